@@ -1,0 +1,40 @@
+# Two commands do all the set-up on a machine with git and Python 3.11 or newer: make demo, make test.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+WORKERS ?= auto
+
+.PHONY: demo test check check-all bench lint types clean
+
+demo: $(STAMP)  ## four agents race through a hub made for the occasion
+	$(BIN)/bd demo
+
+test: $(STAMP)  ## the tests
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
+
+check: lint types test  ## what every change has to pass
+
+check-all: lint types  ## with the slow tests, in two time zones
+	TZ=America/Denver $(BIN)/python -m pytest -q -n $(WORKERS)
+	TZ=Asia/Kolkata $(BIN)/python -m pytest -q -n $(WORKERS)
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+bench: $(STAMP)  ## speed against git's own commands, in one run
+	$(BIN)/python -m bench
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*

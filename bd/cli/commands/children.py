@@ -1,0 +1,21 @@
+"""bd children."""
+
+from __future__ import annotations
+
+import click
+
+from bd import ids
+from bd.cli.commands.listing import show_list
+from bd.cli.context import App
+from bd.cli.options import pass_app
+
+
+@click.command("children", epilog="\b\nExample:\n  bd children hub-7k3q")
+@click.argument("bead")
+@pass_app
+def command(app: App, bead: str) -> None:
+    """List the beads below a bead, done ones included."""
+    snapshot = app.snapshot()
+    bead_id = ids.resolve(bead, snapshot.starting, snapshot.exists)
+    children = sorted(snapshot.children_of(bead_id), key=lambda child: (child.created_at, child.id))
+    show_list(app, snapshot, children, limit=None, default_limit=0, empty=f"{bead_id} has no children.")

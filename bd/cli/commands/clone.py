@@ -1,0 +1,31 @@
+"""bd clone."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.fleet.setup import join_hub
+from bd.output import progress_bar
+
+
+@click.command("clone", epilog="\b\nExamples:\n  bd clone git@host:team/hub.git\n  bd clone /srv/git/hub.git work/hub")
+@click.argument("url")
+@click.argument("folder", required=False)
+@click.option("--branch", help="The branch that the hub is on, where it is not the repository's own.")
+@pass_app
+def command(app: App, url: str, folder: str | None, branch: str | None) -> None:
+    """Clone a hub."""
+    where = os.path.abspath(folder or url.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1].removesuffix(".git"))
+    hub = join_hub(url, where, branch, progress_bar("cloning"))
+    app._hub = hub
+    snapshot = hub.snapshot()
+    beads, _ = snapshot.cache.counts()
+    if app.out.is_json:
+        app.out.object({"path": where, "branch": hub.branch, "beads": beads, "commit": snapshot.commit})
+        return
+    app.out.line(f"✓ Cloned {url} to {where}: {beads} beads")
+    app.out.line(f"  Next: cd {where} && bd ready")

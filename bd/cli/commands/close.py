@@ -1,0 +1,53 @@
+"""bd close."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import accept, pass_app, text_argument
+from bd.errors import BadInput
+from bd.operations.claims import Close
+
+EXAMPLE = """
+\b
+Examples:
+  bd close hub-7k3q --reason "merged as #12"
+  bd close hub-7k3q --reason done --next --agent codemonkey    and claim the next, in one commit
+"""
+
+
+@click.command("close", epilog=EXAMPLE)
+@click.argument("beads", nargs=-1, required=True)
+@click.option("--reason", "-r", "--resolution", "-m", "--message", "--comment", "reason", help="What came out of it.")
+@click.option("--reason-file", help="Read the reason from a file, - for stdin.")
+@click.option("--next", "--claim-next", "take_next", is_flag=True, help="Also claim the next bead that fits, in the same commit.")
+@click.option(
+    "--force", "-f", is_flag=True, help="Although it is blocked, unfinished below, pinned, or another's (then needs --reason)."
+)
+@accept("--suggest-next", "--continue", "--no-auto", "--session")
+@pass_app
+def command(app: App, beads: tuple[str, ...], reason: str | None, reason_file: str | None, take_next: bool, force: bool) -> None:
+    """Finish beads; --next also claims the next one in the same commit.
+
+    A claimed bead is closed by who holds its claim. Closing a closed bead changes nothing.
+    """
+    reason = text_argument(app, reason, reason_file, "reason")
+    extra: dict[str, Any] = {}
+    if take_next:
+        extra["next"] = {"agent": app.claimant().agent, "host": socket.gethostname()}
+    if force and not reason and _is_held(app, beads):
+        raise BadInput("closing what another holds needs --reason")
+    outcome = app.publish(Close(**app.asked(beads, ids=list(beads), reason=reason, force=force, **extra)))
+    claimed = {bead_id for _, bead_id in outcome.change.tokens} if outcome.change else set()
+    said = {bead.id: "Claimed" if bead.id in claimed else "Closed" for bead in app.written(outcome)}
+    app.show_written(outcome, said)
+
+
+def _is_held(app: App, beads: tuple[str, ...]) -> bool:
+    held = app.held_tokens(beads)
+    heads = (app.snapshot().head(bead_id) for bead_id in beads)
+    return any(bead and bead.claim and held.get(bead.id) != bead.claim.token for bead in heads)

@@ -1,0 +1,185 @@
+"""bd create, bd q."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import PRIORITY, accept, flat, list_option, pass_app, text_argument
+from bd.errors import BadInput
+from bd.operations.beads import Create
+from bd.output import escaped
+
+EXAMPLE = """
+\b
+Examples:
+  bd create "Fix CORS in the auth middleware" -t bug -p 1 -l infra/auth
+  bd create "Write the docs" --deps hub-7k3q --parent hub-a1b2
+  bd create --file plan.yaml            many beads in one commit
+  echo "long text" | bd create "A title" --description -
+"""
+
+
+@click.command("create", epilog=EXAMPLE)
+@click.argument("title", required=False)
+@click.option("--title", "title_flag", hidden=True)
+@click.option("--type", "-t", "bead_type", help="task, bug, feature, research ... (task)")
+@click.option("--priority", "-p", type=PRIORITY, help="0 (critical) to 4 (background); 2 when left out.")
+@click.option("--base-priority", type=click.FloatRange(0, 100), help="The finer scale, 0 to 100.")
+@click.option("--description", "-d", "--body", help="What it is about; - reads stdin.")
+@click.option("--body-file", help="Read the description from a file, - for stdin.")
+@click.option("--design", help="How it is to be done.")
+@click.option("--acceptance", "--acceptance-criteria", "acceptance", help="When it is done.")
+@click.option("--notes", help="Anything else.")
+@click.option("--assignee", "-a", "--assign", help="Route it to this agent or person.")
+@list_option("--labels", "-l", "--label", "labels", help="Labels (repeat, or commas).")
+@list_option("--deps", "--depends-on", "deps", help="What it waits for: ID, or blocks:ID, discovered-from:ID ...")
+@list_option("--needs", "needs", help="Capabilities it takes.")
+@click.option("--parent", help="The bead it is part of.")
+@click.option("--id", "bead_id", help="This id, instead of a new one.")
+@click.option("--external-ref", help="Such as gh-9 or a URL.")
+@click.option("--due", "--deadline", "deadline", help="A date, a time, or 2d.")
+@click.option("--defer", "defer_until", help="Hide it until then.")
+@click.option("--expected", help="How long it should take, such as 45m.")
+@click.option("--estimate", "-e", type=int, help="Minutes.")
+@click.option("--exclusive", help="A name no two beads in work may share, such as repo:site.")
+@click.option("--max-attempts", type=click.IntRange(min=1), help="Claims it may use up.")
+@click.option("--metadata", help="A JSON object, or @FILE.")
+@click.option("--idempotency-key", help="A second create with this key returns the first bead.")
+@click.option("--inherit-labels/--no-inherit-labels", default=True, help="Take the parent's labels too.")
+@click.option("--file", "-f", "plan", help="Many beads: YAML plan or JSONL; - reads stdin.")
+@click.option("--graph", hidden=True, help="The Go tool's name for a JSON plan.")
+@click.option("--dry-run", is_flag=True, help="With --file: only say what would be made.")
+@click.option("--silent", is_flag=True, help="Print only the id.")
+@accept("--ephemeral", "--no-history", "--force", "--validate")
+@pass_app
+def command(
+    app: App,
+    title: str | None,
+    title_flag: str | None,
+    plan: str | None,
+    graph: str | None,
+    dry_run: bool,
+    silent: bool,
+    **flags: Any,
+) -> None:
+    """Make a bead, or many from a file in one commit."""
+    title = title if title is not None else title_flag
+    source = plan or graph
+    if source:
+        if title:
+            raise BadInput("a title and --file together", hint="the titles stand in the file")
+        _create_many(app, source, dry_run=dry_run, silent=silent)
+        return
+    if title is None or not title.strip():
+        raise BadInput("a bead needs a title", hint='bd create "Fix the login page"')
+    spec = spec_of(app, title, **flags)
+    outcome = app.publish(Create(**app.asked(beads=[spec])))
+    _show_created(app, outcome, silent=silent)
+
+
+def spec_of(app: App, title: str, **flags: Any) -> dict[str, Any]:
+    """The bead that the flags describe; unset ones are left out."""
+    spec: dict[str, Any] = {
+        "title": title,
+        "type": flags.get("bead_type"),
+        "priority": flags.get("priority"),
+        "base_priority": flags.get("base_priority"),
+        "description": text_argument(app, flags.get("description"), flags.get("body_file"), "description"),
+        "design": flags.get("design"),
+        "acceptance_criteria": flags.get("acceptance"),
+        "notes": flags.get("notes"),
+        "assignee": flags.get("assignee"),
+        "labels": flat(flags.get("labels")),
+        "deps": flat(flags.get("deps")),
+        "needs": flat(flags.get("needs")),
+        "parent": flags.get("parent"),
+        "id": flags.get("bead_id"),
+        "external_ref": flags.get("external_ref"),
+        "deadline": flags.get("deadline"),
+        "defer_until": flags.get("defer_until"),
+        "expected": flags.get("expected"),
+        "estimated_minutes": flags.get("estimate"),
+        "exclusive": flags.get("exclusive"),
+        "max_attempts": flags.get("max_attempts"),
+        "metadata": metadata_of(flags.get("metadata")),
+        "idempotency_key": flags.get("idempotency_key"),
+    }
+    spec = {key: value for key, value in spec.items() if value not in (None, "", [], {})}
+    if not flags.get("inherit_labels", True):
+        spec["inherit_labels"] = False
+    return spec
+
+
+def metadata_of(text: str | None) -> dict[str, Any] | None:
+    """A `--metadata` value: a JSON object, or @FILE. Raises BadInput."""
+    if not text:
+        return None
+    if text.startswith("@"):
+        try:
+            with open(text[1:], encoding="utf-8") as file:
+                text = file.read()
+        except OSError as error:
+            raise BadInput(f"can't read {text[1:]}: {error}") from error
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise BadInput(f"--metadata is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise BadInput("--metadata is not a JSON object")
+    return value
+
+
+def _create_many(app: App, source: str, *, dry_run: bool, silent: bool) -> None:
+    from bd.interop.plans import read_plan
+
+    specs = read_plan(source)
+    if dry_run:
+        if app.out.is_json:
+            app.out.object({"would_create": [spec["title"] for spec in specs], "dry_run": True})
+        else:
+            for spec in specs:
+                app.out.line(f"Would create: {escaped(spec['title'])}")
+        return
+    outcome = app.publish(Create(**app.asked(beads=specs)))
+    made = outcome.change.touched if outcome.change else ()
+    if app.out.is_json:
+        app.out.object(
+            {"ids": outcome.change.result if outcome.change else {}, "created": list(made), "published": outcome.published}
+        )
+    elif silent or app.out.quiet:
+        for bead_id in made:
+            app.out.line(bead_id)
+    else:
+        app.show_written(outcome, "Created")
+
+
+def _show_created(app: App, outcome: Any, *, silent: bool) -> None:
+    beads = app.written(outcome)
+    if silent or app.out.quiet:
+        app.out.line(beads[0].id)
+    elif app.out.is_json:
+        app.show_written(outcome, "Created", as_object=True)
+    else:
+        for bead in beads:
+            app.out.line(f"✓ Created {app.out.styled(bead.id, 'bold')} — {escaped(bead.title)}")
+            app.out.line(f"  P{bead.priority} {bead.type}, {bead.status}" + ("" if outcome.published else ", not published yet"))
+
+
+@click.command("q", epilog='\b\nExample:\n  id=$(bd q "Look into the slow query")')
+@click.argument("title")
+@click.option("--type", "-t", "bead_type", help="task, bug, feature ... (task)")
+@click.option("--priority", "-p", type=PRIORITY, help="0 to 4.")
+@list_option("--labels", "-l", "--label", "labels", help="Labels.")
+@pass_app
+def quick(app: App, title: str, **flags: Any) -> None:
+    """Make a bead and print only its id."""
+    outcome = app.publish(Create(**app.asked(beads=[spec_of(app, title, **flags)])))
+    bead = app.written(outcome)[0]
+    if app.out.is_json:
+        app.out.object({"id": bead.id, "published": outcome.published})
+    else:
+        app.out.line(bead.id)

@@ -1,0 +1,49 @@
+"""bd delete."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from bd import ids
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.operations.beads import Delete
+
+
+@click.command("delete", epilog="\b\nExample:\n  bd delete hub-7k3q --force")
+@click.argument("beads", nargs=-1, required=True)
+@click.option("--force", "-f", is_flag=True, help="Do it; without this it only says what would go.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@pass_app
+def command(app: App, beads: tuple[str, ...], force: bool, dry_run: bool) -> None:
+    """Remove beads for good. What waited for them no longer does; cancel keeps a record."""
+    if not force and not dry_run and sys.stdin.isatty():
+        force = click.confirm(f"Delete {', '.join(beads)} for good?", err=True)
+    if dry_run or not force:
+        _preview(app, beads)
+        return
+    outcome = app.publish(Delete(**app.asked(beads, ids=list(beads))))
+    change = outcome.change
+    gone = list(change.touched) if change else []
+    numbers = dict(change.result or {}) if change else {}
+    if app.out.is_json:
+        one = {"deleted": gone[0]} if len(gone) == 1 else {"deleted": gone, "deleted_count": len(gone)}
+        app.out.object({**one, **numbers, "published": outcome.published})
+    else:
+        for bead_id in gone:
+            app.out.line(f"✓ Deleted {bead_id}")
+    app.out.failures(change.failures if change else ())
+
+
+def _preview(app: App, beads: tuple[str, ...]) -> None:
+    snapshot = app.snapshot()
+    found = [ids.resolve(typed, snapshot.starting, snapshot.exists) for typed in beads]
+    if app.out.is_json:
+        app.out.object({"would_delete": found, "dry_run": True})
+        return
+    for bead_id in found:
+        waiting = len(snapshot.mentioning(bead_id))
+        app.out.line(f"Would delete {bead_id}; {waiting} beads name it.")
+    app.out.note("--force deletes")

@@ -1,0 +1,187 @@
+"""bd dep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bd import ids
+from bd.cli.context import App
+from bd.cli.options import accept, pass_app
+from bd.errors import BadInput
+from bd.interop import views
+from bd.model import Bead, Snapshot
+from bd.operations.graph import DepAdd, DepRemove
+from bd.policy.dag import awaited, find_cycle
+
+
+@click.group("dep")
+def command() -> None:
+    """Add, remove and look at dependencies."""
+
+
+@command.command(
+    "add", epilog="\b\nExamples:\n  bd dep add hub-b hub-a               b waits for a\n  bd dep add hub-b hub-a -t related"
+)
+@click.argument("bead")
+@click.argument("target", required=False)
+@click.option("--type", "-t", "kind", default="blocks", help="blocks (default), parent-child, related, discovered-from ...")
+@click.option("--blocked-by", "--depends-on", "other", help="The bead it waits for, as a flag.")
+@pass_app
+def add(app: App, bead: str, target: str | None, kind: str, other: str | None) -> None:
+    """Make a bead wait for another, its child, or linked to it. Circles are refused."""
+    target = target or other
+    if not target:
+        raise BadInput("which bead does it wait for?", hint="bd dep add B A")
+    outcome = app.publish(DepAdd(**app.asked(ids=[bead, target], kind=kind)))
+    _answer(app, outcome, "added", kind)
+
+
+@command.command("remove", epilog="\b\nExample:\n  bd dep remove hub-b hub-a")
+@click.argument("bead")
+@click.argument("target")
+@pass_app
+def remove(app: App, bead: str, target: str) -> None:
+    """Take the edges from one bead to another away."""
+    _answer(app, app.publish(DepRemove(**app.asked(ids=[bead, target]))), "removed", None)
+
+
+command.add_command(remove, "rm")
+
+
+def _answer(app: App, outcome: Any, status: str, kind: str | None) -> None:
+    bead_id, target_id = outcome.change.touched
+    if app.out.is_json:
+        shown = {"status": status, "issue_id": bead_id, "depends_on_id": target_id, "published": outcome.published}
+        app.out.object({**shown, "type": kind} if kind else shown)
+    else:
+        app.out.line(f"✓ {status.capitalize()} dependency: {bead_id} {'waits for' if kind == 'blocks' else '->'} {target_id}")
+
+
+@command.command("list", epilog="\b\nExample:\n  bd dep list hub-b --direction up")
+@click.argument("beads", nargs=-1, required=True)
+@click.option(
+    "--direction", type=click.Choice(["down", "up"]), default="down", help="What it waits for, or (up) what waits for it."
+)
+@click.option("--type", "-t", "kind", help="Only this kind.")
+@pass_app
+def list_edges(app: App, beads: tuple[str, ...], direction: str, kind: str | None) -> None:
+    """List what a bead depends on, or what depends on it."""
+    snapshot = app.snapshot()
+    names = [ids.resolve(bead, snapshot.starting, snapshot.exists) for bead in beads]
+    if len(names) > 1 and direction == "down":
+        raw = [edge for name in names for edge in views.edges(_whole(snapshot, name)) if not kind or edge["type"] == kind]
+        _show_edges(app, raw)
+        return
+    found: list[dict[str, Any]] = []
+    for name in names:
+        pairs = (
+            _below(snapshot, name)
+            if direction == "up"
+            else [(edge["depends_on_id"], edge["type"]) for edge in views.edges(_whole(snapshot, name))]
+        )
+        entries = (
+            views.linked(snapshot.bead(other), its_kind, snapshot, app.now)
+            for other, its_kind in pairs
+            if not kind or its_kind == kind
+        )
+        found += [entry for entry in entries if entry]
+    if app.out.is_json:
+        app.out.json(found)
+        return
+    for entry in found:
+        app.out.line(f"{entry['id']}  {entry['dependency_type']}  {entry['status']}  {entry['title']}")
+    if not found:
+        app.out.line("None.")
+
+
+def _whole(snapshot: Snapshot, bead_id: str) -> Bead:
+    bead = snapshot.bead(bead_id)
+    assert bead is not None
+    return bead
+
+
+def _below(snapshot: Snapshot, bead_id: str) -> list[tuple[str, str]]:
+    return [
+        (other.id, edge["type"])
+        for other in snapshot.mentioning(bead_id)
+        for edge in views.edges(other)
+        if edge["depends_on_id"] == bead_id
+    ]
+
+
+def _show_edges(app: App, raw: list[dict[str, str]]) -> None:
+    if app.out.is_json:
+        app.out.json(raw)
+        return
+    for edge in raw:
+        app.out.line(f"{edge['issue_id']} {edge['type']} {edge['depends_on_id']}")
+
+
+@command.command("tree", epilog="\b\nExample:\n  bd dep tree hub-b")
+@click.argument("bead")
+@click.option(
+    "--direction", type=click.Choice(["down", "up"]), default="down", help="What it waits for, or (up) what waits for it."
+)
+@click.option("--max-depth", "-d", type=int, default=20, help="How deep.")
+@accept("--show-all-paths", "--status", "--format")
+@pass_app
+def tree(app: App, bead: str, direction: str, max_depth: int) -> None:
+    """Draw what a bead waits for, and what that waits for."""
+    snapshot = app.snapshot()
+    root = ids.resolve(bead, snapshot.starting, snapshot.exists)
+    nodes: list[dict[str, Any]] = []
+    _walk(app, snapshot, root, None, 0, direction, max_depth, nodes, ())
+    if app.out.is_json:
+        app.out.json(nodes)
+        return
+    for node in nodes:
+        found = snapshot.head(node["id"])
+        line = app.out.bead_line(found, snapshot, app.now) if found else f"{node['id']} (does not exist)"
+        app.out.line("  " * node["depth"] + line + (" ..." if node["truncated"] else ""))
+
+
+def _walk(
+    app: App,
+    snapshot: Snapshot,
+    bead_id: str,
+    above: str | None,
+    depth: int,
+    direction: str,
+    limit: int,
+    nodes: list[dict[str, Any]],
+    path: tuple[str, ...],
+) -> None:
+    bead = snapshot.bead(bead_id)
+    shown = views.issue(bead, snapshot, app.now) if bead else {"id": bead_id}
+    cut = depth >= limit or bead_id in path
+    nodes.append({**shown, "depth": depth, "truncated": cut, **({"parent_id": above} if above else {})})
+    if cut or bead is None:
+        return
+    following = awaited(bead) if direction == "down" else [other.id for other in snapshot.dependents_of(bead_id)]
+    for target in following:
+        _walk(app, snapshot, target, bead_id, depth + 1, direction, limit, nodes, (*path, bead_id))
+
+
+@command.command("cycles", epilog="\b\nExample:\n  bd dep cycles")
+@pass_app
+def cycles(app: App) -> None:
+    """Find beads that wait for each other."""
+    snapshot = app.snapshot()
+    found: list[list[str]] = []
+    seen: set[str] = set()
+    for bead in snapshot.live():
+        if bead.id in seen:
+            continue
+        cycle = find_cycle([bead.id], snapshot)
+        if cycle and not set(cycle) & seen:
+            found.append(cycle)
+            seen.update(cycle)
+    if app.out.is_json:
+        app.out.json(found)
+        return
+    for cycle in found:
+        app.out.line(" -> ".join(cycle))
+    if not found:
+        app.out.line("No circles.")

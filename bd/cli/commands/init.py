@@ -1,0 +1,76 @@
+"""bd init."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import click
+
+from bd import ids
+from bd.cli.context import App
+from bd.cli.options import accept, pass_app
+from bd.errors import BadInput
+from bd.fleet.setup import make_hub
+
+EXAMPLE = """
+\b
+Examples:
+  bd init                                         a hub in this repository, on its branch
+  bd init hub --prefix hub --remote git@host:team/hub.git
+  bd init --branch beads                          the hub on a branch of its own; code stays untouched
+"""
+
+
+@click.command("init", epilog=EXAMPLE)
+@click.argument("folder", required=False)
+@click.option("--prefix", "-p", help="What ids start with; made from the folder's name when left out.")
+@click.option("--remote", help="The git URL that the fleet shares; becomes origin.")
+@click.option("--branch", help="Keep the hub on a branch of its own.")
+@click.option("--domain", help="The part behind @ of an owner; the prefix when left out.")
+@accept(
+    "--server",
+    "--skip-hooks",
+    "--skip-agents",
+    "--stealth",
+    "--contributor",
+    "--team",
+    "--setup-exclude",
+    "--force",
+    "--reinit-local",
+    "--non-interactive",
+)
+@accept("--server-host", "--server-port", "--role", "--backend", "--database", value=True)
+@pass_app
+def command(app: App, folder: str | None, prefix: str | None, remote: str | None, branch: str | None, domain: str | None) -> None:
+    """Make a hub here, or join the one that is there. Doing it twice changes nothing."""
+    where = os.path.abspath(folder or app.flags.directory or os.getcwd())
+    if folder and folder.startswith("-"):
+        raise BadInput(f"{folder!r} is no folder")
+    chosen = ids.check_prefix(prefix) if prefix else _prefix_of(where)
+    made, hub = make_hub(where, chosen, remote=remote, branch=branch, domain=domain)
+    app._hub = hub
+    commit = hub.view()
+    if app.out.is_json:
+        app.out.object(
+            {
+                "path": where,
+                "branch": hub.branch,
+                "remote": hub.remote or "",
+                "prefix": hub.snapshot(commit).config().get("prefix", chosen),
+                "created": made,
+                "commit": commit,
+            }
+        )
+        return
+    name = hub.branch.removeprefix("refs/heads/")
+    app.out.line(
+        f"✓ {'Made a hub' if made else 'The hub is there'}: {where}, branch {name}"
+        + (f", shared through {hub.remote}" if hub.remote else "")
+    )
+    app.out.line('  Next: bd create "The first thing to do"')
+
+
+def _prefix_of(folder: str) -> str:
+    name = re.sub(r"[^a-z0-9-]+", "-", os.path.basename(folder).lower()).strip("-")[:20].strip("-")
+    return name or "bd"

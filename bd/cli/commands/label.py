@@ -1,0 +1,76 @@
+"""bd label."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import click
+
+from bd import ids
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.errors import BadInput, NoSuchBead
+from bd.operations.beads import Update
+
+
+@click.group("label")
+def command() -> None:
+    """Add, remove and list labels."""
+
+
+def _change(app: App, arguments: tuple[str, ...], key: str, said: str) -> None:
+    if len(arguments) < 2:
+        raise BadInput("give ids and a label", hint="bd label add ID LABEL")
+    *beads, label = arguments
+    outcome = app.publish(Update(**app.asked(beads, ids=list(beads), verb_words="label", **{key: {"labels": [label]}})))
+    if app.out.is_json:
+        touched = outcome.change.touched if outcome.change else ()
+        app.out.json(
+            [{"status": said, "issue_id": bead_id, "label": label, "published": outcome.published} for bead_id in touched]
+        )
+        app.out.failures(outcome.change.failures if outcome.change else ())
+    else:
+        app.show_written(outcome, f"Label {label} {said}:")
+
+
+@command.command("add", epilog="\b\nExample:\n  bd label add hub-7k3q infra/auth")
+@click.argument("arguments", nargs=-1, required=True, metavar="BEAD... LABEL")
+@pass_app
+def add(app: App, arguments: tuple[str, ...]) -> None:
+    """Put a label on beads."""
+    _change(app, arguments, "add", "added")
+
+
+@command.command("remove", epilog="\b\nExample:\n  bd label remove hub-7k3q infra/auth")
+@click.argument("arguments", nargs=-1, required=True, metavar="BEAD... LABEL")
+@pass_app
+def remove(app: App, arguments: tuple[str, ...]) -> None:
+    """Take a label off beads."""
+    _change(app, arguments, "remove", "removed")
+
+
+@command.command("list", epilog="\b\nExample:\n  bd label list hub-7k3q")
+@click.argument("bead")
+@pass_app
+def list_one(app: App, bead: str) -> None:
+    """List a bead's labels."""
+    snapshot = app.snapshot()
+    found = snapshot.bead(ids.resolve(bead, snapshot.starting, snapshot.exists))
+    if found is None:
+        raise NoSuchBead(bead)
+    if app.out.is_json:
+        app.out.json(sorted(found.labels))
+    else:
+        for label in sorted(found.labels):
+            app.out.line(label)
+
+
+@command.command("list-all", epilog="\b\nExample:\n  bd label list-all")
+@pass_app
+def list_all(app: App) -> None:
+    """List every label and how many beads have it."""
+    counted = Counter(label for bead in app.snapshot().every() for label in bead.labels)
+    if app.out.is_json:
+        app.out.json([{"label": label, "count": number} for label, number in sorted(counted.items())])
+    else:
+        app.out.table(["label", "beads"], [[label, str(number)] for label, number in sorted(counted.items())])

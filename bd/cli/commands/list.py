@@ -1,0 +1,46 @@
+"""bd list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bd.cli.commands.listing import show_list, wanted_of
+from bd.cli.context import App
+from bd.cli.options import accept, filter_options, list_option, pass_app
+from bd.report.selection import ordered, selected
+
+EXAMPLE = """
+\b
+Examples:
+  bd list                                  everything that is not done
+  bd list --status ready --label merge --json | jq length
+  bd list --status in_progress --sort updated
+"""
+
+
+@click.command("list", epilog=EXAMPLE)
+@list_option("--status", "-s", "--state", "statuses", help="Stored or derived: open, in_progress, ready, stalled, all ...")
+@click.option("--all", "everything", is_flag=True, help="Done beads too.")
+@filter_options
+@click.option("--limit", "-n", type=click.IntRange(min=0), help="At most this many; 0 is no limit.")
+@click.option("--sort", default="priority", help="priority, created, updated, closed, status, id, title, type, assignee.")
+@click.option("--reverse", "-r", is_flag=True, help="The other way round.")
+@accept("--include-infra", "--include-gates", "--include-templates", "--long", "--pretty", "--tree", "--no-pinned", "--ready")
+@pass_app
+def command(app: App, limit: int | None, sort: str, reverse: bool, **flags: Any) -> None:
+    """List beads by status, label, type, assignee and more.
+
+    Without --status: whatever is not done. Text is cut at 50 lines (and says so), JSON never.
+    """
+    snapshot = app.snapshot()
+    wanted = wanted_of(app, snapshot, **flags)
+    beads = ordered(selected(snapshot, wanted, app.now, app.settings()), sort, app.now, reverse=reverse)
+
+    def tail(bead: Any) -> str:
+        who = f", {bead.assignee}" if bead.assignee else ""
+        return f"{app.out.state(bead, snapshot, app.now)}{who}"
+
+    empty = "No beads match." if flags.get("statuses") else "No beads yet. `bd create TITLE` makes one."
+    show_list(app, snapshot, beads, limit=limit, default_limit=50, empty=empty, tail=tail)

@@ -1,0 +1,35 @@
+"""`bd` alone: where you are and what to do next."""
+
+from __future__ import annotations
+
+from bd.cli.context import App
+from bd.errors import NoHub
+from bd.policy.ready import phases
+
+
+def overview(app: App) -> None:
+    """Show the hub, who you are, the beads by phase, and the next thing to type."""
+    try:
+        snapshot = app.snapshot()
+    except NoHub as error:
+        app.out.line("bd: a git repository of YAML beads as the work queue of a fleet of agents.")
+        app.out.line(f"Here: {error.message}.")
+        app.out.line(
+            "Next: `bd init` makes a hub, `bd clone URL` joins one, `bd demo` shows one at work, `bd --help` lists everything."
+        )
+        return
+    found = phases(snapshot, app.now)
+    counts = {phase: len(beads) for phase, beads in found.items() if beads}
+    hub, who = app.hub, app.identity
+    if app.out.is_json:
+        app.out.object(
+            {"branch": hub.branch, "remote": hub.remote or "", "commit": snapshot.commit, "identity": who.by, "phases": counts}
+        )
+        return
+    where = f"{hub.branch.removeprefix('refs/heads/')}" + (f" on {hub.remote}" if hub.remote else ", no remote")
+    app.out.line(f"Hub: {where}, at {snapshot.commit[:7]}. You are {who.by} ({who.source}).")
+    app.out.line(", ".join(f"{number} {phase.replace('_', ' ')}" for phase, number in counts.items()) or "No live beads.")
+    if found["ready"]:
+        app.out.line(f"Next: `bd ready` ({found['ready'][0].id} is first), `bd claim --next --agent NAME`.")
+    else:
+        app.out.line('Next: `bd create "TITLE"`, `bd blocked`, `bd --help`.')

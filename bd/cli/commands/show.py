@@ -1,0 +1,111 @@
+"""bd show."""
+
+from __future__ import annotations
+
+import click
+
+from bd import ids
+from bd.cli.context import App
+from bd.cli.options import accept, pass_app
+from bd.errors import BdError, NotFound
+from bd.interop import views
+from bd.model import Bead, Snapshot
+from bd.output import escaped
+from bd.policy.dag import awaited
+from bd.policy.ready import standing
+
+_TEXTS = ("description", "design", "acceptance_criteria", "notes")
+
+
+@click.command("show", epilog="\b\nExamples:\n  bd show hub-7k3q\n  bd show 7k3q --json")
+@click.argument("beads", nargs=-1, required=True)
+@accept("--include-dependents", "--include-comments", "--short", "--refs")
+@pass_app
+def command(app: App, beads: tuple[str, ...]) -> None:
+    """Show beads in full.
+
+    An id may be shortened to any unique beginning, with or without its prefix.
+    """
+    snapshot = app.snapshot()
+    found: list[Bead] = []
+    missing: list[BdError] = []
+    for typed in beads:
+        try:
+            bead = snapshot.bead(ids.resolve(typed, snapshot.starting, snapshot.exists))
+            found += [bead] if bead else []
+        except BdError as error:
+            missing.append(error)
+    if not found:
+        if len(missing) == 1:
+            raise missing[0]
+        raise NotFound("no issues found matching the provided IDs", hint="`bd list --all` shows every bead")
+    if app.out.is_json:
+        app.out.json([views.detailed(bead, snapshot, app.now) for bead in found])
+    else:
+        for place, bead in enumerate(found):
+            if place:
+                app.out.line()
+            _show(app, bead, snapshot)
+    for error in missing:
+        app.out.note(f"Error: {error.message}")
+        app.out.exit_code = error.exit_code
+
+
+def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
+    out, now = app.out, app.now
+    out.line(out.bead_line(bead, snapshot, now))
+    facts = [out.state(bead, snapshot, now)]
+    if bead.owner or bead.assignee:
+        facts.append(f"owner {bead.owner}" if bead.owner else f"assignee {bead.assignee}")
+    if bead.claim:
+        facts.append(f"attempt {bead.claim.attempt}, claimed {out.age(bead.claim.claimed_at, now)} ago")
+    if bead.labels:
+        facts.append(f"labels {', '.join(bead.labels)}")
+    out.line("  " + escaped(" · ".join(facts)) if not out.is_terminal else "  " + " · ".join(facts))
+    when = [
+        f"{word} {out.age(bead.get(key), now)} ago"
+        for word, key in (("created", "created_at"), ("updated", "updated_at"), ("closed", "closed_at"))
+        if bead.get(key)
+    ]
+    by = f" by {escaped(bead.get('created_by'))}" if bead.get("created_by") else ""
+    out.line(f"  {', '.join(when)}{by}")
+    for word, key in (
+        ("due", "deadline"),
+        ("deferred until", "defer_until"),
+        ("needs", "needs"),
+        ("expected", "expected"),
+        ("external", "external_ref"),
+        ("closed because", "close_reason"),
+        ("reason", "status_reason"),
+    ):
+        value = bead.get(key)
+        if value:
+            out.line(f"  {word}: {escaped(', '.join(value) if isinstance(value, list) else str(value))}")
+    for reason in standing(bead, snapshot, now).reasons:
+        if not bead.is_done and bead.status != "in_progress":
+            out.line(f"  {escaped(reason.text)}")
+    for key in _TEXTS:
+        if bead.get(key):
+            out.line(f"\n{out.styled(key.replace('_', ' '), 'bold')}\n{escaped(bead.get(key), one_line=False).rstrip()}")
+    _relations(app, bead, snapshot)
+    for comment in views.comments(bead):
+        head = out.styled(f"{comment['author']}, {out.age(comment['created_at'], now)} ago", "dim")
+        out.line(f"\n{head}\n{escaped(comment['text'], one_line=False).rstrip()}")
+
+
+def _relations(app: App, bead: Bead, snapshot: Snapshot) -> None:
+    groups = {
+        "parent": [bead.parent] if bead.parent else [],
+        "waits on": list(awaited(bead)),
+        "children": [child.id for child in snapshot.children_of(bead.id)],
+        "unblocks": [other.id for other in snapshot.dependents_of(bead.id)],
+    }
+    for link in bead.links:
+        groups.setdefault(link.type, []).append(link.id)
+    for word, members in groups.items():
+        if not members:
+            continue
+        app.out.line(f"\n{app.out.styled(word, 'bold')}")
+        for member in members:
+            other = snapshot.head(member)
+            app.out.line("  " + (app.out.bead_line(other, snapshot, app.now) if other else f"{member} (does not exist)"))

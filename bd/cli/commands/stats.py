@@ -1,0 +1,27 @@
+"""bd stats."""
+
+from __future__ import annotations
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import accept, pass_app
+from bd.interop import views
+
+
+@click.command("stats", epilog="\b\nExample:\n  bd stats --json")
+@accept("--no-activity", "--assigned")
+@pass_app
+def command(app: App) -> None:
+    """Show the hub in numbers."""
+    snapshot = app.snapshot()
+    numbers = views.statistics(snapshot, app.now)
+    if app.out.is_json:
+        app.out.object(numbers)
+        return
+    summary = numbers["summary"]
+    app.out.line(f"{summary['total_issues']} beads, {summary['ready_issues']} ready, {summary['in_progress_issues']} in progress")
+    app.out.table(
+        ["phase", "beads"], [[phase.replace("_", " "), str(count)] for phase, count in sorted(numbers["by_phase"].items())]
+    )
+    app.out.line(f"average time from creation to close: {summary['average_lead_time_hours']} h")

@@ -1,0 +1,136 @@
+"""bd update."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bd.cli.commands.create import metadata_of
+from bd.cli.context import App
+from bd.cli.options import PRIORITY, accept, flat, key_values, list_option, pass_app, text_argument
+from bd.errors import BadInput
+from bd.operations.base import Operation
+from bd.operations.beads import Update
+from bd.operations.claims import Claim
+
+EXAMPLE = """
+\b
+Examples:
+  bd update hub-7k3q --priority 1 --add-label infra/auth
+  bd update hub-7k3q hub-m2v8 --status deferred --defer tomorrow
+  bd update hub-7k3q --set-metadata pr=12 --notes ""      an empty value clears
+"""
+_TEXTS = {
+    "title": "title",
+    "bead_type": "type",
+    "priority": "priority",
+    "base_priority": "base_priority",
+    "description": "description",
+    "design": "design",
+    "acceptance": "acceptance_criteria",
+    "notes": "notes",
+    "assignee": "assignee",
+    "external_ref": "external_ref",
+    "parent": "parent",
+    "deadline": "deadline",
+    "defer_until": "defer_until",
+    "expected": "expected",
+    "estimate": "estimated_minutes",
+    "exclusive": "exclusive",
+    "max_attempts": "max_attempts",
+}
+
+
+@click.command("update", epilog=EXAMPLE)
+@click.argument("beads", nargs=-1)
+@click.option("--claim", "claim", is_flag=True, help="Claim it (compatibility form of `bd claim`).")
+@click.option("--status", "-s", help="open, in_progress, blocked, deferred, closed, cancelled ...")
+@click.option("--reason", help="Why, with a status.")
+@click.option("--title", help="A new title.")
+@click.option("--type", "-t", "bead_type", help="Another type.")
+@click.option("--priority", "-p", type=PRIORITY, help="0 to 4.")
+@click.option("--base-priority", type=click.FloatRange(0, 100), help="The finer scale, 0 to 100.")
+@click.option("--description", "-d", "--body", help="What it is about; - reads stdin.")
+@click.option("--body-file", help="Read the description from a file, - for stdin.")
+@click.option("--design", help="How it is to be done.")
+@click.option("--acceptance", "--acceptance-criteria", "acceptance", help="When it is done.")
+@click.option("--notes", help="Replace the notes.")
+@click.option("--append-notes", help="Add to the notes.")
+@click.option("--assignee", "-a", "--assign", help='Route it to this name; "" to nobody.')
+@click.option("--external-ref", help="Such as gh-9 or a URL.")
+@click.option("--parent", help='The bead it is part of; "" for none.')
+@click.option("--due", "--deadline", "deadline", help="A date, a time, or 2d.")
+@click.option("--defer", "defer_until", help="Hide it until then.")
+@click.option("--expected", help="How long it should take.")
+@click.option("--estimate", "-e", type=int, help="Minutes.")
+@click.option("--exclusive", help="A name no two beads in work may share.")
+@click.option("--max-attempts", type=click.IntRange(min=1), help="Claims it may use up.")
+@list_option("--add-label", "add_labels", help="Add labels.")
+@list_option("--remove-label", "remove_labels", help="Remove labels.")
+@list_option("--set-labels", "set_labels", help="Replace all labels.")
+@click.option("--metadata", help="A JSON object to merge, or @FILE.")
+@click.option("--set-metadata", multiple=True, metavar="KEY=VALUE", help="Set one metadata value.")
+@click.option("--unset-metadata", multiple=True, metavar="KEY", help="Remove one metadata value.")
+@click.option("--force", is_flag=True, help="Although another holds it (needs --reason).")
+@accept("--persistent", "--ephemeral", "--no-history")
+@pass_app
+def command(app: App, beads: tuple[str, ...], claim: bool, **flags: Any) -> None:
+    """Change fields of beads. Two people changing different fields at once both succeed."""
+    if not beads:
+        last = app.hub.noted_json("last.json") or {}
+        beads = tuple((last.get("touched") or [])[-1:])
+        if not beads:
+            raise BadInput("which bead?", hint="bd update ID --priority 1")
+    if any("=" in bead for bead in beads):
+        raise BadInput(f"{next(bead for bead in beads if '=' in bead)!r} is no id", hint="fields are flags: --priority 1")
+    if flags.get("force") and not flags.get("reason"):
+        raise BadInput("--force needs --reason")
+    operation: Operation
+    if claim:
+        who = app.claimant(compatible=True)
+        operation = Claim(**{**app.asked(ids=list(beads), agent=who.agent), "by": who.by})
+    else:
+        changes = changes_of(app, **flags)
+        if not changes:
+            app.out.note("No updates specified")
+            if app.out.is_json:
+                app.out.json([])
+            return
+        operation = Update(**app.asked(beads, ids=list(beads), **changes))
+    app.show_written(app.publish(operation), "Claimed" if claim else "Updated issue:")
+
+
+def changes_of(app: App, **flags: Any) -> dict[str, Any]:
+    """The operation's arguments that the flags ask for; empty when they ask for nothing."""
+    if flags.get("description") is not None or flags.get("body_file"):
+        flags["description"] = text_argument(app, flags.get("description"), flags.get("body_file"), "description")
+    changes: dict[str, Any] = {}
+    fields: dict[str, Any] = {_TEXTS[flag]: flags[flag] for flag in _TEXTS if flags.get(flag) is not None}
+    if fields.get("title") == "":
+        raise BadInput("the title can't be empty")
+    if flags.get("set_labels"):
+        fields["labels"] = sorted(flat(flags["set_labels"]))
+    if fields:
+        changes["set"] = fields
+    add, remove = flat(flags.get("add_labels")), flat(flags.get("remove_labels"))
+    if add:
+        changes["add"] = {"labels": add}
+    if remove:
+        changes["remove"] = {"labels": remove}
+    if flags.get("append_notes"):
+        changes["append"] = {"notes": flags["append_notes"]}
+    metadata: dict[str, Any] = {
+        **(metadata_of(flags.get("metadata")) or {}),
+        **key_values(tuple(flags.get("set_metadata") or ())),
+    }
+    metadata.update(dict.fromkeys(flags.get("unset_metadata") or ()))
+    if metadata:
+        changes["metadata"] = metadata
+    if flags.get("status"):
+        changes["status"] = flags["status"]
+    if changes and flags.get("reason"):
+        changes["reason"] = flags["reason"]
+    if changes and flags.get("force"):
+        changes["force"] = True
+    return changes

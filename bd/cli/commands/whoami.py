@@ -1,0 +1,24 @@
+"""bd whoami."""
+
+from __future__ import annotations
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.identity import claimant
+
+
+@click.command("whoami", epilog="\b\nExample:\n  BD_AGENT=codemonkey bd whoami")
+@pass_app
+def command(app: App) -> None:
+    """Show the identity that writes and claims, and where it comes from."""
+    who = app.identity
+    agent = claimant(who, is_person=True).agent
+    owner = app.settings().owner(agent)
+    if app.out.is_json:
+        app.out.object({"agent": agent, "source": who.source, "owner": owner, "by": who.by, "can_claim": bool(who.agent)})
+        return
+    app.out.line(f"{agent} ({who.source}); claims as {owner}, writes as {who.by}")
+    if not who.agent:
+        app.out.line("At a terminal you may claim under this name; elsewhere give --agent NAME or set BD_AGENT.")

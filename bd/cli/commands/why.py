@@ -1,0 +1,66 @@
+"""bd why."""
+
+from __future__ import annotations
+
+import click
+
+from bd import ids
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.errors import NoSuchBead
+from bd.output import escaped
+from bd.policy import fit
+from bd.policy.priority import effective_priority
+from bd.policy.ready import standing
+
+_SAID = {
+    "ready": "is ready",
+    "pending": "is blocked",
+    "retrying": "waits for its next try",
+    "claimed": "is claimed, and not started yet",
+    "running": "is in work",
+    "validating": "is being validated",
+    "parked": "is parked",
+    "dead_lettered": "was given up",
+    "completed": "is done",
+    "cancelled": "was cancelled",
+}
+
+
+@click.command("why", epilog="\b\nExamples:\n  bd why hub-q9x1\n  bd why hub-q9x1 --agent codemonkey")
+@click.argument("bead")
+@pass_app
+def command(app: App, bead: str) -> None:
+    """Say why a bead is not ready, or why an agent may not take it.
+
+    The whole chain of reasons; also says so when it is ready. With --agent, what keeps that
+    agent from it.
+    """
+    snapshot, now = app.snapshot(), app.now
+    found = snapshot.bead(ids.resolve(bead, snapshot.starting, snapshot.exists))
+    if found is None:
+        raise NoSuchBead(bead)
+    where = standing(found, snapshot, now)
+    reasons = list(where.reasons)
+    name = app.flags.agent
+    if name and where.phase == "ready":
+        reasons += fit.misfits(found, name, snapshot, now)
+        busy = fit.no_claims_reason(name, snapshot)
+        reasons += [busy] if busy else []
+    if app.out.is_json:
+        app.out.object(
+            {
+                "id": found.id,
+                "bucket": where.phase,
+                "ready": where.phase == "ready",
+                "fits": where.phase == "ready" and not reasons if name else None,
+                "effective_priority": effective_priority(found),
+                "reasons": [{key: value for key, value in reason._asdict().items() if value} for reason in reasons],
+            }
+        )
+        return
+    whom = f" — {name} may take it" if name and where.phase == "ready" and not reasons else ""
+    app.out.line(f"{app.out.styled(found.id, 'bold')} {_SAID[where.phase]}{whom}.")
+    for reason in reasons:
+        whose = f"{name}: it " if name and reason not in where.reasons else ""
+        app.out.line(f"  {whose}{escaped(reason.text)}")

@@ -1,0 +1,237 @@
+"""App: what a command works with. Settings, identity, hub and output, each opened on first use."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NamedTuple
+
+from bd import clock
+from bd.errors import BadInput, RemoteUnreachable
+from bd.identity import Identity, claimant, identify
+from bd.output import Output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+    from typing import Any
+
+    from bd.config import Settings
+    from bd.model import Bead, Snapshot
+    from bd.operations.base import Operation
+    from bd.store.hub import Hub
+    from bd.store.snapshot import CachedSnapshot
+    from bd.store.tokens import Tokens
+    from bd.store.transaction import Outcome
+
+
+class Globals(NamedTuple):
+    """The flags that mean the same everywhere and may stand anywhere in a command line."""
+
+    json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    strict: bool = False
+    agent: str | None = None
+    actor: str | None = None
+    directory: str | None = None
+    at: str | None = None
+    fetch: bool | None = None
+
+
+class App:
+    """One command's run."""
+
+    def __init__(self, flags: Globals) -> None:
+        self.flags = flags
+        self.out = Output(is_json=flags.json, quiet=flags.quiet)
+        self._hub: Hub | None = None
+        self._snapshot: CachedSnapshot | None = None
+        self._pending: list[Outcome] = []
+
+    # --- what there is ---
+
+    @property
+    def now(self) -> datetime:
+        return clock.now()
+
+    @property
+    def hub(self) -> Hub:
+        if self._hub is None:
+            from bd.store.hub import Hub as OpenHub
+            from bd.store.place import locate
+
+            place = locate(self.flags.directory)
+            self._hub = OpenHub(place, on_progress=self._progress)
+        return self._hub
+
+    def _progress(self, done: int, of: int, what: str) -> None:
+        from bd.output import progress_bar
+
+        if not hasattr(self, "_bar"):
+            self._bar = progress_bar(what)
+        if self._bar:
+            self._bar(done, of, what)
+
+    def snapshot(self, *, fetch: bool = False) -> CachedSnapshot:
+        """What reads answer from: the view, or the commit that `--at` names. `fetch` is the command's default."""
+        if self._snapshot is None:
+            wants = self.flags.fetch if self.flags.fetch is not None else fetch
+            if self.flags.at:
+                self._snapshot = self.hub.snapshot_aside(self.hub.commit_at(self.flags.at))
+            else:
+                if wants:
+                    self._fetch(required=self.flags.fetch is True)
+                self._snapshot = self.hub.snapshot()
+            self._warn(self._snapshot)
+        return self._snapshot
+
+    def _fetch(self, *, required: bool) -> None:
+        try:
+            self.hub.fetch()
+        except RemoteUnreachable as error:
+            if required:
+                raise
+            self.out.note(f"warning: {error.message}; answering from what this clone has")
+
+    def _warn(self, snapshot: Snapshot) -> None:
+        """Name the files that can't be read; with --strict the exit code says so too."""
+        damages = snapshot.damages
+        for damage in damages[:10]:
+            self.out.note(f"warning: {damage.path} {damage.reason} (left alone; see bd doctor)")
+        if damages and self.flags.strict:
+            self.out.exit_code = 7
+
+    def settings(self) -> Settings:
+        return self.hub.settings(self.snapshot())
+
+    # --- who asks ---
+
+    @property
+    def identity(self) -> Identity:
+        place = self.hub.place
+        flag = self.flags.agent or None
+        if flag is None and self.flags.actor:
+            return identify(None, {"agent": self.flags.actor}, {}, place.user_name)._replace(source="--actor")
+        return identify(flag, place.clone_layer, place.user_layer, place.user_name)
+
+    def claimant(self, *, compatible: bool = False) -> Identity:
+        """Who claims; a person at a terminal (and the compatibility forms) may under git's name."""
+        return claimant(self.identity, is_person=compatible or sys.stdin.isatty())
+
+    @property
+    def tokens(self) -> Tokens:
+        from bd.store.tokens import Tokens as Kept
+
+        return Kept(self.hub.place.folder)
+
+    def held_tokens(self, typed: Iterable[str]) -> dict[str, str]:
+        """The tokens to send with a write on these beads: BD_TOKEN, else what this clone holds without doubt."""
+        given = os.environ.get("BD_TOKEN")
+        if given:
+            return {"*": given}
+        from bd.store.tokens import session
+
+        who = self.identity
+        agent = who.agent
+        if not agent:
+            try:
+                agent = claimant(who, is_person=True).agent
+            except BadInput:
+                return {}
+        return self.tokens.supply(typed, agent, session())
+
+    def asked(self, typed: Iterable[str] = (), **extra: Any) -> dict[str, Any]:
+        """The arguments every operation takes: who asks, when, and with which tokens."""
+        at = clock.time_text(self.now, exact=True)
+        return {"by": self.identity.by, "at": at, "tokens": self.held_tokens(typed), **extra}
+
+    # --- writing ---
+
+    def publish(self, operation: Operation) -> Outcome:
+        """Carry an operation out and tell what came with it. The result is acknowledged when the command ends well."""
+        from bd.operations.publish import publish
+
+        outcome = publish(self.hub, operation)
+        self._pending.append(outcome)
+        self._snapshot = None
+        self._keep_tokens(outcome)
+        self._tell(outcome)
+        return outcome
+
+    def _keep_tokens(self, outcome: Outcome) -> None:
+        if outcome.change is None or not outcome.change.tokens:
+            return
+        from bd.store.tokens import session
+
+        snapshot = self.hub.snapshot(outcome.commit)
+        for token, bead_id in outcome.change.tokens:
+            bead = snapshot.head(bead_id)
+            claim = bead.claim if bead else None
+            if claim:
+                self.tokens.keep(bead_id, claim.agent, session(), token)
+
+    def _tell(self, outcome: Outcome) -> None:
+        for note in (*outcome.notes, *(outcome.change.notes if outcome.change else ())):
+            self.out.note(note)
+        for refused in outcome.refused:
+            self.out.note(f"refused: {refused.error.message} (kept; `bd sync --kept` lists it)")
+        if outcome.replayed:
+            self.out.note(f"published {outcome.replayed} earlier {'write' if outcome.replayed == 1 else 'writes'} of this clone")
+
+    def finish(self) -> int:
+        """End well: every won claim is now known to whoever asked. The exit code."""
+        sys.stdout.flush()
+        for outcome in self._pending:
+            outcome.acknowledge()
+        return self.out.exit_code
+
+    def close(self) -> None:
+        if self._hub is not None:
+            self._hub.close()
+        bar = getattr(self, "_bar", None)
+        if bar:
+            bar(1, 1, "")
+
+    # --- showing what was written ---
+
+    def written(self, outcome: Outcome) -> list[Bead]:
+        """The beads a write touched, as they now are."""
+        change = outcome.change
+        if change is None:
+            return []
+        snapshot = self.hub.snapshot(outcome.commit)
+        return [bead for bead in (snapshot.bead(bead_id) for bead_id in change.touched) if bead]
+
+    def show_written(self, outcome: Outcome, said: Mapping[str, str] | str, *, as_object: bool = False) -> None:
+        """Answer a write: the touched beads as JSON, or a line each. `said` is the line's verb, or one by bead id."""
+        beads = self.written(outcome)
+        change = outcome.change
+        failures = list(change.failures) if change else []
+        if self.out.is_json:
+            self._json_written(outcome, beads, failures, as_object=as_object)
+        elif self.out.quiet:
+            for bead in beads:
+                self.out.line(bead.id)
+        else:
+            from bd.output import escaped
+
+            for bead in beads:
+                verb = said if isinstance(said, str) else said.get(bead.id, "Changed")
+                words = f"✓ {verb} {self.out.styled(bead.id, 'bold')} — {escaped(bead.title)}"
+                reason = bead.get("close_reason") if bead.status in ("closed", "cancelled") else None
+                self.out.line(f"{words}: {escaped(reason)}" if reason and verb != "Changed" else words)
+        self.out.failures(failures)
+        if not outcome.published and not self.out.is_json:
+            self.out.note("not published yet")
+
+    def _json_written(self, outcome: Outcome, beads: list[Bead], failures: list[Any], *, as_object: bool) -> None:
+        from bd.interop import views
+
+        snapshot = self.hub.snapshot(outcome.commit)
+        shown = [{**views.issue(bead, snapshot, self.now), "published": outcome.published} for bead in beads]
+        if as_object and len(shown) == 1 and not failures:
+            self.out.object(shown[0])
+            return
+        self.out.json([*shown, *({k: v for k, v in failure.items() if k != "exit_code"} for failure in failures)])

@@ -1,0 +1,80 @@
+"""Global flags: taken out of the command line wherever they stand, before click sees it.
+
+Existing clients put them first, last and in between; click would want them in one place.
+"""
+
+from __future__ import annotations
+
+from bd.cli.context import Globals
+from bd.errors import BadInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SWITCHES = {
+    "--json": ("json", True),
+    "--quiet": ("quiet", True),
+    "-q": ("quiet", True),
+    "--verbose": ("verbose", True),
+    "--strict": ("strict", True),
+    "--fetch": ("fetch", True),
+    "--no-fetch": ("fetch", False),
+}
+_VALUES = {
+    "--agent": "agent",
+    "--actor": "actor",
+    "--directory": "directory",
+    "-C": "directory",
+    "--db": "directory",
+    "--at": "at",
+}
+# Flags of the Go tool that mean nothing here; existing clients send them.
+_IGNORED = frozenset(
+    ["--sandbox", "--readonly", "--global", "--profile", "--no-auto-flush", "--no-auto-import", "--no-daemon", "--allow-stale", "--no-db", "--ignore-schema-skew", "--no-pager", "--flat"]
+)
+_IGNORED_VALUES = frozenset({"--dolt-auto-commit"})
+
+
+def split(arguments: Sequence[str]) -> tuple[Globals, list[str]]:
+    """The global flags, and the rest of the command line in its order. What follows `--` is left alone."""
+    found: dict[str, object] = {}
+    rest: list[str] = []
+    place = 0
+    while place < len(arguments):
+        word = arguments[place]
+        place += 1
+        if word == "--":
+            rest += arguments[place - 1 :]
+            break
+        name, equals, value = word.partition("=")
+        if name in _SWITCHES and (not equals or value.lower() in ("true", "false", "1", "0")):
+            key, meaning = _SWITCHES[name]
+            found[key] = meaning if not equals or value.lower() in ("true", "1") else not meaning
+        elif name in _IGNORED:
+            continue
+        elif name in _VALUES or name in _IGNORED_VALUES:
+            if not equals:
+                if place >= len(arguments):
+                    raise BadInput(f"{name} needs a value")
+                value = arguments[place]
+                place += 1
+            if name in _VALUES:
+                found[_VALUES[name]] = _directory(value) if name == "--db" else value
+        elif name == "--format" and _is_json(value, equals, arguments, place):
+            found["json"] = True
+            place += 0 if equals else 1
+        else:
+            rest.append(word)
+    return Globals(**found), rest  # type: ignore[arg-type]
+
+
+def _is_json(value: str, equals: str, arguments: Sequence[str], place: int) -> bool:
+    return value == "json" if equals else arguments[place : place + 1] == ["json"]
+
+
+def _directory(path: str) -> str:
+    """The folder that a `--db` path is in."""
+    import os
+
+    return path if os.path.isdir(path) else os.path.dirname(os.path.abspath(path))

@@ -1,0 +1,128 @@
+"""Option decorators and parameter types that several commands share."""
+
+from __future__ import annotations
+
+import click
+
+from bd.errors import BadInput
+from bd.ids import check_agent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from bd.cli.context import App
+
+pass_app: Callable[..., Any] = click.pass_obj
+NO_LIMIT = 0
+
+
+class CommaList(click.ParamType):
+    """A list flag: may be repeated, and takes commas."""
+
+    name = "list"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        return value if isinstance(value, list) else [part.strip() for part in str(value).split(",") if part.strip()]
+
+
+class PriorityType(click.ParamType):
+    """0-4 or P0-P4."""
+
+    name = "priority"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        text = str(value).strip().lower().removeprefix("p")
+        if text not in ("0", "1", "2", "3", "4"):
+            self.fail(f"{value!r} is no priority; write 0 (critical) to 4 (background), or P0 to P4", param, ctx)
+        return int(text)
+
+
+class AgentType(click.ParamType):
+    """An agent's name."""
+
+    name = "agent"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return check_agent(str(value))
+
+
+PRIORITY = PriorityType()
+AGENT = AgentType()
+
+
+def flat(values: tuple[list[str], ...] | None) -> list[str]:
+    """The entries of a repeated comma list, in order, once each."""
+    return list(dict.fromkeys(entry for value in values or () for entry in value))
+
+
+def list_option(*names: str, help: str, **extra: Any) -> Callable[..., Any]:
+    """A list flag that repeats or takes commas."""
+    return click.option(*names, multiple=True, type=CommaList(), help=help, **extra)
+
+
+def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The filters that list, ready, count and search share."""
+    options = [
+        list_option("--type", "-t", "types", help="Only these types."),
+        click.option("--priority", "-p", "priorities", multiple=True, type=PRIORITY, help="Only this priority (repeatable)."),
+        click.option("--assignee", "-a", help="Only what is assigned to this name."),
+        click.option("--unassigned", "--no-assignee", "-u", is_flag=True, help="Only what nobody is assigned to."),
+        list_option("--label", "-l", "--labels", "labels", help="Only beads with all of these labels."),
+        list_option("--label-any", "labels_any", help="Only beads with one of these labels."),
+        list_option("--exclude-label", "labels_not", help="No beads with these labels."),
+        list_option("--exclude-type", "types_not", help="No beads of these types."),
+        click.option("--parent", help="Only beads below this one."),
+        click.option("--no-parent", is_flag=True, help="Only beads that are below none."),
+        click.option("--title", "--title-contains", help="Only titles with this text in them."),
+        list_option("--id", "ids", help="Only these ids."),
+        click.option("--metadata-field", "metadata", multiple=True, metavar="KEY=VALUE", help="Only beads with this metadata."),
+        click.option("--created-after", help="Only beads made after this time."),
+        click.option("--created-before", help="Only beads made before this time."),
+        click.option("--updated-after", help="Only beads changed after this time."),
+        click.option("--updated-before", help="Only beads changed before this time."),
+        click.option("--closed-after", help="Only beads closed after this time."),
+        click.option("--closed-before", help="Only beads closed before this time."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def accept(*names: str, value: bool = False) -> Callable[..., Any]:
+    """Flags of the Go tool that are taken and change nothing."""
+    keyword: dict[str, Any] = {} if value else {"is_flag": True, "flag_value": True}
+    if not value:
+        keyword = {"is_flag": False, "flag_value": "true"}
+    return click.option(*names, hidden=True, expose_value=False, **keyword)
+
+
+def key_values(pairs: tuple[str, ...]) -> dict[str, str]:
+    """`k=v` pairs as a mapping; `k=` is an empty text. Raises BadInput."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise BadInput(f"{pair!r} is not KEY=VALUE")
+        found[key] = value
+    return found
+
+
+def text_argument(app: App, value: str | None, file: str | None, what: str) -> str | None:
+    """A long text: as given, from a file, or from stdin when it is `-`. Raises BadInput for an empty file."""
+    import sys
+
+    if file:
+        try:
+            with click.open_file(file, encoding="utf-8") as stream:
+                value = stream.read()
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(f"can't read {what} from {file}: {error}") from error
+    elif value == "-":
+        value = sys.stdin.read()
+    else:
+        return value
+    if not value.strip():
+        raise BadInput(f"the {what} is empty", hint="nothing was changed")
+    return value

@@ -1,0 +1,114 @@
+"""The only reader of the clock, the only sleeper, and the one parser of times and durations.
+
+Belongs here: now, sleep, and the text forms of instants (RFC 3339 UTC ending in Z) and
+durations (`90s`, `45m`, `2h`, `1d`). Does not belong here: what a time means to a bead.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from datetime import UTC, datetime, timedelta
+
+from bd.errors import BadInput
+
+_UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)\s*([smhdw]))+\Z")
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
+_CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\Z")
+
+
+def now() -> datetime:
+    """The present instant, aware, UTC. `BD_CLOCK_OFFSET_S` shifts it (tests of skewed clocks)."""
+    offset_s = os.environ.get("BD_CLOCK_OFFSET_S")
+    present = datetime.now(UTC)
+    return present + timedelta(seconds=float(offset_s)) if offset_s else present
+
+
+def monotonic() -> float:
+    """Seconds on a clock that never goes back."""
+    return time.monotonic()
+
+
+def sleep(seconds: float) -> None:
+    """Wait."""
+    time.sleep(max(0.0, seconds))
+
+
+def time_text(instant: datetime, *, exact: bool = False) -> str:
+    """The RFC 3339 form ending in Z; whole seconds unless `exact` (then microseconds)."""
+    utc = instant.astimezone(UTC)
+    return utc.strftime("%Y-%m-%dT%H:%M:%S.%fZ" if exact else "%Y-%m-%dT%H:%M:%SZ")
+
+
+def instant_of(text: str) -> datetime:
+    """Parse a canonical time text. Raises ValueError for anything else."""
+    return datetime.fromisoformat(text)
+
+
+def canonical_time(text: str) -> str:
+    """A stored time in its canonical form: UTC ending in Z, fraction as written.
+
+    Anything with an offset is converted; a time without one is UTC. Raises ValueError.
+    """
+    text = text.strip()
+    if _CANONICAL.match(text):
+        datetime.fromisoformat(text)
+        return text
+    instant = datetime.fromisoformat(text.replace(" ", "T", 1) if "T" not in text else text)
+    if instant.tzinfo is None:
+        instant = instant.replace(tzinfo=UTC)
+    return time_text(instant, exact=bool(instant.microsecond))
+
+
+def duration_s(text: str) -> float:
+    """The seconds of a duration text such as `90s`, `1h30m`, `2d`. Raises BadInput."""
+    compact = text.strip().lower()
+    if compact.isdigit():
+        return float(compact)
+    if not _DURATION.match(compact):
+        raise BadInput(f"{text!r} is not a duration", hint="write 90s, 45m, 2h or 1d")
+    return sum(float(number) * _UNIT_S[unit] for number, unit in _PART.findall(compact))
+
+
+def duration_text(seconds: float) -> str:
+    """The shortest exact text of a duration: `90s`, `45m`, `2h`, `1d`."""
+    whole = int(seconds)
+    for unit in ("d", "h", "m"):
+        if whole and whole % _UNIT_S[unit] == 0:
+            return f"{whole // _UNIT_S[unit]}{unit}"
+    return f"{whole}s"
+
+
+def age_text(seconds: float) -> str:
+    """About how long, for people: `40s`, `2m`, `3h`, `5d`."""
+    seconds = max(0.0, seconds)
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit}"
+    return f"{int(seconds)}s"
+
+
+def typed_time(text: str, present: datetime) -> str:
+    """The canonical time that a person meant: a date, a time, `tomorrow`, `2h` or `+3d` from now.
+
+    A date alone means its first second, UTC. Raises BadInput.
+    """
+    word = text.strip().lower()
+    midnight = present.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    days = {"today": 0, "tomorrow": 1, "next week": 7}
+    if word in days:
+        return time_text(midnight + timedelta(days=days[word]))
+    if word == "now":
+        return time_text(present)
+    try:
+        return time_text(present + timedelta(seconds=duration_s(word.lstrip("+"))))
+    except BadInput:
+        pass
+    try:
+        return canonical_time(text)
+    except ValueError:
+        raise BadInput(
+            f"{text!r} is not a time", hint="write 2026-02-21, 2026-02-21T15:00Z, tomorrow, or 2h for in two hours"
+        ) from None

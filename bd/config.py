@@ -1,0 +1,145 @@
+"""Settings: every key, its default, and which layer a value comes from.
+
+Precedence: flag, environment (`BD_*`), clone (`<git common dir>/bd/config.yaml`), user
+(`$XDG_CONFIG_HOME/bd/config.yaml`), hub (`.beads/config.yaml`), default. Belongs here: the
+table and the merge. Does not belong here: reading files (the caller passes mappings).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd.clock import duration_s
+from bd.errors import BadInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+# Hours a bead of a type is expected to take; stalled after `stall_factor` times that.
+EXPECTED_S: dict[str, float] = {
+    **dict.fromkeys(("code", "bug", "task", "chore", "test"), 3600.0),
+    **dict.fromkeys(("feature", "review", "deploy", "publish"), 7200.0),
+    **dict.fromkeys(("research", "synthesis", "epic"), 14400.0),
+}
+
+
+class Key(NamedTuple):
+    """One setting: its default, how its text is read, and what it is for."""
+
+    default: Any
+    read: Callable[[Any], Any]
+    help: str
+
+
+def _text(value: Any) -> str:
+    return str(value)
+
+
+def _whole(value: Any) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise BadInput(f"{value!r} is not a whole number") from None
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise BadInput(f"{value!r} is not a number") from None
+
+
+def _seconds(value: Any) -> float:
+    return duration_s(str(value))
+
+
+def _names(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return [str(part) for part in value]
+
+
+KEYS: dict[str, Key] = {
+    "prefix": Key("bd", _text, "what new bead ids start with"),
+    "domain": Key("", _text, "the part behind @ of an owner; unset: the prefix"),
+    "agent": Key("", _text, "who claims when nothing else says"),
+    "types": Key([], _names, "bead types this hub adds"),
+    "statuses": Key([], _names, "statuses this hub adds"),
+    "max_attempts": Key(3, _whole, "claims a bead may use up"),
+    "claim_ttl": Key(900.0, _seconds, "how long a reserved bead may wait to be started"),
+    "stall_factor": Key(2.0, _number, "stalled after this many times the expected duration"),
+    "retry_time": Key(60.0, _seconds, "how long a write tries again before it gives up"),
+    "lock_timeout": Key(60.0, _seconds, "how long a command waits for this clone's other writers"),
+    "git_timeout": Key(60.0, _seconds, "how long one git process may take"),
+}
+# Set per clone by init and clone; a hub's own file can't say where it is kept.
+PLACE_KEYS = ("branch", "remote")
+
+
+class Settings(NamedTuple):
+    """Every setting's value. Durations are seconds."""
+
+    prefix: str
+    domain: str
+    agent: str
+    types: list[str]
+    statuses: list[str]
+    max_attempts: int
+    claim_ttl: float
+    stall_factor: float
+    retry_time: float
+    lock_timeout: float
+    git_timeout: float
+    expected: Mapping[str, Any] = {}
+    sources: Mapping[str, str] = {}
+
+    @property
+    def owner_domain(self) -> str:
+        return self.domain or self.prefix
+
+    def owner(self, agent: str) -> str:
+        """The identity `<agent>@<domain>`."""
+        return f"{agent}@{self.owner_domain}"
+
+    def expected_s(self, bead_type: str, expected: str | None = None) -> float:
+        """Seconds a bead is expected to take."""
+        if expected:
+            return duration_s(expected)
+        own = self.expected.get(bead_type)
+        return duration_s(str(own)) if own else EXPECTED_S.get(bead_type, 3600.0)
+
+
+def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
+    """The settings from layers, the strongest first. Raises BadInput naming the layer of a bad value."""
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    for name, key in KEYS.items():
+        values[name], sources[name] = key.default, "default"
+        for layer, mapping in layers:
+            found = _lookup(mapping, name)
+            if found is None:
+                continue
+            try:
+                values[name] = key.read(found)
+            except (BadInput, TypeError) as error:
+                raise BadInput(f"{name} = {found!r} ({layer}): {error}") from None
+            sources[name] = layer
+            break
+    expected: dict[str, Any] = {}
+    for _, mapping in reversed(layers):
+        expected.update(_lookup(mapping, "expected") or {})
+    return Settings(**values, expected=expected, sources=sources)
+
+
+def _lookup(mapping: Mapping[str, Any], name: str) -> Any:
+    if mapping.get(name) not in (None, ""):
+        return mapping[name]
+    defaults = mapping.get("defaults")
+    return defaults.get(name) if isinstance(defaults, dict) else None
+
+
+def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The settings that `BD_*` variables give, by key."""
+    return {name: environment[f"BD_{name.upper()}"] for name in KEYS if environment.get(f"BD_{name.upper()}")}

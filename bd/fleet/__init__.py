@@ -1,0 +1,1 @@
+"""What runs over time, and what sets a fleet up."""

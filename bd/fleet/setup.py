@@ -1,0 +1,117 @@
+"""Making a hub, and joining one: repository, place, first commit."""
+
+from __future__ import annotations
+
+import os
+
+from bd import clock
+from bd.errors import BadInput, NoHub, RemoteUnreachable
+from bd.identity import identify
+from bd.model import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
+from bd.operations.hubs import Init
+from bd.operations.publish import transaction
+from bd.store import yamltext
+from bd.store.hub import Hub
+from bd.store.making import add_remote, check_branch, check_url, clone_repo, make_repo
+from bd.store.place import Place, clone_config_path, forget, locate, read_layer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from bd.store.gitrepo import GitRepo
+
+
+def make_hub(
+    folder: str, prefix: str, *, remote: str | None = None, branch: str | None = None, domain: str | None = None
+) -> tuple[bool, Hub]:
+    """A hub in a folder: whether it was made just now, and the hub. Idempotent.
+
+    Raises BadInput, RemoteUnreachable (a hub that is to be shared is made on its remote or not at all).
+    """
+    if remote:
+        check_url(remote)
+    repo = make_repo(folder)
+    if remote:
+        add_remote(repo, os.path.abspath(remote) if os.path.isdir(remote) else remote)
+    if branch:
+        set_clone_setting(repo, "branch", check_branch(branch))
+    elif not read_layer(clone_config_path(repo)).get("branch"):
+        head = repo.head_branch()
+        if head is None:
+            raise BadInput("no branch is checked out here", hint="`git switch main` first, or --branch beads")
+        set_clone_setting(repo, "branch", head.removeprefix("refs/heads/"))
+    forget(repo)
+    place = locate(folder)
+    hub = Hub(place)
+    _refuse_unpushed(place)
+    by = identify(None, place.clone_layer, place.user_layer, place.user_name).by
+    fields = {"domain": domain} if domain else {}
+    operation = Init(by=by, at=clock.time_text(clock.now(), exact=True), prefix=prefix, fields=fields)
+    outcome = transaction(hub).run(operation, creates_hub=True)
+    made = outcome.change is not None and not outcome.change.is_empty
+    if not outcome.published:
+        raise RemoteUnreachable("the remote can't be reached", hint="a hub is made on its remote; try again when it answers")
+    write_client_folder(hub)
+    return made, hub
+
+
+def _refuse_unpushed(place: Place) -> None:
+    """A branch with commits that a new remote has never seen can't become a hub by itself."""
+    repo = place.repo
+    local = repo.ref(place.branch)
+    if not place.remote or local is None or repo.ref("refs/bd/published"):
+        return
+    name = place.branch.removeprefix("refs/heads/")
+    hub = Hub(place)
+    with hub.lock():
+        tip = hub.finish_fetch()
+    if tip is None:
+        raise BadInput(
+            f"the branch {name} is not on {place.remote} yet",
+            hint=f"git push -u {place.remote} {name} first, or keep the hub on a branch of its own: bd init --branch beads",
+        )
+
+
+def join_hub(url: str, folder: str, branch: str | None, on_progress: Callable[[int, int, str], None] | None) -> Hub:
+    """Clone a hub. Raises NoHub when the repository holds none."""
+    repo = clone_repo(url, folder, on_progress)
+    if branch:
+        set_clone_setting(repo, "branch", check_branch(branch))
+        forget(repo)
+    try:
+        place = locate(folder)
+    except NoHub as error:
+        raise NoHub(f"{url} is cloned to {folder}, and holds no hub", hint=f"cd {folder} && bd init") from error
+    hub = Hub(place)
+    hub.fetch()
+    write_client_folder(hub)
+    return hub
+
+
+def set_clone_setting(repo: GitRepo, key: str, value: Any) -> None:
+    """Write one setting into the clone's own file, keeping the rest."""
+    path = clone_config_path(repo)
+    settings = {**read_layer(path), key: value}
+    settings = {name: setting for name, setting in settings.items() if setting is not None}
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    fresh = f"{path}.{os.getpid()}"
+    with open(fresh, "w", encoding="utf-8") as file:
+        file.write(yamltext.document(settings, CONFIG_FIELDS))
+    os.replace(fresh, path)
+
+
+def write_client_folder(hub: Hub) -> None:
+    """The `.beads` folder that existing clients look for, where the hub branch is not checked out."""
+    folder = hub.client_folder()
+    if hub.repo.work_tree and folder.startswith(os.path.join(hub.repo.work_tree, ".beads")):
+        return
+    os.makedirs(folder, exist_ok=True)
+    commit = hub.view()
+    for path in (METADATA_PATH, CONFIG_PATH, IGNORE_PATH):
+        data = hub.repo.objects.read(f"{commit}:{path}")
+        if data is not None:
+            with open(os.path.join(folder, os.path.basename(path)), "wb") as file:
+                file.write(data)
+    hub.stamp()

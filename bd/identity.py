@@ -1,0 +1,61 @@
+"""Who am I: one precedence for every command.
+
+`--agent`/`--actor`, BD_AGENT, BEADS_ACTOR, BD_ACTOR, the clone's or the user's settings. Without
+any of these, git's user.name serves for writes that claim nothing; it claims only for a person
+at a terminal and for the compatibility form `update --claim`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from bd.errors import NoIdentity
+from bd.ids import agent_from_person, check_agent, is_agent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+class Identity(NamedTuple):
+    """`agent` is the name that claims, `by` the author of writes (`agent:x`, `human:Ada`), `source` where it is from."""
+
+    agent: str
+    by: str
+    source: str
+
+
+def identify(flag: str | None, clone_layer: Mapping[str, Any], user_layer: Mapping[str, Any], user_name: str) -> Identity:
+    """The identity that holds. Raises BadInput for a named agent that can't be one."""
+    named = [
+        ("--agent", flag),
+        ("BD_AGENT", os.environ.get("BD_AGENT")),
+        ("BEADS_ACTOR", os.environ.get("BEADS_ACTOR")),
+        ("BD_ACTOR", os.environ.get("BD_ACTOR")),
+        ("clone configuration", clone_layer.get("agent")),
+        ("user configuration", user_layer.get("agent")),
+    ]
+    for source, name in named:
+        if name:
+            return _named(name, source)
+    person = user_name or os.environ.get("USER") or "unknown"
+    return Identity("", f"human:{person}", "git user.name" if user_name else "login name")
+
+
+def _named(name: str, source: str) -> Identity:
+    """An agent, where the name can be one; existing clients also pass a person's name as actor."""
+    if source in ("--agent", "BD_AGENT") or is_agent(name):
+        return Identity(check_agent(name), f"agent:{name.strip()}", source)
+    return Identity(agent_from_person(name), f"human:{name}", source)
+
+
+def claimant(identity: Identity, *, is_person: bool) -> Identity:
+    """The identity with an agent name to claim under. Raises NoIdentity where nobody in particular asks."""
+    if identity.agent:
+        return identity
+    if not is_person:
+        raise NoIdentity
+    name = identity.by.split(":", 1)[-1]
+    return identity._replace(agent=agent_from_person(name))

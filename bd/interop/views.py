@@ -1,0 +1,247 @@
+"""The `--json` objects: beads as existing clients of the Go `bd` expect them, and what ours adds.
+
+Field names and the two shapes of `dependencies` follow docs/format.md, "JSON". No nulls: what
+is unset is left out.
+"""
+
+from __future__ import annotations
+
+from bd.clock import instant_of
+from bd.policy.priority import effective_priority
+from bd.policy.ready import is_blocked, standing, status_now
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+    from bd.model import Bead, Snapshot
+
+# Stored key -> JSON key, where they differ.
+_RENAMED = {"type": "issue_type", "deadline": "due_at"}
+_AS_THEY_ARE = (
+    "title",
+    "description",
+    "design",
+    "acceptance_criteria",
+    "notes",
+    "priority",
+    "type",
+    "assignee",
+    "owner",
+    "estimated_minutes",
+    "created_at",
+    "created_by",
+    "updated_at",
+    "started_at",
+    "closed_at",
+    "deadline",
+    "defer_until",
+    "close_reason",
+    "closed_by",
+    "external_ref",
+    "metadata",
+    "claim",
+    "claims",
+    "claim_mode",
+    "attempts",
+    "attempts_forgiven",
+    "max_attempts",
+    "retry_at",
+    "failures",
+    "needs",
+    "exclusive",
+    "expected",
+    "prefer_agent",
+    "prefer_until",
+    "spec",
+    "cost",
+    "output",
+    "progress",
+    "waiting_on",
+    "status_reason",
+    "base_priority",
+    "temperature",
+    "dead_lettered_at",
+    "poison_pill",
+    "reviewed",
+    "resolution",
+    "budget_ceiling_usd",
+    "idempotency_key",
+    "uid",
+)
+SCHEMA_VERSION = 1
+
+
+def issue(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
+    """The Issue object of a bead: id first, labels sorted, times as stored, plus `phase` and `effective_priority`."""
+    shown: dict[str, Any] = {"id": bead.id, "title": bead.title, "status": status_now(bead, now)}
+    for key in _AS_THEY_ARE:
+        value = bead.get(key)
+        if value not in (None, "", [], {}):
+            shown[_RENAMED.get(key, key)] = value
+    shown["priority"] = bead.priority
+    shown["issue_type"] = bead.type
+    shown["created_at"] = bead.created_at or bead.updated_at or "1970-01-01T00:00:00Z"
+    shown["updated_at"] = _later(bead.updated_at, shown["created_at"])
+    if bead.labels:
+        shown["labels"] = sorted(bead.labels)
+    shown["phase"] = standing(bead, snapshot, now).phase
+    shown["effective_priority"] = round(effective_priority(bead), 3)
+    return shown
+
+
+def _later(one: str, other: str) -> str:
+    if not one:
+        return other
+    return one if instant_of(one) >= instant_of(other) else other
+
+
+def edges(bead: Bead) -> list[dict[str, str]]:
+    """The raw edges of a bead, as lists and exports carry them."""
+    made = {"created_at": bead.created_at or "1970-01-01T00:00:00Z"}
+    found = [{"issue_id": bead.id, "depends_on_id": target, "type": "blocks", **made} for target in bead.depends_on]
+    if bead.parent:
+        found.append({"issue_id": bead.id, "depends_on_id": bead.parent, "type": "parent-child", **made})
+    for link in bead.get("links", []):
+        if "id" not in link:
+            continue
+        edge = {"issue_id": bead.id, "depends_on_id": link["id"], "type": link.get("type", "related"), **made}
+        extra = {key: value for key, value in link.items() if key not in ("id", "type") and value not in (None, "")}
+        found.append({**edge, **extra})
+    return found
+
+
+def listed(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
+    """An Issue with its counts and raw edges: `list`, `ready`, `search`, `children`. Counts are of `blocks` edges."""
+    shown = issue(bead, snapshot, now)
+    raw = edges(bead)
+    if raw:
+        shown["dependencies"] = raw
+    shown["dependency_count"] = len(bead.depends_on)
+    shown["dependent_count"] = len(snapshot.dependents_of(bead.id))
+    shown["comment_count"] = len(bead.comments)
+    if bead.parent:
+        shown["parent"] = bead.parent
+    return shown
+
+
+def detailed(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
+    """The IssueDetails of `show`: whole objects of what it depends on and what depends on it, comments, counts."""
+    shown = issue(bead, snapshot, now)
+    above = [(edge["depends_on_id"], edge["type"]) for edge in edges(bead)]
+    below = [
+        (other, edge["type"])
+        for other in snapshot.mentioning(bead.id)
+        for edge in edges(other)
+        if edge["depends_on_id"] == bead.id
+    ]
+    dependencies = [linked(snapshot.bead(target), kind, snapshot, now) for target, kind in above]
+    dependents = [linked(snapshot.bead(other.id), kind, snapshot, now) for other, kind in sorted(below, key=_child_order)]
+    if above:
+        shown["dependencies"] = [entry for entry in dependencies if entry]
+    if below:
+        shown["dependents"] = [entry for entry in dependents if entry]
+    if bead.comments:
+        shown["comments"] = comments(bead)
+    if bead.parent:
+        shown["parent"] = bead.parent
+    shown["dependency_count"] = len(above)
+    shown["dependent_count"] = len(below)
+    shown["comment_count"] = len(bead.comments)
+    children = [other for other, kind in below if kind == "parent-child"]
+    if bead.type == "epic" and children:
+        shown["epic_total_children"] = len(children)
+        shown["epic_closed_children"] = sum(child.is_done for child in children)
+        shown["epic_closeable"] = all(child.is_done for child in children)
+    extra = {key: value for key, value in bead.fields.items() if key not in shown and key not in _KNOWN}
+    shown.update(extra)
+    return shown
+
+
+_KNOWN = frozenset(
+    {*_AS_THEY_ARE, "id", "status", "labels", "depends_on", "links", "parent", "comments", "claimed_at", "comment_count"}
+)
+
+
+def _child_order(pair: tuple[Bead, str]) -> tuple[str, str]:
+    return pair[0].created_at, pair[0].id
+
+
+def linked(bead: Bead | None, kind: str, snapshot: Snapshot, now: datetime) -> dict[str, Any] | None:
+    """An Issue as one end of an edge."""
+    return {**issue(bead, snapshot, now), "dependency_type": kind} if bead else None
+
+
+def blocked(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
+    """An Issue with what blocks it."""
+    waits = is_blocked(bead, snapshot, now)
+    return {**issue(bead, snapshot, now), "blocked_by_count": len(waits), "blocked_by": waits}
+
+
+def comments(bead: Bead) -> list[dict[str, str]]:
+    """A bead's comments, oldest first."""
+    made = [
+        {
+            "id": str(entry.get("id", "")),
+            "issue_id": bead.id,
+            "author": entry.get("author", ""),
+            "text": entry.get("text", ""),
+            "created_at": entry.get("at") or bead.created_at,
+        }
+        for entry in bead.comments
+    ]
+    return sorted(made, key=lambda entry: entry["created_at"])
+
+
+def epics(snapshot: Snapshot, now: datetime) -> list[dict[str, Any]]:
+    """The open epics with how far their children are."""
+    found = []
+    for bead in sorted(snapshot.live(), key=lambda bead: (bead.priority, bead.created_at, bead.id)):
+        if bead.type != "epic":
+            continue
+        children = snapshot.children_of(bead.id)
+        done = sum(child.is_done for child in children)
+        whole = snapshot.bead(bead.id) or bead
+        found.append(
+            {
+                "epic": issue(whole, snapshot, now),
+                "total_children": len(children),
+                "closed_children": done,
+                "eligible_for_close": bool(children) and done == len(children),
+            }
+        )
+    return found
+
+
+def statistics(snapshot: Snapshot, now: datetime) -> dict[str, Any]:
+    """The numbers of `stats`, by stored status, by phase, and the Go tool's summary."""
+    by_status: dict[str, int] = {}
+    by_phase: dict[str, int] = {}
+    leads: list[float] = []
+    blocked_count = closable = 0
+    for bead in snapshot.every():
+        status = status_now(bead, now)
+        by_status[status] = by_status.get(status, 0) + 1
+        phase = standing(bead, snapshot, now).phase
+        by_phase[phase] = by_phase.get(phase, 0) + 1
+        if bead.get("closed_at") and bead.created_at and status == "closed":
+            leads.append((instant_of(bead.get("closed_at")) - instant_of(bead.created_at)).total_seconds() / 3600)
+        if not bead.is_done:
+            blocked_count += bool(is_blocked(bead, snapshot, now))
+            if bead.type == "epic":
+                children = snapshot.children_of(bead.id)
+                closable += bool(children) and all(child.is_done for child in children)
+    summary = {
+        "total_issues": sum(by_status.values()),
+        "open_issues": by_status.get("open", 0),
+        "in_progress_issues": by_status.get("in_progress", 0),
+        "closed_issues": by_status.get("closed", 0),
+        "blocked_issues": blocked_count,
+        "deferred_issues": by_status.get("deferred", 0),
+        "ready_issues": by_phase.get("ready", 0),
+        "pinned_issues": by_status.get("pinned", 0),
+        "epics_eligible_for_closure": closable,
+        "average_lead_time_hours": round(sum(leads) / len(leads), 3) if leads else 0.0,
+    }
+    return {"summary": summary, "by_status": by_status, "by_phase": by_phase}

@@ -1,0 +1,564 @@
+"""The nouns: Bead, Claim, Damage, Snapshot, Change. Frozen values; no I/O, no policy.
+
+`BEAD_FIELDS` is the table of docs/format.md: the keys of a bead file in the order they are
+written, and the kind of each. The codec types, orders and checks by it.
+
+Plain classes and NamedTuples instead of dataclasses: a claim's start-up can't afford them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any, Literal
+
+    Kind = Literal["text", "int", "number", "bool", "time", "duration", "list", "map", "maps", "any", "priority", "status"]
+
+FORMAT_VERSION = 1
+TITLE_LIMIT = 500
+FILE_LIMIT = 5_000_000
+
+# --- the tables -------------------------------------------------------------------------
+
+CLAIM_FIELDS: dict[str, Kind] = {
+    "agent": "text",
+    "token": "text",
+    "attempt": "int",
+    "claimed_at": "time",
+    "started_at": "time",
+    "expires_at": "time",
+    "heartbeat_interval_s": "number",
+    "heartbeat_by": "text",
+    "host": "text",
+    "version": "text",
+    "work_ref": "text",
+    "routed": "text",
+}
+COMMENT_FIELDS: dict[str, Kind] = {"id": "text", "author": "text", "at": "time", "text": "text"}
+FAILURE_FIELDS: dict[str, Kind] = {
+    "attempt": "int",
+    "agent": "text",
+    "reason": "text",
+    "error": "text",
+    "at": "time",
+    "duration_s": "number",
+    "cost_usd": "number",
+}
+
+BEAD_FIELDS: dict[str, Kind] = {
+    "id": "text",
+    "uid": "text",
+    "title": "text",
+    "type": "text",
+    "status": "status",
+    "priority": "priority",
+    "base_priority": "number",
+    "priority_boost_per_minute": "number",
+    "deadline": "time",
+    "temperature": "number",
+    "heated_at": "time",
+    "labels": "list",
+    "assignee": "text",
+    "owner": "text",
+    "needs": "list",
+    "expected": "duration",
+    "prefer_agent": "text",
+    "prefer_until": "time",
+    "exclusive": "text",
+    "description": "text",
+    "design": "text",
+    "acceptance_criteria": "text",
+    "notes": "text",
+    "spec": "map",
+    "depends_on": "list",
+    "parent": "text",
+    "links": "maps",
+    "claim": "map",
+    "claim_mode": "text",
+    "claims": "maps",
+    "claimed_at": "time",
+    "attempts": "int",
+    "attempts_forgiven": "int",
+    "max_attempts": "int",
+    "retry": "map",
+    "retry_at": "time",
+    "failures": "maps",
+    "poison_pill": "bool",
+    "dead_lettered_at": "time",
+    "reviewed": "bool",
+    "resolution": "text",
+    "notified": "map",
+    "progress": "maps",
+    "budget_ceiling_usd": "number",
+    "waiting_on": "text",
+    "status_reason": "text",
+    "output": "map",
+    "cost": "map",
+    "idempotency_key": "text",
+    "external_ref": "text",
+    "metadata": "map",
+    "estimated_minutes": "number",
+    "defer_until": "time",
+    "created_at": "time",
+    "created_by": "text",
+    "updated_at": "time",
+    "started_at": "time",
+    "closed_at": "time",
+    "closed_by": "text",
+    "close_reason": "text",
+    "comments": "maps",
+}
+
+# What stands inside the maps of a bead; a key that is not here is any JSON value.
+INNER_FIELDS: dict[str, dict[str, Kind]] = {
+    "claim": CLAIM_FIELDS,
+    "claims": CLAIM_FIELDS,
+    "comments": COMMENT_FIELDS,
+    "failures": FAILURE_FIELDS,
+    "links": {"type": "text", "id": "text", "created_at": "time", "created_by": "text"},
+    "progress": {"at": "time", "agent": "text", "text": "text"},
+    "notified": {"by": "text", "at": "time", "done": "bool"},
+}
+
+# Long fields a list never looks at; a cache may leave them out of what it hands to policy.
+LONG_FIELDS = frozenset(
+    {
+        "description",
+        "design",
+        "acceptance_criteria",
+        "notes",
+        "spec",
+        "comments",
+        "failures",
+        "progress",
+        "output",
+        "metadata",
+        "retry",
+        "notified",
+        "cost",
+    }
+)
+
+CAPACITY_FIELDS: dict[str, Kind] = {
+    "agent": "text",
+    "status": "text",
+    "current_tasks": "int",
+    "max_concurrent": "int",
+    "last_heartbeat": "time",
+    "beads": "list",
+    "idle": "bool",
+    "idle_since": "time",
+    "pending_count": "int",
+    "failed_tasks": "int",
+    "interval_s": "number",
+    "empty_cycles": "int",
+    "budget_remaining_usd": "number",
+    "host": "text",
+    "version": "text",
+}
+
+AGENT_FIELDS: dict[str, Kind] = {
+    "name": "text",
+    "role": "text",
+    "interval": "duration",
+    "max_concurrent": "int",
+    "skills": "map",
+    "capabilities": "list",
+    "models_available": "list",
+    "budget_usd": "number",
+    "cool_down": "duration",
+    "fallback": "bool",
+    "pool": "map",
+}
+
+CONFIG_FIELDS: dict[str, Kind] = {
+    "format": "int",
+    "prefix": "text",
+    "domain": "text",
+    "branch": "text",
+    "remote": "text",
+    "agent": "text",
+    "types": "list",
+    "statuses": "list",
+    "defaults": "map",
+    "schedules": "maps",
+}
+
+STORED_STATUSES = ("open", "in_progress", "blocked", "deferred", "validating", "closed", "cancelled", "dead_letter")
+DONE_STATUSES = frozenset({"closed", "cancelled"})
+TYPES = ["task", "bug", "feature", "epic", "chore", "code", "research", "review", "test", "deploy", "synthesis", "decision", "spike", "story", "milestone"]
+
+CONFIG_PATH = ".beads/config.yaml"
+METADATA_PATH = ".beads/metadata.json"
+IGNORE_PATH = ".beads/.gitignore"
+BEADS_DIR = "beads/"
+ARCHIVE_DIR = "beads/archive/"
+AGENTS_DIR = ".beads/agents/"
+CAPACITY_DIR = ".agent-status/"
+
+
+def bead_path(bead_id: str) -> str:
+    """Where an active bead's file lies in the hub."""
+    return f"{BEADS_DIR}{bead_id}.yaml"
+
+
+def agent_path(name: str) -> str:
+    """Where an agent's file lies in the hub."""
+    return f"{AGENTS_DIR}{name}.yaml"
+
+
+def capacity_path(name: str) -> str:
+    """Where an agent's capacity file lies in the hub."""
+    return f"{CAPACITY_DIR}{name}.yaml"
+
+
+def fields_of_path(path: str) -> dict[str, Kind]:
+    """The table for the YAML file at a hub path; an empty one for any other file."""
+    if path.startswith(BEADS_DIR):
+        return BEAD_FIELDS
+    if path.startswith(AGENTS_DIR):
+        return AGENT_FIELDS
+    if path.startswith(CAPACITY_DIR):
+        return CAPACITY_FIELDS
+    return CONFIG_FIELDS if path == CONFIG_PATH else {}
+
+
+# --- values -----------------------------------------------------------------------------
+
+
+class Claim(NamedTuple):
+    """Who holds a bead: present only while it is claimed. Instants are canonical texts."""
+
+    agent: str
+    token: str
+    attempt: int
+    claimed_at: str
+    started_at: str | None = None
+    expires_at: str | None = None
+    routed: str | None = None
+
+
+class Link(NamedTuple):
+    """An edge to another bead that may block or only inform, by its type."""
+
+    type: str
+    id: str
+
+
+class Bead:
+    """One bead: an immutable mapping of the keys of `BEAD_FIELDS`, and any unknown ones.
+
+    Unset keys are absent, never None. Instants are canonical RFC 3339 texts. A *head* lacks
+    `LONG_FIELDS`; lists and policy work on heads, only whole beads are rewritten.
+    """
+
+    __slots__ = ("fields",)
+    fields: Mapping[str, Any]
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        object.__setattr__(self, "fields", fields)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a bead is immutable: {name}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bead) and dict(self.fields) == dict(other.fields)
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __repr__(self) -> str:
+        return f"Bead({self.id!r}, {self.status!r})"
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a key, or the default when it is unset."""
+        return self.fields.get(key, default)
+
+    def evolve(self, **changes: Any) -> Bead:
+        """A new bead with these keys set; None, an empty text, list or map unsets a key."""
+        fields = dict(self.fields)
+        for key, value in changes.items():
+            if value is None or value == "" or value == [] or value == {}:
+                fields.pop(key, None)
+            else:
+                fields[key] = value
+        return Bead(fields)
+
+    @property
+    def id(self) -> str:
+        return self.fields["id"]  # type: ignore[no-any-return]
+
+    @property
+    def uid(self) -> str | None:
+        return self.fields.get("uid")
+
+    @property
+    def title(self) -> str:
+        return self.fields.get("title", "")  # type: ignore[no-any-return]
+
+    @property
+    def type(self) -> str:
+        return self.fields.get("type", "task")  # type: ignore[no-any-return]
+
+    @property
+    def status(self) -> str:
+        return self.fields.get("status", "open")  # type: ignore[no-any-return]
+
+    @property
+    def priority(self) -> int:
+        """0 (critical) to 4 (background); 2 when unset."""
+        return self.fields.get("priority", 2)  # type: ignore[no-any-return]
+
+    @property
+    def labels(self) -> list[str]:
+        return self.fields.get("labels", [])  # type: ignore[no-any-return]
+
+    @property
+    def assignee(self) -> str | None:
+        return self.fields.get("assignee")
+
+    @property
+    def owner(self) -> str | None:
+        return self.fields.get("owner")
+
+    @property
+    def parent(self) -> str | None:
+        return self.fields.get("parent")
+
+    @property
+    def depends_on(self) -> list[str]:
+        return self.fields.get("depends_on", [])  # type: ignore[no-any-return]
+
+    @property
+    def links(self) -> list[Link]:
+        return [Link(link.get("type", "related"), link["id"]) for link in self.fields.get("links", []) if "id" in link]
+
+    @property
+    def claim(self) -> Claim | None:
+        held = self.fields.get("claim")
+        if not held:
+            return None
+        return Claim(
+            held["agent"],
+            held["token"],
+            held.get("attempt", 1),
+            held.get("claimed_at") or self.fields.get("claimed_at", ""),
+            held.get("started_at"),
+            held.get("expires_at"),
+            held.get("routed"),
+        )
+
+    @property
+    def attempts(self) -> int:
+        return self.fields.get("attempts", 0)  # type: ignore[no-any-return]
+
+    @property
+    def attempts_counted(self) -> int:
+        """The attempts that limits compare: made less forgiven."""
+        return max(0, self.attempts - self.fields.get("attempts_forgiven", 0))
+
+    @property
+    def created_at(self) -> str:
+        return self.fields.get("created_at", "")  # type: ignore[no-any-return]
+
+    @property
+    def updated_at(self) -> str:
+        return self.fields.get("updated_at", "") or self.created_at
+
+    @property
+    def comments(self) -> list[dict[str, str]]:
+        return self.fields.get("comments", [])  # type: ignore[no-any-return]
+
+    @property
+    def is_done(self) -> bool:
+        return self.status in DONE_STATUSES
+
+
+class Damage(NamedTuple):
+    """A file of the hub that can't be read, and why."""
+
+    path: str
+    reason: str
+
+
+class Snapshot:
+    """Every bead and record of a hub at one commit. The base class of the stores' snapshots.
+
+    Subclasses give `commit`, `damages` and the primitives that raise NotImplementedError here.
+    Beads from the iterating methods may be heads; `bead` and `by_uid` always give whole ones.
+    """
+
+    commit: str = ""
+
+    @property
+    def damages(self) -> list[Damage]:
+        raise NotImplementedError
+
+    def bead(self, bead_id: str) -> Bead | None:
+        raise NotImplementedError
+
+    def head(self, bead_id: str) -> Bead | None:
+        return self.bead(bead_id)
+
+    def by_uid(self, uid: str) -> Bead | None:
+        raise NotImplementedError
+
+    def every(self) -> Iterator[Bead]:
+        """Every bead, archived ones included."""
+        raise NotImplementedError
+
+    def live(self) -> Iterator[Bead]:
+        """Every bead that is not done (closed, cancelled or archived)."""
+        raise NotImplementedError
+
+    def claimed(self) -> Iterator[Bead]:
+        """Every bead that is held by a claim."""
+        return (bead for bead in self.live() if bead.get("claim") or bead.get("claims"))
+
+    def mentioning(self, bead_id: str) -> list[Bead]:
+        """The beads that name this one as dependency, parent or link."""
+        raise NotImplementedError
+
+    def starting(self, text: str) -> list[str]:
+        """The ids that start with the text, or whose part behind a prefix of theirs does."""
+        raise NotImplementedError
+
+    def path_of(self, bead_id: str) -> str:
+        """The hub path of a bead's file: where it is, or where it would be made."""
+        raise NotImplementedError
+
+    def record(self, path: str) -> Mapping[str, Any] | None:
+        """The fields of the YAML file at the path (an agent, a capacity file, the configuration)."""
+        raise NotImplementedError
+
+    def records(self, folder: str) -> dict[str, Mapping[str, Any]]:
+        """The fields of each YAML file below the folder, by file name without ending."""
+        raise NotImplementedError
+
+    # --- derived, the same for every store ---
+
+    def exists(self, bead_id: str) -> bool:
+        return self.head(bead_id) is not None
+
+    def children_of(self, bead_id: str) -> list[Bead]:
+        return [bead for bead in self.mentioning(bead_id) if bead.parent == bead_id]
+
+    def dependents_of(self, bead_id: str) -> list[Bead]:
+        return [bead for bead in self.mentioning(bead_id) if bead_id in bead.depends_on]
+
+    def agent(self, name: str) -> Mapping[str, Any] | None:
+        return self.record(agent_path(name))
+
+    def capacity(self, name: str) -> Mapping[str, Any] | None:
+        return self.record(capacity_path(name))
+
+    def config(self) -> Mapping[str, Any]:
+        return self.record(CONFIG_PATH) or {}
+
+
+class Change(NamedTuple):
+    """What an operation does to a snapshot: whole beads (None deletes), records, raw files; and its words.
+
+    `subject` is the commit's first line, `touched` the ids to show, `notes` lines for people,
+    `result` what the command answers with.
+    """
+
+    beads: Mapping[str, Bead | None]
+    subject: str
+    records: Mapping[str, Mapping[str, Any] | None] = {}
+    files: Mapping[str, bytes | None] = {}
+    touched: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    tokens: tuple[tuple[str, str], ...] = ()
+    failures: tuple[Mapping[str, Any], ...] = ()
+    result: Any = None
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.beads or self.records or self.files)
+
+
+def suffix_of(bead_id: str) -> str:
+    """What stands behind the prefix: `7k3q` of `hub-7k3q`, `7k3q.2x` of `beads-hub-7k3q.2x`."""
+    return bead_id.rsplit("-", 1)[-1]
+
+
+class Overlay(Snapshot):
+    """A snapshot as it would be after a change: what the next operation of a chain is decided on."""
+
+    def __init__(self, below: Snapshot, change: Change) -> None:
+        self._below = below
+        self._beads = change.beads
+        self._records = change.records
+        self.commit = below.commit
+
+    @property
+    def damages(self) -> list[Damage]:
+        return self._below.damages
+
+    def bead(self, bead_id: str) -> Bead | None:
+        return self._beads[bead_id] if bead_id in self._beads else self._below.bead(bead_id)
+
+    def head(self, bead_id: str) -> Bead | None:
+        return self._beads[bead_id] if bead_id in self._beads else self._below.head(bead_id)
+
+    def by_uid(self, uid: str) -> Bead | None:
+        for bead in self._beads.values():
+            if bead is not None and bead.uid == uid:
+                return bead
+        found = self._below.by_uid(uid)
+        return None if found is not None and found.id in self._beads else found
+
+    def _over(self, below: Iterable[Bead]) -> Iterator[Bead]:
+        for bead in below:
+            if bead.id not in self._beads:
+                yield bead
+        for changed in self._beads.values():
+            if changed is not None:
+                yield changed
+
+    def every(self) -> Iterator[Bead]:
+        return self._over(self._below.every())
+
+    def live(self) -> Iterator[Bead]:
+        return (bead for bead in self._over(self._below.live()) if not bead.is_done)
+
+    def claimed(self) -> Iterator[Bead]:
+        return (bead for bead in self._over(self._below.claimed()) if bead.get("claim") or bead.get("claims"))
+
+    def mentioning(self, bead_id: str) -> list[Bead]:
+        return [bead for bead in self._over(self._below.mentioning(bead_id)) if bead_id in mentions(bead)]
+
+    def starting(self, text: str) -> list[str]:
+        kept = [i for i in self._below.starting(text) if self._beads.get(i, True) is not None]
+        new = [i for i, b in self._beads.items() if b is not None and (i.startswith(text) or suffix_of(i).startswith(text))]
+        return sorted({*kept, *new})
+
+    def path_of(self, bead_id: str) -> str:
+        return self._below.path_of(bead_id)
+
+    def record(self, path: str) -> Mapping[str, Any] | None:
+        return self._records[path] if path in self._records else self._below.record(path)
+
+    def records(self, folder: str) -> dict[str, Mapping[str, Any]]:
+        found = self._below.records(folder)
+        for path, fields in self._records.items():
+            if path.startswith(folder):
+                name = path[len(folder) :].removesuffix(".yaml")
+                if fields is None:
+                    found.pop(name, None)
+                else:
+                    found[name] = fields
+        return found
+
+
+def mentions(bead: Bead) -> set[str]:
+    """The ids that a bead names: its dependencies, its parent, its links."""
+    named = set(bead.depends_on)
+    if bead.parent:
+        named.add(bead.parent)
+    named.update(link.id for link in bead.links)
+    return named

@@ -1,0 +1,166 @@
+"""What an operation is: a value with a pure `decide(snapshot, world) -> Change`.
+
+A transaction calls `decide` again on every newer snapshot until the remote accepts the
+result, so it does no I/O and takes everything from its arguments. The operation's JSON form
+rides in the commit (`Bd-Op`) and is what a replay decides again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd import ids
+from bd.clock import instant_of
+from bd.errors import BdError, NoSuchBead
+from bd.model import Change
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import datetime
+    from typing import Any, ClassVar
+
+    from bd.config import Settings
+    from bd.model import Bead, Snapshot
+
+
+class World(NamedTuple):
+    """What a decision may know besides the snapshot: the time of deciding and the settings."""
+
+    now: datetime
+    settings: Settings
+
+
+class Operation:
+    """One intended change, made once and decided as often as needed.
+
+    `uid` names the operation for ever; `at` is when it was asked for (its stamps say so, also
+    when it is replayed hours later); `by` is who asks; `tokens` are the claim tokens the asker
+    holds, by bead. `args` holds all else, as JSON.
+    """
+
+    verb: ClassVar[str] = ""
+    # A claim answered without the remote would be a lie; see docs/protocol.md, failed pushes.
+    needs_remote: ClassVar[bool] = False
+
+    def __init__(self, *, by: str, at: str, uid: str | None = None, tokens: Mapping[str, str] | None = None, **args: Any) -> None:
+        self.by = by
+        self.at = at
+        self.uid = uid or ids.mint()
+        self.tokens = dict(tokens or {})
+        self.args = args
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Mint every name the operation will ever need into `args`; called once, when it is made."""
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        """The change on this snapshot; an empty one when it already holds this operation's result.
+
+        Raises Refused and its kin. May be called many times.
+        """
+        raise NotImplementedError
+
+    @property
+    def asked_at(self) -> datetime:
+        return instant_of(self.at)
+
+    @property
+    def agent(self) -> str:
+        """The name the operation's author goes by, without the kind before the colon."""
+        return self.by.split(":", 1)[-1]
+
+    def token_for(self, bead_id: str) -> str | None:
+        return self.tokens.get(bead_id) or self.tokens.get("*")
+
+    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        """The JSON form for the commit: arguments with exact ids, and the uids a replay finds them by."""
+        args = dict(self.args)
+        if "ids" in args:
+            args["ids"] = list(change.touched)
+            uids = {}
+            for bead_id in change.touched:
+                bead = before.head(bead_id)
+                if bead is not None and bead.uid:
+                    uids[bead_id] = bead.uid
+            if uids:
+                args["uids"] = uids
+        used = {bead_id: self.tokens[bead_id] for bead_id in change.touched if bead_id in self.tokens}
+        if "*" in self.tokens and not used:
+            used = {"*": self.tokens["*"]}
+        form: dict[str, Any] = {"verb": self.verb, "uid": self.uid, "by": self.by, "at": self.at, "args": args}
+        if used:
+            form["tokens"] = used
+        return form
+
+    # --- for subclasses ---
+
+    def find(self, typed: str, snapshot: Snapshot) -> Bead:
+        """The bead that was meant, whole: by uid where it is known (its id may have been minted anew), else by id."""
+        uid = (self.args.get("uids") or {}).get(typed)
+        if uid:
+            known = snapshot.by_uid(uid)
+            if known is None:
+                raise NoSuchBead(typed)
+            return known
+        found = snapshot.bead(ids.resolve(typed, snapshot.starting, snapshot.exists))
+        if found is None:
+            raise NoSuchBead(typed)
+        return found
+
+    def each(
+        self,
+        typed: Iterable[str],
+        snapshot: Snapshot,
+        do: Callable[[Bead], Bead | None],
+    ) -> tuple[dict[str, Bead | None], list[str], list[dict[str, Any]]]:
+        """Apply `do` to every bead named; what fails alone is collected, not raised.
+
+        Returns the changed beads by id (None deletes), the ids done in order, and the failures
+        as JSON. Raises the first failure when nothing succeeded.
+        """
+        beads: dict[str, Bead | None] = {}
+        done: list[str] = []
+        failed: list[dict[str, Any]] = []
+        first: BdError | None = None
+        for name in dict.fromkeys(typed):
+            try:
+                bead = self.find(name, snapshot)
+                if bead.id in done:
+                    continue
+                after = do(bead)
+            except BdError as error:
+                first = first or error
+                failed.append({"id": name, **error.as_json(), "exit_code": error.exit_code})
+                continue
+            done.append(bead.id)
+            if after is None or after != bead:
+                beads[bead.id] = after
+        if first is not None and not done:
+            raise first
+        return beads, done, failed
+
+
+REGISTRY: dict[str, type[Operation]] = {}
+
+
+def register(kind: type[Operation]) -> type[Operation]:
+    """Class decorator: lets a replay find the operation by its verb."""
+    REGISTRY[kind.verb] = kind
+    return kind
+
+
+def from_json(form: Mapping[str, Any]) -> Operation:
+    """The operation a commit's `Bd-Op` describes. Raises KeyError for a verb this version does not know."""
+    import bd.operations  # noqa: PLC0415  fills the registry; needed only for a replay
+
+    assert bd.operations
+    kind = REGISTRY[form["verb"]]
+    return kind(by=form["by"], at=form["at"], uid=form["uid"], tokens=form.get("tokens"), **form["args"])
+
+
+def subject(verb: str, done: Iterable[str], by: str, *, more: str = "") -> str:
+    """The commit's first line: `<verb>: <id> by <agent>`; many ids are counted."""
+    names = list(done)
+    what = " ".join(names) if len(names) <= 3 else f"{len(names)} beads"
+    return f"{verb}: {what}{more} by {by.split(':', 1)[-1]}"

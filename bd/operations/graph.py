@@ -1,0 +1,112 @@
+"""Operations on edges: dependencies, parents and links between beads."""
+
+from __future__ import annotations
+
+from bd.clock import time_text
+from bd.errors import BadInput, WouldCycle, WrongState
+from bd.model import Bead, Change, Overlay
+from bd.operations.base import Operation, register
+from bd.policy import lifecycle
+from bd.policy.dag import find_cycle, find_parent_loop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
+    from bd.model import Snapshot
+    from bd.operations.base import World
+
+_BLOCKS = frozenset({"blocks", "depends-on", "blocked-by"})
+_PARENT = frozenset({"parent-child", "parent"})
+_KIND_LIMIT = 50
+
+
+class _Edge(Operation):
+    """`ids`: [bead, target]; `kind`: blocks (default), parent-child, or any link type."""
+
+    @property
+    def kind(self) -> str:
+        kind = str(self.args.get("kind") or "blocks").strip().lower().replace("_", "-")
+        if not kind or len(kind) > _KIND_LIMIT:
+            raise BadInput(f"{kind!r} is no kind of dependency", hint="blocks, parent-child, related, discovered-from ...")
+        return kind
+
+    def ends(self, snapshot: Snapshot) -> tuple[Bead, Bead]:
+        bead, target = (self.find(name, snapshot) for name in self.args["ids"])
+        return bead, target
+
+    def change(self, bead: Bead, after: Bead, target_id: str) -> Change:
+        touched = (bead.id, target_id)
+        if after == bead:
+            return Change({}, "", touched=touched)
+        words = f"{self.verb}: {bead.id} {self.kind} {target_id} by {self.agent}"
+        return Change({bead.id: lifecycle.touch(after, self.asked_at)}, words, touched=touched)
+
+
+class DepAdd(_Edge):
+    """The first bead waits for the second (or becomes its child, or is linked to it). Idempotent."""
+
+    verb: ClassVar[str] = "dep-add"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        bead, target = self.ends(snapshot)
+        if bead.id == target.id:
+            raise WouldCycle(f"{bead.id} can't depend on itself", id=bead.id)
+        change = self.change(bead, self._linked(bead, target), target.id)
+        after = Overlay(snapshot, change)
+        for changed in change.beads.values():
+            loop = changed and (find_parent_loop(changed, after) or find_cycle([changed.id], after))
+            if loop:
+                raise WouldCycle(
+                    f"that would be a circle: {' -> '.join(loop)}", hint="`bd dep tree` shows what waits", cycle=loop
+                )
+        return change
+
+    def _linked(self, bead: Bead, target: Bead) -> Bead:
+        if self.kind in _BLOCKS:
+            if any(link.id == target.id for link in bead.links):
+                raise WrongState(f"{bead.id} has another kind of link to {target.id}", hint="`bd dep remove` it first")
+            if bead.parent == target.id:
+                raise WouldCycle(f"{bead.id} is a child of {target.id} and can't wait for it", id=bead.id)
+            if target.id in bead.depends_on:
+                return bead
+            return bead.evolve(depends_on=[*bead.depends_on, target.id])
+        if self.kind in _PARENT:
+            return bead.evolve(parent=target.id)
+        same_pair = [link for link in bead.links if link.id == target.id]
+        if any(link.type == self.kind for link in same_pair):
+            return bead
+        if same_pair or target.id in bead.depends_on:
+            raise WrongState(f"{bead.id} has another kind of link to {target.id}", hint="`bd dep remove` it first")
+        link = {"type": self.kind, "id": target.id, "created_at": time_text(self.asked_at), "created_by": self.agent}
+        return bead.evolve(links=[*bead.get("links", []), link])
+
+
+class DepRemove(_Edge):
+    """Take every edge from the first bead to the second away. An absent edge is fine."""
+
+    verb: ClassVar[str] = "dep-remove"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        bead = self.find(self.args["ids"][0], snapshot)
+        target = self._target_id(bead, snapshot)
+        after = bead.evolve(
+            depends_on=[other for other in bead.depends_on if other != target],
+            links=[link for link in bead.get("links", []) if link.get("id") != target],
+            parent=None if bead.parent == target else bead.parent,
+        )
+        return self.change(bead, after, target)
+
+    def _target_id(self, bead: Bead, snapshot: Snapshot) -> str:
+        typed = str(self.args["ids"][1]).strip()
+        named = {*bead.depends_on, *(link.id for link in bead.links), bead.parent}
+        return typed if typed in named else self.find(typed, snapshot).id
+
+    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        form = super().pinned(change, before)
+        form["args"]["ids"] = list(change.touched)
+        return form
+
+
+register(DepAdd)
+register(DepRemove)

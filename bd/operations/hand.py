@@ -1,0 +1,186 @@
+"""What people change by hand: edits of bead files, and whole commits made with plain git.
+
+Both are differences between two versions. They are merged onto the tip's version field by
+field, and judged as the operation they amount to (docs/protocol.md, "Replay").
+"""
+
+from __future__ import annotations
+
+from bd.clock import time_text
+from bd.errors import BdError, IdTaken, NoSuchBead, WouldCycle, WrongState
+from bd.model import Bead, Change, Overlay
+from bd.operations.base import Operation, register, subject
+from bd.operations.beads import check_title
+from bd.operations.capacity import with_capacity
+from bd.policy import lifecycle
+from bd.policy.dag import find_cycle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
+    from bd.model import Snapshot
+    from bd.operations.base import World
+
+
+@register
+class Edit(Operation):
+    """A hand edit, as the difference between two versions of a bead: `ids` (one), `old`, `new` (fields or None).
+
+    Fields merge one by one onto the tip's bead: lists per element, maps per key, texts whole.
+    Two changes of one text are refused. Status, owner, assignee, claim and attempts are judged
+    as the operation they amount to, by someone without the token.
+    """
+
+    verb: ClassVar[str] = "edit"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        bead_id = self.args["ids"][0]
+        old, new = self.args.get("old"), self.args.get("new")
+        uid = (old or new or {}).get("uid")
+        tip = (snapshot.by_uid(uid) if uid else None) or snapshot.bead(bead_id)
+        if old is None:
+            return self._added(bead_id, new, tip, snapshot)
+        if tip is None:
+            raise NoSuchBead(bead_id)
+        if new is None:
+            if dict(tip.fields) != old:
+                raise WrongState(f"{tip.id} was changed since it was deleted by hand", id=tip.id)
+            lifecycle.guard(tip, self.token_for(tip.id), force=self.args.get("force", False))
+            return Change({tip.id: None}, subject("edit", [tip.id], self.by), touched=(tip.id,))
+        merged = self._merged(tip, old, new)
+        if merged == tip:
+            return Change({}, "", touched=(tip.id,))
+        after = lifecycle.touch(merged, self.asked_at) if merged.updated_at == tip.updated_at else merged
+        change = Change({tip.id: after}, subject("edit", [tip.id], self.by), touched=(tip.id,))
+        cycle = find_cycle([tip.id], Overlay(snapshot, change)) if after.depends_on or after.parent else None
+        if cycle:
+            raise WouldCycle(f"these would wait for each other: {' -> '.join(cycle)}", cycle=cycle)
+        return with_capacity(change, snapshot, [tip.claim.agent if tip.claim else None], world.now)
+
+    def _added(self, bead_id: str, new: dict[str, Any] | None, tip: Bead | None, snapshot: Snapshot) -> Change:
+        if new is None or (tip is not None and dict(tip.fields) == new):
+            return Change({}, "", touched=(bead_id,))
+        if tip is not None:
+            raise IdTaken(f"{bead_id} exists already on the hub", hint="give the new bead another id", id=bead_id)
+        bead = Bead(new)
+        stamp = time_text(self.asked_at)
+        bead = bead.evolve(
+            title=check_title(bead.title),
+            uid=bead.uid or self.args.get("uid") or None,
+            created_at=new.get("created_at", stamp),
+            created_by=new.get("created_by", self.by),
+            updated_at=new.get("updated_at", time_text(self.asked_at, exact=True)),
+        )
+        if bead.get("claim") and not self.args.get("force"):
+            raise WrongState(f"{bead_id}: a claim is made with `bd claim`, not by hand", id=bead_id)
+        return Change({bead_id: bead}, subject("edit", [bead_id], self.by), touched=(bead_id,))
+
+    def _merged(self, tip: Bead, old: dict[str, Any], new: dict[str, Any]) -> Bead:
+        guarded = {key for key in lifecycle.GUARDED if old.get(key) != new.get(key)}
+        after = tip
+        if guarded:
+            after = self._judged(tip, old, new, guarded)
+        for key in sorted({*old, *new}):
+            if key in lifecycle.GUARDED or key in ("id", "uid") or old.get(key) == new.get(key):
+                continue
+            if key in ("closed_at", "closed_by", "close_reason", "started_at", "claimed_at") and "status" in guarded:
+                if new.get(key):
+                    after = after.evolve(**{key: new[key]})
+                continue
+            after = after.evolve(**{key: merge_field(tip.id, key, old.get(key), new.get(key), after.get(key))})
+        return after
+
+    def _judged(self, tip: Bead, old: dict[str, Any], new: dict[str, Any], guarded: set[str]) -> Bead:
+        force = self.args.get("force", False)
+        forbidden = guarded & {"claim", "claims", "attempts"}
+        dropped_claim = "claim" in guarded and new.get("claim") is None
+        if forbidden - ({"claim"} if dropped_claim else set()) and not force:
+            raise WrongState(
+                f"{tip.id}: {', '.join(sorted(forbidden))} can't be changed by hand",
+                hint="use bd claim, release or close; or `bd sync --force`",
+                id=tip.id,
+            )
+        if "status" in guarded and "status" in old and tip.status == new.get("status", "open"):
+            return tip
+        lifecycle.guard(tip, self.token_for(tip.id), force=force)
+        after = tip
+        if "status" in guarded:
+            reason = new.get("close_reason") or new.get("status_reason")
+            after = lifecycle.with_status(tip, new.get("status", "open"), self.by, reason, self.asked_at)
+        elif dropped_claim:
+            after = lifecycle.released(tip, None, self.asked_at)
+        for key in guarded & {"assignee", "owner", "output"}:
+            after = after.evolve(**{key: new.get(key)})
+        return after
+
+
+def merge_field(bead_id: str, key: str, old: Any, new: Any, tip: Any) -> Any:
+    """Three-way merge of one field: per element, per key, or whole. Raises WrongState on a clash."""
+    if tip in (old, new) or key == "updated_at":
+        return new
+    if all(isinstance(value, list) or value is None for value in (old, new, tip)):
+        olds, news, tips = list(old or []), list(new or []), list(tip or [])
+        removed = [item for item in olds if item not in news]
+        added = [item for item in news if item not in olds and item not in tips]
+        return [item for item in tips if item not in removed] + added
+    if all(isinstance(value, dict) or value is None for value in (old, new, tip)):
+        merged = dict(tip or {})
+        for inner in {*(old or {}), *(new or {})}:
+            before, after = (old or {}).get(inner), (new or {}).get(inner)
+            if before != after:
+                merged[inner] = merge_field(bead_id, f"{key}.{inner}", before, after, merged.get(inner))
+        return {inner: value for inner, value in merged.items() if value is not None}
+    raise WrongState(f"{bead_id}: {key} was changed here and on the hub", id=bead_id, field=key)
+
+
+class HandCommit(Operation):
+    """A commit made with plain git, as edits: `edits` [{id, old, new, path}], `files` {path: (old, new) bytes}.
+
+    What the hub refuses of it is collected in `refusals`; the rest goes through. Lives only in
+    memory: its commit on the hub names no arguments, and is read from its difference.
+    """
+
+    verb: ClassVar[str] = "edit"
+
+    def prepare(self) -> None:
+        self.refusals: list[BdError] = []
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        self.refusals = []
+        change = Change({}, "")
+        for edit in self.args["edits"]:
+            after = Overlay(snapshot, change)
+            args = {"ids": [edit["id"]], "old": edit["old"], "new": edit["new"], "force": self.args.get("force", False)}
+            try:
+                part = Edit(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args).decide(after, world)
+            except BdError as error:
+                self.refusals.append(error)
+                continue
+            if part.is_empty:
+                continue
+            change = change._replace(
+                beads={**change.beads, **part.beads},
+                records={**change.records, **part.records},
+                touched=(*change.touched, *part.touched),
+            )
+        files = self._files()
+        if not change.beads and not files:
+            return Change({}, "", touched=change.touched)
+        words = subject("edit", change.touched, self.by) if change.beads else f"edit: {', '.join(files)} by {self.agent}"
+        return change._replace(files=files, subject=words)
+
+    def _files(self) -> dict[str, bytes | None]:
+        """The other files of the commit; one that the hub changed too is refused."""
+        taken: dict[str, bytes | None] = {}
+        for path, (old, new, tip) in self.args["files"].items():
+            if tip == new:
+                continue
+            if tip == old:
+                taken[path] = new
+            else:
+                self.refusals.append(WrongState(f"{path} was changed here and on the hub", path=path))
+        return taken
+
+    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        return {"verb": self.verb, "uid": self.uid, "by": self.by, "at": self.at, "by_difference": True}

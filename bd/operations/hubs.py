@@ -1,0 +1,40 @@
+"""Making a hub: the files that every hub starts with."""
+
+from __future__ import annotations
+
+import json
+
+from bd import ids
+from bd.model import CONFIG_PATH, FORMAT_VERSION, IGNORE_PATH, METADATA_PATH, Change
+from bd.operations.base import Operation, register
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
+    from bd.model import Snapshot
+    from bd.operations.base import World
+
+IGNORED = ".stamp\nissues.jsonl\n"
+
+
+def metadata(hub_id: str) -> str:
+    """The little by which existing clients recognise a workspace, and the hub's id."""
+    return json.dumps({"database": "beads", "backend": "git-yaml", "hub_id": hub_id}, indent=2) + "\n"
+
+
+@register
+class Init(Operation):
+    """Put a hub's first files on a branch: `prefix`, `hub_id`, `fields` (more settings). A hub that is there stays."""
+
+    verb: ClassVar[str] = "init"
+
+    def prepare(self) -> None:
+        self.args.setdefault("hub_id", ids.mint())
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        if snapshot.record(CONFIG_PATH) is not None:
+            return Change({}, "")
+        fields: dict[str, Any] = {"format": FORMAT_VERSION, "prefix": self.args["prefix"], **(self.args.get("fields") or {})}
+        files = {METADATA_PATH: metadata(self.args["hub_id"]).encode(), IGNORE_PATH: IGNORED.encode()}
+        return Change({}, f"init: a hub for {self.args['prefix']} by {self.agent}", records={CONFIG_PATH: fields}, files=files)

@@ -1,0 +1,64 @@
+"""Where operations meet the store: run one as a transaction of this clone's hub."""
+
+from __future__ import annotations
+
+from bd import clock
+from bd.operations.base import World, from_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bd.operations.base import Operation
+    from bd.store.hub import Hub
+    from bd.store.snapshot import CachedSnapshot
+    from bd.store.transaction import Outcome, Transaction
+
+
+def author_of(hub: Hub, by: str) -> str:
+    """The git author for who asks: a person under git's own name and mail, an agent under its owner identity."""
+    kind, _, name = by.rpartition(":")
+    mail = f"{name}@{hub.place.clone_layer.get('domain') or 'bd'}"
+    if kind == "human" and hub.place.user_name:
+        name, mail = hub.place.user_name, hub.place.user_mail or mail
+    clean = str.maketrans("", "", "<>\n\r\0")
+    return f"{name.translate(clean).strip() or 'unknown'} <{mail.translate(clean).strip()}>"
+
+
+def transaction(hub: Hub, on_step: Callable[[str], None] | None = None) -> Transaction:
+    """A transaction that knows every operation of this package."""
+    from bd.store.transaction import Transaction as Loop  # noqa: PLC0415  readers need none of it
+
+    def world(snapshot: CachedSnapshot) -> World:
+        return World(clock.now(), hub.settings(snapshot))
+
+    def author(by: str) -> str:
+        return author_of(hub, by)
+
+    def by_difference(commit: str, parent: str, mode: str | None, author_text: str) -> Operation:
+        from bd.operations.difference import operation_of  # noqa: PLC0415  only for hand-made commits
+
+        return operation_of(hub, commit, parent, author_text)
+
+    return Loop(hub, world=world, author=author, revive=from_json, by_difference=by_difference, on_step=on_step or _kill_hook())
+
+
+def publish(hub: Hub, operation: Operation) -> Outcome:
+    """Carry an operation out. Raises its refusal, TryAgain, ServerRefused, Damaged."""
+    outcome = transaction(hub).run(operation)
+    return outcome
+
+
+def _kill_hook() -> Callable[[str], None] | None:
+    """`BD_TEST_STOP_AT=step[:n]`: end the process as kill -9 would at a named step (crash tests only)."""
+    import os  # noqa: PLC0415
+
+    wanted = os.environ.get("BD_TEST_STOP_AT")
+    if not wanted:
+        return None
+
+    def stop(name: str) -> None:
+        if name == wanted:
+            os._exit(137)
+
+    return stop

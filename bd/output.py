@@ -1,0 +1,180 @@
+"""Results and errors as text or JSON. The only importer of rich, and only for a terminal.
+
+stdout is the result and nothing else; stderr is everything else. Control characters from beads
+are escaped before they reach a terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+from bd.clock import age_text, instant_of
+from bd.policy.ready import standing, status_now
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from bd.errors import BdError
+    from bd.model import Bead, Snapshot
+
+# One mark and one colour for each state, everywhere.
+MARKS = {
+    "ready": ("○", "green"),
+    "pending": ("●", "red"),
+    "retrying": ("◔", "yellow"),
+    "claimed": ("◐", "blue"),
+    "running": ("◐", "blue"),
+    "validating": ("◑", "blue"),
+    "parked": ("◇", "magenta"),
+    "dead_lettered": ("✗", "magenta"),
+    "completed": ("✓", "bright_black"),
+    "cancelled": ("–", "bright_black"),
+}
+_ANSI = {"green": 32, "red": 31, "yellow": 33, "blue": 34, "magenta": 35, "bright_black": 90, "bold": 1, "dim": 2}
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def escaped(text: str, *, one_line: bool = True) -> str:
+    """Text that can't move a terminal's cursor: control characters become `\\xNN`."""
+    pattern = _CONTROL_LINE if one_line else _CONTROL
+    return pattern.sub(lambda match: f"\\x{ord(match.group()):02x}", text)
+
+
+def prepare_streams() -> None:
+    """Valid UTF-8 always, also with LANG=C."""
+    for stream in (sys.stdout, sys.stderr):
+        encoding = (getattr(stream, "encoding", "") or "").lower().replace("-", "")
+        if encoding != "utf8" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+class Output:
+    """Where a command's result goes. `is_json` prints one JSON document, `quiet` only ids."""
+
+    def __init__(self, *, is_json: bool = False, quiet: bool = False) -> None:
+        self.is_json = is_json
+        self.quiet = quiet
+        self.exit_code = 0
+
+    # --- the two streams ---
+
+    def json(self, value: Any) -> None:
+        """Print the one JSON document: two spaces of indentation, one key a line."""
+        import json  # noqa: PLC0415
+
+        if os.environ.get("BD_JSON_ENVELOPE") == "1":
+            value = {"schema_version": 1, "data": value}
+        sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+    def object(self, value: dict[str, Any]) -> None:
+        """Print a JSON object with the schema version that the Go tool injects."""
+        self.json({**value, "schema_version": 1} if os.environ.get("BD_JSON_ENVELOPE") != "1" else value)
+
+    def line(self, text: str = "") -> None:
+        """Print a line of the text result."""
+        sys.stdout.write(text + "\n")
+
+    def note(self, text: str) -> None:
+        """Say something beside the result."""
+        sys.stderr.write(escaped(text, one_line=False) + "\n")
+
+    # --- style ---
+
+    @property
+    def is_terminal(self) -> bool:
+        return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+    def styled(self, text: str, *styles: str) -> str:
+        if not self.is_terminal or not styles:
+            return text
+        return f"\x1b[{';'.join(str(_ANSI[style]) for style in styles)}m{text}\x1b[0m"
+
+    def width(self) -> int:
+        """Columns to fill: the terminal's, at least 80; without one, no limit."""
+        if not sys.stdout.isatty():
+            return 10_000
+        return max(80, os.get_terminal_size(sys.stdout.fileno()).columns)
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """A table: aligned columns; on a terminal by rich, elsewhere tab-free plain text."""
+        cells = [[escaped(cell) for cell in row] for row in rows]
+        if self.is_terminal:
+            from rich.console import Console
+            from rich.table import Table
+
+            shown = Table(box=None, pad_edge=False, header_style="dim")
+            for name in columns:
+                shown.add_column(name, overflow="ellipsis", no_wrap=True)
+            for row in cells:
+                shown.add_row(*row)
+            Console(width=self.width()).print(shown)
+            return
+        widths = [max([len(name), *(len(row[place]) for row in cells)]) for place, name in enumerate(columns)]
+        for row in [list(columns), *cells]:
+            self.line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+    # --- beads ---
+
+    def bead_line(self, bead: Bead, snapshot: Snapshot, now: datetime, *, tail: str = "") -> str:
+        """`○ ID ● P2 type TITLE   tail`, the title cut to the width, never the id."""
+        mark, colour = MARKS[standing(bead, snapshot, now).phase]
+        head = f"{mark} {bead.id} ● P{bead.priority} {bead.type} "
+        title = escaped(bead.title)
+        room = self.width() - len(head) - (len(tail) + 3 if tail else 0)
+        if len(title) > max(20, room):
+            title = title[: max(20, room) - 1] + "…"
+        shown = f"{self.styled(mark, colour)} {self.styled(bead.id, 'bold')} ● P{bead.priority} {bead.type} {title}"
+        return f"{shown}   {self.styled(tail, 'dim')}" if tail else shown
+
+    def age(self, instant: str | None, now: datetime) -> str:
+        """How long ago, for people; empty for no instant."""
+        return age_text((now - instant_of(instant)).total_seconds()) if instant else ""
+
+    def state(self, bead: Bead, snapshot: Snapshot, now: datetime) -> str:
+        """A bead's state in its colour."""
+        phase = standing(bead, snapshot, now).phase
+        word = phase if phase in ("ready", "retrying", "pending") else status_now(bead, now)
+        return self.styled(word.replace("_", " "), MARKS[phase][1])
+
+    # --- errors ---
+
+    def error(self, error: BdError) -> None:
+        """Show an error once: JSON on stdout when asked for, and always a line on stderr."""
+        if self.is_json:
+            self.object(error.as_json())
+        sys.stderr.write(f"Error: {escaped(error.message, one_line=False)}\n")
+        if error.hint:
+            sys.stderr.write(f"Hint: {escaped(error.hint)}\n")
+
+    def failures(self, failures: Iterable[dict[str, Any]]) -> None:
+        """Say which of several beads failed, and end with the first one's exit code."""
+        for failure in failures:
+            sys.stderr.write(f"Error: {failure['id']}: {escaped(failure['error'])}\n")
+            if failure.get("hint"):
+                sys.stderr.write(f"Hint: {escaped(failure['hint'])}\n")
+            self.exit_code = self.exit_code or int(failure["exit_code"])
+
+
+def progress_bar(what: str) -> Callable[[int, int, str], None] | None:
+    """A callback that shows long work as a bar on a terminal's stderr; None without one."""
+    if not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+    from rich.progress import Progress
+
+    bar = Progress(console=Console(stderr=True), transient=True)
+    task = bar.add_task(what, total=None)
+    bar.start()
+
+    def advance(done: int, of: int, words: str) -> None:
+        bar.update(task, completed=done, total=of, description=words)
+        if of and done >= of:
+            bar.stop()
+
+    return advance

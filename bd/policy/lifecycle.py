@@ -1,0 +1,233 @@
+"""Legal state changes: bead in, new bead out, or Refused.
+
+Belongs here: what a claim, a release, a close do to one bead, and who may. Does not belong
+here: choosing the bead, and everything that needs other beads.
+
+On a claimed bead, status, owner, assignee, claim and output change only with the current
+token or by force (docs/protocol.md, "A claim").
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from bd.clock import age_text, instant_of, time_text
+from bd.errors import AlreadyClaimed, AlreadyClosed, BadInput, StaleToken, WrongState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+    from bd.model import Bead
+
+# Keys that belong to whoever holds the claim.
+GUARDED = frozenset({"status", "owner", "assignee", "claim", "claims", "output", "attempts"})
+
+
+def touch(bead: Bead, at: datetime) -> Bead:
+    """The bead with `updated_at` moved: to `at`, or just past its old value where clocks differ."""
+    before = bead.get("updated_at")
+    if before:
+        at = max(at, instant_of(before) + timedelta(microseconds=1))
+    elif bead.created_at:
+        at = max(at, instant_of(bead.created_at))
+    return bead.evolve(updated_at=time_text(at, exact=True))
+
+
+def guard(bead: Bead, token: str | None, *, force: bool = False) -> None:
+    """Refuse who does not hold the claim. Raises StaleToken; a bead without a claim is anyone's."""
+    claim = bead.claim
+    if claim is None or force or token == claim.token:
+        return
+    who = bead.owner or claim.agent
+    if token is None:
+        raise StaleToken(
+            f"{bead.id} is claimed by {who} (attempt {claim.attempt}) and no token was given",
+            hint=f"the holder's BD_TOKEN proves it; `bd claim {bead.id} --resume` takes over your own claim, "
+            "`--force --reason TEXT` overrides",
+            id=bead.id,
+        )
+    raise StaleToken(
+        f"{bead.id} is held by {who} under a newer token (attempt {claim.attempt}); yours is no longer current",
+        hint="stop working on it; `bd claim --next` takes other work",
+        id=bead.id,
+    )
+
+
+def refuse_held(bead: Bead, at: datetime) -> None:
+    """Refuse a claim on what somebody works on. Raises AlreadyClaimed."""
+    claim = bead.claim
+    if claim is None and bead.status != "in_progress":
+        return
+    who = bead.owner or bead.assignee or (claim.agent if claim else "somebody")
+    since = claim.claimed_at if claim else bead.updated_at
+    words = f"{bead.id} is already claimed by {who}"
+    if since:
+        words += f" since {since} ({age_text((at - instant_of(since)).total_seconds())})"
+    raise AlreadyClaimed(
+        words,
+        hint="`bd claim --next` takes the best bead that is free",
+        id=bead.id,
+        owner=who,
+    )
+
+
+def claimed(bead: Bead, claim: dict[str, Any], owner: str, at: datetime) -> Bead:
+    """The bead held by this claim; who it was routed to before is kept in `claim.routed`."""
+    stamp = time_text(at)
+    claim = {**claim, "attempt": bead.attempts + 1, "claimed_at": stamp}
+    if bead.assignee:
+        claim["routed"] = bead.assignee
+    held = bead.evolve(
+        status="in_progress",
+        assignee=claim["agent"],
+        owner=owner,
+        claim=claim,
+        claimed_at=stamp,
+        attempts=bead.attempts + 1,
+        retry_at=None,
+        prefer_agent=None,
+        prefer_until=None,
+        defer_until=None,
+        started_at=bead.get("started_at") or claim.get("started_at"),
+    )
+    return touch(held, at)
+
+
+def started(bead: Bead, at: datetime) -> Bead:
+    """The claimed bead with its work begun; begun work stays as it was."""
+    claim = dict(bead.get("claim") or {})
+    if claim.get("started_at"):
+        return bead
+    stamp = time_text(at)
+    claim["started_at"] = stamp
+    claim.pop("expires_at", None)
+    return touch(bead.evolve(claim=claim, started_at=bead.get("started_at") or stamp), at)
+
+
+def resumed(bead: Bead, claim: dict[str, Any], owner: str, at: datetime) -> Bead:
+    """The same attempt under a new token: its own agent takes its claim over."""
+    before = dict(bead.get("claim") or {})
+    kept = {key: before[key] for key in ("attempt", "claimed_at", "routed", "work_ref") if key in before}
+    stamp = time_text(at)
+    merged: dict[str, Any] = {"attempt": max(1, bead.attempts), "claimed_at": stamp, **kept, **claim}
+    merged["started_at"] = before.get("started_at") or stamp
+    held = bead.evolve(
+        status="in_progress",
+        assignee=claim["agent"],
+        owner=owner,
+        claim=merged,
+        claimed_at=merged["claimed_at"],
+        attempts=max(1, bead.attempts),
+        started_at=bead.get("started_at") or stamp,
+    )
+    return touch(held, at)
+
+
+def unclaimed(bead: Bead) -> Bead:
+    """The bead without its claim: owner cleared, assignee as it was before the claim."""
+    routed = (bead.get("claim") or {}).get("routed")
+    return bead.evolve(claim=None, claimed_at=None, owner=None, assignee=routed)
+
+
+def released(bead: Bead, reason: str | None, at: datetime, *, forgiven: bool = True) -> Bead:
+    """The bead open again; a release does not count as an attempt."""
+    if bead.claim is None and bead.status != "in_progress":
+        raise WrongState(f"{bead.id} is {bead.status}, nobody holds it", id=bead.id)
+    opened = unclaimed(bead).evolve(status="open", status_reason=reason)
+    if forgiven and bead.attempts:
+        opened = opened.evolve(attempts_forgiven=bead.get("attempts_forgiven", 0) + 1)
+    return touch(opened, at)
+
+
+def closed(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
+    """The bead done. Raises AlreadyClosed (naming who did it first) and WrongState."""
+    if bead.status == "closed":
+        raise AlreadyClosed(
+            f"{bead.id} is already closed by {bead.get('closed_by') or 'somebody'}: {bead.get('close_reason') or 'Closed'}",
+            id=bead.id,
+        )
+    if bead.status == "cancelled":
+        raise WrongState(f"{bead.id} was cancelled", hint=f"`bd reopen {bead.id}` first", id=bead.id)
+    done = bead.evolve(
+        status="closed",
+        claim=None,
+        retry_at=None,
+        defer_until=None,
+        waiting_on=None,
+        status_reason=None,
+        closed_at=time_text(at),
+        closed_by=by,
+        close_reason=reason,
+    )
+    return touch(done, at)
+
+
+def cancelled(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
+    """The bead called off. Raises WrongState for a closed one."""
+    if bead.status == "closed":
+        raise WrongState(f"{bead.id} is closed; what is done can't be cancelled", id=bead.id)
+    if bead.status == "cancelled":
+        raise AlreadyClosed(f"{bead.id} is already cancelled", id=bead.id)
+    ended = unclaimed(bead).evolve(
+        status="cancelled", closed_at=time_text(at), closed_by=by, close_reason=reason, retry_at=None, defer_until=None
+    )
+    return touch(ended, at)
+
+
+def reopened(bead: Bead, at: datetime) -> Bead:
+    """The bead open again, its end and its waiting forgotten. Raises WrongState when it is held."""
+    if bead.claim is not None or bead.status == "in_progress":
+        raise WrongState(f"{bead.id} is in progress", hint=f"`bd release {bead.id} --reason TEXT` opens it", id=bead.id)
+    opened = bead.evolve(
+        status="open",
+        owner=None,
+        closed_at=None,
+        closed_by=None,
+        close_reason=None,
+        defer_until=None,
+        waiting_on=None,
+        status_reason=None,
+        retry_at=None,
+        dead_lettered_at=None,
+    )
+    return touch(opened, at)
+
+
+def deferred(bead: Bead, until: str | None, at: datetime) -> Bead:
+    """The bead hidden until a time (or until undeferred, without one)."""
+    if bead.is_done:
+        raise WrongState(f"{bead.id} is {bead.status}", id=bead.id)
+    return touch(unclaimed(bead).evolve(status="deferred", defer_until=until, status_reason=None), at)
+
+
+def undeferred(bead: Bead, at: datetime) -> Bead:
+    """The bead no longer deferred."""
+    if bead.status != "deferred" and not bead.get("defer_until"):
+        raise WrongState(f"{bead.id} is not deferred", id=bead.id)
+    status = "open" if bead.status == "deferred" else bead.status
+    return touch(bead.evolve(status=status, defer_until=None), at)
+
+
+def with_status(bead: Bead, status: str, by: str, reason: str | None, at: datetime) -> Bead:
+    """The change that setting a status by hand amounts to: close, reopen, release, cancel, defer, or park."""
+    if status == "ready":
+        status = "open"
+    if status == bead.status:
+        return bead
+    if status == "closed":
+        return closed(bead, by, reason or "Closed", at)
+    if status == "cancelled":
+        return cancelled(bead, by, reason or "Cancelled", at)
+    if status == "open":
+        held = bead.claim is not None or bead.status == "in_progress"
+        return released(bead, reason, at) if held else reopened(bead, at)
+    if status == "deferred":
+        return deferred(bead, bead.get("defer_until"), at)
+    if status == "in_progress":
+        return touch(reopened(bead, at).evolve(status="in_progress", started_at=bead.get("started_at") or time_text(at)), at)
+    if status in ("stalled", "retrying"):
+        raise BadInput(f"{status} is worked out from the clock, never set", hint="set open, blocked, deferred or closed")
+    parked = unclaimed(bead).evolve(status=status, status_reason=reason, closed_at=None, closed_by=None, close_reason=None)
+    return touch(parked, at)

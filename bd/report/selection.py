@@ -1,0 +1,183 @@
+"""Which beads a list shows: filters and orders. Pure; the command line only fills in a `Wanted`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd.clock import instant_of
+from bd.errors import BadInput
+from bd.policy.dag import ancestors
+from bd.policy.priority import effective_priority, order_key
+from bd.policy.ready import NOT_WORK, standing, status_now
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import datetime
+    from typing import Any
+
+    from bd.config import Settings
+    from bd.model import Bead, Snapshot
+
+# Names that are worked out, beside the stored statuses.
+DERIVED = ("ready", "pending", "retrying", "claimed", "running", "parked", "stalled", "hooked", "completed", "dead_lettered")
+SORTS = ("priority", "effective", "created", "updated", "closed", "status", "id", "title", "type", "assignee", "oldest", "hybrid")
+
+
+class Wanted(NamedTuple):
+    """The filters of a list; unset ones let everything through."""
+
+    statuses: tuple[str, ...] = ()
+    everything: bool = False
+    types: tuple[str, ...] = ()
+    types_not: tuple[str, ...] = ()
+    priorities: tuple[int, ...] = ()
+    assignee: str | None = None
+    unassigned: bool = False
+    labels: tuple[str, ...] = ()
+    labels_any: tuple[str, ...] = ()
+    labels_not: tuple[str, ...] = ()
+    parent: str | None = None
+    no_parent: bool = False
+    title: str | None = None
+    ids: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = {}
+    times: Mapping[str, datetime] = {}
+
+
+def selected(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Settings) -> list[Bead]:
+    """The beads that pass every filter, in no particular order. They may be heads, except with `metadata`."""
+    tests = list(_tests(wanted, snapshot, now))
+    has_status = _status_test(wanted, snapshot, now, settings)
+    done = {"closed", "cancelled", "completed", "all"}
+    pool = snapshot.every() if wanted.everything or wanted.ids or set(wanted.statuses) & done else snapshot.live()
+    found = [bead for bead in pool if has_status(bead) and all(test(bead) for test in tests)]
+    if wanted.metadata:
+        found = [bead for bead in found if _has_metadata(snapshot.bead(bead.id), wanted.metadata)]
+    return found
+
+
+def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Settings) -> Callable[[Bead], bool]:
+    names = {name.strip().lower().replace("-", "_") for name in wanted.statuses}
+    if wanted.everything or "all" in names or (wanted.ids and not names):
+        return lambda bead: True
+    if not names:
+        return lambda bead: not bead.is_done and bead.status != "pinned" and bead.type not in NOT_WORK
+    known = {
+        *DERIVED,
+        *settings.statuses,
+        "open",
+        "in_progress",
+        "blocked",
+        "deferred",
+        "validating",
+        "closed",
+        "cancelled",
+        "dead_letter",
+        "pinned",
+    }
+    unknown = names - known
+    if unknown:
+        raise BadInput(f"no status {', '.join(sorted(unknown))}", hint=f"one of {', '.join(sorted(known))}")
+    stored, derived = names - set(DERIVED) | (names & {"hooked"}), names & set(DERIVED)
+
+    def passes(bead: Bead) -> bool:
+        if status_now(bead, now) in stored:
+            return True
+        if not derived:
+            return False
+        if "hooked" in derived and bead.get("claim"):
+            return True
+        if "stalled" in derived and is_overdue(bead, now, settings):
+            return True
+        return standing(bead, snapshot, now).phase in derived
+
+    return passes
+
+
+def is_overdue(bead: Bead, now: datetime, settings: Settings) -> bool:
+    """Whether a bead in work is stalled by its stamps: reserved and never started, or over its expected time."""
+    if bead.status not in ("in_progress", "validating"):
+        return False
+    claim = bead.claim
+    if claim and not claim.started_at:
+        return (now - instant_of(claim.claimed_at)).total_seconds() > settings.claim_ttl
+    since = (claim and claim.started_at) or bead.updated_at
+    if not since:
+        return False
+    limit_s = settings.stall_factor * settings.expected_s(bead.type, bead.get("expected"))
+    return (now - instant_of(since)).total_seconds() > limit_s
+
+
+def _tests(wanted: Wanted, snapshot: Snapshot, now: datetime) -> Iterable[Callable[[Bead], bool]]:
+    if wanted.ids:
+        yield lambda bead: bead.id in wanted.ids
+    if wanted.types:
+        yield lambda bead: bead.type in wanted.types
+    if wanted.types_not:
+        yield lambda bead: bead.type not in wanted.types_not
+    if wanted.priorities:
+        yield lambda bead: bead.priority in wanted.priorities
+    if wanted.assignee:
+        yield lambda bead: bead.assignee == wanted.assignee
+    if wanted.unassigned:
+        yield lambda bead: not bead.assignee
+    if wanted.labels:
+        yield lambda bead: set(wanted.labels) <= set(bead.labels)
+    if wanted.labels_any:
+        yield lambda bead: bool(set(wanted.labels_any) & set(bead.labels))
+    if wanted.labels_not:
+        yield lambda bead: not set(wanted.labels_not) & set(bead.labels)
+    if wanted.parent:
+        yield lambda bead: any(parent.id == wanted.parent for parent in ancestors(bead, snapshot))
+    if wanted.no_parent:
+        yield lambda bead: not bead.parent
+    if wanted.title:
+        text = wanted.title.casefold()
+        yield lambda bead: text in bead.title.casefold()
+    for name, limit in wanted.times.items():
+        yield _time_test(name, limit)
+
+
+def _time_test(name: str, limit: datetime) -> Callable[[Bead], bool]:
+    key, _, side = name.partition("_")
+
+    def passes(bead: Bead) -> bool:
+        stamp = bead.get(f"{key}_at")
+        if not stamp:
+            return False
+        return instant_of(stamp) > limit if side == "after" else instant_of(stamp) < limit
+
+    return passes
+
+
+def _has_metadata(bead: Bead | None, wanted: Mapping[str, str]) -> bool:
+    metadata: Mapping[str, Any] = bead.get("metadata", {}) if bead else {}
+    return all(key in metadata and _as_text(metadata[key]) == value for key, value in wanted.items())
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def ordered(beads: list[Bead], sort: str, now: datetime, *, reverse: bool = False) -> list[Bead]:
+    """The beads in an order by name. Raises BadInput for an unknown one."""
+    keys: dict[str, Callable[[Bead], Any]] = {
+        "priority": order_key,
+        "hybrid": order_key,
+        "effective": lambda bead: (effective_priority(bead), bead.created_at, bead.id),
+        "created": lambda bead: (bead.created_at, bead.id),
+        "oldest": lambda bead: (bead.created_at, bead.id),
+        "updated": lambda bead: (bead.updated_at, bead.id),
+        "closed": lambda bead: (bead.get("closed_at") or "", bead.id),
+        "status": lambda bead: (status_now(bead, now), *order_key(bead)),
+        "id": lambda bead: bead.id,
+        "title": lambda bead: (bead.title.casefold(), bead.id),
+        "type": lambda bead: (bead.type, *order_key(bead)),
+        "assignee": lambda bead: (bead.assignee or "~", *order_key(bead)),
+    }
+    if sort not in keys:
+        raise BadInput(f"no order {sort!r}", hint=f"one of {', '.join(SORTS)}")
+    return sorted(beads, key=keys[sort], reverse=reverse)

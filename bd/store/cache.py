@@ -1,0 +1,357 @@
+"""The parsed files of one commit, kept in SQLite and brought forward by tree difference alone.
+
+Belongs here: keeping what was parsed. Freshness is decided by object names, never by time;
+deleting the file changes no answer. Where it can't be kept (a read-only clone, a full disk) the
+same thing lives in memory for one command.
+
+A bead is parsed once per content. Rows hold its head (what lists and policy look at) and its
+body (the long fields) apart, so that reading ten thousand beads does not read their texts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import marshal
+import os
+import sqlite3
+
+from bd.model import (
+    AGENTS_DIR,
+    ARCHIVE_DIR,
+    BEADS_DIR,
+    CAPACITY_DIR,
+    CONFIG_PATH,
+    DONE_STATUSES,
+    LONG_FIELDS,
+    Damage,
+    fields_of_path,
+    suffix_of,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
+
+    from bd.store.gitrepo import Entry, GitRepo
+
+SCHEMA = 3
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE beads (
+  path TEXT PRIMARY KEY, id TEXT, oid TEXT, uid TEXT, suffix TEXT,
+  live INTEGER, claimed INTEGER, simple INTEGER, head BLOB, body BLOB);
+CREATE INDEX beads_id ON beads (id);
+CREATE INDEX beads_suffix ON beads (suffix);
+CREATE INDEX beads_uid ON beads (uid);
+CREATE INDEX beads_live ON beads (live) WHERE live = 1;
+CREATE INDEX beads_claimed ON beads (claimed) WHERE claimed = 1;
+CREATE TABLE edges (path TEXT, target TEXT);
+CREATE INDEX edges_target ON edges (target);
+CREATE INDEX edges_path ON edges (path);
+CREATE TABLE records (path TEXT PRIMARY KEY, oid TEXT, simple INTEGER, fields BLOB) WITHOUT ROWID;
+CREATE TABLE damages (path TEXT PRIMARY KEY, reason TEXT) WITHOUT ROWID;
+"""
+# A symbolic link or a submodule in place of a file.
+_FILE_MODES = frozenset({"100644", "100755"})
+_BUSY_S = 10.0
+
+
+class Row:
+    """One parsed file on its way into the cache."""
+
+    __slots__ = ("fields", "is_simple", "oid", "path", "reason")
+
+    def __init__(self, path: str, oid: str, fields: dict[str, Any] | None, *, is_simple: bool, reason: str | None = None) -> None:
+        self.path = path
+        self.oid = oid
+        self.fields = fields
+        self.is_simple = is_simple
+        self.reason = reason
+
+
+def is_wanted(path: str) -> bool:
+    """Whether the cache keeps this path of the hub."""
+    if path == CONFIG_PATH:
+        return True
+    return path.endswith(".yaml") and path.startswith((BEADS_DIR, AGENTS_DIR, CAPACITY_DIR))
+
+
+def bead_id_of(path: str) -> str | None:
+    """The id that a bead file's path stands for; None when it lies where no bead may."""
+    folder, _, name = path.rpartition("/")
+    stem = name.removesuffix(".yaml")
+    if folder == "beads" or (folder.startswith(ARCHIVE_DIR) and folder.count("/") == 2):
+        return stem
+    return None
+
+
+class Cache:
+    """The open cache. `commit` is what it holds; `move_to` brings it to another commit."""
+
+    def __init__(self, path: str | None, repo: GitRepo) -> None:
+        self._repo = repo
+        self._path = path
+        self._db = self._open(path)
+        self.commit = self._meta("commit")
+
+    # --- opening ---
+
+    def _open(self, path: str | None) -> sqlite3.Connection:
+        if path is None:
+            return self._fresh(":memory:")
+        try:
+            db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA synchronous=OFF")
+            row = db.execute("PRAGMA user_version").fetchone()
+            if row[0] != SCHEMA:
+                db.close()
+                return self._rebuilt(path)
+            return db
+        except sqlite3.DatabaseError:
+            return self._rebuilt(path)
+
+    def _rebuilt(self, path: str) -> sqlite3.Connection:
+        """A new cache file in the place of one of another version, or of a damaged one."""
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            fresh = f"{path}.{os.getpid()}"
+            for leftover in (fresh, f"{fresh}-wal", f"{fresh}-shm"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(leftover)
+            db = self._fresh(fresh)
+            db.close()
+            for suffix in ("-wal", "-shm"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path + suffix)
+            os.replace(fresh, path)
+            db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA synchronous=OFF")
+            return db
+        except (OSError, sqlite3.DatabaseError):
+            self._path = None
+            return self._fresh(":memory:")
+
+    def _fresh(self, path: str) -> sqlite3.Connection:
+        db = sqlite3.connect(path, isolation_level=None)
+        db.executescript(_TABLES)
+        db.execute(f"PRAGMA user_version={SCHEMA}")
+        return db
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _meta(self, key: str) -> str | None:
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else None
+
+    # --- moving ---
+
+    def hold(self, commit: str) -> bool:
+        """Begin a read transaction: from now on the cache stays at one commit. Whether it is this one."""
+        if self._db.in_transaction:
+            self._db.execute("COMMIT")
+        self._db.execute("BEGIN")
+        self.commit = self._meta("commit")
+        return self.commit == commit
+
+    def move_to(self, commit: str, on_progress: Callable[[int, int], None] | None = None) -> None:
+        """Bring the cache to a commit. Parses only what differs. Falls back to memory when the file can't be written."""
+        if self.hold(commit):
+            return
+        self._db.execute("COMMIT")
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            self.commit = self._meta("commit")
+            if self.commit != commit:
+                self._forward(commit, on_progress)
+            self._db.execute("COMMIT")
+            self._db.execute("BEGIN")
+            self.commit = self._meta("commit")
+            if self.commit != commit:  # another command moved it on in between
+                self._leave(commit, on_progress)
+        except sqlite3.OperationalError:
+            self._leave(commit, on_progress)
+
+    def _leave(self, commit: str, on_progress: Callable[[int, int], None] | None) -> None:
+        """Go on in memory."""
+        with contextlib.suppress(sqlite3.Error):
+            self._db.close()
+        self._path = None
+        self._db = self._fresh(":memory:")
+        self.commit = None
+        self._db.execute("BEGIN")
+        self._forward(commit, on_progress)
+
+    def _forward(self, commit: str, on_progress: Callable[[int, int], None] | None) -> None:
+        known = self.commit if self.commit and self._repo.objects.read(self.commit) is not None else None
+        if known is None:
+            for table in ("beads", "edges", "records", "damages"):
+                self._db.execute(f"DELETE FROM {table}")
+        entries = self._repo.diff(known, commit, *(folder.rstrip("/") for folder in (BEADS_DIR, ".beads", CAPACITY_DIR)))
+        self.store(parse_entries(self._repo, [e for e in entries if is_wanted(e.path)], on_progress), commit)
+
+    def store(self, rows: Iterable[Row | str], commit: str) -> None:
+        """Put parsed files in (a bare path removes one) and say which commit this is now."""
+        db = self._db
+        for row in rows:
+            path = row if isinstance(row, str) else row.path
+            db.execute("DELETE FROM edges WHERE path = ?", (path,))
+            db.execute("DELETE FROM beads WHERE path = ?", (path,))
+            db.execute("DELETE FROM records WHERE path = ?", (path,))
+            db.execute("DELETE FROM damages WHERE path = ?", (path,))
+            if isinstance(row, str):
+                continue
+            if row.reason is not None or row.fields is None:
+                db.execute("INSERT INTO damages VALUES (?, ?)", (path, row.reason))
+            elif path.startswith(BEADS_DIR):
+                self._store_bead(row, row.fields)
+            else:
+                blob = marshal.dumps(row.fields)
+                db.execute("INSERT INTO records VALUES (?, ?, ?, ?)", (path, row.oid, row.is_simple, blob))
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('commit', ?)", (commit,))
+        self.commit = commit
+
+    def advance(self, rows: Iterable[Row | str], commit: str) -> None:
+        """Follow a write of our own without reading it back; left for the next reader when the file is busy."""
+        before = self.commit
+        try:
+            if self._db.in_transaction:
+                self._db.execute("COMMIT")
+            self._db.execute("BEGIN IMMEDIATE")
+            if self._meta("commit") == before:
+                self.store(rows, commit)
+            self._db.execute("COMMIT")
+            self._db.execute("BEGIN")
+        except sqlite3.OperationalError:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("ROLLBACK")
+
+    def _store_bead(self, row: Row, fields: dict[str, Any]) -> None:
+        head = {key: value for key, value in fields.items() if key not in LONG_FIELDS}
+        if fields.get("comments"):
+            head["comment_count"] = len(fields["comments"])
+        body = {key: value for key, value in fields.items() if key in LONG_FIELDS}
+        live = fields["status"] not in DONE_STATUSES and not row.path.startswith(ARCHIVE_DIR)
+        held = bool(fields.get("claim") or fields.get("claims"))
+        self._db.execute(
+            "INSERT INTO beads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                row.path,
+                fields["id"],
+                row.oid,
+                fields.get("uid"),
+                suffix_of(fields["id"]),
+                live,
+                held,
+                row.is_simple,
+                marshal.dumps(head),
+                marshal.dumps(body) if body else None,
+            ),
+        )
+        targets = {*fields.get("depends_on", []), *(link["id"] for link in fields.get("links", []) if "id" in link)}
+        if fields.get("parent"):
+            targets.add(fields["parent"])
+        self._db.executemany("INSERT INTO edges VALUES (?, ?)", [(row.path, target) for target in targets])
+
+    # --- reading ---
+
+    def bead(self, bead_id: str) -> tuple[str, str, bool, dict[str, Any]] | None:
+        """(path, oid, is_simple, whole fields) of a bead; an active file wins over an archived one."""
+        query = "SELECT path, oid, simple, head, body FROM beads WHERE id = ? ORDER BY length(path) LIMIT 1"
+        row = self._db.execute(query, (bead_id,)).fetchone()
+        if row is None:
+            return None
+        fields = marshal.loads(row[3])
+        fields.pop("comment_count", None)
+        if row[4]:
+            fields.update(marshal.loads(row[4]))
+        return row[0], row[1], bool(row[2]), fields
+
+    def head(self, bead_id: str) -> dict[str, Any] | None:
+        row = self._db.execute("SELECT head FROM beads WHERE id = ? ORDER BY length(path) LIMIT 1", (bead_id,)).fetchone()
+        return marshal.loads(row[0]) if row else None
+
+    def heads(self, which: str = "every", arguments: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+        """The heads of `every`, the `live`, the `claimed` beads, or of those `mentioning` an id."""
+        where = {
+            "every": "",
+            "live": "WHERE live = 1",
+            "claimed": "WHERE claimed = 1",
+            "mentioning": "WHERE path IN (SELECT path FROM edges WHERE target = ?)",
+        }[which]
+        loads = marshal.loads
+        for (blob,) in self._db.execute(f"SELECT head FROM beads {where}", arguments):
+            yield loads(blob)
+
+    def id_of_uid(self, uid: str) -> str | None:
+        row = self._db.execute("SELECT id FROM beads WHERE uid = ? LIMIT 1", (uid,)).fetchone()
+        return row[0] if row else None
+
+    def ids_starting(self, text: str) -> list[str]:
+        """The ids, and the ids whose suffix, start with the text."""
+        high = text + "\U0010ffff"
+        query = "SELECT id FROM beads WHERE id >= ? AND id < ? UNION SELECT id FROM beads WHERE suffix >= ? AND suffix < ?"
+        return [row[0] for row in self._db.execute(query, (text, high, text, high))]
+
+    def record(self, path: str) -> tuple[str, bool, dict[str, Any]] | None:
+        """(oid, is_simple, fields) of an agent, capacity or configuration file."""
+        row = self._db.execute("SELECT oid, simple, fields FROM records WHERE path = ?", (path,)).fetchone()
+        return (row[0], bool(row[1]), marshal.loads(row[2])) if row else None
+
+    def records(self, folder: str) -> dict[str, dict[str, Any]]:
+        query = "SELECT path, fields FROM records WHERE path >= ? AND path < ?"
+        rows = self._db.execute(query, (folder, folder + "\U0010ffff"))
+        return {path[len(folder) :].removesuffix(".yaml"): marshal.loads(blob) for path, blob in rows}
+
+    def damages(self) -> list[Damage]:
+        found = [Damage(path, reason) for path, reason in self._db.execute("SELECT path, reason FROM damages")]
+        return sorted(found)
+
+    def doubles(self) -> list[Damage]:
+        """Ids that two files claim to be, also where only their case differs (case-insensitive file systems)."""
+        query = "SELECT lower(id), group_concat(path, ' and ') FROM beads GROUP BY lower(id) HAVING count(*) > 1"
+        return [Damage(paths, f"hold the same id {bead_id}") for bead_id, paths in self._db.execute(query)]
+
+    def counts(self) -> tuple[int, int]:
+        """(beads, files that can't be read)."""
+        beads = self._db.execute("SELECT count(*) FROM beads").fetchone()[0]
+        return beads, self._db.execute("SELECT count(*) FROM damages").fetchone()[0]
+
+
+def parse_entries(
+    repo: GitRepo, entries: Sequence[Entry], on_progress: Callable[[int, int], None] | None = None
+) -> Iterator[Row | str]:
+    """Read and parse files of a commit; a removed one comes out as its bare path."""
+    present = [entry for entry in entries if entry.oid is not None and entry.mode in _FILE_MODES]
+    for entry in entries:
+        if entry.oid is None:
+            yield entry.path
+        elif entry.mode not in _FILE_MODES:
+            yield Row(entry.path, entry.oid, None, is_simple=False, reason="is not a plain file")
+    blobs = repo.objects.read_many([entry.oid or "" for entry in present])
+    for number, (entry, data) in enumerate(zip(present, blobs, strict=True), start=1):
+        yield parse_file(entry.path, entry.oid or "", data)
+        if on_progress and (number % 100 == 0 or number == len(present)):
+            on_progress(number, len(present))
+
+
+def parse_file(path: str, oid: str, data: bytes | None) -> Row:
+    """One file of a hub as a row: its fields, or why it can't be read."""
+    from bd.store import codec  # noqa: PLC0415  nothing on a warm path reads YAML
+
+    if data is None:
+        return Row(path, oid, None, is_simple=False, reason="is missing from the repository")
+    try:
+        if path.startswith(BEADS_DIR):
+            bead_id = bead_id_of(path)
+            if bead_id is None:
+                raise codec.Unreadable("lies where no bead belongs; move it to beads/")
+            parsed = codec.parse_bead(data, bead_id)
+        else:
+            parsed = codec.parse(data, fields_of_path(path))
+    except codec.Unreadable as error:
+        return Row(path, oid, None, is_simple=False, reason=str(error))
+    return Row(path, oid, parsed.fields, is_simple=parsed.is_simple)

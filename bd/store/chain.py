@@ -1,0 +1,157 @@
+"""A chain of decided operations on one base commit, on its way to be commits.
+
+Each operation is decided on the snapshot that the ones before it left. Belongs here: turning
+changes into file contents and commit drafts. Does not belong here: pushing them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+from bd.model import BEAD_FIELDS, Change, Overlay, bead_path, fields_of_path
+from bd.store import message, yamltext
+from bd.store.cache import Row
+from bd.store.gitrepo import Draft
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Protocol
+
+    from bd.model import Kind, Snapshot
+    from bd.store.gitrepo import GitRepo
+    from bd.store.snapshot import CachedSnapshot
+
+    class Decides(Protocol):
+        """What a chain needs of an operation (bd.operations.base.Operation)."""
+
+        verb: str
+        uid: str
+        by: str
+        at: str
+
+        def decide(self, snapshot: Snapshot, world: Any) -> Change: ...
+        def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]: ...
+
+
+class Step(NamedTuple):
+    """One decided operation: what it changes, and the files as they will be."""
+
+    operation: Decides
+    change: Change
+    files: dict[str, bytes | None]
+    draft: Draft
+
+
+class Chain:
+    """Steps on top of a base. `add` decides one more operation; what it refuses leaves the chain as it was."""
+
+    def __init__(self, repo: GitRepo, snapshot: CachedSnapshot, world: Any) -> None:
+        self._repo = repo
+        self._world = world
+        self._base = snapshot
+        self.snapshot: Snapshot = snapshot
+        self.steps: list[Step] = []
+        self._texts: dict[str, tuple[bytes, bool] | None] = {}
+        self._rows: dict[str, Row | str] = {}
+
+    @property
+    def drafts(self) -> list[Draft]:
+        return [step.draft for step in self.steps]
+
+    def add(self, operation: Decides, author: str, at_s: int, *, tries: int, original: str | None = None) -> Change:
+        """Decide an operation on the chain's end; an empty change adds no step. Raises what `decide` raises."""
+        before = self.snapshot
+        change = operation.decide(before, self._world)
+        if change.is_empty:
+            return change
+        files = self._encode(change, before)
+        text = message.compose(change, operation.pinned(change, before), tries=tries, original=original)
+        self.steps.append(Step(operation, change, files, Draft(text, author, at_s, files)))
+        self.snapshot = Overlay(before, change)
+        return change
+
+    def rows(self) -> list[Row | str]:
+        """The files of the chain's end as the cache keeps them."""
+        return list(self._rows.values())
+
+    # --- files ---
+
+    def _encode(self, change: Change, before: Snapshot) -> dict[str, bytes | None]:
+        files: dict[str, bytes | None] = {}
+        for bead_id, bead in change.beads.items():
+            there = before.head(bead_id) is not None
+            path = before.path_of(bead_id) if there else bead_path(bead_id)
+            files[path] = self._file(path, bead.fields if bead else None, BEAD_FIELDS, exists=there)
+        for path, fields in change.records.items():
+            exists = before.record(path) is not None
+            files[path] = self._file(path, fields, fields_of_path(path), exists=exists)
+        for path, data in change.files.items():
+            files[path] = data
+            if data is None:
+                self._rows[path] = path
+        return files
+
+    def _file(self, path: str, fields: Mapping[str, Any] | None, table: Mapping[str, Kind], *, exists: bool) -> bytes | None:
+        if fields is None:
+            self._rows[path] = path
+            self._texts[path] = None
+            return None
+        plain = {key: value for key, value in fields.items() if value is not None}
+        if exists:
+            data, is_simple = self._text(path)
+            old = self._fields_now(path)
+            text = self._rewritten(data, old, plain, table, is_simple=is_simple)
+        else:
+            text, is_simple = yamltext.document(plain, table), True
+        out = text.encode()
+        is_simple = is_simple and yamltext.spans_of_lines(text.splitlines(keepends=True)) is not None
+        self._texts[path] = (out, is_simple)
+        self._rows[path] = Row(path, blob_id(out, len(self._base.commit)), plain, is_simple=is_simple)
+        return out
+
+    def _rewritten(
+        self, data: bytes, old: Mapping[str, Any], new: Mapping[str, Any], table: Mapping[str, Kind], *, is_simple: bool
+    ) -> str:
+        if is_simple:
+            text = data.decode()
+            spans = yamltext.spans_of_lines(text.splitlines(keepends=True))
+            if spans is not None:
+                changes = {key: new.get(key) for key in {**old, **new} if old.get(key) != new.get(key)}
+                return yamltext.replace_keys(text, spans, changes, list(table))
+        from bd.store import codec  # noqa: PLC0415  only for files whose lines do not tell
+
+        return codec.rewrite(data, old, new, table, is_simple=False)
+
+    def _text(self, path: str) -> tuple[bytes, bool]:
+        known = self._texts.get(path)
+        if known is not None:
+            return known
+        data = self._repo.objects.read(f"{self._base.commit}:{path}") or b""
+        return data, self._is_simple(path)
+
+    def _is_simple(self, path: str) -> bool:
+        found: tuple[Any, ...] | None
+        if path.startswith("beads/"):
+            found = self._base.cache.bead(path.rpartition("/")[2].removesuffix(".yaml"))
+            return bool(found and found[0] == path and found[2])
+        found = self._base.cache.record(path)
+        return bool(found and found[1])
+
+    def _fields_now(self, path: str) -> Mapping[str, Any]:
+        row = self._rows.get(path)
+        if isinstance(row, Row):
+            return row.fields or {}
+        if path.startswith("beads/"):
+            found = self._base.cache.bead(path.rpartition("/")[2].removesuffix(".yaml"))
+            return found[3] if found else {}
+        record = self._base.cache.record(path)
+        return record[2] if record else {}
+
+
+def blob_id(data: bytes, oid_length: int) -> str:
+    """The object name git gives a file's content, in the hash of a repository with names of this length."""
+    header = b"blob %d\0" % len(data)
+    make = hashlib.sha256 if oid_length == 64 else hashlib.sha1
+    return make(header + data, usedforsecurity=False).hexdigest()

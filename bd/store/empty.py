@@ -1,0 +1,49 @@
+"""The snapshot of a hub that is only being made."""
+
+from __future__ import annotations
+
+from bd.model import Bead, Damage, Snapshot, bead_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+
+class EmptySnapshot(Snapshot):
+    """No commit, no beads, no records."""
+
+    commit = ""
+
+    @property
+    def damages(self) -> list[Damage]:
+        return []
+
+    def bead(self, bead_id: str) -> Bead | None:
+        return None
+
+    def by_uid(self, uid: str) -> Bead | None:
+        return None
+
+    def every(self) -> Iterator[Bead]:
+        return iter(())
+
+    live = every
+
+    def mentioning(self, bead_id: str) -> list[Bead]:
+        return []
+
+    def starting(self, text: str) -> list[str]:
+        return []
+
+    def path_of(self, bead_id: str) -> str:
+        return bead_path(bead_id)
+
+    def record(self, path: str) -> Mapping[str, Any] | None:
+        return None
+
+    def records(self, folder: str) -> dict[str, Mapping[str, Any]]:
+        return {}
+
+
+EMPTY = EmptySnapshot()

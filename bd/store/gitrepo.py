@@ -1,0 +1,450 @@
+"""Typed git verbs, and the translation of every git error. The only starter of git.
+
+The hot path of reads and claims is git's own plumbing: `cat-file --batch`, `fast-import`,
+`diff-tree -z` and `push --porcelain` each do in one process what porcelain does in five, and
+cost less than importing GitPython, which clone.py uses for the rest. Callers can't tell.
+
+Git's manners are here: no prompts, editor, pager, hooks, automatic maintenance or tag
+following; `LC_ALL=C`; GIT_* cleared but for `KEPT_VARIABLES`; a time-out on everything.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from typing import NamedTuple
+
+from bd.errors import BadInput, BdError, Damaged, NoHub, TryAgain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+ZERO = "0" * 40
+_OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
+_REF = re.compile(r"refs/[^\s~^:?*\[\\\x00-\x20\x7f]+\Z")
+# Each for a reason: how to reach the remote, and where tests and users keep git's own settings.
+KEPT_VARIABLES = frozenset(
+    {
+        "GIT_SSH",
+        "GIT_SSH_COMMAND",
+        "GIT_SSL_CAINFO",
+        "GIT_SSL_NO_VERIFY",
+        "GIT_HTTP_PROXY_AUTHMETHOD",
+        "GIT_CONFIG_GLOBAL",
+        "GIT_CONFIG_SYSTEM",
+        "GIT_CONFIG_NOSYSTEM",
+        "GIT_CEILING_DIRECTORIES",
+        "GIT_EXEC_PATH",
+        "GIT_ALLOW_PROTOCOL",
+    }
+)
+_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.quotePath=off")
+
+
+class GitFailed(Exception):
+    """A git process that ended badly; never leaves store/."""
+
+    def __init__(self, args: Sequence[str], code: int, stderr: str) -> None:
+        super().__init__(f"git {args[0] if args else ''}: {stderr.strip() or f'exit {code}'}")
+        self.code = code
+        self.stderr = stderr
+
+
+class GitTimeout(Exception):
+    """A git process that did not end in time, and was ended."""
+
+
+class PushLine(NamedTuple):
+    """One ref's line of `push --porcelain`: its flag, and the server's summary."""
+
+    flag: str
+    summary: str
+
+    @property
+    def landed(self) -> bool:
+        return self.flag in (" ", "*", "=", "+", "-")
+
+
+class Entry(NamedTuple):
+    """A path of a tree and its blob; `oid` None when the path is gone. `mode` is git's octal text."""
+
+    path: str
+    oid: str | None
+    mode: str = "100644"
+
+
+def refspec(source: str, target: str) -> str:
+    """`source:target`. The one place refspecs are made; an empty object name would delete, so it is refused."""
+    if not _OID.match(source) and not _REF.match(source):
+        raise BadInput(f"{source!r} is no object or ref")
+    if not _REF.match(target):
+        raise BadInput(f"{target!r} is no ref")
+    return f"{source}:{target}"
+
+
+def environment() -> dict[str, str]:
+    """The environment of every git process."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_") or key in KEPT_VARIABLES}
+    kept.update(
+        LC_ALL="C",
+        LANGUAGE="",
+        GIT_TERMINAL_PROMPT="0",
+        GCM_INTERACTIVE="never",
+        GIT_EDITOR="true",
+        GIT_PAGER="cat",
+        GIT_OPTIONAL_LOCKS="0",
+        GIT_MERGE_AUTOEDIT="no",
+        SSH_ASKPASS_REQUIRE="never",
+    )
+    kept.pop("SSH_ASKPASS", None)
+    kept["GIT_ASKPASS"] = "true" if os.name == "posix" else ""
+    if "GIT_SSH" not in kept:
+        kept["GIT_SSH_COMMAND"] = f"{kept.get('GIT_SSH_COMMAND', 'ssh')} -o BatchMode=yes"
+    return kept
+
+
+class GitRepo:
+    """One repository as bd sees it: where its git folder, its common folder and its files are."""
+
+    def __init__(self, git_dir: str, common_dir: str, work_tree: str | None, *, timeout_s: float = 60.0) -> None:
+        self.git_dir = git_dir
+        self.common_dir = common_dir
+        self.work_tree = work_tree
+        self.timeout_s = timeout_s
+        self._objects: ObjectReader | None = None
+        self._env: dict[str, str] | None = None
+
+    @property
+    def env(self) -> dict[str, str]:
+        if self._env is None:
+            self._env = environment()
+        return self._env
+
+    # --- running ---
+
+    def command(self, args: Sequence[str]) -> list[str]:
+        place = ["--git-dir", self.git_dir]
+        if self.work_tree:
+            place += ["--work-tree", self.work_tree]
+        return ["git", *place, *_QUIET, *args]
+
+    def spawn(self, args: Sequence[str], *, stdin: bool = False) -> subprocess.Popen[bytes]:
+        """Start a git process with its streams piped."""
+        try:
+            return subprocess.Popen(
+                self.command(args),
+                stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self.env,
+                cwd=self.work_tree or self.git_dir,
+            )
+        except FileNotFoundError as error:
+            raise NoHub(f"can't run git: {error}", hint="install git 2.31 or newer") from error
+
+    def finish(self, process: subprocess.Popen[bytes], args: Sequence[str], data: bytes | None = None) -> tuple[int, bytes, str]:
+        """Wait for a process: its exit code, output and error text. Raises GitTimeout after ending it."""
+        try:
+            out, err = process.communicate(data, timeout=self.timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise GitTimeout(f"git {args[0]} took longer than {self.timeout_s:.0f} s") from None
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        return process.returncode, out, err.decode("utf-8", "replace")
+
+    def run(self, *args: str, data: bytes | None = None, check: bool = True) -> tuple[int, bytes, str]:
+        """Run git to its end. With `check`, raises GitFailed for any exit but 0."""
+        code, out, err = self.finish(self.spawn(args, stdin=data is not None), args, data)
+        if check and code:
+            raise GitFailed(args, code, err)
+        return code, out, err
+
+    # --- objects and refs ---
+
+    @property
+    def objects(self) -> ObjectReader:
+        """The one `cat-file --batch` process of this command."""
+        if self._objects is None:
+            self._objects = ObjectReader(self)
+        return self._objects
+
+    def close(self) -> None:
+        """End helper processes."""
+        if self._objects is not None:
+            self._objects.close()
+            self._objects = None
+
+    def ref(self, name: str) -> str | None:
+        """The object a ref names, read from its file or from packed-refs; None when there is none."""
+        for folder in dict.fromkeys((self.git_dir, self.common_dir)):
+            try:
+                with open(os.path.join(folder, name), encoding="ascii") as file:
+                    text = file.read().strip()
+            except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+                continue
+            if text.startswith("ref: "):
+                return self.ref(text[5:])
+            if _OID.match(text):
+                return text
+        try:
+            with open(os.path.join(self.common_dir, "packed-refs"), encoding="utf-8") as file:
+                for line in file:
+                    oid, _, rest = line.rstrip("\n").partition(" ")
+                    if rest == name:
+                        return oid
+        except FileNotFoundError:
+            pass
+        if os.path.isdir(os.path.join(self.common_dir, "reftable")):
+            code, out, _ = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", name, check=False)
+            return out.decode().strip() if code == 0 else None
+        return None
+
+    def refs(self, prefix: str) -> dict[str, str]:
+        """Every ref below a prefix."""
+        _, out, _ = self.run("for-each-ref", "--format=%(refname) %(objectname)", prefix)
+        return dict(line.split(" ") for line in out.decode().splitlines())
+
+    def head_branch(self) -> str | None:
+        """The branch that is checked out here, as a full ref; None when detached."""
+        with open(os.path.join(self.git_dir, "HEAD"), encoding="utf-8") as file:
+            text = file.read().strip()
+        return text[5:] if text.startswith("ref: ") else None
+
+    def update_refs(self, updates: Iterable[tuple[str, str | None, str | None]]) -> None:
+        """Set refs in one transaction: (name, new, old); new None deletes, old None expects nothing in particular.
+
+        Raises GitFailed when one is not what was expected; then none has changed.
+        """
+        lines = []
+        for name, new, old in updates:
+            if new is None:
+                lines.append(f"delete {name}" + (f" {old}" if old else ""))
+            else:
+                lines.append(f"update {name} {new}" + (f" {old}" if old else ""))
+        self.run("update-ref", "--stdin", data=("\n".join(lines) + "\n").encode())
+
+    def commit_of(self, text: str) -> str | None:
+        """The commit that a revision text names, or None."""
+        args = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
+        code, out, _ = self.run(*args, check=False)
+        return out.decode().strip() if code == 0 else None
+
+    def is_ancestor(self, older: str, newer: str) -> bool:
+        """Whether one commit is the other or in its history (as far as this clone has it)."""
+        if older == newer:
+            return True
+        code, _, _ = self.run("merge-base", "--is-ancestor", older, newer, check=False)
+        return code == 0
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        code, out, _ = self.run("merge-base", one, other, check=False)
+        return out.decode().strip() if code == 0 and out else None
+
+    def commits_between(self, older: str | None, newer: str, *, first_parent: bool = False) -> list[str]:
+        """The commits of `newer` that `older` does not have, oldest first."""
+        args = ["rev-list", "--reverse", "--topo-order", newer]
+        if first_parent:
+            args.insert(1, "--first-parent")
+        if older:
+            args.append(f"^{older}")
+        _, out, _ = self.run(*args)
+        return out.decode().split()
+
+    def diff(self, old: str | None, new: str, *paths: str) -> list[Entry]:
+        """The files in which two commits differ, as they are in the newer one. `old` None: every file."""
+        where = ["--", *paths] if paths else []
+        if old is None:
+            _, out, _ = self.run("ls-tree", "-r", "-z", "--full-tree", new, *where)
+            entries = []
+            for record in out.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+                meta, path = record.split("\t", 1)
+                mode, _, oid = meta.split(" ")
+                entries.append(Entry(path, oid, mode))
+            return entries
+        _, out, _ = self.run("diff-tree", "-r", "-z", "--no-renames", "--raw", "--full-index", old, new, *where)
+        parts = out.decode("utf-8", "surrogateescape").split("\0")
+        entries = []
+        for meta, path in zip(parts[0::2], parts[1::2], strict=False):
+            _, mode, _, oid, change = meta.split(" ")
+            entries.append(Entry(path, None if change == "D" else oid, mode))
+        return entries
+
+    # --- writing objects ---
+
+    def write_commits(self, base: str | None, drafts: Sequence[Draft]) -> list[str]:
+        """Make a chain of commits on top of `base` without index or working tree; returns their ids.
+
+        One `fast-import` for all of them. Nothing points at them but the private `refs/bd/pending`.
+        """
+        stream: list[bytes] = []
+        for number, draft in enumerate(drafts, start=1):
+            message = draft.message.encode()
+            stream.append(b"commit refs/bd/pending\nmark :%d\n" % number)
+            stream.append(b"author %s %d +0000\n" % (draft.author.encode(), draft.at_s))
+            stream.append(b"committer %s %d +0000\n" % (draft.author.encode(), draft.at_s))
+            stream.append(b"data %d\n%s\n" % (len(message), message))
+            if number > 1:
+                stream.append(b"from :%d\n" % (number - 1))
+            elif base:
+                stream.append(b"from %s\n" % base.encode())
+            for path, content in draft.files.items():
+                name = path.encode("utf-8", "surrogateescape")
+                if any(char in name for char in b'\n"\\'):
+                    raise BadInput(f"{path!r} can't be a file of a hub")
+                if content is None:
+                    stream.append(b"D %s\n" % name)
+                else:
+                    stream.append(b"M 100644 inline %s\ndata %d\n%s\n" % (name, len(content), content))
+            stream.append(b"\nget-mark :%d\n" % number)
+        # Without `from`, a first commit would go on from where pending was left.
+        reset = b"reset refs/bd/pending\n" + (b"from %s\n\n" % base.encode() if base else b"\n")
+        data = reset + b"".join(stream) + b"done\n"
+        try:
+            _, out, _ = self.run("fast-import", "--quiet", "--done", "--force", "--date-format=raw", data=data)
+        except GitFailed as error:
+            raise _disk_error(error) from error
+        return out.decode().split()
+
+    # --- the remote ---
+
+    def start_fetch(self, remote: str, branch: str, target: str, *, depth_args: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+        """Begin fetching a branch into a private ref: no tags, no FETCH_HEAD, never forced."""
+        spec = refspec(branch, target)
+        args = ("fetch", "--quiet", "--no-tags", "--refmap=", "--no-write-fetch-head", "--no-recurse-submodules", *depth_args)
+        return self.spawn([*args, "--end-of-options", remote, spec])
+
+    def push(
+        self, remote: str, updates: Sequence[tuple[str, str]], *, leases: Sequence[tuple[str, str]] = ()
+    ) -> tuple[dict[str, PushLine], str]:
+        """Push objects to refs in one atomic, plain fast-forward push; what became of each ref, and the server's words.
+
+        Raises GitTimeout. The exit status is not looked at: the refs' lines say what happened.
+        """
+        args = ["push", "--porcelain", "--no-follow-tags", "--no-signed", "--no-recurse-submodules", "--no-verify"]
+        args += [f"--force-with-lease={ref}:{oid}" for ref, oid in leases]
+        if len(updates) > 1:
+            args.append("--atomic")
+        args += ["--end-of-options", remote, *(refspec(oid, ref) for oid, ref in updates)]
+        process = self.spawn(args)
+        _, out, err = self.finish(process, args)
+        lines: dict[str, PushLine] = {}
+        for line in out.decode("utf-8", "replace").splitlines():
+            parts = line.split("\t")
+            if len(parts) >= 3 and len(parts[0]) == 1:
+                lines[parts[1].rpartition(":")[2]] = PushLine(parts[0], parts[2])
+        return lines, err
+
+    def list_remote(self, remote: str, *patterns: str) -> dict[str, str]:
+        """The remote's refs. Raises GitFailed when it can't be reached."""
+        _, out, _ = self.run("ls-remote", "--quiet", "--end-of-options", remote, *patterns)
+        return {ref: oid for oid, ref in (line.split("\t") for line in out.decode().splitlines())}
+
+    # --- settings ---
+
+    def settings(self) -> dict[str, list[str]]:
+        """Git's configuration as it holds here: every value of every key."""
+        _, out, _ = self.run("config", "--list", "-z")
+        found: dict[str, list[str]] = {}
+        for record in out.decode("utf-8", "replace").split("\0")[:-1]:
+            key, _, value = record.partition("\n")
+            found.setdefault(key, []).append(value)
+        return found
+
+
+class Draft(NamedTuple):
+    """A commit to be made: its message, author (`Name <mail>`), time in seconds, and files (None deletes)."""
+
+    message: str
+    author: str
+    at_s: int
+    files: dict[str, bytes | None]
+
+
+class ObjectReader:
+    """A running `git cat-file --batch`: objects by name, one process for the whole command."""
+
+    def __init__(self, repo: GitRepo) -> None:
+        self._process = repo.spawn(["cat-file", "--batch"], stdin=True)
+
+    def close(self) -> None:
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream:
+                stream.close()
+        self._process.wait()
+
+    def read(self, name: str) -> bytes | None:
+        """The content of the object a name means, or None when there is none."""
+        return next(self.read_many([name]))
+
+    def read_many(self, names: Sequence[str], *, at_once: int = 200) -> Iterator[bytes | None]:
+        """The contents of many objects in order. `at_once` requests stay below a pipe's buffer."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            raise Damaged("git cat-file did not start")
+        for start in range(0, len(names), at_once):
+            chunk = names[start : start + at_once]
+            if any("\n" in name for name in chunk):
+                raise BadInput("a name with a line break in it")
+            try:
+                stdin.write("".join(f"{name}\n" for name in chunk).encode("utf-8", "surrogateescape"))
+                stdin.flush()
+            except BrokenPipeError as error:
+                raise Damaged("git cat-file ended early", hint="`git fsck` tells what is wrong") from error
+            for _ in chunk:
+                header = stdout.readline()
+                if not header:
+                    raise Damaged("git cat-file ended early", hint="`git fsck` tells what is wrong")
+                words = header.split()
+                if words[-1] in (b"missing", b"ambiguous"):
+                    yield None
+                    continue
+                content = stdout.read(int(words[-1]) + 1)
+                yield content[:-1]
+
+
+def _disk_error(error: GitFailed) -> BdError:
+    text = error.stderr.strip()
+    lowered = text.lower()
+    if "no space left" in lowered or "disk quota" in lowered:
+        return TryAgain(f"this clone's disk is full: {text.splitlines()[-1]}", hint="make room, then try again")
+    if "permission denied" in lowered or "read-only file system" in lowered:
+        return TryAgain(f"this clone can't be written: {text.splitlines()[-1]}", hint="check the rights of its .git folder")
+    return Damaged(f"git could not write the commit: {text.splitlines()[-1] if text else error}", hint="`git fsck` tells more")
+
+
+# --- finding a repository -----------------------------------------------------------------
+
+
+def find_repo(start: str) -> GitRepo | None:
+    """The repository that a folder is in: a checkout, a linked worktree, a bare repository; None outside."""
+    folder = os.path.abspath(start)
+    while True:
+        dot_git = os.path.join(folder, ".git")
+        if os.path.isdir(dot_git):
+            return GitRepo(dot_git, _common_dir(dot_git), folder)
+        if os.path.isfile(dot_git):
+            with open(dot_git, encoding="utf-8") as file:
+                text = file.read().strip()
+            if text.startswith("gitdir: "):
+                git_dir = os.path.normpath(os.path.join(folder, text[8:]))
+                return GitRepo(git_dir, _common_dir(git_dir), folder)
+        if all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")):
+            return GitRepo(folder, _common_dir(folder), None)
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+
+
+def _common_dir(git_dir: str) -> str:
+    try:
+        with open(os.path.join(git_dir, "commondir"), encoding="utf-8") as file:
+            return os.path.normpath(os.path.join(git_dir, file.read().strip()))
+    except FileNotFoundError:
+        return git_dir

@@ -1,0 +1,323 @@
+"""The hub as one clone holds it: its view, its snapshots, its lock. Reads; transaction.py writes.
+
+The view is a private ref: the last published tip plus what this clone has not published yet.
+Without a remote it is the hub branch itself. Reads never look at the checked-out branch or the
+working tree.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+
+from bd import clock
+from bd.config import Settings, from_environment, merge
+from bd.errors import Damaged, HubRewritten, NoHub, NotFound, RemoteUnreachable
+from bd.model import CONFIG_PATH, FORMAT_VERSION, METADATA_PATH
+from bd.store.cache import Cache
+from bd.store.gitrepo import GitFailed, GitTimeout
+from bd.store.journal import Journal
+from bd.store.lock import CloneLock
+from bd.store.place import PUBLISHED, VIEW, Place
+from bd.store.snapshot import CachedSnapshot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+KEPT = "refs/bd/kept/"
+_TRACKED = "tracked"
+# What git says when the remote can't be talked to at all; everything else about a fetch is handled by name.
+_DEEPEN = 200
+
+
+class Hub:
+    """An opened hub. `flags` is the strongest layer of settings; `on_progress(done, of, what)` shows long work."""
+
+    def __init__(
+        self,
+        place: Place,
+        flags: Mapping[str, Any] | None = None,
+        *,
+        on_progress: Callable[[int, int, str], None] | None = None,
+    ) -> None:
+        self.place = place
+        self.repo = place.repo
+        self.flags = dict(flags or {})
+        self.on_progress = on_progress
+        self.journal = Journal(os.path.join(place.folder, "journal"))
+        self._cache: Cache | None = None
+        self._memory: list[Cache] = []
+        self._fetching: subprocess.Popen[bytes] | None = None
+        self.fetched_at: float | None = None
+
+    def close(self) -> None:
+        """End helper processes and close the cache."""
+        for cache in [self._cache, *self._memory]:
+            if cache is not None:
+                cache.close()
+        self.repo.close()
+
+    # --- where things are ---
+
+    @property
+    def branch(self) -> str:
+        return self.place.branch
+
+    @property
+    def remote(self) -> str | None:
+        return self.place.remote
+
+    @property
+    def published_ref(self) -> str:
+        return PUBLISHED if self.remote else self.branch
+
+    def published(self) -> str | None:
+        """The last tip known to be on the hub."""
+        return self.repo.ref(self.published_ref)
+
+    def view(self) -> str:
+        """The commit that reads answer from. Raises NoHub when there is none."""
+        if not self.remote:
+            tip = self.repo.ref(self.branch)
+        else:
+            tip = self.repo.ref(VIEW) or self.repo.ref(PUBLISHED)
+            tip = self._with_tracked(tip)
+        if tip is None:
+            raise NoHub(
+                f"the branch {self.branch.removeprefix('refs/heads/')} holds no hub yet",
+                hint="`bd init` makes one; `bd sync` fetches one",
+            )
+        return tip
+
+    def _with_tracked(self, view: str | None) -> str | None:
+        """The view, moved on by what plain `git pull` or `git fetch` brought in meanwhile."""
+        name = self.branch.removeprefix("refs/heads/")
+        tracked = self.repo.ref(f"refs/remotes/{self.remote}/{name}")
+        if tracked is None:
+            return view or self.repo.ref(self.branch)
+        if tracked == view or tracked == self._noted(_TRACKED):
+            return view or tracked
+        published = self.repo.ref(PUBLISHED)
+        moved = view is None or (view == published and self.repo.is_ancestor(view, tracked))
+        if moved:
+            with contextlib.suppress(GitFailed):
+                self.repo.update_refs([(PUBLISHED, tracked, published), (VIEW, tracked, None)])
+                view = tracked
+        self._note(_TRACKED, tracked)
+        return view
+
+    def _noted(self, name: str) -> str | None:
+        try:
+            with open(os.path.join(self.place.folder, name), encoding="utf-8") as file:
+                return file.read().strip()
+        except OSError:
+            return None
+
+    def _note(self, name: str, text: str) -> None:
+        with contextlib.suppress(OSError):
+            os.makedirs(self.place.folder, exist_ok=True)
+            with open(os.path.join(self.place.folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+
+    def lock(self, on_wait: Callable[[], None] | None = None) -> CloneLock:
+        """This clone's writer lock."""
+        timeout_s = float(os.environ.get("BD_LOCK_TIMEOUT") or self.flags.get("lock_timeout") or 60)
+        return CloneLock(os.path.join(self.place.folder, "lock"), timeout_s, on_wait)
+
+    # --- snapshots ---
+
+    @property
+    def cache(self) -> Cache:
+        if self._cache is None:
+            with contextlib.suppress(OSError):
+                os.makedirs(self.place.folder, exist_ok=True)
+            self._cache = Cache(os.path.join(self.place.folder, "cache.db"), self.repo)
+        return self._cache
+
+    def snapshot(self, commit: str | None = None) -> CachedSnapshot:
+        """The hub at a commit, by default the view. It stays readable until the next call."""
+        wanted = commit or self.view()
+        self.cache.move_to(wanted, self._parse_progress)
+        return CachedSnapshot(self.cache, wanted)
+
+    def snapshot_aside(self, commit: str) -> CachedSnapshot:
+        """The hub at some other commit, in memory, without disturbing the cache (`--at`, checks)."""
+        cache = Cache(None, self.repo)
+        self._memory.append(cache)
+        cache.move_to(commit, self._parse_progress)
+        return CachedSnapshot(cache, commit)
+
+    def _parse_progress(self, done: int, of: int) -> None:
+        if self.on_progress and of > 500:
+            self.on_progress(done, of, "reading beads")
+
+    def settings(self, snapshot: CachedSnapshot) -> Settings:
+        """The settings as they hold on a snapshot of this clone."""
+        layers = [
+            ("flag", self.flags),
+            ("environment", from_environment(os.environ)),
+            ("clone", self.place.clone_layer),
+            ("user", self.place.user_layer),
+            ("hub", snapshot.config()),
+        ]
+        return merge(layers)
+
+    def check_format(self, snapshot: CachedSnapshot) -> None:
+        """Refuse to write to a hub of a newer format, or one whose settings can't be read. Raises Damaged."""
+        version = snapshot.config().get("format", FORMAT_VERSION)
+        if version > FORMAT_VERSION:
+            raise Damaged(
+                f"this hub has format {version}; this bd writes format {FORMAT_VERSION}", hint="upgrade: pip install -U gitbeads"
+            )
+        broken = next((damage for damage in snapshot.damages if damage.path == CONFIG_PATH), None)
+        if broken:
+            raise Damaged(f"{CONFIG_PATH} {broken.reason}", hint="mend that file; `bd doctor` lists every damaged one")
+
+    def hub_id(self, commit: str) -> str | None:
+        """The id the hub was given when it was made."""
+        data = self.repo.objects.read(f"{commit}:{METADATA_PATH}")
+        try:
+            return json.loads(data).get("hub_id") if data else None
+        except ValueError:
+            return None
+
+    # --- the remote ---
+
+    def begin_fetch(self) -> None:
+        """Start the fetch of the hub branch; `finish_fetch` waits for it. Only under the lock."""
+        if self.remote and self._fetching is None:
+            self._fetching = self.repo.start_fetch(self.remote, self.branch, PUBLISHED)
+
+    def finish_fetch(self) -> str | None:
+        """The remote's tip, now in the published ref. None when the remote has no such branch yet.
+
+        Raises RemoteUnreachable, and HubRewritten when the tip does not descend from what was
+        published before, or when a branch that was there is gone.
+        """
+        before = self.repo.ref(PUBLISHED)
+        words = self._fetch_once()
+        if words and self._is_shallow() and "non-fast-forward" in words:
+            words = self._deepen(before)
+        if words and (PUBLISHED + ".lock" in words or "cannot lock ref" in words):
+            with contextlib.suppress(FileNotFoundError):  # private to bd and we hold its lock: left by a killed child
+                os.unlink(os.path.join(self.repo.common_dir, PUBLISHED + ".lock"))
+            words = self._fetch_once()
+        if not words:
+            self.fetched_at = clock.monotonic()
+            return self.repo.ref(PUBLISHED)
+        if "couldn't find remote ref" in words:
+            if before is None:
+                return None
+            raise HubRewritten(
+                f"the hub branch {self.branch.removeprefix('refs/heads/')} is gone from {self.remote}",
+                hint="if that was meant, `bd sync --accept-rewrite`; only `bd init` makes a hub branch",
+            )
+        if "non-fast-forward" in words or "[rejected]" in words:
+            raise HubRewritten(
+                f"the hub's history on {self.remote} was rewritten: its tip does not descend from what was published",
+                hint="look at it with git first; `bd sync --accept-rewrite` goes on from the new history",
+            )
+        raise RemoteUnreachable(
+            f"the remote {self.remote} can't be reached: {_last_line(words)}",
+            hint="check the network and your credentials, then try again",
+        )
+
+    def _fetch_once(self) -> str:
+        """Run one fetch; empty when it went well, else git's words."""
+        self.begin_fetch()
+        process, self._fetching = self._fetching, None
+        if process is None:
+            return ""
+        try:
+            code, out, err = self.repo.finish(process, ("fetch",))
+        except GitTimeout as error:
+            raise RemoteUnreachable(f"the remote {self.remote} does not answer: {error}") from None
+        return "" if code == 0 else err + out.decode("utf-8", "replace") or "fetch failed"
+
+    def _is_shallow(self) -> bool:
+        return os.path.exists(os.path.join(self.repo.common_dir, "shallow"))
+
+    def _deepen(self, base: str | None) -> str:
+        """Fetch more history until the base is in it, so that a shallow clone is not taken for a rewrite."""
+        for depth_args in (("--deepen", str(_DEEPEN)), ("--deepen", str(_DEEPEN * 25)), ("--unshallow",)):
+            args = ["fetch", "--quiet", "--no-tags", "--refmap=", "--no-write-fetch-head", *depth_args]
+            code, _, err = self.repo.run(*args, "--end-of-options", self.remote or "", self.branch, check=False)
+            if code and "unshallow" not in err:
+                return err
+            words = self._fetch_once()
+            if "non-fast-forward" not in words:
+                return words
+        return words
+
+    def fetch(self) -> str:
+        """Bring in what is new, for reads that ask for it; the view moves when nothing is unpublished here."""
+        if not self.remote:
+            return self.view()
+        with self.lock():
+            before, view = self.repo.ref(PUBLISHED), self.repo.ref(VIEW)
+            tip = self.finish_fetch()
+            if tip and tip != before and view in (None, before):
+                self.repo.update_refs([(VIEW, tip, view)])
+                self.stamp()
+        return self.view()
+
+    # --- the clone's own notes ---
+
+    def stamp(self) -> None:
+        """Touch the file by which existing clients see that something was written."""
+        folder = self.client_folder()
+        with contextlib.suppress(OSError):
+            if os.path.isdir(folder):
+                with open(os.path.join(folder, ".stamp"), "w", encoding="ascii") as file:
+                    file.write(f"{clock.monotonic():.6f}\n")
+
+    def client_folder(self) -> str:
+        """The `.beads` folder that clients watch: in the checkout, or below bd's own folder."""
+        if self.repo.work_tree and self.repo.head_branch() == self.branch:
+            return os.path.join(self.repo.work_tree, ".beads")
+        return os.path.join(self.place.folder, "ws", ".beads")
+
+    def kept(self) -> dict[str, str]:
+        """Refused commits that are kept until dismissed: uid -> commit."""
+        return {ref[len(KEPT) :]: oid for ref, oid in self.repo.refs(KEPT).items()}
+
+    def note_json(self, name: str, value: Any) -> None:
+        """Keep a small JSON note of this clone, whole or not at all."""
+        path = os.path.join(self.place.folder, name)
+        fresh = f"{path}.{os.getpid()}"
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(fresh, "w", encoding="utf-8") as file:
+            json.dump(value, file)
+        os.replace(fresh, path)
+
+    def noted_json(self, name: str) -> Any:
+        """A note of this clone; None when there is none or it can't be read."""
+        try:
+            with open(os.path.join(self.place.folder, name), encoding="utf-8") as file:
+                return json.load(file)
+        except (OSError, ValueError):
+            return None
+
+    def commit_at(self, text: str) -> str:
+        """The hub's commit that `--at` means: a commit, a time, or a duration ago. Raises NotFound and BadInput."""
+        named = self.repo.commit_of(text)
+        if named:
+            return named
+        instant = clock.instant_of(clock.typed_time(text, clock.now()))
+        if instant > clock.now():
+            instant = clock.now() - (instant - clock.now())
+        _, out, _ = self.repo.run("rev-list", "-1", f"--before={int(instant.timestamp())}", self.view())
+        found = out.decode().strip()
+        if not found:
+            raise NotFound(f"the hub has no commit as old as {text}")
+        return found
+
+
+def _last_line(words: str) -> str:
+    lines = [line.strip() for line in words.splitlines() if line.strip()]
+    told = [line.removeprefix("fatal: ") for line in lines if line.startswith(("fatal:", "ERROR", "remote:"))]
+    return (told or lines or ["no words"])[0]

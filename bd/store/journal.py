@@ -1,0 +1,126 @@
+"""What this clone has begun and not yet settled: one file an operation.
+
+An entry is written before anything is pushed and kept locked by its process; an entry whose
+lock is free belongs to the dead. Belongs here: the files and who is alive. Does not belong
+here: deciding what became of an operation (transaction.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover  not on POSIX
+    fcntl = None  # type: ignore[assignment]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+
+class Entry:
+    """One operation's entry. `data` holds verb, uid, agent, base, commits, and `state`:
+
+    begun (nothing pushed), pushing (may have landed), unknown (its author was told so),
+    won (landed, its author died before it could say so).
+    """
+
+    __slots__ = ("_descriptor", "data", "path")
+
+    def __init__(self, path: str, data: dict[str, Any], descriptor: int | None = None) -> None:
+        self.path = path
+        self.data = data
+        self._descriptor = descriptor
+
+    @property
+    def uid(self) -> str:
+        return str(self.data["uid"])
+
+    def write(self, **changes: Any) -> None:
+        """Record a step, on disk before this returns."""
+        self.data.update(changes)
+        text = json.dumps(self.data).encode()
+        if self._descriptor is None:
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            _lock(self._descriptor)
+        os.pwrite(self._descriptor, text + b"\n", 0) if hasattr(os, "pwrite") else self._write_portably(text + b"\n")
+        os.ftruncate(self._descriptor, len(text) + 1)
+        os.fsync(self._descriptor)
+
+    def _write_portably(self, text: bytes) -> None:  # pragma: no cover  not on POSIX
+        assert self._descriptor is not None
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        os.write(self._descriptor, text)
+
+    def remove(self) -> None:
+        """The operation is settled, and whoever had to know knows."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.path)
+        self.close()
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+class Journal:
+    """The folder of entries of one clone."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def begin(self, uid: str, **data: Any) -> Entry:
+        """A new entry, not yet on disk: the first `write` puts it there."""
+        os.makedirs(self._folder, exist_ok=True)
+        return Entry(os.path.join(self._folder, f"{uid}.json"), {"uid": uid, "state": "begun", **data})
+
+    def of_the_dead(self) -> Iterator[Entry]:
+        """The entries whose process is gone, oldest first, locked by us while they are looked at."""
+        try:
+            names = sorted(os.listdir(self._folder))
+        except FileNotFoundError:
+            return
+        for name in names:
+            path = os.path.join(self._folder, name)
+            try:
+                descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue
+            if not _lock(descriptor):
+                os.close(descriptor)
+                continue
+            try:
+                with open(path, encoding="utf-8") as file:
+                    data = json.load(file)
+                entry = Entry(path, data, descriptor)
+            except (ValueError, OSError):  # killed within its first write: nothing was pushed
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+                os.close(descriptor)
+                continue
+            try:
+                yield entry
+            finally:
+                entry.close()
+
+    def is_empty(self) -> bool:
+        try:
+            return not os.listdir(self._folder)
+        except FileNotFoundError:
+            return True
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock an open file without waiting; whether that worked (always where there is no flock)."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

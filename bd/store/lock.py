@@ -1,0 +1,85 @@
+"""The clone's lock: one writer at a time, others wait, bounded.
+
+On POSIX it is flock(2), called directly: importing filelock costs more than a local push, and
+its Unix lock is the same call on the same kind of file. Elsewhere it is filelock.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bd import clock
+from bd.errors import LockTimeout, TryAgain
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover  not on POSIX
+    fcntl = None  # type: ignore[assignment]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_POLL_S = 0.01
+_POLL_CAP_S = 0.1
+
+
+class CloneLock:
+    """A lock file held for one transaction. Use as a context manager. Dies with its process."""
+
+    def __init__(self, path: str, timeout_s: float, on_wait: Callable[[], None] | None = None) -> None:
+        self._path = path
+        self._timeout_s = timeout_s
+        self._on_wait = on_wait
+        self._held: Any = None
+
+    def __enter__(self) -> CloneLock:
+        try:
+            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            if fcntl is None:
+                self._enter_portably()
+                return self
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise TryAgain(f"this clone can't be written: {error}", hint="check the rights of its .git folder") from error
+        deadline = clock.monotonic() + self._timeout_s
+        pause = _POLL_S
+        told = False
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if clock.monotonic() >= deadline:
+                    os.close(descriptor)
+                    raise self._timed_out() from None
+                if self._on_wait and not told and clock.monotonic() > deadline - self._timeout_s + 1:
+                    self._on_wait()
+                    told = True
+                clock.sleep(pause)
+                pause = min(_POLL_CAP_S, pause * 1.5)
+                continue
+            self._held = descriptor
+            return self
+
+    def _enter_portably(self) -> None:
+        import filelock
+
+        self._held = filelock.FileLock(self._path, timeout=self._timeout_s)
+        try:
+            self._held.acquire()
+        except filelock.Timeout:
+            raise self._timed_out() from None
+
+    def _timed_out(self) -> LockTimeout:
+        return LockTimeout(
+            f"another bd command has been writing in this clone for {self._timeout_s:.0f} s ({self._path})",
+            hint="try again; the lock goes with its process, there is nothing to remove",
+        )
+
+    def __exit__(self, *_: object) -> None:
+        if fcntl is None:
+            self._held.release()
+        else:
+            os.close(self._held)
+        self._held = None

@@ -1,0 +1,67 @@
+"""Commit messages: the subject for people, the trailers for machines.
+
+`Bd-Op` is the operation's JSON form, from which a replay decides it again; where that would be
+long (an import), the form names no arguments and the replay reads the commit's difference.
+"""
+
+from __future__ import annotations
+
+import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bd.model import Change
+
+_FORM_LIMIT = 30_000
+
+
+def compose(change: Change, form: Mapping[str, Any], *, tries: int, original: str | None = None) -> str:
+    """The message of a commit that holds one operation; `original` is what a person had written."""
+    text = json.dumps(form, ensure_ascii=True, separators=(",", ":"))
+    if len(text) > _FORM_LIMIT:
+        short = {key: form[key] for key in ("verb", "uid", "by", "at")}
+        text = json.dumps({**short, "by_difference": True}, ensure_ascii=True, separators=(",", ":"))
+    lines = [original.rstrip() if original else change.subject, ""]
+    lines.append(f"Bd-Op: {text}")
+    lines += [f"Bd-Bead: {bead_id}" for bead_id in change.touched[:50]]
+    lines.append(f"Bd-Agent: {str(form['by']).split(':', 1)[-1]}")
+    tokens = [token for token, _ in change.tokens] or list(dict.fromkeys((form.get("tokens") or {}).values()))
+    lines += [f"Bd-Token: {token}" for token in tokens]
+    lines += [f"Bd-Uid: {form['uid']}", f"Bd-Tries: {tries}"]
+    return "\n".join(lines) + "\n"
+
+
+def parse(message: str) -> dict[str, list[str]]:
+    """The `Bd-*` trailers of a message, each key with its values."""
+    found: dict[str, list[str]] = {}
+    for line in message.splitlines():
+        key, colon, value = line.partition(": ")
+        if colon and key.startswith("Bd-"):
+            found.setdefault(key, []).append(value)
+    return found
+
+
+def form_of(message: str) -> dict[str, Any] | None:
+    """The operation's form in a message; None for a commit made by hand."""
+    values = parse(message).get("Bd-Op")
+    if not values:
+        return None
+    try:
+        form = json.loads(values[-1])
+    except ValueError:
+        return None
+    return form if isinstance(form, dict) and "verb" in form and "uid" in form else None
+
+
+def split_commit(data: bytes) -> tuple[dict[str, list[str]], str]:
+    """The header lines and the message of a raw commit object."""
+    head, _, message = data.decode("utf-8", "replace").partition("\n\n")
+    headers: dict[str, list[str]] = {}
+    for line in head.splitlines():
+        key, _, value = line.partition(" ")
+        if key:
+            headers.setdefault(key, []).append(value)
+    return headers, message

@@ -1,0 +1,243 @@
+"""Where the hub is kept: which repository, branch and remote, and this clone's own settings.
+
+What git's configuration and the two YAML files say is remembered in `<git common dir>/bd/place`
+together with the bytes it was read from, so that a command starts without asking git. Belongs
+here: finding the place. Does not belong here: anything inside the hub.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import marshal
+import os
+from typing import NamedTuple
+
+from bd.errors import BadInput, NoHub
+from bd.model import CONFIG_FIELDS, CONFIG_PATH
+from bd.store.gitrepo import GitRepo, find_repo
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+PLACE_VERSION = 2
+PUBLISHED = "refs/bd/published"
+VIEW = "refs/bd/view"
+DEFAULT_BRANCH = "beads"
+
+
+class Place(NamedTuple):
+    """A hub's whereabouts in this clone. `branch` is a full ref; `remote` None when there is none."""
+
+    repo: GitRepo
+    branch: str
+    remote: str | None
+    url: str | None
+    user_name: str
+    user_mail: str
+    clone_layer: Mapping[str, Any]
+    user_layer: Mapping[str, Any]
+
+    @property
+    def folder(self) -> str:
+        """bd's own folder in this clone."""
+        return os.path.join(self.repo.common_dir, "bd")
+
+
+def user_config_path() -> str:
+    """The user's own settings file."""
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return os.path.join(base, "bd", "config.yaml")
+
+
+def clone_config_path(repo: GitRepo) -> str:
+    """The clone's own settings file."""
+    return os.path.join(repo.common_dir, "bd", "config.yaml")
+
+
+def start_folder(directory: str | None) -> str:
+    """The folder to look from: `-C`, else what BEADS_DIR, BEADS_DB or BD_DB point to, else here."""
+    if directory:
+        return directory
+    for name in ("BEADS_DIR", "BEADS_DB", "BD_DB"):
+        value = os.environ.get(name)
+        if value:
+            folder = value if os.path.isdir(value) else os.path.dirname(value)
+            return os.path.abspath(folder)
+    return os.getcwd()
+
+
+def locate_repo(directory: str | None) -> GitRepo:
+    """The repository to work in. Raises NoHub outside of one."""
+    start = start_folder(directory)
+    if not os.path.isdir(start):
+        raise NoHub(f"no folder {start}")
+    repo = find_repo(start)
+    if repo is None:
+        raise NoHub(f"no beads database found: {start} is in no git repository")
+    return repo
+
+
+def locate(directory: str | None = None) -> Place:
+    """The hub of a folder. Raises NoHub when the repository holds none."""
+    repo = locate_repo(directory)
+    known = _remembered(repo)
+    branch = known["branch"] or _find_branch(repo, known)
+    if branch is None:
+        raise NoHub(
+            f"no beads database found in {repo.work_tree or repo.git_dir}",
+            hint="`bd init` makes a hub here; `bd clone URL` joins one",
+        )
+    if not known["branch"]:
+        known["branch"] = branch
+        known["remote"] = _find_remote(known["git"], branch, known["clone"])
+        _remember(repo, known)
+    remote = known["remote"]
+    return Place(
+        repo,
+        branch,
+        remote,
+        _url(known["git"], remote),
+        _last(known["git"], "user.name"),
+        _last(known["git"], "user.email"),
+        known["clone"],
+        known["user"],
+    )
+
+
+def forget(repo: GitRepo) -> None:
+    """Read everything anew at the next command (after init or a change of settings)."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(repo.common_dir, "bd", "place"))
+
+
+# --- what is remembered -------------------------------------------------------------------
+
+
+def _sources(repo: GitRepo) -> list[bytes]:
+    """The bytes of every file that a place is read from."""
+    home = os.path.expanduser("~")
+    config_home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    paths = [
+        os.path.join(repo.common_dir, "config"),
+        os.path.join(repo.git_dir, "config.worktree"),
+        os.environ.get("GIT_CONFIG_GLOBAL") or os.path.join(home, ".gitconfig"),
+        os.path.join(config_home, "git", "config"),
+        os.environ.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig",
+        clone_config_path(repo),
+        user_config_path(),
+    ]
+    found = []
+    for path in paths:
+        try:
+            with open(path, "rb") as file:
+                found.append(file.read())
+        except OSError:
+            found.append(b"")
+    return found
+
+
+def _remembered(repo: GitRepo) -> dict[str, Any]:
+    sources = _sources(repo)
+    path = os.path.join(repo.common_dir, "bd", "place")
+    try:
+        with open(path, "rb") as file:
+            known = marshal.loads(file.read())
+        if known["version"] == PLACE_VERSION and known["sources"] == sources:
+            return known  # type: ignore[no-any-return]
+    except (OSError, EOFError, ValueError, TypeError, KeyError):
+        pass
+    git = repo.settings()
+    clone = read_layer(clone_config_path(repo))
+    user = read_layer(user_config_path())
+    branch = os.environ.get("BD_BRANCH") or clone.get("branch") or user.get("branch")
+    full = None if not branch else branch if branch.startswith("refs/") else f"refs/heads/{branch}"
+    return {
+        "version": PLACE_VERSION,
+        "sources": sources,
+        "git": {key: values for key, values in git.items() if key.startswith(("remote.", "branch.", "user."))},
+        "clone": clone,
+        "user": user,
+        "branch": full,
+        "remote": _find_remote(git, full, clone) if full else None,
+    }
+
+
+def _remember(repo: GitRepo, known: dict[str, Any]) -> None:
+    path = os.path.join(repo.common_dir, "bd", "place")
+    fresh = f"{path}.{os.getpid()}"
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(fresh, "wb") as file:
+            file.write(marshal.dumps(known))
+        os.replace(fresh, path)
+
+
+def read_layer(path: str) -> dict[str, Any]:
+    """A settings file; empty when there is none. Raises BadInput for one that can't be read."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:
+        return {}
+    from bd.store import codec  # noqa: PLC0415  only when there is such a file
+
+    if not data.strip():
+        return {}
+    try:
+        return codec.parse(data, CONFIG_FIELDS).fields
+    except codec.Unreadable as error:
+        raise BadInput(f"{path} {error}") from None
+
+
+def _last(git: Mapping[str, list[str]], key: str) -> str:
+    return (git.get(key) or [""])[-1]
+
+
+def _holds_hub(repo: GitRepo, ref: str) -> bool:
+    commit = repo.ref(ref)
+    return commit is not None and repo.objects.read(f"{commit}:{CONFIG_PATH}") is not None
+
+
+def _find_branch(repo: GitRepo, known: Mapping[str, Any]) -> str | None:
+    """The branch that holds the hub: the one checked out, else `beads`, else what a remote has."""
+    head = repo.head_branch()
+    names = [name for name in (head and head.removeprefix("refs/heads/"), DEFAULT_BRANCH) if name]
+    remotes = [key[7:-4] for key in known["git"] if key.startswith("remote.") and key.endswith(".url")]
+    for name in names:
+        local = f"refs/heads/{name}"
+        if _holds_hub(repo, local) or any(_holds_hub(repo, f"refs/remotes/{remote}/{name}") for remote in remotes):
+            return local
+    return None
+
+
+def _find_remote(git: Mapping[str, list[str]], branch: str, clone: Mapping[str, Any]) -> str | None:
+    named = os.environ.get("BD_REMOTE") or clone.get("remote")
+    remotes = [key[7:-4] for key in git if key.startswith("remote.") and key.endswith(".url")]
+    if named == "none":
+        return None
+    if named:
+        if named not in remotes:
+            raise BadInput(f"there is no remote {named!r} here", hint="`git remote -v` lists them")
+        return str(named)
+    tracked = _last(git, f"branch.{branch.removeprefix('refs/heads/')}.remote")
+    if tracked in remotes:
+        return tracked
+    if "origin" in remotes:
+        return "origin"
+    return remotes[0] if len(remotes) == 1 else None
+
+
+def _url(git: Mapping[str, list[str]], remote: str | None) -> str | None:
+    """The one URL of the remote, for fetch and push. Raises BadInput where there are several."""
+    if remote is None:
+        return None
+    urls, push_urls = git.get(f"remote.{remote}.url", []), git.get(f"remote.{remote}.pushurl", [])
+    if len(urls) > 1 or len(push_urls) > 1 or (push_urls and push_urls != urls):
+        raise BadInput(
+            f"the remote {remote} has several URLs; a hub has one, the same for fetch and push, "
+            "or a claim could be accepted by one server and unknown to the other",
+            hint=f"git config --unset-all remote.{remote}.pushurl",
+        )
+    return urls[0] if urls else None

@@ -1,0 +1,78 @@
+"""A commit -> Snapshot, on top of the cache."""
+
+from __future__ import annotations
+
+from bd.model import Bead, Damage, Snapshot, bead_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from bd.store.cache import Cache
+
+
+class CachedSnapshot(Snapshot):
+    """The hub at one commit. Valid as long as its cache stays at that commit (it holds a read transaction)."""
+
+    def __init__(self, cache: Cache, commit: str) -> None:
+        self.cache = cache
+        self.commit = commit
+        self._heads: dict[str, Bead | None] = {}
+        self._folders: dict[str, dict[str, Mapping[str, Any]]] = {}
+        self._all_live = False
+
+    @property
+    def damages(self) -> list[Damage]:
+        return self.cache.damages()
+
+    def bead(self, bead_id: str) -> Bead | None:
+        found = self.cache.bead(bead_id)
+        return Bead(found[3]) if found else None
+
+    def head(self, bead_id: str) -> Bead | None:
+        if bead_id not in self._heads:
+            fields = self.cache.head(bead_id)
+            self._heads[bead_id] = Bead(fields) if fields else None
+        return self._heads[bead_id]
+
+    def by_uid(self, uid: str) -> Bead | None:
+        bead_id = self.cache.id_of_uid(uid)
+        return self.bead(bead_id) if bead_id else None
+
+    def every(self) -> Iterator[Bead]:
+        return (Bead(fields) for fields in self.cache.heads())
+
+    def live(self) -> Iterator[Bead]:
+        if not self._all_live:
+            known = self._heads
+            live = []
+            for fields in self.cache.heads("live"):
+                bead = Bead(fields)
+                known[fields["id"]] = bead
+                live.append(bead)
+            self._live = live
+            self._all_live = True
+        return iter(self._live)
+
+    def claimed(self) -> Iterator[Bead]:
+        return (Bead(fields) for fields in self.cache.heads("claimed"))
+
+    def mentioning(self, bead_id: str) -> list[Bead]:
+        return [Bead(fields) for fields in self.cache.heads("mentioning", (bead_id,))]
+
+    def starting(self, text: str) -> list[str]:
+        return self.cache.ids_starting(text)
+
+    def path_of(self, bead_id: str) -> str:
+        found = self.cache.bead(bead_id)
+        return found[0] if found else bead_path(bead_id)
+
+    def record(self, path: str) -> Mapping[str, Any] | None:
+        found = self.cache.record(path)
+        return found[2] if found else None
+
+    def records(self, folder: str) -> dict[str, Mapping[str, Any]]:
+        if folder not in self._folders:
+            self._folders[folder] = dict(self.cache.records(folder))
+        return dict(self._folders[folder])

@@ -1,0 +1,85 @@
+"""The claim tokens this clone has held, by bead, agent and session, so that nobody has to type them.
+
+One small file a bead, only ever appended to. A bead for which this clone has held more than one
+token gets none supplied: which of two processes of one name is asking can't be told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from bd.model import suffix_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_FOLDER_LIMIT = 4000
+
+
+class Tokens:
+    """The folder of tokens of one clone."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = os.path.join(folder, "tokens")
+
+    def keep(self, bead_id: str, agent: str, session: str, token: str) -> None:
+        """Remember a token that was just won."""
+        with contextlib.suppress(OSError):
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            path = os.path.join(self._folder, bead_id)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+            descriptor = os.open(path, flags, 0o600)
+            try:
+                os.write(descriptor, f"{token} {agent} {session}\n".encode())
+            finally:
+                os.close(descriptor)
+
+    def supply(self, typed: Iterable[str], agent: str, session: str) -> dict[str, str]:
+        """The tokens for the beads that were typed (exact ids or beginnings), where there is no doubt."""
+        wanted = [text.strip() for text in typed]
+        try:
+            names = os.listdir(self._folder)
+        except OSError:
+            return {}
+        found: dict[str, str] = {}
+        for name in names:
+            if not any(name == text or name.startswith(text) or suffix_of(name).startswith(text) for text in wanted):
+                continue
+            held = self._held(name)
+            if len({token for token, _, _ in held}) == 1 and (agent, session) == held[0][1:]:
+                found[name] = held[0][0]
+        if len(names) > _FOLDER_LIMIT:
+            self._thin_out(names)
+        return found
+
+    def count(self, bead_id: str) -> int:
+        """How many tokens this clone has held for a bead."""
+        return len({token for token, _, _ in self._held(bead_id)})
+
+    def _held(self, name: str) -> list[tuple[str, str, str]]:
+        try:
+            with open(os.path.join(self._folder, name), encoding="utf-8") as file:
+                lines = [line.rstrip("\n").split(" ", 2) for line in file]
+        except OSError:
+            return []
+        return [(line[0], line[1], line[2]) for line in lines if len(line) == 3]
+
+    def _thin_out(self, names: list[str]) -> None:
+        paths = [os.path.join(self._folder, name) for name in names]
+        with contextlib.suppress(OSError):
+            paths.sort(key=os.path.getmtime)
+            for path in paths[: _FOLDER_LIMIT // 2]:
+                os.unlink(path)
+
+
+def session() -> str:
+    """What tells one caller of a clone from another: BD_SESSION, else the terminal, else nothing."""
+    named = os.environ.get("BD_SESSION")
+    if named:
+        return named.replace("\n", " ")
+    for descriptor in (0, 1, 2):
+        with contextlib.suppress(OSError, AttributeError):
+            return os.ttyname(descriptor)
+    return "-"

@@ -1,0 +1,241 @@
+"""YAML as text: writing values, and replacing top-level keys of a file without touching the rest.
+
+Belongs here: the emitter and the line surgery, standard library only (a claim can't wait for a
+YAML library to be imported). Does not belong here: reading YAML (codec.py), which also tells
+whether a file is laid out simply enough for `spans_of_lines`.
+
+Strings are quoted unless no YAML 1.1 or 1.2 reader could take them for anything but a string.
+"""
+
+from __future__ import annotations
+
+import re
+
+from bd.errors import BadInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+_RETYPED = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n", "~"])
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
+_PLAIN = re.compile(r"[^\W\d_][^#\t\n\r]*\Z")
+_PLAIN_IN_FLOW = re.compile(r"[^\W\d_][^#\t\n\r,\[\]{}:\"'?]*\Z")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\Z")
+_KEY_LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)[ ]*:(?=[ \t\r\n]|\Z)")
+_FLOW_WIDTH = 88
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+# --- writing ----------------------------------------------------------------------------
+
+
+def quoted(text: str) -> str:
+    """The double-quoted form on one line."""
+    out = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    return '"' + _UNPRINTABLE.sub(_escaped, out) + '"'
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def _is_plain(text: str, pattern: re.Pattern[str]) -> bool:
+    return (
+        bool(pattern.match(text))
+        and text.lower() not in _RETYPED
+        and ": " not in text
+        and not text.endswith((":", " "))
+        and not _UNPRINTABLE.search(text)
+    )
+
+
+def scalar(value: Any, *, in_flow: bool = False) -> str:
+    """A scalar on one line. Raises BadInput for text that is not valid Unicode."""
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return repr(value) if value == value and abs(value) != float("inf") else quoted(str(value))
+    text = str(value)
+    if _SURROGATE.search(text):
+        raise BadInput("a text that is not valid Unicode", hint="save it as UTF-8")
+    if _TIME.match(text) and not in_flow:
+        return text
+    return text if _is_plain(text, _PLAIN_IN_FLOW if in_flow else _PLAIN) else quoted(text)
+
+
+def _literal(text: str, indent: int) -> str | None:
+    """The literal block of a long text, or None where only quotes keep it whole."""
+    body = text.removesuffix("\n")
+    if "\n" not in text or not body or body.endswith("\n") or _UNPRINTABLE.search(text) or "\t" in text[:1]:
+        return None
+    if _SURROGATE.search(text):
+        raise BadInput("a text that is not valid Unicode", hint="save it as UTF-8")
+    head = "|"
+    if text[0] in " \n":
+        head += "2"
+    if not text.endswith("\n"):
+        head += "-"
+    pad = " " * indent
+    lines = [pad + line if line else "" for line in body.split("\n")]
+    if any(line.strip() == "" and line for line in lines):
+        return None  # a line of blanks only: its blanks would be taken for indentation
+    return head + "\n" + "\n".join(lines)
+
+
+def entry(key: str, value: Any, indent: int = 0) -> str:
+    """`key: value` and whatever lines it takes, without the last line's end."""
+    pad = " " * indent
+    name = key if _PLAIN_IN_FLOW.match(key) and key.lower() not in _RETYPED and " " not in key else quoted(key)
+    if isinstance(value, dict):
+        if not value:
+            return f"{pad}{name}: {{}}"
+        return f"{pad}{name}:\n" + "\n".join(entry(str(k), v, indent + 2) for k, v in value.items())
+    if isinstance(value, list):
+        flow = _flow(value)
+        if flow is not None and indent + len(name) + len(flow) <= _FLOW_WIDTH:
+            return f"{pad}{name}: {flow}"
+        return f"{pad}{name}:\n" + "\n".join(_item(item, indent + 2) for item in value)
+    if isinstance(value, str):
+        literal = _literal(value, indent + 2)
+        if literal is not None:
+            return f"{pad}{name}: {literal}"
+    return f"{pad}{name}: {scalar(value)}"
+
+
+def _flow(values: list[Any]) -> str | None:
+    if any(isinstance(value, (dict, list)) for value in values):
+        return None
+    return "[" + ", ".join(scalar(value, in_flow=True) for value in values) + "]"
+
+
+def _item(value: Any, indent: int) -> str:
+    pad = " " * indent
+    if isinstance(value, dict) and value:
+        block = "\n".join(entry(str(k), v, indent + 2) for k, v in value.items())
+        return f"{pad}- {block[indent + 2 :]}"
+    if isinstance(value, dict):
+        return f"{pad}- {{}}"
+    if isinstance(value, list):
+        flow = _flow(value)
+        if flow is not None:
+            return f"{pad}- {flow}"
+        inner = "\n".join(_item(item, indent + 2) for item in value)
+        return f"{pad}-\n{inner}"
+    if isinstance(value, str):
+        literal = _literal(value, indent + 2)
+        if literal is not None:
+            return f"{pad}- {literal}"
+    return f"{pad}- {scalar(value)}"
+
+
+def document(fields: Mapping[str, Any], order: Iterable[str]) -> str:
+    """A whole new file: the keys of the table in its order, then the others."""
+    known = [key for key in order if key in fields]
+    rest = [key for key in fields if key not in set(known)]
+    return "".join(entry(key, fields[key]) + "\n" for key in [*known, *rest])
+
+
+# --- surgery ----------------------------------------------------------------------------
+
+
+def spans_of_lines(lines: list[str]) -> list[tuple[str, int, int]] | None:
+    """(key, first line, line behind its last) of every top-level key, read off the lines alone.
+
+    None where the lines do not tell (quoted keys, several documents, flow style). Trailing blank
+    lines and comments at column 0 belong to nobody.
+    """
+    found: list[tuple[str, int, int]] = []
+    for number, line in enumerate(lines):
+        first = line[:1]
+        if first in ("", " ", "\n", "\r", "#", "\t") or not line.strip():
+            continue
+        if first == "-":
+            if line.startswith("---"):
+                if found or line.strip() != "---":
+                    return None
+                continue
+            if not found or not line.startswith("- "):
+                return None
+            continue
+        key = _KEY_LINE.match(line)
+        if not key:
+            return None
+        found.append((key.group(1), number, number + 1))
+    return trimmed(lines, [(key, start) for key, start, _ in found])
+
+
+def trimmed(lines: list[str], starts: list[tuple[str, int]]) -> list[tuple[str, int, int]]:
+    """Spans from the keys' first lines: each ends before the blank lines and comments that precede the next."""
+    spans: list[tuple[str, int, int]] = []
+    for place, (key, start) in enumerate(starts):
+        end = starts[place + 1][1] if place + 1 < len(starts) else len(lines)
+        while end > start + 1 and (not lines[end - 1].strip() or lines[end - 1].startswith(("#", "..."))):
+            end -= 1
+        spans.append((key, start, end))
+    return spans
+
+
+def replace_keys(text: str, spans: list[tuple[str, int, int]], changes: Mapping[str, Any], order: list[str]) -> str:
+    """The file with these top-level keys set (None removes one); every other byte stays.
+
+    A new key goes behind the nearest one that precedes it in `order`.
+    """
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = text.splitlines(keepends=True)
+    if lines and not lines[-1].endswith(("\n", "\r")):
+        lines[-1] += newline
+    at = {key: (start, end) for key, start, end in spans}
+    rank = {key: place for place, key in enumerate(order)}
+    edits: list[tuple[int, int, int, list[str]]] = []
+    for key, value in changes.items():
+        block = [] if value is None else [line + newline for line in entry(key, value).split("\n")]
+        if key in at:
+            start, end = at[key]
+            if end == start + 1 and len(block) == 1:
+                block = [_with_comment(lines[start], block[0], newline)]
+            edits.append((start, end, 0, block))
+        elif block:
+            place = rank.get(key, len(rank))
+            before = [end for other, (_, end) in at.items() if rank.get(other, len(rank)) < place]
+            start = max(before) if before else (spans[0][1] if spans else len(lines))
+            edits.append((start, start, place, block))
+    for start, end, _, block in sorted(edits, key=lambda edit: (edit[0], edit[1], edit[2]), reverse=True):
+        lines[start:end] = block
+    return "".join(lines)
+
+
+def _with_comment(old: str, new: str, newline: str) -> str:
+    """The new one-line entry with the old line's comment kept behind it."""
+    value = old[old.index(":") + 1 :].strip()
+    if value[:1] in "\"'":
+        closing = _closing_quote(value)
+        rest = value[closing + 1 :] if closing > 0 else ""
+    else:
+        hash_at = value.find(" #")
+        rest = value[hash_at:] if hash_at >= 0 else (value if value.startswith("#") else "")
+    comment = rest.strip()
+    return f"{new.rstrip()}  {comment}{newline}" if comment.startswith("#") else new
+
+
+def _closing_quote(value: str) -> int:
+    quote, place = value[0], 1
+    while place < len(value):
+        if quote == '"' and value[place] == "\\":
+            place += 2
+            continue
+        if value[place] == quote:
+            if quote == "'" and value[place + 1 : place + 2] == "'":
+                place += 2
+                continue
+            return place
+        place += 1
+    return -1
