@@ -42,6 +42,11 @@ def time_text(instant: datetime, *, exact: bool = False) -> str:
     return utc.strftime("%Y-%m-%dT%H:%M:%S.%fZ" if exact else "%Y-%m-%dT%H:%M:%SZ")
 
 
+def time_of_seconds(seconds: int) -> str:
+    """The canonical text of a Unix time, as git stamps commits."""
+    return time_text(datetime.fromtimestamp(seconds, UTC))
+
+
 def instant_of(text: str) -> datetime:
     """Parse a canonical time text. Raises ValueError for anything else."""
     return datetime.fromisoformat(text)

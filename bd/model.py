@@ -358,7 +358,8 @@ class Bead:
     @property
     def attempts_counted(self) -> int:
         """The attempts that limits compare: made less forgiven."""
-        return max(0, self.attempts - self.fields.get("attempts_forgiven", 0))
+        forgiven: int = self.fields.get("attempts_forgiven", 0)
+        return max(0, self.attempts - forgiven)
 
     @property
     def created_at(self) -> str:
@@ -463,13 +464,15 @@ class Change(NamedTuple):
     """What an operation does to a snapshot: whole beads (None deletes), records, raw files; and its words.
 
     `subject` is the commit's first line, `touched` the ids to show, `notes` lines for people,
-    `result` what the command answers with.
+    `result` what the command answers with. `texts` are files a person arranged, by path: the
+    bead is written into that text, so that comments and spacing stay.
     """
 
     beads: Mapping[str, Bead | None]
     subject: str
     records: Mapping[str, Mapping[str, Any] | None] = {}
     files: Mapping[str, bytes | None] = {}
+    texts: Mapping[str, bytes] = {}
     touched: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     tokens: tuple[tuple[str, str], ...] = ()

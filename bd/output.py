@@ -15,7 +15,7 @@ from bd.policy.ready import standing, status_now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
     from typing import Any
 
@@ -152,7 +152,7 @@ class Output:
         if error.hint:
             sys.stderr.write(f"Hint: {escaped(error.hint)}\n")
 
-    def failures(self, failures: Iterable[dict[str, Any]]) -> None:
+    def failures(self, failures: Iterable[Mapping[str, Any]]) -> None:
         """Say which of several beads failed, and end with the first one's exit code."""
         for failure in failures:
             sys.stderr.write(f"Error: {failure['id']}: {escaped(failure['error'])}\n")

@@ -63,8 +63,15 @@ class App:
             from bd.store.place import locate
 
             place = locate(self.flags.directory)
-            self._hub = OpenHub(place, on_progress=self._progress)
+            self._hub = OpenHub(place, on_progress=self._progress, on_wait=self._tell_waiting)
         return self._hub
+
+    def use(self, hub: Hub) -> None:
+        """Work on this hub from now on (after making or joining it)."""
+        self._hub = hub
+
+    def _tell_waiting(self) -> None:
+        self.out.note("waiting for another bd command in this clone ...")
 
     def _progress(self, done: int, of: int, what: str) -> None:
         from bd.output import progress_bar
@@ -208,7 +215,7 @@ class App:
         """Answer a write: the touched beads as JSON, or a line each. `said` is the line's verb, or one by bead id."""
         beads = self.written(outcome)
         change = outcome.change
-        failures = list(change.failures) if change else []
+        failures = [dict(failure) for failure in change.failures] if change else []
         if self.out.is_json:
             self._json_written(outcome, beads, failures, as_object=as_object)
         elif self.out.quiet:

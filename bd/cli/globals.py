@@ -31,7 +31,20 @@ _VALUES = {
 }
 # Flags of the Go tool that mean nothing here; existing clients send them.
 _IGNORED = frozenset(
-    ["--sandbox", "--readonly", "--global", "--profile", "--no-auto-flush", "--no-auto-import", "--no-daemon", "--allow-stale", "--no-db", "--ignore-schema-skew", "--no-pager", "--flat"]
+    [
+        "--sandbox",
+        "--readonly",
+        "--global",
+        "--profile",
+        "--no-auto-flush",
+        "--no-auto-import",
+        "--no-daemon",
+        "--allow-stale",
+        "--no-db",
+        "--ignore-schema-skew",
+        "--no-pager",
+        "--flat",
+    ]
 )
 _IGNORED_VALUES = frozenset({"--dolt-auto-commit"})
 

@@ -18,7 +18,7 @@ pass_app: Callable[..., Any] = click.pass_obj
 NO_LIMIT = 0
 
 
-class CommaList(click.ParamType):
+class CommaList(click.ParamType):  # type: ignore[type-arg]
     """A list flag: may be repeated, and takes commas."""
 
     name = "list"
@@ -27,7 +27,7 @@ class CommaList(click.ParamType):
         return value if isinstance(value, list) else [part.strip() for part in str(value).split(",") if part.strip()]
 
 
-class PriorityType(click.ParamType):
+class PriorityType(click.ParamType):  # type: ignore[type-arg]
     """0-4 or P0-P4."""
 
     name = "priority"
@@ -39,7 +39,7 @@ class PriorityType(click.ParamType):
         return int(text)
 
 
-class AgentType(click.ParamType):
+class AgentType(click.ParamType):  # type: ignore[type-arg]
     """An agent's name."""
 
     name = "agent"

@@ -13,7 +13,7 @@ from bd.operations.publish import transaction
 from bd.store import yamltext
 from bd.store.hub import Hub
 from bd.store.making import add_remote, check_branch, check_url, clone_repo, make_repo
-from bd.store.place import Place, clone_config_path, forget, locate, read_layer
+from bd.store.place import Place, clone_config_path, forget, locate, read_layer, user_config_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,3 +115,12 @@ def write_client_folder(hub: Hub) -> None:
             with open(os.path.join(folder, os.path.basename(path)), "wb") as file:
                 file.write(data)
     hub.stamp()
+
+
+def set_user_setting(key: str, value: Any) -> None:
+    """Write one setting into the user's own file, keeping the rest."""
+    path = user_config_path()
+    settings = {**read_layer(path), key: value}
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(yamltext.document({name: setting for name, setting in settings.items() if setting is not None}, CONFIG_FIELDS))

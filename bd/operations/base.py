@@ -40,8 +40,6 @@ class Operation:
     """
 
     verb: ClassVar[str] = ""
-    # A claim answered without the remote would be a lie; see docs/protocol.md, failed pushes.
-    needs_remote: ClassVar[bool] = False
 
     def __init__(self, *, by: str, at: str, uid: str | None = None, tokens: Mapping[str, str] | None = None, **args: Any) -> None:
         self.by = by
@@ -64,6 +62,11 @@ class Operation:
     @property
     def asked_at(self) -> datetime:
         return instant_of(self.at)
+
+    @property
+    def needs_remote(self) -> bool:
+        """Whether an answer without the remote would be a lie, as it is for a claim."""
+        return False
 
     @property
     def agent(self) -> str:

@@ -46,7 +46,10 @@ class Claim(Operation):
     """
 
     verb: ClassVar[str] = "claim"
-    needs_remote: ClassVar[bool] = True
+
+    @property
+    def needs_remote(self) -> bool:
+        return True
 
     def prepare(self) -> None:
         wanted = len(self.args.get("ids") or []) or self.args.get("count", 1)
@@ -244,7 +247,7 @@ class Close(Operation):
             following.setdefault("new_tokens", [ids.mint()])
 
     @property
-    def claims_too(self) -> bool:
+    def needs_remote(self) -> bool:
         return bool(self.args.get("next"))
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
@@ -258,7 +261,7 @@ class Close(Operation):
         beads, done, failed = self.each(self.args["ids"], snapshot, finish)
         change = Change(beads, subject("close", done, self.by), touched=tuple(done), failures=tuple(failed))
         change = self._with_news(change, snapshot, world, notes)
-        if self.claims_too and not failed:
+        if self.args.get("next") and not failed:
             change = self._with_next(change, snapshot, world)
         return with_capacity(change, snapshot, owners, world.now, alive=self.agent if self.agent in owners else None)
 
@@ -298,13 +301,11 @@ class Close(Operation):
     def _with_news(self, change: Change, snapshot: Snapshot, world: World, notes: list[str]) -> Change:
         """Say which beads became ready by this."""
         after = Overlay(snapshot, change)
-        freed: list[str] = []
         waiting: list[Bead] = []
         for bead_id in change.beads:
             waiting += snapshot.dependents_of(bead_id)
-        for bead in sorted({bead.id: bead for bead in waiting}.values(), key=order_key):
-            if bead.id not in change.beads and standing(bead, after, world.now).phase == "ready":
-                freed.append(bead.id)
+        others = sorted({bead.id: bead for bead in waiting if bead.id not in change.beads}.values(), key=order_key)
+        freed = [bead.id for bead in others if standing(bead, after, world.now).phase == "ready"]
         if freed:
             notes.append(f"now ready: {', '.join(freed)}")
         return change._replace(notes=tuple(notes), result={"unblocked": freed})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bd.clock import time_of_seconds
 from bd.model import BEADS_DIR
 from bd.operations.hand import HandCommit
 from bd.store import codec, message
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from bd.store.hub import Hub
 
 
-def operation_of(hub: Hub, commit: str, parent: str, author: str) -> HandCommit:
+def operation_of(hub: Hub, commit: str, parent: str, author: str, *, force: bool = False) -> HandCommit:
     """The hand edits that turn `parent` into `commit` (both commit ids; an empty parent: everything is new).
 
     A bead file that can't be read is a refusal of its own, never carried over.
@@ -33,13 +34,13 @@ def operation_of(hub: Hub, commit: str, parent: str, author: str) -> HandCommit:
         if bead_id is None or (new is None and new_data is not None):
             files[entry.path] = (old_data, new_data, repo.objects.read(f"{tip}:{entry.path}") if tip else None)
             continue
-        edits.append({"id": bead_id, "old": _fields(bead_id, old_data), "new": new})
+        edits.append({"id": bead_id, "old": _fields(bead_id, old_data), "new": new, "text": new_data})
     stamp = (headers.get("author") or ["x <x> 0 +0000"])[0].split("> ")[-1].split()[0]
-    from bd.clock import UTC, datetime, time_text  # noqa: PLC0415
-
-    at = time_text(datetime.fromtimestamp(int(stamp), UTC))
+    at = time_of_seconds(int(stamp))
     name = author.split(" <", maxsplit=1)[0]
-    return HandCommit(by=form.get("by") or f"human:{name}", at=at, uid=form.get("uid") or commit, edits=edits, files=files)
+    return HandCommit(
+        by=form.get("by") or f"human:{name}", at=at, uid=form.get("uid") or commit, edits=edits, files=files, force=force
+    )
 
 
 def _fields(bead_id: str | None, data: bytes | None) -> dict[str, Any] | None:

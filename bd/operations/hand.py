@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 class Edit(Operation):
     """A hand edit, as the difference between two versions of a bead: `ids` (one), `old`, `new` (fields or None).
 
+    `text` is the new version's file (bytes); it is kept as it was typed where nobody else changed the bead.
+
     Fields merge one by one onto the tip's bead: lists per element, maps per key, texts whole.
     Two changes of one text are refused. Status, owner, assignee, claim and attempts are judged
     as the operation they amount to, by someone without the token.
@@ -52,11 +54,16 @@ class Edit(Operation):
         if merged == tip:
             return Change({}, "", touched=(tip.id,))
         after = lifecycle.touch(merged, self.asked_at) if merged.updated_at == tip.updated_at else merged
-        change = Change({tip.id: after}, subject("edit", [tip.id], self.by), touched=(tip.id,))
+        texts = {snapshot.path_of(tip.id): self.args["text"]} if self.args.get("text") and dict(tip.fields) == old else {}
+        change = Change({tip.id: after}, subject("edit", [tip.id], self.by), texts=texts, touched=(tip.id,))
         cycle = find_cycle([tip.id], Overlay(snapshot, change)) if after.depends_on or after.parent else None
         if cycle:
             raise WouldCycle(f"these would wait for each other: {' -> '.join(cycle)}", cycle=cycle)
         return with_capacity(change, snapshot, [tip.claim.agent if tip.claim else None], world.now)
+
+    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        """A replay reads the commit's difference, where the person's text is too."""
+        return {"verb": self.verb, "uid": self.uid, "by": self.by, "at": self.at, "by_difference": True}
 
     def _added(self, bead_id: str, new: dict[str, Any] | None, tip: Bead | None, snapshot: Snapshot) -> Change:
         if new is None or (tip is not None and dict(tip.fields) == new):
@@ -74,7 +81,8 @@ class Edit(Operation):
         )
         if bead.get("claim") and not self.args.get("force"):
             raise WrongState(f"{bead_id}: a claim is made with `bd claim`, not by hand", id=bead_id)
-        return Change({bead_id: bead}, subject("edit", [bead_id], self.by), touched=(bead_id,))
+        texts = {snapshot.path_of(bead_id): self.args["text"]} if self.args.get("text") else {}
+        return Change({bead_id: bead}, subject("edit", [bead_id], self.by), texts=texts, touched=(bead_id,))
 
     def _merged(self, tip: Bead, old: dict[str, Any], new: dict[str, Any]) -> Bead:
         guarded = {key for key in lifecycle.GUARDED if old.get(key) != new.get(key)}
@@ -151,7 +159,8 @@ class HandCommit(Operation):
         change = Change({}, "")
         for edit in self.args["edits"]:
             after = Overlay(snapshot, change)
-            args = {"ids": [edit["id"]], "old": edit["old"], "new": edit["new"], "force": self.args.get("force", False)}
+            args = {"ids": [edit["id"]], **{key: edit.get(key) for key in ("old", "new", "text")}}
+            args["force"] = self.args.get("force", False)
             try:
                 part = Edit(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args).decide(after, world)
             except BdError as error:
@@ -162,6 +171,7 @@ class HandCommit(Operation):
             change = change._replace(
                 beads={**change.beads, **part.beads},
                 records={**change.records, **part.records},
+                texts={**change.texts, **part.texts},
                 touched=(*change.touched, *part.touched),
             )
         files = self._files()

@@ -25,8 +25,8 @@ def author_of(hub: Hub, by: str) -> str:
     return f"{name.translate(clean).strip() or 'unknown'} <{mail.translate(clean).strip()}>"
 
 
-def transaction(hub: Hub, on_step: Callable[[str], None] | None = None) -> Transaction:
-    """A transaction that knows every operation of this package."""
+def transaction(hub: Hub, on_step: Callable[[str], None] | None = None, *, force: bool = False) -> Transaction:
+    """A transaction that knows every operation of this package; `force` also takes hand edits of claims."""
     from bd.store.transaction import Transaction as Loop  # noqa: PLC0415  readers need none of it
 
     def world(snapshot: CachedSnapshot) -> World:
@@ -35,18 +35,17 @@ def transaction(hub: Hub, on_step: Callable[[str], None] | None = None) -> Trans
     def author(by: str) -> str:
         return author_of(hub, by)
 
-    def by_difference(commit: str, parent: str, mode: str | None, author_text: str) -> Operation:
+    def by_difference(commit: str, parent: str, author_text: str) -> Operation:
         from bd.operations.difference import operation_of  # noqa: PLC0415  only for hand-made commits
 
-        return operation_of(hub, commit, parent, author_text)
+        return operation_of(hub, commit, parent, author_text, force=force)
 
     return Loop(hub, world=world, author=author, revive=from_json, by_difference=by_difference, on_step=on_step or _kill_hook())
 
 
 def publish(hub: Hub, operation: Operation) -> Outcome:
     """Carry an operation out. Raises its refusal, TryAgain, ServerRefused, Damaged."""
-    outcome = transaction(hub).run(operation)
-    return outcome
+    return transaction(hub).run(operation)
 
 
 def _kill_hook() -> Callable[[str], None] | None:

@@ -60,7 +60,7 @@ def selected(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Settin
 def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Settings) -> Callable[[Bead], bool]:
     names = {name.strip().lower().replace("-", "_") for name in wanted.statuses}
     if wanted.everything or "all" in names or (wanted.ids and not names):
-        return lambda bead: True
+        return bool
     if not names:
         return lambda bead: not bead.is_done and bead.status != "pinned" and bead.type not in NOT_WORK
     known = {

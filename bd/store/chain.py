@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     class Decides(Protocol):
         """What a chain needs of an operation (bd.operations.base.Operation)."""
 
-        verb: str
         uid: str
         by: str
         at: str
+
+        @property
+        def verb(self) -> str: ...
 
         def decide(self, snapshot: Snapshot, world: Any) -> Change: ...
         def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]: ...
@@ -83,7 +85,9 @@ class Chain:
         for bead_id, bead in change.beads.items():
             there = before.head(bead_id) is not None
             path = before.path_of(bead_id) if there else bead_path(bead_id)
-            files[path] = self._file(path, bead.fields if bead else None, BEAD_FIELDS, exists=there)
+            if path in change.texts:
+                self._texts[path] = (change.texts[path], False)
+            files[path] = self._file(path, bead.fields if bead else None, BEAD_FIELDS, exists=there or path in change.texts)
         for path, fields in change.records.items():
             exists = before.record(path) is not None
             files[path] = self._file(path, fields, fields_of_path(path), exists=exists)
@@ -102,6 +106,10 @@ class Chain:
         if exists:
             data, is_simple = self._text(path)
             old = self._fields_now(path)
+            if not is_simple:
+                from bd.store import codec  # noqa: PLC0415  only for files whose lines do not tell
+
+                old = codec.parse(data, table).fields
             text = self._rewritten(data, old, plain, table, is_simple=is_simple)
         else:
             text, is_simple = yamltext.document(plain, table), True

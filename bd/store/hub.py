@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-KEPT = "refs/bd/kept/"
 _TRACKED = "tracked"
 # What git says when the remote can't be talked to at all; everything else about a fetch is handled by name.
 _DEEPEN = 200
@@ -43,11 +42,13 @@ class Hub:
         flags: Mapping[str, Any] | None = None,
         *,
         on_progress: Callable[[int, int, str], None] | None = None,
+        on_wait: Callable[[], None] | None = None,
     ) -> None:
         self.place = place
         self.repo = place.repo
         self.flags = dict(flags or {})
         self.on_progress = on_progress
+        self.on_wait = on_wait
         self.journal = Journal(os.path.join(place.folder, "journal"))
         self._cache: Cache | None = None
         self._memory: list[Cache] = []
@@ -66,6 +67,10 @@ class Hub:
     @property
     def branch(self) -> str:
         return self.place.branch
+
+    @property
+    def branch_name(self) -> str:
+        return self.branch.removeprefix("refs/heads/")
 
     @property
     def remote(self) -> str | None:
@@ -88,14 +93,14 @@ class Hub:
             tip = self._with_tracked(tip)
         if tip is None:
             raise NoHub(
-                f"the branch {self.branch.removeprefix('refs/heads/')} holds no hub yet",
+                f"the branch {self.branch_name} holds no hub yet",
                 hint="`bd init` makes one; `bd sync` fetches one",
             )
         return tip
 
     def _with_tracked(self, view: str | None) -> str | None:
         """The view, moved on by what plain `git pull` or `git fetch` brought in meanwhile."""
-        name = self.branch.removeprefix("refs/heads/")
+        name = self.branch_name
         tracked = self.repo.ref(f"refs/remotes/{self.remote}/{name}")
         if tracked is None:
             return view or self.repo.ref(self.branch)
@@ -123,10 +128,10 @@ class Hub:
             with open(os.path.join(self.place.folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
 
-    def lock(self, on_wait: Callable[[], None] | None = None) -> CloneLock:
-        """This clone's writer lock."""
+    def lock(self) -> CloneLock:
+        """This clone's writer lock; says so when it has to be waited for."""
         timeout_s = float(os.environ.get("BD_LOCK_TIMEOUT") or self.flags.get("lock_timeout") or 60)
-        return CloneLock(os.path.join(self.place.folder, "lock"), timeout_s, on_wait)
+        return CloneLock(os.path.join(self.place.folder, "lock"), timeout_s, self.on_wait)
 
     # --- snapshots ---
 
@@ -213,7 +218,7 @@ class Hub:
             if before is None:
                 return None
             raise HubRewritten(
-                f"the hub branch {self.branch.removeprefix('refs/heads/')} is gone from {self.remote}",
+                f"the hub branch {self.branch_name} is gone from {self.remote}",
                 hint="if that was meant, `bd sync --accept-rewrite`; only `bd init` makes a hub branch",
             )
         if "non-fast-forward" in words or "[rejected]" in words:
@@ -280,10 +285,6 @@ class Hub:
         if self.repo.work_tree and self.repo.head_branch() == self.branch:
             return os.path.join(self.repo.work_tree, ".beads")
         return os.path.join(self.place.folder, "ws", ".beads")
-
-    def kept(self) -> dict[str, str]:
-        """Refused commits that are kept until dismissed: uid -> commit."""
-        return {ref[len(KEPT) :]: oid for ref, oid in self.repo.refs(KEPT).items()}
 
     def note_json(self, name: str, value: Any) -> None:
         """Keep a small JSON note of this clone, whole or not at all."""

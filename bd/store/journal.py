@@ -14,7 +14,9 @@ import os
 try:
     import fcntl
 except ImportError:  # pragma: no cover  not on POSIX
-    fcntl = None  # type: ignore[assignment]
+    HAS_FLOCK = False
+else:
+    HAS_FLOCK = True
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,7 +119,7 @@ class Journal:
 
 def _lock(descriptor: int) -> bool:
     """Lock an open file without waiting; whether that worked (always where there is no flock)."""
-    if fcntl is None:
+    if not HAS_FLOCK:
         return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

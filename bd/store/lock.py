@@ -14,7 +14,9 @@ from bd.errors import LockTimeout, TryAgain
 try:
     import fcntl
 except ImportError:  # pragma: no cover  not on POSIX
-    fcntl = None  # type: ignore[assignment]
+    HAS_FLOCK = False
+else:
+    HAS_FLOCK = True
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class CloneLock:
     def __enter__(self) -> CloneLock:
         try:
             os.makedirs(os.path.dirname(self._path), exist_ok=True)
-            if fcntl is None:
+            if not HAS_FLOCK:
                 self._enter_portably()
                 return self
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -78,7 +80,7 @@ class CloneLock:
         )
 
     def __exit__(self, *_: object) -> None:
-        if fcntl is None:
+        if not HAS_FLOCK:
             self._held.release()
         else:
             os.close(self._held)

@@ -21,7 +21,7 @@ def command(app: App, url: str, folder: str | None, branch: str | None) -> None:
     """Clone a hub."""
     where = os.path.abspath(folder or url.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1].removesuffix(".git"))
     hub = join_hub(url, where, branch, progress_bar("cloning"))
-    app._hub = hub
+    app.use(hub)
     snapshot = hub.snapshot()
     beads, _ = snapshot.cache.counts()
     if app.out.is_json:

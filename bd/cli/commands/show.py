@@ -46,9 +46,9 @@ def command(app: App, beads: tuple[str, ...]) -> None:
             if place:
                 app.out.line()
             _show(app, bead, snapshot)
-    for error in missing:
-        app.out.note(f"Error: {error.message}")
-        app.out.exit_code = error.exit_code
+    for one in missing:
+        app.out.note(f"Error: {one.message}")
+        app.out.exit_code = one.exit_code
 
 
 def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:

@@ -1,0 +1,113 @@
+"""bd config."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.config import KEYS, PLACE_KEYS
+from bd.errors import BadInput
+from bd.fleet.setup import set_clone_setting, set_user_setting
+from bd.model import CONFIG_PATH
+from bd.operations.beads import Write
+from bd.store.place import forget
+
+# The Go tool's names for settings that we have.
+_ALIASES = {
+    "issue_prefix": "prefix",
+    "issue-prefix": "prefix",
+    "types.custom": "types",
+    "status.custom": "statuses",
+    "actor": "agent",
+}
+_LISTS = frozenset({"types", "statuses"})
+
+
+@click.group("config")
+def command() -> None:
+    """Read and change settings, and see where each comes from."""
+
+
+def _value(app: App, key: str) -> Any:
+    name = _ALIASES.get(key, key)
+    if name in KEYS:
+        return getattr(app.settings(), name)
+    if name == "branch":
+        return app.hub.branch_name
+    if name == "remote":
+        return app.hub.remote or ""
+    return app.snapshot().config().get(name, "")
+
+
+@command.command("show", epilog="\b\nExample:\n  bd config show")
+@pass_app
+def show(app: App) -> None:
+    """Show every setting, its value and where it comes from."""
+    settings = app.settings()
+    rows = [[name, _text(getattr(settings, name)), settings.sources[name], key.help] for name, key in KEYS.items()]
+    rows += [
+        ["branch", app.hub.branch_name, "clone", "the branch the hub is on"],
+        ["remote", app.hub.remote or "", "clone", "what it is shared through"],
+    ]
+    if app.out.is_json:
+        app.out.object({row[0]: {"value": _value(app, row[0]), "source": row[2]} for row in rows})
+        return
+    app.out.table(["setting", "value", "from", "what for"], rows)
+
+
+command.add_command(show, "list")
+
+
+@command.command("get", epilog="\b\nExample:\n  bd config get prefix")
+@click.argument("key")
+@pass_app
+def get(app: App, key: str) -> None:
+    """Print one setting."""
+    value = _value(app, key)
+    if app.out.is_json:
+        app.out.object({"key": key, "value": value if isinstance(value, (int, float)) else _text(value)})
+    else:
+        app.out.line(_text(value))
+
+
+@command.command("set", epilog="\b\nExamples:\n  bd config set claim_ttl 30m\n  bd config set agent codemonkey --clone")
+@click.argument("key")
+@click.argument("value")
+@click.option("--hub", "layer", flag_value="hub", default="hub", help="For everybody, in the hub (default).")
+@click.option("--clone", "layer", flag_value="clone", help="For this clone only.")
+@click.option("--user", "layer", flag_value="user", help="For you, on this machine.")
+@pass_app
+def set_value(app: App, key: str, value: str, layer: str) -> None:
+    """Change a setting; an empty value unsets it."""
+    name = _ALIASES.get(key, key)
+    if name in PLACE_KEYS and layer != "clone":
+        raise BadInput(f"{name} is a matter of the clone", hint=f"bd config set {name} {value} --clone")
+    if name not in KEYS and name not in PLACE_KEYS and "." not in name:
+        raise BadInput(f"no setting {key!r}", hint=f"one of {', '.join([*KEYS, *PLACE_KEYS])}")
+    stored: Any = KEYS[name].read(value) if name in _LISTS else value
+    if name in KEYS and value:
+        KEYS[name].read(value)
+    stored = stored or None
+    published = True
+    if layer == "hub":
+        published = app.publish(Write(**app.asked(records={CONFIG_PATH: {name: stored}}, words=name))).published
+    elif layer == "clone":
+        set_clone_setting(app.hub.repo, name, stored)
+    else:
+        set_user_setting(name, stored)
+    forget(app.hub.repo)
+    if app.out.is_json:
+        app.out.object({"key": key, "value": value, "location": layer, "published": published})
+    else:
+        app.out.line(f"✓ {name} = {value or '(unset)'} ({layer})")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

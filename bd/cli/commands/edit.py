@@ -1,0 +1,67 @@
+"""bd edit."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+
+import click
+
+from bd import ids
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.errors import BadInput, NoSuchBead
+from bd.operations.hand import Edit
+from bd.store.cache import Row, parse_file
+
+
+@click.command("edit", epilog="\b\nExample:\n  EDITOR=vim bd edit hub-7k3q")
+@click.argument("bead")
+@pass_app
+def command(app: App, bead: str) -> None:
+    """Edit a bead's YAML in your editor, checked before it is published.
+
+    Only the fields that you change are written; what others change meanwhile stays.
+    """
+    snapshot = app.snapshot()
+    bead_id = ids.resolve(bead, snapshot.starting, snapshot.exists)
+    found = snapshot.bead(bead_id)
+    if found is None:
+        raise NoSuchBead(bead)
+    path = snapshot.path_of(bead_id)
+    before = app.hub.repo.objects.read(f"{snapshot.commit}:{path}") or b""
+    text = _edited(before)
+    row = _checked(path, text) if text is not None else None
+    if row is None or row.fields == dict(found.fields):
+        app.out.note("nothing was changed")
+        if app.out.is_json:
+            app.out.json([])
+        return
+    operation = Edit(**app.asked([bead_id], ids=[bead_id], old=dict(found.fields), new=row.fields, text=text))
+    app.show_written(app.publish(operation), "Edited")
+
+
+def _edited(before: bytes) -> bytes | None:
+    """What came back from the editor; None when it is the same. Raises BadInput where there is none."""
+    if not os.environ.get("EDITOR") and not os.environ.get("VISUAL") and not sys.stdin.isatty():
+        raise BadInput("there is no terminal and no EDITOR", hint="use `bd update`, or edit the file and `bd sync`")
+    descriptor, name = tempfile.mkstemp(prefix="bd-", suffix=".yaml")
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(before)
+    click.edit(filename=name)
+    with open(name, "rb") as file:
+        after = file.read()
+    os.unlink(name)
+    return None if after == before else after
+
+
+def _checked(path: str, text: bytes) -> Row:
+    """The edited text, read. Raises BadInput naming the file that keeps a text which can't be."""
+    row = parse_file(path, "", text)
+    if row.reason is None:
+        return row
+    descriptor, name = tempfile.mkstemp(prefix="bd-", suffix=".yaml")
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(text)
+    raise BadInput(f"the edited file {row.reason}", hint=f"your text is kept in {name}")

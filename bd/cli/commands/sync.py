@@ -1,0 +1,90 @@
+"""bd sync."""
+
+from __future__ import annotations
+
+import click
+
+from bd import clock
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.errors import NotFound
+from bd.operations.sync import sync
+from bd.store.kept import dismiss, kept
+from bd.store.rewrite import accept_rewrite
+
+EXAMPLE = """
+\b
+Examples:
+  bd sync                      publish, receive, commit hand edits
+  bd sync --kept               what was refused, and why
+  bd sync --dismiss UID        let go of a refused commit
+"""
+
+
+@click.command("sync", epilog=EXAMPLE)
+@click.option("--kept", "list_kept", is_flag=True, help="Only list the refused commits that are kept.")
+@click.option("--dismiss", "dismissed", multiple=True, metavar="UID", help="Let go of a refused commit.")
+@click.option("--accept-rewrite", is_flag=True, help="Go on from a hub whose history was rewritten.")
+@click.option("--force", is_flag=True, help="Also take hand edits of claims, owners and attempts.")
+@pass_app
+def command(app: App, list_kept: bool, dismissed: tuple[str, ...], accept_rewrite: bool, force: bool) -> None:
+    """Publish what is local, bring in what is new.
+
+    Edited bead files are checked, committed and published; what the hub refuses is kept and listed.
+    """
+    if list_kept or dismissed:
+        _kept(app, dismissed)
+    elif accept_rewrite:
+        _accept(app)
+    else:
+        _sync(app, force=force)
+
+
+def _sync(app: App, *, force: bool) -> None:
+    outcome, edits = sync(app.hub, app.identity.by, force=force)
+    refused = [{"uid": item.uid, "error": item.error.message, "code": item.error.code} for item in outcome.refused]
+    if edits.damages:
+        app.out.exit_code = 7
+    if app.out.is_json:
+        app.out.object(
+            {
+                "published": outcome.published,
+                "received": outcome.received,
+                "replayed": outcome.replayed,
+                "refused": refused,
+                "unreadable": [damage._asdict() for damage in edits.damages],
+                "tip": outcome.commit,
+            }
+        )
+    else:
+        app.out.line(f"✓ In step with the hub at {outcome.commit[:7]}: {outcome.replayed} published, {outcome.received} received")
+    for note in outcome.notes:
+        app.out.note(note)
+    for item in refused:
+        app.out.note(f"refused: {item['error']} (kept; `bd sync --kept` lists it, `bd sync --dismiss {item['uid']}` lets it go)")
+    for damage in edits.damages:
+        app.out.note(f"left alone: {damage.path} {damage.reason}")
+
+
+def _kept(app: App, dismissed: tuple[str, ...]) -> None:
+    for uid in dismissed:
+        if not dismiss(app.hub, uid):
+            raise NotFound(f"nothing is kept under {uid}", hint="`bd sync --kept` lists what is")
+    found = kept(app.hub)
+    if app.out.is_json:
+        app.out.json([item._asdict() for item in found])
+        return
+    for item in found:
+        app.out.line(f"{item.uid}  {item.error or 'no reason noted'}  (git show {item.commit[:10]})")
+    if not found:
+        app.out.line("Nothing is kept.")
+
+
+def _accept(app: App) -> None:
+    tip, lost = accept_rewrite(app.hub)
+    if app.out.is_json:
+        app.out.object({"published": True, "received": 0, "replayed": 0, "refused": [], "kept": lost, "tip": tip})
+        return
+    app.out.line(f"✓ Going on from {tip[:7]} ({clock.time_text(app.now)})")
+    if lost:
+        app.out.line(f"  {len(lost)} unpublished writes of this clone are kept: bd sync --kept")

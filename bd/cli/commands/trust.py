@@ -1,0 +1,45 @@
+"""bd trust."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.fleet.trust import asked_for, is_trusted, pin, revoke
+
+
+@click.command(
+    "trust",
+    epilog="\b\nExamples:\n  bd trust             show and ask\n  bd trust --yes       pin what is shown\n  bd trust --revoke",
+)
+@click.option("--yes", "-y", is_flag=True, help="Pin every command that is shown.")
+@click.option("--revoke", "forget", is_flag=True, help="Trust nothing any more.")
+@pass_app
+def command(app: App, yes: bool, forget: bool) -> None:
+    """Show the commands a hub asks to run, and pin them.
+
+    A pinned command runs as long as its text stays exactly the same.
+    """
+    if forget:
+        revoke(app.hub)
+    asked = asked_for(app.snapshot())
+    new = [one for one in asked if not is_trusted(app.hub, one)]
+    if not app.out.is_json:
+        for one in asked:
+            app.out.line(f"{'trusted' if one not in new else 'NOT trusted'}  {one.name}  {one.pin[:12]}\n    {one.text}")
+        if not asked:
+            app.out.line("This hub asks to run nothing.")
+    if new and not forget and not yes and sys.stdin.isatty():
+        yes = click.confirm(f"Trust {len(new)} commands as shown?", err=True)
+    if yes and asked:
+        pin(app.hub, asked)
+        new = []
+    if app.out.is_json:
+        app.out.json([{"name": one.name, "command": one.text, "hash": one.pin, "trusted": one not in new} for one in asked])
+    elif yes and asked:
+        app.out.line(f"✓ Pinned {len(asked)} commands in this clone")
+    elif new:
+        app.out.note(f"{len(new)} commands are not trusted; `bd trust --yes` pins them")

@@ -1,0 +1,76 @@
+"""Commands that a hub asks this clone to run, and which of them were looked at and pinned.
+
+A command from the hub runs only when its exact text was pinned here by hash; a changed one has
+to be looked at again. Commands are never taken from beads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from bd.model import Snapshot
+    from bd.store.hub import Hub
+
+NOTE = "trust.json"
+# Keys that hold commands: in an agent's pool, and in the hub's own settings.
+POOL_COMMANDS = ("check", "start", "stop", "nudge")
+CONFIG_COMMANDS = ("validators", "notify", "judges")
+
+
+class Asked(NamedTuple):
+    """A command the hub asks for: where it stands, its text, and the hash that pins it."""
+
+    name: str
+    text: str
+    pin: str
+
+
+def asked_for(snapshot: Snapshot) -> list[Asked]:
+    """Every command of the hub at this snapshot."""
+    return [Asked(name, text, _pin(name, text)) for name, text in _commands(snapshot)]
+
+
+def _commands(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    for agent, fields in sorted(snapshot.records(".beads/agents/").items()):
+        pool: Mapping[str, Any] = fields.get("pool") or {}
+        for key in POOL_COMMANDS:
+            if pool.get(key):
+                yield f"agents/{agent}.pool.{key}", str(pool[key])
+    config = snapshot.config()
+    for key in CONFIG_COMMANDS:
+        found = config.get(key)
+        if isinstance(found, dict):
+            for name, text in sorted(found.items()):
+                yield f"config.{key}.{name}", str(text)
+        elif found:
+            yield f"config.{key}", str(found)
+
+
+def _pin(name: str, text: str) -> str:
+    return hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()
+
+
+def pinned(hub: Hub) -> dict[str, str]:
+    """What this clone has pinned: name -> hash."""
+    return dict(hub.noted_json(NOTE) or {})
+
+
+def is_trusted(hub: Hub, command: Asked) -> bool:
+    """Whether exactly this text was pinned here."""
+    return pinned(hub).get(command.name) == command.pin
+
+
+def pin(hub: Hub, commands: list[Asked]) -> None:
+    """Trust these texts from now on; what the hub no longer asks for is forgotten."""
+    hub.note_json(NOTE, {command.name: command.pin for command in commands})
+
+
+def revoke(hub: Hub) -> None:
+    """Trust nothing of the hub any more."""
+    hub.note_json(NOTE, {})

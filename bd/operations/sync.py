@@ -1,0 +1,77 @@
+"""Publishing what is local: unpublished writes, commits made with plain git, and edited files."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from bd import clock
+from bd.model import Damage
+from bd.operations.publish import author_of, transaction
+from bd.store import checkout
+from bd.store.cache import is_wanted, parse_file
+from bd.store.gitrepo import Draft
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.store.hub import Hub
+    from bd.store.transaction import Outcome
+
+FOLDERS = ("beads", ".beads", ".agent-status", "artifacts")
+
+
+class Edits(NamedTuple):
+    """Files of the hub that were edited here and not committed: the good ones by path, and those that can't be read."""
+
+    files: dict[str, bytes | None]
+    damages: list[Damage]
+
+
+def edited(hub: Hub) -> Edits:
+    """What was edited by hand in the checkout of the hub branch; nothing where it is not checked out."""
+    if not checkout.is_checked_out(hub.repo, hub.branch) or hub.repo.work_tree is None:
+        return Edits({}, [])
+    files: dict[str, bytes | None] = {}
+    damages: list[Damage] = []
+    for _, path in checkout.edited_files(hub.repo, *FOLDERS):
+        full = os.path.join(hub.repo.work_tree, path)
+        if os.path.islink(full):
+            damages.append(Damage(path, "is a symbolic link"))
+            continue
+        data = None
+        if os.path.exists(full):
+            with open(full, "rb") as file:
+                data = file.read()
+        if data is not None and is_wanted(path):
+            row = parse_file(path, "", data)
+            if row.reason is not None:
+                damages.append(Damage(path, row.reason))
+                continue
+        files[path] = data
+    return Edits(files, damages)
+
+
+def sync(hub: Hub, by: str, *, force: bool = False) -> tuple[Outcome, Edits]:
+    """Publish everything local and bring in what is new: the outcome, and what was edited by hand.
+
+    Raises RemoteUnreachable, ServerRefused, Damaged; what a newer hub refuses is kept and told.
+    """
+    edits = edited(hub)
+    with hub.lock():
+        hand = hub.repo.ref(hub.branch)
+        if edits.files:
+            hand = _staged(hub, edits, hand, by)
+    loop = transaction(hub, force=force)
+    return loop.run(None, hand=hand), edits
+
+
+def _staged(hub: Hub, edits: Edits, parent: str | None, by: str) -> str:
+    """A commit of the edited files on top of the local branch, and the index saying the same. The branch stays."""
+    names = [os.path.basename(path).removesuffix(".yaml") for path in edits.files]
+    what = " ".join(names) if len(names) <= 3 else f"{len(names)} files"
+    message = f"edit: {what} by {by.split(':', 1)[-1]}\n"
+    draft = Draft(message, author_of(hub, by), int(clock.now().timestamp()), edits.files)
+    commit = hub.repo.write_commits(parent, [draft])[0]
+    paths = "\0".join(edits.files).encode("utf-8", "surrogateescape")
+    hub.repo.run("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul", data=paths)
+    return commit

@@ -1,0 +1,48 @@
+"""Reading this clone's last write back, as an operation that takes it away again."""
+
+from __future__ import annotations
+
+from bd.errors import NotFound, WrongState
+from bd.model import BEADS_DIR
+from bd.operations.recovery import Undo
+from bd.store import codec, message
+from bd.store.cache import bead_id_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.store.hub import Hub
+
+
+def undo_of_last(hub: Hub, asked: dict[str, Any]) -> Undo:
+    """The operation that takes back this clone's last write. Raises NotFound and WrongState."""
+    last = hub.noted_json("last.json")
+    if not last:
+        raise NotFound("this clone has written nothing that could be taken back")
+    commit = last["commit"]
+    headers, text = message.split_commit(hub.repo.objects.read(commit) or b"")
+    parents = headers.get("parent", [])
+    verb = (message.form_of(text) or {}).get("verb")
+    if not parents or verb == "init":
+        raise WrongState("the making of a hub can't be taken back")
+    beads: dict[str, Any] = {}
+    for entry in hub.repo.diff(parents[0], commit, BEADS_DIR.rstrip("/")):
+        bead_id = bead_id_of(entry.path)
+        if bead_id is None:
+            continue
+        after = hub.repo.objects.read(entry.oid) if entry.oid else None
+        before = hub.repo.objects.read(f"{parents[0]}:{entry.path}")
+        beads[bead_id] = {"before": _fields(before, bead_id), "after": _fields(after, bead_id)}
+    if not beads:
+        raise WrongState(f"the last write ({last['subject']}) changed no bead", hint="change settings back with `bd config set`")
+    return Undo(words=last["subject"], beads=beads, **asked)
+
+
+def _fields(data: bytes | None, bead_id: str) -> dict[str, Any] | None:
+    if data is None:
+        return None
+    try:
+        return codec.parse_bead(data, bead_id).fields
+    except codec.Unreadable as error:
+        raise WrongState(f"{bead_id} {error}") from None

@@ -1,0 +1,125 @@
+"""What the doctor looks at: everything in the hub and in this clone. Changes nothing."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from bd.errors import BdError
+from bd.model import ARCHIVE_DIR, BEADS_DIR, FORMAT_VERSION, capacity_path
+from bd.operations.capacity import capacity_of
+from bd.policy.dag import awaited, find_cycle, find_parent_loop
+from bd.store.kept import kept
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+    from typing import Any
+
+    from bd.model import Snapshot
+    from bd.store.hub import Hub
+    from bd.store.snapshot import CachedSnapshot
+
+ACTIVE_FILES_ADVISED = 3000
+
+
+class Finding(NamedTuple):
+    """One thing the doctor says. `level`: damage (exit 7), warning, or note. `code` is snake_case."""
+
+    level: str
+    code: str
+    where: str
+    text: str
+
+
+def examine(hub: Hub, snapshot: CachedSnapshot, now: datetime, *, remote: bool = True) -> list[Finding]:
+    """Every finding, the worst first."""
+    found = [*_files(snapshot), *_graph(snapshot), *_claims(snapshot, now), *_clone(hub, snapshot)]
+    if remote and hub.remote:
+        found += _remote(hub)
+    order = {"damage": 0, "warning": 1, "note": 2}
+    return sorted(found, key=lambda finding: (order[finding.level], finding.code, finding.where))
+
+
+def _files(snapshot: CachedSnapshot) -> Iterator[Finding]:
+    for damage in snapshot.damages:
+        yield Finding("damage", "unreadable", damage.path, f"{damage.reason}; mend it by hand, bd leaves it alone")
+    for damage in snapshot.cache.doubles():
+        yield Finding("damage", "double_id", damage.path, damage.reason)
+    version = snapshot.config().get("format", FORMAT_VERSION)
+    if version != FORMAT_VERSION:
+        yield Finding("warning", "format", ".beads/config.yaml", f"has format {version}, this bd has {FORMAT_VERSION}")
+    active = sum(1 for bead in snapshot.every() if not snapshot.path_of(bead.id).startswith(ARCHIVE_DIR))
+    if active > ACTIVE_FILES_ADVISED:
+        yield Finding("note", "many_files", BEADS_DIR, f"holds {active} files; hosts advise fewer than {ACTIVE_FILES_ADVISED}")
+
+
+def _graph(snapshot: Snapshot) -> Iterator[Finding]:
+    in_cycle: set[str] = set()
+    for bead in snapshot.every():
+        for target in awaited(bead):
+            if not snapshot.exists(target):
+                yield Finding("damage", "unknown_dependency", bead.id, f"waits on {target}, which does not exist")
+        if bead.parent and not snapshot.exists(bead.parent):
+            yield Finding("damage", "unknown_parent", bead.id, f"is below {bead.parent}, which does not exist")
+        for link in bead.links:
+            if not snapshot.exists(link.id):
+                yield Finding("note", "unknown_link", bead.id, f"has a link ({link.type}) to {link.id}, which does not exist")
+        if bead.is_done or bead.id in in_cycle:
+            continue
+        loop = find_parent_loop(bead, snapshot) or find_cycle([bead.id], snapshot)
+        if loop and not in_cycle & set(loop):
+            in_cycle.update(loop)
+            yield Finding("damage", "cycle", bead.id, f"waits for itself: {' -> '.join(loop)}")
+
+
+def _claims(snapshot: Snapshot, now: datetime) -> Iterator[Finding]:
+    for bead in snapshot.every():
+        claim = bead.get("claim")
+        if claim and bead.status not in ("in_progress", "validating"):
+            yield Finding("damage", "claim_without_work", bead.id, f"is {bead.status} and has a claim by {claim['agent']}")
+        if bead.attempts < bead.get("attempts_forgiven", 0):
+            yield Finding("damage", "attempts", bead.id, "forgives more attempts than were made")
+    for path, wanted in stale_capacity(snapshot, now).items():
+        yield Finding(
+            "warning", "capacity", path, f"does not say what the claims say ({', '.join(wanted['beads']) or 'nothing held'})"
+        )
+
+
+def stale_capacity(snapshot: Snapshot, now: datetime) -> dict[str, dict[str, Any]]:
+    """The capacity files that do not repeat the live claims: path -> what they should say."""
+    stale = {}
+    for name, fields in snapshot.records(".agent-status/").items():
+        wanted = capacity_of(name, snapshot, now, sign_of_life=False)
+        if (
+            any(fields.get(key) != wanted[key] for key in ("current_tasks",))
+            or sorted(fields.get("beads", [])) != wanted["beads"]
+        ):
+            stale[capacity_path(name)] = wanted
+    return stale
+
+
+def _clone(hub: Hub, snapshot: CachedSnapshot) -> Iterator[Finding]:
+    published = hub.published()
+    if hub.remote and published and published != snapshot.commit:
+        count = len(hub.repo.commits_between(published, snapshot.commit))
+        if count:
+            yield Finding("warning", "unpublished", hub.branch, f"{count} writes of this clone are not published; `bd sync`")
+    for item in kept(hub):
+        yield Finding(
+            "warning", "kept", item.uid, f"was refused and is kept at {item.commit[:10]}: {item.error or 'no reason noted'}"
+        )
+    for name in ("index.lock", "HEAD.lock"):
+        path = os.path.join(hub.repo.git_dir, name)
+        if os.path.exists(path):
+            yield Finding("warning", "git_lock", path, "is there; if no git command runs here, remove it")
+    if os.path.exists(os.path.join(hub.repo.common_dir, "shallow")):
+        yield Finding("note", "shallow", hub.repo.common_dir, "is a shallow clone: history is cut off")
+
+
+def _remote(hub: Hub) -> Iterator[Finding]:
+    try:
+        hub.fetch()
+    except BdError as error:
+        yield Finding("damage" if error.exit_code == 7 else "warning", error.code, hub.remote or "", error.message)

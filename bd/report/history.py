@@ -1,0 +1,79 @@
+"""A bead's past: who changed it, when, and which fields, read from the hub's commits."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd.clock import time_of_seconds
+from bd.model import ARCHIVE_DIR, BEADS_DIR
+from bd.store import codec, message
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from bd.store.hub import Hub
+
+# Fields that move with every change and say nothing by themselves.
+_QUIET = frozenset({"updated_at"})
+
+
+class Event(NamedTuple):
+    """One commit that changed a bead. `changes` maps a field to its (old, new) values; None where it was unset."""
+
+    commit: str
+    at: str
+    by: str
+    subject: str
+    verb: str
+    changes: Mapping[str, tuple[Any, Any]]
+
+
+def events(hub: Hub, bead_id: str, tip: str) -> list[Event]:
+    """The bead's events, oldest first; cut off where a shallow clone is."""
+    args = (
+        "log",
+        "--reverse",
+        "--full-history",
+        "--format=%H",
+        tip,
+        "--",
+        f"{BEADS_DIR}{bead_id}.yaml",
+        f"{ARCHIVE_DIR}*/{bead_id}.yaml",
+    )
+    _, out, _ = hub.repo.run(*args)
+    found = []
+    before: dict[str, Any] = {}
+    for commit in out.decode().split():
+        headers, text = message.split_commit(hub.repo.objects.read(commit) or b"")
+        if len(headers.get("parent", [])) > 1:
+            continue
+        after = _fields_at(hub, commit, bead_id)
+        changes = dict(_changes(before, after))
+        author, _, stamp = headers["author"][0].rpartition("> ")
+        form = message.form_of(text) or {}
+        name = str(form.get("by") or author.split(" <")[0]).split(":", 1)[-1]
+        subject = text.split("\n", 1)[0]
+        if changes:
+            found.append(
+                Event(commit, time_of_seconds(int(stamp.split()[0])), name, subject, form.get("verb", "by hand"), changes)
+            )
+        before = after
+    return found
+
+
+def _fields_at(hub: Hub, commit: str, bead_id: str) -> dict[str, Any]:
+    data = hub.repo.objects.read(f"{commit}:{BEADS_DIR}{bead_id}.yaml")
+    if data is None:
+        return {}
+    try:
+        return codec.parse_bead(data, bead_id).fields
+    except codec.Unreadable as error:
+        return {"id": bead_id, "unreadable": str(error)}
+
+
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    for key in {**before, **after}:
+        if key not in _QUIET and before.get(key) != after.get(key):
+            yield key, (before.get(key), after.get(key))

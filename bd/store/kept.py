@@ -1,0 +1,44 @@
+"""Refused commits, kept under `refs/bd/kept/<uid>` until they are dismissed, so that no work is lost."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.store.hub import Hub
+
+PREFIX = "refs/bd/kept/"
+_REASONS = "kept.json"
+
+
+class KeptCommit(NamedTuple):
+    """A commit that a newer hub refused, and its words."""
+
+    uid: str
+    commit: str
+    error: str
+
+
+def keep(hub: Hub, uid: str, commit: str, error: str) -> None:
+    """Keep a commit that was refused."""
+    hub.repo.update_refs([(f"{PREFIX}{uid}", commit, None)])
+    hub.note_json(_REASONS, {**(hub.noted_json(_REASONS) or {}), uid: error})
+
+
+def kept(hub: Hub) -> list[KeptCommit]:
+    """What is kept in this clone."""
+    reasons = hub.noted_json(_REASONS) or {}
+    refs = hub.repo.refs(PREFIX)
+    return [KeptCommit(ref[len(PREFIX) :], commit, reasons.get(ref[len(PREFIX) :], "")) for ref, commit in refs.items()]
+
+
+def dismiss(hub: Hub, uid: str) -> bool:
+    """Let go of one; whether there was one."""
+    if hub.repo.ref(f"{PREFIX}{uid}") is None:
+        return False
+    hub.repo.update_refs([(f"{PREFIX}{uid}", None, None)])
+    reasons = dict(hub.noted_json(_REASONS) or {})
+    reasons.pop(uid, None)
+    hub.note_json(_REASONS, reasons)
+    return True

@@ -1,0 +1,122 @@
+"""One push, and finding out what became of it by looking: the table of docs/protocol.md.
+
+`landed`; `lost` (somebody was faster); `stuck` (rejected, and nothing moved); `unknown` (no
+answer, it may still land); `refused` (for good).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd.errors import RemoteUnreachable, ServerRefused, TryAgain
+from bd.store import checkout
+from bd.store.gitrepo import ZERO, GitFailed, GitTimeout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bd.store.hub import Hub
+
+# A server that says one of these will say it again.
+_FOR_GOOD = (
+    "hook declined",
+    "protected branch",
+    "permission",
+    "denied",
+    "not allowed",
+    "prohibited",
+    "quota",
+    "read-only",
+    "read only",
+    "refusing to update checked out branch",
+    "deny updating",
+    "shallow update",
+    "error: 403",
+    "is archived",
+)
+
+
+class Verdict(NamedTuple):
+    """What became of a push, and the server's words."""
+
+    kind: str
+    words: str = ""
+
+
+class Pushing:
+    """Publishes commits of one transaction. `in_doubt` as long as a push without an answer may still land."""
+
+    def __init__(self, hub: Hub, on_step: Callable[[str], None], hand: str | None) -> None:
+        self._hub = hub
+        self._repo = hub.repo
+        self._step = on_step
+        self._hand = hand
+        self.in_doubt = False
+
+    def publish(self, commit: str, base: str | None) -> Verdict:
+        """Move the hub branch from `base` to `commit`, or find out why not."""
+        if not self._hub.remote:
+            return self._publish_here(commit, base)
+        words, line = "", None
+        try:
+            lines, words = self._repo.push(self._hub.remote, [(commit, self._hub.branch)])
+            line = lines.get(self._hub.branch)
+        except GitTimeout as error:
+            words = str(error)
+        if line is not None and line.landed:
+            self.in_doubt = False
+            return Verdict("landed")
+        self.in_doubt = line is None
+        self._step("look-after-push")
+        try:
+            tip = self._hub.finish_fetch()
+        except RemoteUnreachable:
+            return Verdict("unknown")
+        return self._seen(commit, base, tip, server_words(words, line.summary if line else ""), answered=line is not None)
+
+    def _seen(self, commit: str, base: str | None, tip: str | None, words: str, *, answered: bool) -> Verdict:
+        """What the remote's tip says about a push that was not simply accepted."""
+        if tip and self._repo.is_ancestor(commit, tip):
+            self.in_doubt = False
+            return Verdict("landed")
+        if tip != base:
+            self.in_doubt = False
+            return Verdict("lost")
+        if any(sign in words.lower() for sign in _FOR_GOOD):
+            self.in_doubt = False
+            return Verdict("refused", words)
+        return Verdict("stuck" if answered else "unknown", words)
+
+    def _publish_here(self, commit: str, base: str | None) -> Verdict:
+        """Without a remote: the checkout first, then the branch by compare-and-swap."""
+        branch = self._hub.branch
+        if checkout.is_checked_out(self._repo, branch):
+            try:
+                checkout.bring_along(self._repo, branch, self._hand or base, commit)
+            except checkout.InTheWay as error:
+                raise TryAgain(
+                    f"the hub branch is checked out here and can't be moved: {error}",
+                    hint="`bd sync` commits edited bead files; commit or stash anything else",
+                ) from error
+            self._step("checked-out")
+        try:
+            self._repo.update_refs([(branch, commit, base or ZERO)])
+        except GitFailed as error:
+            if self._repo.ref(branch) == base:
+                return Verdict("stuck", error.stderr.strip())
+            return Verdict("lost")
+        return Verdict("landed")
+
+
+def server_words(stderr: str, summary: str) -> str:
+    """What the server said, without git's own framing."""
+    lines = [line.strip().removeprefix("remote: ").strip() for line in stderr.splitlines()]
+    told = [line for line in lines if line and not line.startswith(("error: failed to push", "To ", "hint:"))]
+    return "; ".join(dict.fromkeys([*told, summary.strip()])).strip("; ") or "no words"
+
+
+def refused_by_server(words: str) -> ServerRefused:
+    """The error for a push that the server refuses for good."""
+    hint = "the hub's owner decides what may be pushed; nothing was changed here"
+    return ServerRefused(f"push refused by server: {words}", hint=hint)

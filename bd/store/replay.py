@@ -1,0 +1,101 @@
+"""What this clone has and the hub does not: unpublished commits, read back as operations.
+
+bd's own commits come back from their trailers, commits made by hand from their difference.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd.errors import BdError, Damaged
+from bd.store import message
+from bd.store.place import VIEW
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from bd.store.chain import Decides
+    from bd.store.hub import Hub
+
+
+class Pending(NamedTuple):
+    """An operation waiting to be published, and the commit it comes from; `original` is a person's message."""
+
+    operation: Decides
+    commit: str
+    author: str
+    at_s: int
+    original: str | None = None
+
+
+class RefusedReplay(NamedTuple):
+    """An unpublished commit that the newer hub refuses."""
+
+    uid: str
+    commit: str
+    error: BdError
+
+
+class Replay:
+    """Finds what is unpublished. `revive` makes an operation of a commit's form, `by_difference` of a hand-made commit."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        revive: Callable[[Mapping[str, Any]], Decides],
+        by_difference: Callable[[str, str, str], Decides],
+    ) -> None:
+        self._hub = hub
+        self._repo = hub.repo
+        self._revive = revive
+        self._by_difference = by_difference
+
+    def unpublished(self, base: str | None, hand: str | None) -> list[Pending]:
+        """The pending operations in order: this clone's view, then the commits of the local branch tip `hand`."""
+        view = self._repo.ref(VIEW) if self._hub.remote else None
+        commits: list[str] = []
+        for tip in (view, hand):
+            if tip and tip != base:
+                commits += [commit for commit in self._repo.commits_between(base, tip) if commit not in commits]
+        if not commits:
+            return []
+        known = self._landed_uids(base, commits[0])
+        items = (self._pending(commit, base) for commit in commits)
+        return [item for item in items if item is not None and item.operation.uid not in known]
+
+    def _landed_uids(self, base: str | None, first: str) -> set[str]:
+        """The uids of the operations that the hub has and the first unpublished commit's parents do not."""
+        if base is None:
+            return set()
+        args = ("log", "--format=%(trailers:key=Bd-Uid,valueonly)", base, f"^{first}^@")
+        _, out, _ = self._repo.run(*args, check=False)
+        return set(out.decode("utf-8", "replace").split())
+
+    def _pending(self, commit: str, base: str | None) -> Pending | None:
+        headers, text = message.split_commit(self._repo.objects.read(commit) or b"")
+        parents = headers.get("parent", [])
+        author, _, stamp = (headers.get("author") or ["unknown <unknown> 0 +0000"])[0].rpartition("> ")
+        author, at_s = f"{author}>", int(stamp.split()[0])
+        form = message.form_of(text)
+        if form and not form.get("by_difference"):
+            try:
+                return Pending(self._revive(form), commit, author, at_s)
+            except (KeyError, TypeError) as error:
+                words = f"the commit {commit[:10]} was made by a newer bd ({error})"
+                raise Damaged(words, hint="upgrade bd, then `bd sync`") from None
+        parent = parents[0] if parents else ""
+        if len(parents) > 1:
+            # A merge of what the hub has (a plain `git pull`): only what the merge itself decided is new.
+            parent = next((one for one in parents if base and self._repo.is_ancestor(one, base)), parent)
+            if not self._repo.run("diff-tree", "-c", "--name-only", "-r", "--no-commit-id", commit)[1].strip():
+                return None
+        original = text.split("\n\nBd-Op:", maxsplit=1)[0]
+        return Pending(self._by_difference(commit, parent, author), commit, author, at_s, original)
+
+    def drop_last(self, item: Pending) -> None:
+        """Take the newest unpublished commit out of this clone's view."""
+        parents = message.split_commit(self._repo.objects.read(item.commit) or b"")[0].get("parent", [])
+        if self._repo.ref(VIEW) == item.commit and parents:
+            self._repo.update_refs([(VIEW, parents[0], item.commit)])
