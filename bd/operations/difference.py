@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bd import ids
 from bd.clock import time_of_seconds
 from bd.model import BEADS_DIR
 from bd.operations.hand import HandCommit
@@ -34,7 +35,8 @@ def operation_of(hub: Hub, commit: str, parent: str, author: str, *, force: bool
         if bead_id is None or (new is None and new_data is not None):
             files[entry.path] = (old_data, new_data, repo.objects.read(f"{tip}:{entry.path}") if tip else None)
             continue
-        edits.append({"id": bead_id, "old": _fields(bead_id, old_data), "new": new, "text": new_data})
+        old = _fields(bead_id, old_data)
+        edits.append({"id": bead_id, "old": old, "new": new, "text": new_data, "uid": None if old else ids.mint()})
     stamp = (headers.get("author") or ["x <x> 0 +0000"])[0].split("> ")[-1].split()[0]
     at = time_of_seconds(int(stamp))
     name = author.split(" <", maxsplit=1)[0]

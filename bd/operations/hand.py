@@ -159,7 +159,7 @@ class HandCommit(Operation):
         change = Change({}, "")
         for edit in self.args["edits"]:
             after = Overlay(snapshot, change)
-            args = {"ids": [edit["id"]], **{key: edit.get(key) for key in ("old", "new", "text")}}
+            args = {"ids": [edit["id"]], **{key: edit.get(key) for key in ("old", "new", "text", "uid")}}
             args["force"] = self.args.get("force", False)
             try:
                 part = Edit(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args).decide(after, world)

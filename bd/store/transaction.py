@@ -146,7 +146,7 @@ class Transaction:
             verdict = self._pushing.publish(commits[-1], base)
             self._step("pushed")
             if verdict.kind == "landed":
-                return self._finished(attempt, commits[-1], entry, tries)
+                return self._finished(attempt, commits[-1], tries)
             if verdict.kind == "refused":
                 if len(attempt.chain.steps) == 1 or not attempt.pending:
                     raise refused_by_server(verdict.words)
@@ -256,19 +256,22 @@ class Transaction:
 
     # --- after the push ---
 
-    def _finished(self, attempt: _Attempt, tip: str, entry: Entry, tries: int) -> Outcome:
+    def _finished(self, attempt: _Attempt, tip: str, tries: int) -> Outcome:
         """Our commit is the hub's tip: bring this clone along."""
         outcome = self._settled(attempt, tip, tries)
         self._step("refs")
         if attempt.base and self._hub.cache.commit == attempt.base:
             self._hub.cache.advance(attempt.chain.rows(), tip)
         self._hub.stamp()
-        change = attempt.change
-        if change is not None and not change.is_empty:
-            touched = list(change.touched)
-            self._hub.note_json("last.json", {"uid": entry.uid, "commit": tip, "subject": change.subject, "touched": touched})
-        own = 1 if change is not None and not change.is_empty else 0
+        own = self._note_last(attempt.change, tip)
         return outcome._replace(replayed=len(attempt.chain.steps) - own)
+
+    def _note_last(self, change: Change | None, commit: str) -> int:
+        """Remember this clone's last write, for `undo` and for commands without an id. How many writes that is: 0 or 1."""
+        if change is None or change.is_empty:
+            return 0
+        self._hub.note_json("last.json", {"commit": commit, "subject": change.subject, "touched": list(change.touched)})
+        return 1
 
     def _settled(self, attempt: _Attempt, tip: str, tries: int) -> Outcome:
         """The hub holds everything of this clone at `tip`: keep what was refused, move the private refs."""
@@ -344,6 +347,7 @@ class Transaction:
         self._repo.update_refs([(VIEW, commits[-1], self._repo.ref(VIEW))])
         self._hub.cache.advance(chain.rows(), commits[-1])
         self._hub.stamp()
+        self._note_last(change, commits[-1])
         note = f"kept in this clone: {error.message}"
         if _names_token(operation, change, snapshot):
             raise TryAgain(note, hint="`bd sync` publishes it", written="local")

@@ -45,6 +45,8 @@ def _sync(app: App, *, force: bool) -> None:
     refused = [{"uid": item.uid, "error": item.error.message, "code": item.error.code} for item in outcome.refused]
     if edits.damages:
         app.out.exit_code = 7
+    elif refused:
+        app.out.exit_code = 5
     if app.out.is_json:
         app.out.object(
             {
