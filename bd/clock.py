@@ -14,9 +14,11 @@ from datetime import UTC, datetime, timedelta
 from bd.errors import BadInput
 
 _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)\s*([smhdw]))+\Z")
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
-_CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\Z")
+_LONGEST_S = 36525 * 86400
+_BARE_SECONDS = re.compile(r"\d+(?:\.\d+)?\Z", re.ASCII)
+_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)\s*([smhdw]))+\Z", re.ASCII)
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])", re.ASCII)
+_CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\Z", re.ASCII)
 
 
 def now() -> datetime:
@@ -38,8 +40,8 @@ def sleep(seconds: float) -> None:
 
 def time_text(instant: datetime, *, exact: bool = False) -> str:
     """The RFC 3339 form ending in Z; whole seconds unless `exact` (then microseconds)."""
-    utc = instant.astimezone(UTC)
-    return utc.strftime("%Y-%m-%dT%H:%M:%S.%fZ" if exact else "%Y-%m-%dT%H:%M:%SZ")
+    utc = instant.astimezone(UTC).replace(tzinfo=None)
+    return utc.isoformat(timespec="microseconds" if exact else "seconds") + "Z"
 
 
 def time_of_seconds(seconds: int) -> str:
@@ -64,17 +66,24 @@ def canonical_time(text: str) -> str:
     instant = datetime.fromisoformat(text.replace(" ", "T", 1) if "T" not in text else text)
     if instant.tzinfo is None:
         instant = instant.replace(tzinfo=UTC)
-    return time_text(instant, exact=bool(instant.microsecond))
+    try:
+        return time_text(instant, exact=bool(instant.microsecond))
+    except OverflowError:
+        raise ValueError(f"{text!r} lies outside of the calendar") from None
 
 
 def duration_s(text: str) -> float:
-    """The seconds of a duration text such as `90s`, `1h30m`, `2d`. Raises BadInput."""
+    """The seconds of a duration text such as `90s`, `1h30m`, `2d`; a bare number is seconds. Raises BadInput."""
     compact = text.strip().lower()
-    if compact.isdigit():
-        return float(compact)
-    if not _DURATION.match(compact):
+    if _BARE_SECONDS.match(compact):
+        seconds = float(compact)
+    elif _DURATION.match(compact):
+        seconds = sum(float(number) * _UNIT_S[unit] for number, unit in _PART.findall(compact))
+    else:
         raise BadInput(f"{text!r} is not a duration", hint="write 90s, 45m, 2h or 1d")
-    return sum(float(number) * _UNIT_S[unit] for number, unit in _PART.findall(compact))
+    if seconds > _LONGEST_S:
+        raise BadInput(f"{text!r} is longer than a century")
+    return seconds
 
 
 def duration_text(seconds: float) -> str:
@@ -107,10 +116,9 @@ def typed_time(text: str, present: datetime) -> str:
         return time_text(midnight + timedelta(days=days[word]))
     if word == "now":
         return time_text(present)
-    try:
-        return time_text(present + timedelta(seconds=duration_s(word.lstrip("+"))))
-    except BadInput:
-        pass
+    later = word.removeprefix("+")
+    if _BARE_SECONDS.match(later) or _DURATION.match(later):
+        return time_text(present + timedelta(seconds=duration_s(later)))
     try:
         return canonical_time(text)
     except ValueError:

@@ -35,4 +35,5 @@ def effective_priority(bead: Bead) -> float:
 
 def order_key(bead: Bead) -> tuple[float, str, str]:
     """Sorts beads into the order of work: effective priority, then the oldest, then the id."""
-    return (effective_priority(bead), bead.created_at, bead.id)
+    # Without its Z an instant with a fraction sorts behind the same one without, as it should.
+    return (effective_priority(bead), bead.created_at.rstrip("Z"), bead.id)

@@ -19,9 +19,11 @@ from bd.errors import BadInput, BdError, Damaged, NoHub, TryAgain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 ZERO = "0" * 40
+# A change of more files than this goes through fast-import.
+LOOSE_LIMIT = 40
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _REF = re.compile(r"refs/[^\s~^:?*\[\\\x00-\x20\x7f]+\Z")
 # Each for a reason: how to reach the remote, and where tests and users keep git's own settings.
@@ -229,6 +231,19 @@ class GitRepo:
                 lines.append(f"update {name} {new}" + (f" {old}" if old else ""))
         self.run("update-ref", "--stdin", data=("\n".join(lines) + "\n").encode())
 
+    def set_private_refs(self, values: Mapping[str, str]) -> None:
+        """Set refs below refs/bd/ that only bd writes, under the clone's lock: plain files, no process."""
+        if os.path.isdir(os.path.join(self.common_dir, "reftable")):
+            self.update_refs([(name, oid, None) for name, oid in values.items()])
+            return
+        for name, oid in values.items():
+            path = os.path.join(self.common_dir, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            fresh = f"{path}.{os.getpid()}.lock"
+            with open(fresh, "w", encoding="ascii") as file:
+                file.write(f"{oid}\n")
+            os.replace(fresh, path)
+
     def commit_of(self, text: str) -> str | None:
         """The commit that a revision text names, or None."""
         args = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
@@ -280,8 +295,23 @@ class GitRepo:
     def write_commits(self, base: str | None, drafts: Sequence[Draft]) -> list[str]:
         """Make a chain of commits on top of `base` without index or working tree; returns their ids.
 
-        One `fast-import` for all of them. Nothing points at them but the private `refs/bd/pending`.
+        Raises TryAgain (disk full, read-only clone) and Damaged.
         """
+        from bd.store.objects import LooseWriter  # noqa: PLC0415  readers need none of it
+
+        writer = LooseWriter(self)
+        if not base or sum(len(draft.files) for draft in drafts) > LOOSE_LIMIT or not writer.is_usable():
+            return self._import_commits(base, drafts)
+        made: list[str] = []
+        try:
+            for draft in drafts:
+                made.append(writer.commit(made[-1] if made else base, draft))
+        except OSError as error:
+            raise disk_error(str(error)) from error
+        return made
+
+    def _import_commits(self, base: str | None, drafts: Sequence[Draft]) -> list[str]:
+        """The same by one `fast-import`; nothing points at the commits but the private `refs/bd/pending`."""
         stream: list[bytes] = []
         for number, draft in enumerate(drafts, start=1):
             message = draft.message.encode()
@@ -308,7 +338,7 @@ class GitRepo:
         try:
             _, out, _ = self.run("fast-import", "--quiet", "--done", "--force", "--date-format=raw", data=data)
         except GitFailed as error:
-            raise _disk_error(error) from error
+            raise disk_error(error.stderr) from error
         return out.decode().split()
 
     # --- the remote ---
@@ -408,14 +438,15 @@ class ObjectReader:
                 yield content[:-1]
 
 
-def _disk_error(error: GitFailed) -> BdError:
-    text = error.stderr.strip()
+def disk_error(words: str) -> BdError:
+    """What a failed write into this clone means."""
+    text = words.strip()
     lowered = text.lower()
     if "no space left" in lowered or "disk quota" in lowered:
         return TryAgain(f"this clone's disk is full: {text.splitlines()[-1]}", hint="make room, then try again")
     if "permission denied" in lowered or "read-only file system" in lowered:
         return TryAgain(f"this clone can't be written: {text.splitlines()[-1]}", hint="check the rights of its .git folder")
-    return Damaged(f"git could not write the commit: {text.splitlines()[-1] if text else error}", hint="`git fsck` tells more")
+    return Damaged(f"git could not write the commit: {text.splitlines()[-1] if text else 'no words'}", hint="`git fsck` tells more")
 
 
 # --- finding a repository -----------------------------------------------------------------

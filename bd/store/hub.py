@@ -53,10 +53,12 @@ class Hub:
         self._cache: Cache | None = None
         self._memory: list[Cache] = []
         self._fetching: subprocess.Popen[bytes] | None = None
+        self._held: CloneLock | None = None
         self.fetched_at: float | None = None
 
     def close(self) -> None:
-        """End helper processes and close the cache."""
+        """End helper processes, let go of the lock and close the cache."""
+        self.end_write()
         for cache in [self._cache, *self._memory]:
             if cache is not None:
                 cache.close()
@@ -132,6 +134,26 @@ class Hub:
         """This clone's writer lock; says so when it has to be waited for."""
         timeout_s = float(os.environ.get("BD_LOCK_TIMEOUT") or self.flags.get("lock_timeout") or 60)
         return CloneLock(os.path.join(self.place.folder, "lock"), timeout_s, self.on_wait)
+
+    def begin_write(self) -> None:
+        """Take the writer lock, then start the fetch and the object reader, so that they run while the rest is imported."""
+        if self._held is None:
+            lock = self.lock()
+            lock.__enter__()
+            self._held = lock
+            self.begin_fetch()
+            assert self.repo.objects
+
+    def end_write(self) -> None:
+        """Let go of the writer lock; a fetch that nobody waited for is waited for first."""
+        if self._held is None:
+            return
+        process, self._fetching = self._fetching, None
+        if process is not None:
+            with contextlib.suppress(GitTimeout):
+                self.repo.finish(process, ("fetch",))
+        held, self._held = self._held, None
+        held.__exit__()
 
     # --- snapshots ---
 

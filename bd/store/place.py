@@ -83,6 +83,9 @@ def locate(directory: str | None = None) -> Place:
     """The hub of a folder. Raises NoHub when the repository holds none."""
     repo = locate_repo(directory)
     known = _remembered(repo)
+    is_new = known is None
+    if known is None:
+        known = _read(repo)
     branch = known["branch"] or _find_branch(repo, known)
     if branch is None:
         raise NoHub(
@@ -92,6 +95,8 @@ def locate(directory: str | None = None) -> Place:
     if not known["branch"]:
         known["branch"] = branch
         known["remote"] = _find_remote(known["git"], branch, known["clone"])
+        is_new = True
+    if is_new and not (os.environ.get("BD_BRANCH") or os.environ.get("BD_REMOTE")):
         _remember(repo, known)
     remote = known["remote"]
     return Place(
@@ -138,7 +143,10 @@ def _sources(repo: GitRepo) -> list[bytes]:
     return found
 
 
-def _remembered(repo: GitRepo) -> dict[str, Any]:
+def _remembered(repo: GitRepo) -> dict[str, Any] | None:
+    """What an earlier command read, if every source still has the same bytes."""
+    if os.environ.get("BD_BRANCH") or os.environ.get("BD_REMOTE"):
+        return None
     sources = _sources(repo)
     path = os.path.join(repo.common_dir, "bd", "place")
     try:
@@ -148,6 +156,12 @@ def _remembered(repo: GitRepo) -> dict[str, Any]:
             return known  # type: ignore[no-any-return]
     except (OSError, EOFError, ValueError, TypeError, KeyError):
         pass
+    return None
+
+
+def _read(repo: GitRepo) -> dict[str, Any]:
+    """What git's configuration and the settings files say."""
+    sources = _sources(repo)
     git = repo.settings()
     clone = read_layer(clone_config_path(repo))
     user = read_layer(user_config_path())

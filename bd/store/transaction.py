@@ -100,18 +100,23 @@ class Transaction:
         """
         self._hand = hand
         self._pushing = Pushing(self._hub, self._step, hand)
-        with self._hub.lock():
-            self._hub.begin_fetch()
-            entry = self._hub.journal.begin(operation.uid if operation else "sync", **_names(operation))
-            try:
-                outcome = self._loop(operation, entry, creates_hub=creates_hub)
-            except BaseException as error:
-                self._leave(entry, error)
-                raise
-            if outcome.change is not None and outcome.change.tokens:
-                return outcome._replace(entry=entry)
-            entry.remove()
-            return outcome
+        self._hub.begin_write()
+        try:
+            return self._run(operation, creates_hub=creates_hub)
+        finally:
+            self._hub.end_write()
+
+    def _run(self, operation: Decides | None, *, creates_hub: bool) -> Outcome:
+        entry = self._hub.journal.begin(operation.uid if operation else "sync", **_names(operation))
+        try:
+            outcome = self._loop(operation, entry, creates_hub=creates_hub)
+        except BaseException as error:
+            self._leave(entry, error)
+            raise
+        if outcome.change is not None and outcome.change.tokens:
+            return outcome._replace(entry=entry)
+        entry.remove()
+        return outcome
 
     def _leave(self, entry: Entry, error: BaseException) -> None:
         """Keep the entry of an operation that may still land; drop it otherwise."""
@@ -297,9 +302,6 @@ class Transaction:
         """Set the private refs to the published tip, and bring a checked-out branch along."""
         if not self._hub.remote:
             return []
-        updates: list[tuple[str, str | None, str | None]] = [
-            (name, tip, None) for name in (PUBLISHED, VIEW) if self._repo.ref(name) != tip
-        ]
         notes: list[str] = []
         branch = self._hub.branch
         if checkout.is_checked_out(self._repo, branch):
@@ -307,9 +309,8 @@ class Transaction:
             if here != tip or self._hand:
                 notes = self._bring_along(here, tip, base)
                 if not notes and here != tip:
-                    updates.append((branch, tip, here or ZERO))
-        if updates:
-            self._repo.update_refs(updates)
+                    self._repo.update_refs([(branch, tip, here or ZERO)])
+        self._repo.set_private_refs({name: tip for name in (PUBLISHED, VIEW) if self._repo.ref(name) != tip})
         return notes
 
     def _bring_along(self, here: str | None, tip: str, base: str | None) -> list[str]:

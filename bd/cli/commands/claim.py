@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 import click
 
+from bd.cli.claiming import claim
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.errors import BadInput
-from bd.operations.claims import Claim, Start
+from bd.operations.claims import Start
 
 EXAMPLE = """
 \b
@@ -36,56 +35,7 @@ def command(app: App, beads: tuple[str, ...], take_next: bool, **flags: Any) -> 
     A claim that was reported is on the hub: no other agent has it. A lost race takes the next
     best with --next, and ends with exit 5 for a bead named. Exit 3: nothing fits now.
     """
-    run(app, beads, take_next=take_next, **flags)
-
-
-def run(
-    app: App,
-    beads: tuple[str, ...],
-    *,
-    take_next: bool = False,
-    count: int = 1,
-    reserve: bool = False,
-    resume: bool = False,
-    force: bool = False,
-) -> None:
-    """Claim and answer; what the command does once its flags are read."""
-    if bool(beads) == take_next and not (resume and not beads):
-        raise BadInput("which bead?", hint="give ids, or --next for the best one that fits")
-    who = app.claimant()
-    asked = app.asked(agent=who.agent, host=socket.gethostname(), force=force)
-    asked["by"] = who.by
-    if beads:
-        asked["ids"] = list(beads)
-    else:
-        asked.update({"next": take_next, "count": count})
-    if reserve:
-        asked["reserve"] = True
-    if resume:
-        asked.update({"resume": True, "also_me": [name for name in (app.hub.place.user_name, app.hub.place.user_mail) if name]})
-    outcome = app.publish(Claim(**asked))
-    if app.out.is_json or app.out.quiet:
-        app.show_written(outcome, "Claimed")
-        return
-    _tell(app, outcome, resumed=resume)
-
-
-def _tell(app: App, outcome: Any, *, resumed: bool) -> None:
-    from bd.output import escaped
-
-    settings = app.hub.settings(app.hub.snapshot(outcome.commit))
-    for bead in app.written(outcome):
-        claim = bead.claim
-        if claim is None:
-            continue
-        verb = "Resumed" if resumed else "Claimed" if claim.started_at else "Reserved"
-        limit = bead.get("max_attempts", settings.max_attempts)
-        app.out.line(f"✓ {verb} {app.out.styled(bead.id, 'bold')} — {escaped(bead.title)} (attempt {claim.attempt} of {limit})")
-        then = "Close it when it is done." if claim.started_at else f"Start it before {claim.expires_at}: `bd start {bead.id}`."
-        app.out.line(f"  Published as {outcome.commit[:7]}. {then}")
-        if app.tokens.count(bead.id) > 1:
-            app.out.line(f"  This clone has held it before: export BD_TOKEN={claim.token}")
-    app.out.failures(outcome.change.failures if outcome.change else ())
+    claim(app, beads, take_next=take_next, **flags)
 
 
 @click.command("start", epilog="\b\nExample:\n  bd start hub-7k3q --agent codemonkey")

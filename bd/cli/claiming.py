@@ -1,0 +1,71 @@
+"""What `bd claim` does once its flags are read.
+
+Apart from the click command, because an agent's claim goes by cli/hot.py, which starts the
+fetch before it imports anything that is not needed for it.
+"""
+
+from __future__ import annotations
+
+from bd.errors import BadInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bd.cli.context import App
+    from bd.store.transaction import Outcome
+
+
+def claim(
+    app: App,
+    beads: Sequence[str],
+    *,
+    take_next: bool = False,
+    count: int = 1,
+    reserve: bool = False,
+    resume: bool = False,
+    force: bool = False,
+) -> None:
+    """Claim and answer. Raises BadInput, NoIdentity, and what the claim is refused with."""
+    if bool(beads) == take_next and not (resume and not beads):
+        raise BadInput("which bead?", hint="give ids, or --next for the best one that fits")
+    who = app.claimant()
+    app.hub.begin_write()
+    import os
+
+    from bd.operations.claims import Claim
+
+    asked = app.asked(agent=who.agent, host=os.uname().nodename if hasattr(os, "uname") else "", force=force)
+    asked["by"] = who.by
+    if beads:
+        asked["ids"] = list(beads)
+    else:
+        asked.update({"next": take_next, "count": count})
+    if reserve:
+        asked["reserve"] = True
+    if resume:
+        asked.update({"resume": True, "also_me": [name for name in (app.hub.place.user_name, app.hub.place.user_mail) if name]})
+    outcome = app.publish(Claim(**asked))
+    if app.out.is_json or app.out.quiet:
+        app.show_written(outcome, "Claimed")
+    else:
+        _tell(app, outcome, resumed=resume)
+
+
+def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
+    from bd.output import escaped
+
+    settings = app.hub.settings(app.hub.snapshot(outcome.commit))
+    for bead in app.written(outcome):
+        held = bead.claim
+        if held is None:
+            continue
+        verb = "Resumed" if resumed else "Claimed" if held.started_at else "Reserved"
+        limit = bead.get("max_attempts", settings.max_attempts)
+        name = app.out.styled(bead.id, "bold")
+        app.out.line(f"✓ {verb} {name} — {escaped(bead.title)} (attempt {held.attempt} of {limit})")
+        then = "Close it when it is done." if held.started_at else f"Start it before {held.expires_at}: `bd start {bead.id}`."
+        app.out.line(f"  Published as {outcome.commit[:7]}. {then}")
+        if app.tokens.count(bead.id) > 1:
+            app.out.line(f"  This clone has held it before: export BD_TOKEN={held.token}")
+    app.out.failures(outcome.change.failures if outcome.change else ())

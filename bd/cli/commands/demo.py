@@ -1,0 +1,90 @@
+"""bd demo."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import sys
+from pathlib import Path
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.errors import Damaged
+from bd.fleet.demo import BRANCH, Demo
+from bd.fleet.demo_example import read_example
+from bd.fleet.demo_view import Lines, LiveTable, Silent
+from bd.output import escaped
+from bd.report.proof import prove
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.fleet.demo_board import Board
+    from bd.fleet.demo_view import View
+    from bd.report.proof import Proof
+
+EXAMPLE = """
+\b
+Examples:
+  bd demo                          watch; the hub stays, to look around in
+  bd demo --beads 100 --no-keep
+  bd demo --json | jq .pushes_per_claim
+"""
+
+
+@click.command("demo", epilog=EXAMPLE)
+@click.option("--beads", type=click.IntRange(1, 1000), help="How much work there is; 25 when left out.")
+@click.option("--seed", help="Lets the pretended work take as long as it did under this seed before.")
+@click.option("--keep/--no-keep", default=True, help="Keep the hub and the clones, to look around in (kept).")
+@click.option("--dir", "folder", type=click.Path(path_type=Path), help="The folder for it; a new temporary one when left out.")
+@pass_app
+def command(app: App, beads: int | None, seed: str | None, folder: Path | None, *, keep: bool) -> None:
+    """Watch four agents race through a hub made for the occasion.
+
+    Each is a process with a clone of its own, and runs real commands until the work is done. Then
+    the hub's git history is read for the proof that no bead ever had two owners.
+    """
+    with Demo(folder, read_example(beads), seed or secrets.token_hex(4), keep=keep) as demo:
+        board = demo.prepare()
+        _say(app, f"A hub in {demo.hub_path}: {board.total} beads, and {len(board.rows)} agents who race for them.")
+        with _view(app) as view:
+            seconds = demo.race(board, view.show)
+        demo.bring_along()
+        with contextlib.closing(demo.bare) as hub:
+            proof = prove(hub, BRANCH)
+        for line in ["", *proof.lines()]:
+            _say(app, line)
+        if not proof.holds or proof.done < proof.beads:
+            raise Damaged("the proof does not hold", hint=f"the hub is in {demo.hub_path}", **proof.as_json())
+    _tell(app, demo, board, proof, seconds)
+
+
+def _say(app: App, text: str) -> None:
+    """A line of the story, at once; --json and --quiet leave it out."""
+    if not app.out.is_json and not app.out.quiet:
+        app.out.line(escaped(text))
+        sys.stdout.flush()
+
+
+def _view(app: App) -> View:
+    if app.out.is_json or app.out.quiet:
+        return Silent()
+    return LiveTable(app.out.width()) if app.out.is_terminal else Lines(lambda text: _say(app, text))
+
+
+def _tell(app: App, demo: Demo, board: Board, proof: Proof, seconds: float) -> None:
+    """How it ended, and what to type next."""
+    if app.out.is_json:
+        agents = {row.agent: {"done": row.done, "pushes": row.tries} for row in board.rows.values()}
+        where = {"hub": str(demo.hub_path), "clone": str(demo.clone_path)} if demo.keep else {"hub": ""}
+        app.out.object({**proof.as_json(), "seconds": round(seconds, 1), "agents": agents, **where})
+        return
+    _say(app, f"  {seconds:.1f} seconds from the start to the last close")
+    if demo.keep and app.out.quiet:
+        app.out.line(str(demo.hub_path))
+    elif demo.keep:
+        _say(app, "")
+        _say(app, f"The hub stays in {demo.hub_path}, the agents' clones beside it. Next:")
+        for line in demo.next_commands(next(iter(board.titles))):
+            _say(app, f"  {line}")

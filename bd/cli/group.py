@@ -1,0 +1,89 @@
+"""The lazy click group over the command table."""
+
+from __future__ import annotations
+
+import click
+
+from bd import __version__
+from bd.cli.table import ALIASES, COMMANDS, SECTIONS
+from bd.errors import BadInput, Interrupted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bd.cli.context import App
+
+_TITLES = {
+    "agents": "For agents",
+    "people": "For people",
+    "overseers": "For overseers",
+    "set-up": "To set up and look after a hub",
+}
+_EPILOG = "--json, --agent NAME, --at TIME, --fetch, --quiet, -C DIR work with every command. `bd COMMAND --help` has an example."
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module only when it is run or asked for help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        name = ALIASES.get(cmd_name, cmd_name)
+        row = COMMANDS.get(name)
+        if row is None:
+            return None
+        from importlib import import_module
+
+        command = getattr(import_module(f"bd.cli.commands.{row.module}"), row.attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            raise BadInput(f"no command {args[0]!r}", hint=_nearest(args[0]))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section in SECTIONS:
+            rows = [(name, row.help) for name, row in COMMANDS.items() if row.section == section]
+            with formatter.section(_TITLES[section]):
+                formatter.write_dl(rows)
+
+
+def _nearest(word: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, [*COMMANDS, *ALIASES], n=1, cutoff=0.5)
+    return f"did you mean `bd {close[0]}`?" if close else "`bd --help` lists the commands"
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=_EPILOG,
+)
+@click.version_option(__version__, "-V", "--version", message="bd version %(version)s")
+@click.pass_context
+def bd(ctx: click.Context) -> None:
+    """A git repository of YAML beads as the work queue of a fleet of agents."""
+    if ctx.invoked_subcommand is None:
+        from bd.cli.commands.overview import overview
+
+        overview(ctx.obj)
+
+
+def run(app: App, words: Sequence[str]) -> int:
+    """Run a command line without its global flags. Raises BadInput for what click can't read."""
+    try:
+        code = bd.main(list(words), prog_name="bd", standalone_mode=False, obj=app)
+    except click.Abort:
+        raise Interrupted("interrupted") from None
+    except click.ClickException as error:
+        hint = None
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            hint = f"`{error.ctx.command_path} --help` shows what it takes"
+        raise BadInput(error.format_message(), hint=hint) from None
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,145 @@
+"""The demo: a hub made for the occasion, the example fleet on it, and a clone for each agent.
+
+Belongs here: making all of it and bringing it to an end. The race is demo_race.py, the files are
+demo_example.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from bd import clock
+from bd.errors import BadInput, BdError
+from bd.fleet.demo_board import Board
+from bd.fleet.demo_race import Race
+from bd.fleet.setup import join_hub, make_hub, set_clone_setting
+from bd.identity import identify
+from bd.model import agent_path
+from bd.operations.beads import Create, Write
+from bd.operations.publish import publish
+from bd.operations.sync import sync
+from bd.store.gitrepo import GitRepo
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import TracebackType
+
+    from bd.fleet.demo_example import Example
+    from bd.store.hub import Hub
+
+PREFIX = "hub"
+DOMAIN = "b4mad"
+BRANCH = "refs/heads/main"
+
+
+class Demo:
+    """A folder with the bare hub in `hub.git`, the reader's clone in `clone`, and one clone for each agent.
+
+    As a context manager it keeps the caller's BD_* and BEADS_* variables out, and takes the folder
+    away at the end unless it is to be kept, or something was wrong that somebody will want to see.
+    """
+
+    def __init__(self, folder: Path | None, example: Example, seed: str, *, keep: bool = True) -> None:
+        self.folder = folder.absolute() if folder else Path(tempfile.gettempdir())
+        self.keep = keep
+        self._is_temporary = folder is None
+        self._example = example
+        self._seed = seed
+        self._after = contextlib.ExitStack()
+
+    def __enter__(self) -> Demo:
+        """Take the folder. Raises BadInput for one that is in use."""
+        if self._is_temporary:
+            self.folder = Path(tempfile.mkdtemp(prefix="bd-demo-"))
+        elif self.folder.exists() and not (self.folder.is_dir() and not any(self.folder.iterdir())):
+            raise BadInput(f"{self.folder} exists and is not an empty folder", hint="name another one: bd demo --dir DIR")
+        self._after.enter_context(undisturbed())
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._after.close()
+        if not self.keep and not isinstance(error, BdError):
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def hub_path(self) -> Path:
+        return self.folder / "hub.git"
+
+    @property
+    def clone_path(self) -> Path:
+        return self.folder / "clone"
+
+    @property
+    def agent_paths(self) -> dict[str, Path]:
+        return {name: self.folder / name for name in self._example.agents}
+
+    def prepare(self) -> Board:
+        """Make the hub and every clone, and put the fleet and its work on it, in two commits."""
+        self.hub_path.mkdir(parents=True)
+        self.bare.run("init", "--quiet", "--bare", "--initial-branch=main")
+        _, hub = make_hub(str(self.clone_path), PREFIX, remote=str(self.hub_path), domain=DOMAIN)
+        with contextlib.closing(hub):
+            titles = self._fill(hub)
+        for name, path in self.agent_paths.items():
+            joined = join_hub(str(self.hub_path), str(path), None, None)
+            set_clone_setting(joined.repo, "agent", name)
+            joined.close()
+        roles = {name: str(agent.get("role", "")) for name, agent in self._example.agents.items()}
+        return Board(roles, titles)
+
+    def _fill(self, hub: Hub) -> dict[str, str]:
+        """Put agents and beads on the hub; the beads' titles by id."""
+        agents = {agent_path(name): dict(fields) for name, fields in self._example.agents.items()}
+        publish(hub, Write(by=_person(hub), at=_now(), records=agents, words="the example fleet"))
+        outcome = publish(hub, Create(by=_person(hub), at=_now(), beads=self._example.beads))
+        made = outcome.change.touched if outcome.change else ()
+        return {bead_id: bead["title"] for bead_id, bead in zip(made, self._example.beads, strict=True)}
+
+    @property
+    def bare(self) -> GitRepo:
+        """The hub itself, as git has it."""
+        return GitRepo(str(self.hub_path), str(self.hub_path), None)
+
+    def race(self, board: Board, show: Callable[[Board, float], None]) -> float:
+        """Let the agents race until the work is done; the seconds it took. Raises Damaged."""
+        with contextlib.closing(self.bare) as hub, Race(self.agent_paths, self.folder / "logs", self._seed) as race:
+            return race.run(hub, BRANCH, board, show)
+
+    def next_commands(self, bead_id: str) -> list[str]:
+        """What to type to look around. Names bd by its path where the shell would not find it."""
+        bd = "bd" if shutil.which("bd") else shlex.quote(str(Path(sys.executable).with_name("bd")))
+        return [f"cd {shlex.quote(str(self.clone_path))} && {bd} list --all", f"{bd} history {bead_id}", "git log --oneline"]
+
+    def bring_along(self) -> None:
+        """Bring the reader's clone, and its files, to where the hub now is."""
+        from bd.store.hub import Hub as OpenHub  # noqa: PLC0415  read again: the race has moved everything
+        from bd.store.place import locate  # noqa: PLC0415
+
+        with contextlib.closing(OpenHub(locate(str(self.clone_path)))) as hub:
+            sync(hub, _person(hub))
+
+
+def _person(hub: Hub) -> str:
+    """Who makes the demo: a person, under git's name for them."""
+    return identify(None, {}, {}, hub.place.user_name).by
+
+
+def _now() -> str:
+    return clock.time_text(clock.now(), exact=True)
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Without the caller's BD_* and BEADS_* variables: the demo's agents are who they are, where they are."""
+    taken = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(("BD_", "BEADS_"))}
+    try:
+        yield
+    finally:
+        os.environ.update(taken)

@@ -1,0 +1,97 @@
+"""Circles in data that comes from elsewhere: edges that would close one become links that block nothing.
+
+Nothing is lost (an export writes such a link as the edge it was), and nothing waits for itself.
+Which edge gives way depends on the graph alone, never on the order it was read in.
+"""
+
+from __future__ import annotations
+
+from bd.model import Bead, Change, Overlay
+from bd.policy.dag import WAITING_LINKS, ancestors, awaited, find_cycle, find_parent_loop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bd.model import Snapshot
+
+
+def untangled(beads: Mapping[str, Bead], snapshot: Snapshot) -> tuple[dict[str, Bead], list[str]]:
+    """The beads without circles among what waits and among parents, and what was changed for it, in words."""
+    kept = dict(beads)
+    notes = _without_parent_loops(kept, snapshot)
+    ordered: dict[str, Bead | None] = {bead_id: _ordered(bead) for bead_id, bead in kept.items()}
+    after = Overlay(snapshot, Change(ordered, ""))
+    while cycle := find_cycle(sorted(kept), after):
+        giving_way = _giving_way(cycle, after, kept)
+        if giving_way is None:
+            notes.append(f"these wait for each other in the hub already: {' -> '.join(cycle)}")
+            break
+        owner, target = giving_way
+        kept[owner], words = _unblocked(kept[owner], target)
+        ordered[owner] = _ordered(kept[owner])
+        notes.append(f"{owner} -> {target} ({words}): would be a circle, kept as a link: {' -> '.join(cycle)}")
+    return kept, notes
+
+
+def _without_parent_loops(kept: dict[str, Bead], snapshot: Snapshot) -> list[str]:
+    notes: list[str] = []
+    after = Overlay(snapshot, Change(kept, ""))
+    for bead_id in sorted(kept):
+        while loop := find_parent_loop(kept[bead_id], after):
+            owner = max((kept[i] for i in loop if i in kept), key=_age)
+            target = owner.parent
+            assert target is not None
+            details = _details(owner)
+            link = {"type": "parent-child", "id": target, **details.pop(f"parent-child:{target}", details.pop(target, {}))}
+            kept[owner.id] = owner.evolve(parent=None, links=[*owner.get("links", []), link], edge_details=details)
+            notes.append(f"{owner.id} -> {target} (parent-child): would be a circle, kept as a link: {' -> '.join(loop)}")
+    return notes
+
+
+def _ordered(bead: Bead) -> Bead:
+    """The bead with its edges in an order of their own, so that a search meets them alike every time."""
+    if len(bead.depends_on) + len(bead.links) < 2:
+        return bead
+    links = sorted(bead.get("links", []), key=lambda link: (link.get("type", ""), link.get("id", "")))
+    return bead.evolve(depends_on=sorted(bead.depends_on), links=links)
+
+
+def _age(bead: Bead) -> tuple[str, str]:
+    return bead.created_at, bead.id
+
+
+def _giving_way(cycle: list[str], after: Snapshot, kept: Mapping[str, Bead]) -> tuple[str, str] | None:
+    """The edge of the circle that the youngest of our beads makes, itself or as a parent of one that waits."""
+    edges: list[tuple[tuple[str, str], str, str]] = []
+    for waiting, target in zip(cycle, cycle[1:], strict=False):
+        bead = after.head(waiting)
+        if bead is None:
+            continue
+        for owner in (bead, *ancestors(bead, after)):
+            if target in awaited(owner):
+                if owner.id in kept:
+                    edges.append((_age(owner), owner.id, target))
+                break
+    return max(edges)[1:] if edges else None
+
+
+def _unblocked(bead: Bead, target: str) -> tuple[Bead, str]:
+    """The bead no longer waiting for the target, the edge kept as a link; and the kind of the edge."""
+    details = _details(bead)
+    links = list(bead.get("links", []))
+    if target in bead.depends_on:
+        detail = details.pop(target, {}) if bead.parent != target else dict(details.get(target, {}))
+        links.append({"type": "blocks", "id": target, **detail})
+        others = [other for other in bead.depends_on if other != target]
+        return bead.evolve(depends_on=others, links=links, edge_details=details), "blocks"
+    place = next(i for i, link in enumerate(links) if link.get("id") == target and link.get("type") in WAITING_LINKS)
+    kind = links[place]["type"]
+    links[place] = {**links[place], "type": "related"}
+    details[target] = {**details.get(target, {}), "type": kind}
+    return bead.evolve(links=links, edge_details=details), kind
+
+
+def _details(bead: Bead) -> dict[str, Any]:
+    return dict(bead.get("edge_details", {}))

@@ -1,0 +1,303 @@
+"""Import: beads that were made elsewhere, brought in by one commit.
+
+Belongs here: what becomes of a bead that is here already, whose edges hold, and which of them
+would be a circle. Does not belong here: the formats (bd/interop), which hand over bead fields.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from bd import ids
+from bd.clock import instant_of, time_text
+from bd.errors import BadInput, IdTaken
+from bd.model import DONE_STATUSES, Bead, Change
+from bd.operations.base import Operation, register, subject
+from bd.operations.capacity import with_capacity
+from bd.operations.tangles import untangled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
+    from bd.model import Snapshot
+    from bd.operations.base import World
+
+CONFLICT_RULES = ("newer", "skip", "fail")
+# The edges of blocks and parents are plain ids in a bead; who made them and when stands in this key of its own.
+EDGE_DETAILS = "edge_details"
+# Keys of a bead that a record of the Go tool can state. What such a record leaves out is unset there, so an
+# update unsets it here too; every other key is ours, and stays when the record says nothing of it.
+STATED_KEYS = frozenset(
+    {
+        *("title", "type", "status", "priority", "description", "design", "acceptance_criteria", "notes", "assignee"),
+        *("owner", "estimated_minutes", "created_at", "created_by", "updated_at", "started_at", "closed_at", "close_reason"),
+        *("deadline", "defer_until", "external_ref", "metadata", "labels", "depends_on", "parent", "links", "comments"),
+        *(EDGE_DETAILS, "ephemeral", "pinned", "is_template", "no_history", "closed_by_session", "sender", "source_system"),
+        *("spec_id", "wisp_type", "mol_type", "work_type", "bonded_from", "await_type", "await_id", "timeout", "waiters"),
+        *("source_formula", "source_location", "event_kind", "actor", "target", "payload", "compaction_level"),
+        *("original_size", "compacted_at", "compacted_at_commit"),
+    }
+)
+_ULID_CHARS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+def derived_uid(words: str, made_at: str | None) -> str:
+    """The uid of a bead that came without one: the same for the same words and time, in every hub."""
+    made_ms = max(0, int(instant_of(made_at).timestamp())) * 1000 if made_at else 0
+    number = (made_ms << 80) | int.from_bytes(hashlib.sha256(words.encode()).digest()[:10], "big")
+    return "".join(_ULID_CHARS[(number >> (5 * place)) & 31] for place in range(25, -1, -1))
+
+
+@register
+class Import(Operation):
+    """Beads from elsewhere, all in one commit: `beads` (their fields), `on_conflict` (newer, skip, fail), `dedup`.
+
+    Ids stay as they are; a record without one gets one that is the same each time. A bead with
+    a live claim is never touched. The result says what was created, updated, unchanged and
+    skipped, which edges were left out, and which are kept as links because they close a circle.
+    """
+
+    verb: ClassVar[str] = "import"
+
+    def prepare(self) -> None:
+        if self.args.setdefault("on_conflict", "newer") not in CONFLICT_RULES:
+            raise BadInput(f"{self.args['on_conflict']!r} is no rule for conflicts", hint="newer, skip or fail")
+
+    @property
+    def claims_too(self) -> bool:
+        """Whether a record carries a claim: that is never kept in this clone for later."""
+        return any(record.get("claim") or record.get("claims") for record in self.args["beads"])
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        result: dict[str, list[Any]] = {
+            key: [] for key in ("created", "updated", "unchanged", "skipped", "skipped_dependencies", "kept_as_links")
+        }
+        records = self._named(snapshot, world)
+        wanted = self._wanted(records, self._fresh(records, snapshot, result), snapshot, result)
+        wanted, result["kept_as_links"] = untangled(wanted, snapshot)
+        beads = _told_apart(wanted, snapshot, result)
+        kept = [entry["id"] for entry in result["skipped"] if entry["kind"] != "dedup"]
+        if self.args["on_conflict"] == "fail" and kept:
+            raise _conflicting(kept)
+        touched = [*result["created"], *result["updated"]]
+        change = Change(dict(beads), subject("import", touched, self.by), touched=tuple(touched), result=result)
+        holders = {bead.claim.agent for bead in beads.values() if bead.claim}
+        return with_capacity(change, snapshot, holders, world.now) if holders else change
+
+    def _wanted(
+        self, records: dict[str, dict[str, Any]], fresh: dict[str, bool], snapshot: Snapshot, result: dict[str, list[Any]]
+    ) -> dict[str, Bead]:
+        """The beads as the records would have them; what stays as it is goes into the result instead."""
+        wanted: dict[str, Bead] = {}
+        for bead_id, given in records.items():
+            local = snapshot.bead(bead_id)
+            if local is None and not fresh[bead_id]:
+                continue
+            record, dropped = _with_known_targets(bead_id, given, fresh, snapshot)
+            result["skipped_dependencies"] += dropped
+            if local is None:
+                wanted[bead_id] = self._made(bead_id, record)
+                continue
+            after, reason = self._merged(local, record)
+            if after is not None:
+                wanted[bead_id] = after
+            elif reason:
+                _skip(result, bead_id, reason)
+            else:
+                result["unchanged"].append(bead_id)
+        return wanted
+
+    # --- which beads ---
+
+    def _named(self, snapshot: Snapshot, world: World) -> dict[str, dict[str, Any]]:
+        """The records by id; one without an id keeps the id it got before, or gets one now."""
+        named: dict[str, dict[str, Any]] = {}
+        for given in self.args["beads"]:
+            record = dict(given)
+            if not record.get("id"):
+                words = json.dumps(given, sort_keys=True)
+                record["uid"] = derived_uid(words, record.get("created_at"))
+                known = snapshot.by_uid(record["uid"])
+                record["id"] = known.id if known else self._minted(record["uid"], snapshot, world, named)
+            named[record["id"]] = record
+        return named
+
+    def _minted(self, uid: str, snapshot: Snapshot, world: World, taken: dict[str, Any]) -> str:
+        return ids.bead_id(world.settings.prefix, uid, lambda bead_id: bead_id in taken or snapshot.exists(bead_id))
+
+    def _fresh(
+        self, records: dict[str, dict[str, Any]], snapshot: Snapshot, result: dict[str, list[Any]]
+    ) -> dict[str, bool]:
+        """Which of the records will be new beads here. `dedup` leaves out those whose title an open bead has."""
+        titles = {bead.title: bead.id for bead in snapshot.live()} if self.args.get("dedup") else {}
+        fresh: dict[str, bool] = {}
+        for bead_id, record in records.items():
+            fresh[bead_id] = not snapshot.exists(bead_id)
+            twin = titles.get(record["title"])
+            if fresh[bead_id] and twin:
+                fresh[bead_id] = False
+                _skip(result, bead_id, f"{twin} has the same title", kind="dedup")
+        return fresh
+
+    def _made(self, bead_id: str, record: dict[str, Any]) -> Bead:
+        stamp = time_text(self.asked_at)
+        made_at = record.get("created_at") or record.get("updated_at") or stamp
+        defaults = {
+            "uid": derived_uid(bead_id, record.get("created_at")),
+            "created_at": made_at,
+            "updated_at": record.get("updated_at") or made_at,
+        }
+        return Bead({**defaults, **record, "id": bead_id})
+
+    # --- what is here already ---
+
+    def _merged(self, local: Bead, record: dict[str, Any]) -> tuple[Bead | None, str]:
+        """What becomes of a bead that is here, and why it stays as it is: (bead, ""), (None, reason), or (None, "") for the same."""
+        replaced = _replaced(local, record)
+        if _same(replaced, local):
+            return None, ""
+        if local.uid and record.get("uid") and local.uid != record["uid"]:
+            return None, "another bead has this id here"
+        if self.args["on_conflict"] != "newer":
+            return None, "exists already"
+        held_by = local.claim.agent if local.claim else (local.get("claims") or [{}])[0].get("agent")
+        if held_by:
+            return None, f"is claimed here by {held_by}"
+        if not record.get("updated_at"):
+            return None, "is here already, and the file does not say when it was changed"
+        here, there = instant_of(local.updated_at or "1970-01-01T00:00:00Z"), instant_of(record["updated_at"])
+        if there < here:
+            return None, f"is newer here: {local.updated_at} against {record['updated_at']}"
+        if there == here and _exact(local.updated_at) >= _exact(record["updated_at"]):
+            joined = _joined(local, record)
+            if _same(joined, local):
+                return None, f"was changed here and there at {local.updated_at}; the hub's is kept"
+            return joined, ""
+        return replaced, ""
+
+
+# --- one record ---------------------------------------------------------------------------
+
+
+def _skip(result: dict[str, list[Any]], bead_id: str, reason: str, *, kind: str | None = None) -> None:
+    kind = kind or ("stale" if reason.startswith("is newer here") else "kept")
+    result["skipped"].append({"id": bead_id, "reason": reason, "kind": kind})
+
+
+def _told_apart(wanted: dict[str, Bead], snapshot: Snapshot, result: dict[str, list[Any]]) -> dict[str, Bead]:
+    """The beads that are new or differ from what is here, told apart in the result."""
+    beads: dict[str, Bead] = {}
+    for bead_id, bead in wanted.items():
+        local = snapshot.bead(bead_id)
+        if local is not None and _same(bead, local):
+            result["unchanged"].append(bead_id)
+            continue
+        result["created" if local is None else "updated"].append(bead_id)
+        beads[bead_id] = bead
+    return beads
+
+
+def _conflicting(there: list[str]) -> IdTaken:
+    shown = ", ".join(there[:8]) + (" ..." if len(there) > 8 else "")
+    hint = "--on-conflict newer takes what is newer, skip leaves what is here"
+    return IdTaken(f"{len(there)} of these beads are here already and differ: {shown}", hint=hint, ids=there)
+
+
+def _with_known_targets(
+    bead_id: str, record: dict[str, Any], fresh: dict[str, bool], snapshot: Snapshot
+) -> tuple[dict[str, Any], list[str]]:
+    """The record without the edges that lead nowhere, and those edges in words."""
+    dropped: list[str] = []
+
+    def is_known(target: str, kind: str) -> bool:
+        if fresh.get(target) or snapshot.exists(target):
+            return True
+        dropped.append(f"{bead_id} -> {target} ({kind}): no such bead")
+        return False
+
+    kept = dict(record)
+    if record.get("depends_on"):
+        kept["depends_on"] = [target for target in record["depends_on"] if is_known(target, "blocks")]
+    if record.get("parent") and not is_known(record["parent"], "parent-child"):
+        del kept["parent"]
+    if record.get("links"):
+        kept["links"] = [link for link in record["links"] if is_known(link["id"], link.get("type", "related"))]
+    if dropped and record.get(EDGE_DETAILS):
+        named = {*kept.get("depends_on", []), kept.get("parent"), *(link["id"] for link in kept.get("links", []))}
+        kept[EDGE_DETAILS] = {key: value for key, value in record[EDGE_DETAILS].items() if key.rpartition(":")[2] in named}
+    return {key: value for key, value in kept.items() if value not in ([], {})}, dropped
+
+
+def _replaced(local: Bead, record: dict[str, Any]) -> Bead:
+    """The record in place of the bead: its comments are joined, and keys that only bd knows stay where it says nothing."""
+    known = {} if record.get("uid") else {key: value for key, value in local.fields.items() if key not in STATED_KEYS}
+    fields = {**known, **record, "id": local.id}
+    if local.uid:
+        fields["uid"] = local.uid
+    for key in ("created_at", "created_by", "updated_at"):
+        if key not in fields and local.get(key):
+            fields[key] = local.get(key)
+    comments = _union(local.comments, record.get("comments", []))
+    if comments:
+        fields["comments"] = comments
+    if not fields.get("claim"):
+        fields.pop("claimed_at", None)
+    if known and record.get("priority") != local.priority and "base_priority" not in record:
+        fields.pop("base_priority", None)
+    if known and fields.get("status") not in DONE_STATUSES and "closed_by" not in record:
+        fields.pop("closed_by", None)
+    return Bead(fields)
+
+
+def _joined(local: Bead, record: dict[str, Any]) -> Bead:
+    """The bead as it is here, with the labels, edges and comments that the record adds."""
+    labels = [*local.labels, *(label for label in record.get("labels", []) if label not in local.labels)]
+    depends_on = [*local.depends_on, *(i for i in record.get("depends_on", []) if i not in local.depends_on)]
+    pairs = {(link.type, link.id) for link in local.links}
+    links = [*local.get("links", []), *(e for e in record.get("links", []) if (e.get("type", "related"), e["id"]) not in pairs)]
+    return local.evolve(
+        labels=labels,
+        depends_on=depends_on,
+        links=links,
+        parent=local.parent or record.get("parent"),
+        comments=_union(local.comments, record.get("comments", [])),
+        **{EDGE_DETAILS: {**record.get(EDGE_DETAILS, {}), **local.get(EDGE_DETAILS, {})}},
+    )
+
+
+def _union(here: list[dict[str, Any]], there: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The comments of both, by id: as they stand there, then what only we have."""
+    known = {str(entry.get("id")) for entry in there}
+    only_here = [entry for entry in here if str(entry.get("id")) not in known]
+    if not only_here:
+        return list(there)
+    return sorted([*there, *only_here], key=lambda entry: instant_of(entry.get("at") or "1970-01-01T00:00:00Z"))
+
+
+def _exact(time: str) -> tuple[str, str]:
+    """A canonical time so that texts compare like instants, finer than a microsecond too."""
+    whole, _, fraction = time.removesuffix("Z").partition(".")
+    return whole, fraction.rstrip("0")
+
+
+def _same(one: Bead, other: Bead) -> bool:
+    return _plain(one) == _plain(other)
+
+
+def _plain(bead: Bead) -> dict[str, Any]:
+    """The bead's fields with every default said and without what has no order."""
+    made_at = bead.created_at or "1970-01-01T00:00:00Z"
+    fields = dict(bead.fields)
+    fields["labels"] = sorted(bead.labels)
+    fields["updated_at"] = bead.updated_at
+    fields["links"] = [{"created_at": made_at, "type": "related", **link} for link in bead.get("links", [])]
+    edges = {*bead.depends_on, bead.parent}
+    details = {
+        key: value
+        for key, value in bead.get(EDGE_DETAILS, {}).items()
+        if "type" in value or key.rpartition(":")[2] in edges
+    }
+    fields[EDGE_DETAILS] = {key: {"created_at": made_at, **value} for key, value in details.items()}
+    return {key: value for key, value in fields.items() if value not in (None, "", [], {})}
