@@ -228,7 +228,7 @@ class App:
                 verb = said if isinstance(said, str) else said.get(bead.id, "Changed")
                 words = f"✓ {verb} {self.out.styled(bead.id, 'bold')} — {escaped(bead.title)}"
                 reason = bead.get("close_reason") if bead.status in ("closed", "cancelled") else None
-                self.out.line(f"{words}: {escaped(reason)}" if reason and verb != "Changed" else words)
+                self.out.line(f"{words}: {escaped(reason)}" if reason and verb in ("Closed", "Cancelled") else words)
         self.out.failures(failures)
         if not outcome.published and not self.out.is_json:
             self.out.note("not published yet")

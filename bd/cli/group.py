@@ -47,15 +47,19 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section in SECTIONS:
-            rows = [(name, row.help) for name, row in COMMANDS.items() if row.section == section]
+            rows = [(_with_beside(name), row.line or row.help) for name, row in COMMANDS.items() if row.section == section and not row.beside]
             with formatter.section(_TITLES[section]):
                 formatter.write_dl(rows)
+
+
+def _with_beside(name: str) -> str:
+    return ", ".join([name, *(other for other, row in COMMANDS.items() if row.beside == name)])
 
 
 def _nearest(word: str) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(word, [*COMMANDS, *ALIASES], n=1, cutoff=0.5)
+    close = get_close_matches(word, [*COMMANDS, *ALIASES], n=1, cutoff=0.6)
     return f"did you mean `bd {close[0]}`?" if close else "`bd --help` lists the commands"
 
 

@@ -10,12 +10,17 @@ from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """`module` below bd.cli.commands; the click command in it is named `command`, or as `attribute` says."""
+    """`module` below bd.cli.commands; the click command in it is named `command`, or as `attribute` says.
+
+    `beside` names the command whose line in `bd --help` this one shares; `line` is the text of a shared line.
+    """
 
     module: str
     section: str
     help: str
     attribute: str = "command"
+    beside: str = ""
+    line: str = ""
 
 
 SECTIONS = ("agents", "people", "overseers", "set-up")
@@ -23,50 +28,50 @@ SECTIONS = ("agents", "people", "overseers", "set-up")
 COMMANDS: dict[str, Row] = {
     # agents
     "ready": Row("ready", "agents", "List the beads that can be worked on now, best first."),
-    "claim": Row("claim", "agents", "Take a bead, or the best one that fits; published before it is said."),
-    "start": Row("claim", "agents", "Begin the work on a reserved bead.", "start"),
+    "claim": Row("claim", "agents", "Take a bead, or the best one that fits."),
+    "start": Row("claim", "agents", "Begin the work on a reserved bead.", "start", beside="claim"),
     "release": Row("release", "agents", "Give a bead back; it costs no attempt."),
-    "close": Row("close", "agents", "Finish beads; --next also claims the next one in the same commit."),
+    "close": Row("close", "agents", "Finish beads, and with --next claim the next one."),
     "why": Row("why", "agents", "Say why a bead is not ready, or why an agent may not take it."),
-    "whoami": Row("whoami", "agents", "Show the identity that writes and claims, and where it comes from."),
+    "whoami": Row("whoami", "agents", "Show who writes and claims here."),
     # people
     "create": Row("create", "people", "Make a bead, or many from a file in one commit."),
-    "q": Row("create", "people", "Make a bead and print only its id.", "quick"),
-    "list": Row("list", "people", "List beads by status, label, type, assignee and more."),
-    "show": Row("show", "people", "Show beads in full."),
+    "q": Row("create", "people", "Make a bead and print only its id.", "quick", beside="create"),
+    "list": Row("list", "people", "List beads by status, label, type and more.", line="List or count beads by status, label, type and more."),
+    "show": Row("show", "people", "Show beads in full.", line="Show beads in full, or what is below one."),
     "search": Row("search", "people", "Find beads by words in their texts."),
-    "count": Row("count", "people", "Count beads, also by group."),
-    "children": Row("children", "people", "List the beads below a bead."),
-    "update": Row("update", "people", "Change fields of beads."),
-    "edit": Row("edit", "people", "Edit a bead's YAML in your editor, checked before it is published."),
+    "count": Row("count", "people", "Count beads, also by group.", beside="list"),
+    "children": Row("children", "people", "List the beads below a bead.", beside="show"),
+    "update": Row("update", "people", "Change fields of beads.", line="Change fields of beads, by flags or in an editor."),
+    "edit": Row("edit", "people", "Edit a bead's YAML in your editor, checked before it is published.", beside="update"),
     "comment": Row("comments", "people", "Comment on a bead.", "comment"),
-    "comments": Row("comments", "people", "List a bead's comments, or add one.", "comments"),
-    "note": Row("comments", "people", "Append to a bead's notes.", "note"),
+    "comments": Row("comments", "people", "List a bead's comments, or add one.", "comments", beside="comment"),
+    "note": Row("comments", "people", "Append to a bead's notes.", "note", beside="comment"),
     "label": Row("label", "people", "Add, remove and list labels."),
     "dep": Row("dep", "people", "Add, remove and look at dependencies."),
     "assign": Row("assign", "people", "Route a bead to an agent or a person."),
-    "defer": Row("defer", "people", "Hide a bead until a time."),
-    "undefer": Row("defer", "people", "Bring a deferred bead back.", "undefer"),
-    "reopen": Row("reopen", "people", "Open beads again."),
-    "cancel": Row("cancel", "people", "Call beads off."),
-    "delete": Row("delete", "people", "Remove beads for good."),
-    "undo": Row("undo", "people", "Take back this clone's last write."),
-    "history": Row("history", "people", "Show who changed a bead, when, and what."),
+    "defer": Row("defer", "people", "Hide a bead until a time.", line="Hide a bead until a time, and bring it back."),
+    "undefer": Row("defer", "people", "Bring a deferred bead back.", "undefer", beside="defer"),
+    "reopen": Row("reopen", "people", "Open beads again.", line="Open beads again, call them off, remove them."),
+    "cancel": Row("cancel", "people", "Call beads off.", beside="reopen"),
+    "delete": Row("delete", "people", "Remove beads for good.", beside="reopen"),
+    "undo": Row("undo", "people", "Take back this clone's last write.", line="Take the last write back; see who changed what."),
+    "history": Row("history", "people", "Show who changed a bead, when, and what.", beside="undo"),
     # overseers
     "blocked": Row("blocked", "overseers", "List what waits, and on what."),
-    "stats": Row("stats", "overseers", "Show the hub in numbers."),
-    "epic": Row("epic", "overseers", "Show how far epics are."),
-    "doctor": Row("doctor", "overseers", "Check everything in the hub and this clone; changes nothing."),
+    "stats": Row("stats", "overseers", "Show the hub in numbers.", line="Show the hub in numbers, and how far epics are."),
+    "epic": Row("epic", "overseers", "Show how far epics are.", beside="stats"),
+    "doctor": Row("doctor", "overseers", "Check the hub and this clone; changes nothing."),
     "trust": Row("trust", "overseers", "Show the commands a hub asks to run, and pin them."),
     # set-up
     "init": Row("init", "set-up", "Make a hub here, or join the one that is there."),
     "clone": Row("clone", "set-up", "Clone a hub."),
     "sync": Row("sync", "set-up", "Publish what is local, bring in what is new."),
     "config": Row("config", "set-up", "Read and change settings, and see where each comes from."),
-    "import": Row("import", "set-up", "Bring in beads from JSONL or table dumps."),
-    "export": Row("export", "set-up", "Write every bead as JSONL."),
-    "demo": Row("demo", "set-up", "Watch four agents race through a hub made for the occasion."),
-    "version": Row("version", "set-up", "Print the version."),
+    "import": Row("import_", "set-up", "Bring in beads from JSONL or table dumps.", line="Bring in beads from JSONL or dumps, or write them out."),
+    "export": Row("export", "set-up", "Write every bead as JSONL.", beside="import"),
+    "demo": Row("demo", "set-up", "Watch four agents race through a hub of their own."),
+    "version": Row("version", "set-up", "Print the version.", beside="demo"),
 }
 
 ALIASES = {

@@ -97,18 +97,27 @@ def _later(one: str, other: str) -> str:
     return one if instant_of(one) >= instant_of(other) else other
 
 
-def edges(bead: Bead) -> list[dict[str, str]]:
-    """The raw edges of a bead, as lists and exports carry them."""
+def edges(bead: Bead) -> list[dict[str, Any]]:
+    """The raw edges of a bead, as lists and exports carry them; who made one and when is in `edge_details`."""
     made = {"created_at": bead.created_at or "1970-01-01T00:00:00Z"}
-    found = [{"issue_id": bead.id, "depends_on_id": target, "type": "blocks", **made} for target in bead.depends_on]
+    details = bead.get("edge_details")
+    details = details if isinstance(details, dict) else {}
+
+    def edge(target: str, kind: str, detail: Any) -> dict[str, Any]:
+        extra = {key: value for key, value in detail.items() if value not in (None, "")} if isinstance(detail, dict) else {}
+        return {"issue_id": bead.id, "depends_on_id": target, "type": kind, **made, **extra}
+
+    found = [edge(target, "blocks", details.get(target)) for target in bead.depends_on]
     if bead.parent:
-        found.append({"issue_id": bead.id, "depends_on_id": bead.parent, "type": "parent-child", **made})
+        shared = details.get(bead.parent) if bead.parent not in bead.depends_on else None
+        found.append(edge(bead.parent, "parent-child", details.get(f"parent-child:{bead.parent}", shared)))
     for link in bead.get("links", []):
         if "id" not in link:
             continue
-        edge = {"issue_id": bead.id, "depends_on_id": link["id"], "type": link.get("type", "related"), **made}
-        extra = {key: value for key, value in link.items() if key not in ("id", "type") and value not in (None, "")}
-        found.append({**edge, **extra})
+        kind = link.get("type", "related")
+        if kind == "related" and isinstance(details.get(link["id"]), dict):
+            kind = details[link["id"]].get("type", kind)  # it would have been a circle
+        found.append(edge(link["id"], kind, {key: value for key, value in link.items() if key not in ("id", "type")}))
     return found
 
 

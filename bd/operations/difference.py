@@ -36,7 +36,7 @@ def operation_of(hub: Hub, commit: str, parent: str, author: str, *, force: bool
             files[entry.path] = (old_data, new_data, repo.objects.read(f"{tip}:{entry.path}") if tip else None)
             continue
         old = _fields(bead_id, old_data)
-        edits.append({"id": bead_id, "old": old, "new": new, "text": new_data, "uid": None if old else ids.mint()})
+        edits.append({"id": bead_id, "old": old, "new": new, "text": new_data, "new_uid": None if old else ids.mint()})
     stamp = (headers.get("author") or ["x <x> 0 +0000"])[0].split("> ")[-1].split()[0]
     at = time_of_seconds(int(stamp))
     name = author.split(" <", maxsplit=1)[0]

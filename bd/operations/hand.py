@@ -74,7 +74,7 @@ class Edit(Operation):
         stamp = time_text(self.asked_at)
         bead = bead.evolve(
             title=check_title(bead.title),
-            uid=bead.uid or self.args.get("uid") or None,
+            uid=bead.uid or self.args.get("new_uid"),
             created_at=new.get("created_at", stamp),
             created_by=new.get("created_by", self.by),
             updated_at=new.get("updated_at", time_text(self.asked_at, exact=True)),
@@ -159,7 +159,7 @@ class HandCommit(Operation):
         change = Change({}, "")
         for edit in self.args["edits"]:
             after = Overlay(snapshot, change)
-            args = {"ids": [edit["id"]], **{key: edit.get(key) for key in ("old", "new", "text", "uid")}}
+            args = {"ids": [edit["id"]], **{key: edit.get(key) for key in ("old", "new", "text", "new_uid")}}
             args["force"] = self.args.get("force", False)
             try:
                 part = Edit(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args).decide(after, world)

@@ -6,6 +6,8 @@ Which edge gives way depends on the graph alone, never on the order it was read 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from bd.model import Bead, Change, Overlay
 from bd.policy.dag import WAITING_LINKS, ancestors, awaited, find_cycle, find_parent_loop
 
@@ -44,7 +46,8 @@ def _without_parent_loops(kept: dict[str, Bead], snapshot: Snapshot) -> list[str
             target = owner.parent
             assert target is not None
             details = _details(owner)
-            link = {"type": "parent-child", "id": target, **details.pop(f"parent-child:{target}", details.pop(target, {}))}
+            detail = details.pop(f"parent-child:{target}" if target in owner.depends_on else target, {})
+            link = {"type": "parent-child", "id": target, **detail}
             kept[owner.id] = owner.evolve(parent=None, links=[*owner.get("links", []), link], edge_details=details)
             notes.append(f"{owner.id} -> {target} (parent-child): would be a circle, kept as a link: {' -> '.join(loop)}")
     return notes
@@ -65,7 +68,7 @@ def _age(bead: Bead) -> tuple[str, str]:
 def _giving_way(cycle: list[str], after: Snapshot, kept: Mapping[str, Bead]) -> tuple[str, str] | None:
     """The edge of the circle that the youngest of our beads makes, itself or as a parent of one that waits."""
     edges: list[tuple[tuple[str, str], str, str]] = []
-    for waiting, target in zip(cycle, cycle[1:], strict=False):
+    for waiting, target in pairwise(cycle):
         bead = after.head(waiting)
         if bead is None:
             continue
@@ -82,8 +85,9 @@ def _unblocked(bead: Bead, target: str) -> tuple[Bead, str]:
     details = _details(bead)
     links = list(bead.get("links", []))
     if target in bead.depends_on:
-        detail = details.pop(target, {}) if bead.parent != target else dict(details.get(target, {}))
-        links.append({"type": "blocks", "id": target, **detail})
+        links.append({"type": "blocks", "id": target, **details.pop(target, {})})
+        if f"parent-child:{target}" in details:
+            details[target] = details.pop(f"parent-child:{target}")
         others = [other for other in bead.depends_on if other != target]
         return bead.evolve(depends_on=others, links=links, edge_details=details), "blocks"
     place = next(i for i, link in enumerate(links) if link.get("id") == target and link.get("type") in WAITING_LINKS)

@@ -127,9 +127,7 @@ class Import(Operation):
     def _minted(self, uid: str, snapshot: Snapshot, world: World, taken: dict[str, Any]) -> str:
         return ids.bead_id(world.settings.prefix, uid, lambda bead_id: bead_id in taken or snapshot.exists(bead_id))
 
-    def _fresh(
-        self, records: dict[str, dict[str, Any]], snapshot: Snapshot, result: dict[str, list[Any]]
-    ) -> dict[str, bool]:
+    def _fresh(self, records: dict[str, dict[str, Any]], snapshot: Snapshot, result: dict[str, list[Any]]) -> dict[str, bool]:
         """Which of the records will be new beads here. `dedup` leaves out those whose title an open bead has."""
         titles = {bead.title: bead.id for bead in snapshot.live()} if self.args.get("dedup") else {}
         fresh: dict[str, bool] = {}
@@ -295,9 +293,7 @@ def _plain(bead: Bead) -> dict[str, Any]:
     fields["links"] = [{"created_at": made_at, "type": "related", **link} for link in bead.get("links", [])]
     edges = {*bead.depends_on, bead.parent}
     details = {
-        key: value
-        for key, value in bead.get(EDGE_DETAILS, {}).items()
-        if "type" in value or key.rpartition(":")[2] in edges
+        key: value for key, value in bead.get(EDGE_DETAILS, {}).items() if "type" in value or key.rpartition(":")[2] in edges
     }
     fields[EDGE_DETAILS] = {key: {"created_at": made_at, **value} for key, value in details.items()}
     return {key: value for key, value in fields.items() if value not in (None, "", [], {})}

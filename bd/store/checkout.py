@@ -27,7 +27,11 @@ _LOCK_WAIT_S = 3.0
 
 
 class InTheWay(Exception):
-    """Why the checkout can't follow; never leaves store/."""
+    """Why the checkout can't follow, and what to do about it; never leaves store/."""
+
+    def __init__(self, words: str, hint: str = "`bd sync` commits edited bead files; commit or stash anything else") -> None:
+        super().__init__(words)
+        self.hint = hint
 
 
 def is_checked_out(repo: GitRepo, branch: str) -> bool:
@@ -39,12 +43,12 @@ def bring_along(repo: GitRepo, branch: str, here: str | None, tip: str, *, wait_
     """Move index and files from commit `here` to `tip`. The ref is the caller's. Raises InTheWay."""
     under_way = next((words for name, words in _UNDER_WAY.items() if os.path.exists(os.path.join(repo.git_dir, name))), None)
     if under_way:
-        raise InTheWay(f"{under_way} is under way in {repo.work_tree}")
+        raise InTheWay(f"{under_way} is under way in {repo.work_tree}", hint="finish it first")
     lock = os.path.join(repo.git_dir, "index.lock")
     deadline = clock.monotonic() + wait_s
     while os.path.exists(lock):
         if clock.monotonic() >= deadline:
-            raise InTheWay(f"git's index is locked: {lock} (if no git command is running, remove that file)")
+            raise InTheWay(f"git's index is locked: {lock}", hint="if no git command is running here, remove that file")
         clock.sleep(0.05)
     trees = [here, tip] if here else [tip]
     try:

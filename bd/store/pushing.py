@@ -97,7 +97,7 @@ class Pushing:
             except checkout.InTheWay as error:
                 raise TryAgain(
                     f"the hub branch is checked out here and can't be moved: {error}",
-                    hint="`bd sync` commits edited bead files; commit or stash anything else",
+                    hint=error.hint,
                 ) from error
             self._step("checked-out")
         try:

@@ -30,7 +30,7 @@ Examples:
 @click.option("--force", is_flag=True, help="Also what is routed to others or does not fit.")
 @pass_app
 def command(app: App, beads: tuple[str, ...], take_next: bool, **flags: Any) -> None:
-    """Take a bead, or the best one that fits; published before it is said.
+    """Take a bead, or the best one that fits.
 
     A claim that was reported is on the hub: no other agent has it. A lost race takes the next
     best with --next, and ends with exit 5 for a bead named. Exit 3: nothing fits now.

@@ -31,9 +31,9 @@ Examples:
 @accept("--suggest-next", "--continue", "--no-auto", "--session")
 @pass_app
 def command(app: App, beads: tuple[str, ...], reason: str | None, reason_file: str | None, take_next: bool, force: bool) -> None:
-    """Finish beads; --next also claims the next one in the same commit.
+    """Finish beads, and with --next claim the next one.
 
-    A claimed bead is closed by who holds its claim. Closing a closed bead changes nothing.
+    Both are one commit. A claimed bead is closed by who holds its claim. Closing a closed bead changes nothing.
     """
     reason = text_argument(app, reason, reason_file, "reason")
     extra: dict[str, Any] = {}

@@ -19,7 +19,7 @@ from bd.report.checkup import examine, stale_capacity
 @accept("--check", "--clean", "--deep", "--perf")
 @pass_app
 def command(app: App, fix: bool, yes: bool, offline: bool) -> None:
-    """Check everything in the hub and this clone; changes nothing.
+    """Check the hub and this clone; changes nothing.
 
     Exit 7 when something is damaged.
     """

@@ -30,7 +30,7 @@ Examples:
 @accept("--include-infra", "--include-gates", "--include-templates", "--long", "--pretty", "--tree", "--no-pinned", "--ready")
 @pass_app
 def command(app: App, limit: int | None, sort: str, reverse: bool, **flags: Any) -> None:
-    """List beads by status, label, type, assignee and more.
+    """List beads by status, label, type and more.
 
     Without --status: whatever is not done. Text is cut at 50 lines (and says so), JSON never.
     """

@@ -12,7 +12,10 @@ from bd.identity import claimant
 @click.command("whoami", epilog="\b\nExample:\n  BD_AGENT=codemonkey bd whoami")
 @pass_app
 def command(app: App) -> None:
-    """Show the identity that writes and claims, and where it comes from."""
+    """Show who writes and claims here.
+
+    The identity, and which flag, variable or file it comes from.
+    """
     who = app.identity
     agent = claimant(who, is_person=True).agent
     owner = app.settings().owner(agent)

@@ -1,0 +1,127 @@
+"""bd import."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import accept, pass_app
+from bd.errors import NotFound
+from bd.interop import dumps, jsonl
+from bd.interop.jsonl import Batch
+from bd.operations.base import World
+from bd.operations.transfer import CONFLICT_RULES, Import
+from bd.output import progress_bar
+
+_SHOWN = 50
+EXAMPLE = """
+\b
+Examples:
+  bd import                                 .beads/issues.jsonl of this checkout
+  bd import ../old-hub/.beads/backup        a folder of table dumps
+  bd import beads.jsonl --dry-run           only say what would happen
+  ssh build-3 bd export | bd import -
+"""
+
+
+@click.command("import", epilog=EXAMPLE)
+@click.argument("source", required=False)
+@click.option("--input", "-i", "given", help="The same as the argument.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be brought in.")
+@click.option("--dedup", is_flag=True, help="Leave out beads whose title an open bead has already.")
+@click.option(
+    "--on-conflict",
+    type=click.Choice(CONFLICT_RULES),
+    default="newer",
+    help="A bead that is here and differs: newer (default) takes the newer one, skip leaves it, fail stops.",
+)
+@accept("--force", "--skip-existing", "--strict-ids")
+@pass_app
+def command(app: App, source: str | None, given: str | None, dry_run: bool, dedup: bool, on_conflict: str) -> None:
+    """Bring in beads from JSONL or table dumps, all in one commit. A bead somebody works on is never touched."""
+    source = source or given or _default(app)
+    bar = None if app.out.is_json else progress_bar("reading")
+    batch = (dumps.read if os.path.isdir(source) else jsonl.read)(source, bar)
+    operation = Import(**app.asked(beads=batch.beads, on_conflict=on_conflict, dedup=dedup))
+    if dry_run:
+        result, published = operation.decide(app.snapshot(), World(app.now, app.settings())).result, False
+    else:
+        outcome = app.publish(operation)
+        result, published = outcome.change.result if outcome.change else {}, outcome.published
+    if batch.unread:
+        app.out.exit_code = 7
+    _tell(app, batch, result, dry_run=dry_run, published=published)
+
+
+def _default(app: App) -> str:
+    """The file that the Go tool reads when none is named."""
+    for folder in (os.path.join(app.hub.repo.work_tree or "", ".beads"), app.hub.client_folder()):
+        path = os.path.join(folder, "issues.jsonl")
+        if os.path.isfile(path):
+            return path
+    raise NotFound("no file is named, and there is no .beads/issues.jsonl here", hint="bd import FILE, FOLDER, or - for stdin")
+
+
+def _tell(app: App, batch: Batch, result: dict[str, list[Any]], *, dry_run: bool, published: bool) -> None:
+    skipped = [*batch.skipped, *({"id": entry["id"], "reason": entry["reason"]} for entry in result["skipped"])]
+    lost = [*batch.lost_edges, *result["skipped_dependencies"]]
+    notes = [*batch.notes, *_prefix_note(app, batch)]
+    if app.out.is_json:
+        app.out.object(_document(batch, result, skipped, lost, notes, dry_run=dry_run, published=published))
+    else:
+        counts = {key: len(result[key]) for key in ("created", "updated", "unchanged")}
+        counts = {**counts, "skipped": len(skipped), "unreadable": len(batch.unread)}
+        words = ", ".join(f"{number} {word}" for word, number in counts.items() if number or word == "created")
+        app.out.line(f"{'Would import' if dry_run else '✓ Imported'} {batch.source}: {words}")
+    _list(app, "can't be read", [f"{batch.source}, {where}: {why}" for where, why in batch.unread])
+    _list(app, "skipped", [f"{entry['id'] or 'a bead without id'}: {entry['reason']}" for entry in skipped])
+    _list(app, "edge left out", lost)
+    _list(app, "edge kept as a link", result["kept_as_links"])
+    _list(app, "note", notes + ([f"{batch.memories} memories are left out: they are no beads"] if batch.memories else []))
+
+
+def _document(
+    batch: Batch,
+    result: dict[str, list[Any]],
+    skipped: list[dict[str, str]],
+    lost: list[str],
+    notes: list[str],
+    *,
+    dry_run: bool,
+    published: bool,
+) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "source": batch.source,
+        "created": len(result["created"]),
+        "updated": len(result["updated"]),
+        "unchanged": len(result["unchanged"]),
+        "skipped": len(skipped),
+        "memories": batch.memories,
+        "ids": [*result["created"], *result["updated"]],
+        "skipped_dependencies": lost,
+        "kept_as_links": result["kept_as_links"],
+        "stale_skipped_ids": [entry["id"] for entry in result["skipped"] if entry["kind"] == "stale"],
+        "dedup_skipped": sum(entry["kind"] == "dedup" for entry in result["skipped"]),
+        "skipped_reasons": skipped,
+        "unreadable": [{"where": where, "error": why} for where, why in batch.unread],
+        "notes": notes,
+        "published": published,
+    }
+    return {**document, "dry_run": True} if dry_run else document
+
+
+def _prefix_note(app: App, batch: Batch) -> list[str]:
+    ours = app.settings().prefix
+    if batch.prefix in (None, ours):
+        return []
+    return [f"the dump's ids start with {batch.prefix}-, new beads here with {ours}- (`bd config set prefix {batch.prefix}`)"]
+
+
+def _list(app: App, what: str, lines: list[str]) -> None:
+    for line in lines[:_SHOWN]:
+        app.out.note(f"{what}: {line}")
+    if len(lines) > _SHOWN:
+        app.out.note(f"{what}: ... and {len(lines) - _SHOWN} more (--json lists them all)")

@@ -1,0 +1,403 @@
+"""Beads JSONL: one issue a line, read into bead fields and written from beads.
+
+Belongs here: what a line's keys mean, and which of them are only another way to say "unset".
+Does not belong here: table dumps (dumps.py), and what an import does with a bead that is here
+already (operations/transfer.py).
+
+Keys nobody here knows stay in the bead under their own names. A foreign value that can't stand
+under a key of ours (a `progress` that is a number) is kept below `foreign_fields`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from typing import NamedTuple
+
+from bd import ids
+from bd.clock import canonical_time
+from bd.errors import BadInput, NotFound
+from bd.interop.edges import EdgeList
+from bd.interop.views import edges
+from bd.model import BEAD_FIELDS
+from bd.operations.transfer import STATED_KEYS
+from bd.store import codec, yamltext
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from bd.model import Bead
+
+_RENAMED = {"issue_type": "type", "due_at": "deadline"}
+_FOREIGN = "foreign_fields"
+# What follows from everything else, or says where the line came from.
+_DERIVED = frozenset(
+    {
+        *("_type", "_schema", "schema_version", "dependency_count", "dependent_count", "comment_count", "content_hash"),
+        *("phase", "effective_priority", "published", "blocked_by", "blocked_by_count", "dependents", "dependency_type"),
+        *("epic_total_children", "epic_closed_children", "epic_closeable", "revision", "claim_fence", "wisp"),
+    }
+)
+_STRUCTURE = frozenset({"id", "labels", "dependencies", "depends_on", "parent", "links", "edge_details", "comments", _FOREIGN})
+_SWITCHES = frozenset({"ephemeral", "pinned", "is_template", "no_history", "crystallizes"})
+# Columns of a raw table dump beyond the JSON keys.
+_COLUMNS = frozenset(
+    {"source_repo", "agent_state", "hook_bead", "role_bead", "role_type", "rig", "quality_score", "last_activity", "timeout_ns"}
+)
+_EMPTY_IS_UNSET = (STATED_KEYS | _COLUMNS | _SWITCHES | set(_RENAMED)) - {"priority"}
+_ZERO_TIME = "0001-01-01T00:00:00"
+
+
+class Batch(NamedTuple):
+    """What a file or folder holds: bead fields ready to import, and everything that is not among them, with reasons.
+
+    `unread` are (where, why) of lines that could not be read; `lost_edges` edges of beads that are not in it.
+    """
+
+    source: str
+    beads: list[dict[str, Any]]
+    skipped: list[dict[str, str]]
+    unread: list[tuple[str, str]]
+    lost_edges: list[str]
+    notes: list[str]
+    memories: int = 0
+    prefix: str | None = None
+
+
+# --- reading ------------------------------------------------------------------------------
+
+
+def bytes_of(source: str) -> bytes:
+    """The content of a file, or of stdin for `-`. Raises NotFound, BadInput."""
+    if source == "-":
+        stream = getattr(sys.stdin, "buffer", None)
+        return stream.read() if stream is not None else sys.stdin.read().encode()
+    try:
+        with open(source, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        raise NotFound(f"there is no {source}", hint="bd import FILE, FOLDER, or - for stdin") from None
+    except OSError as error:
+        raise BadInput(f"can't read {source}: {error.strerror or error}") from error
+
+
+def rows_of(data: bytes, prefix: str = "") -> tuple[list[tuple[str, Any]], list[tuple[str, str]]]:
+    """The JSON values of a file with where each stands, and the lines that are not JSON with why.
+
+    One value a line; a file that is one JSON array (`bd list --json`) or one object is taken too.
+    """
+    whole = _whole(data)
+    if whole is not None:
+        return [(f"{prefix}entry {number}", value) for number, value in enumerate(whole, start=1)], []
+    rows: list[tuple[str, Any]] = []
+    unread: list[tuple[str, str]] = []
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"{prefix}line {number}"
+        try:
+            rows.append((where, json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)))
+        except UnicodeDecodeError as error:
+            unread.append((where, f"is not UTF-8 (byte {error.start + 1})"))
+        except (ValueError, RecursionError) as error:
+            unread.append((where, f"is not JSON: {error}"))
+    return rows, unread
+
+
+def _whole(data: bytes) -> list[Any] | None:
+    start = data[:200].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    first, _, rest = data.lstrip().partition(b"\n")
+    if start == b"[" or (start == b"{" and rest.strip() and first.strip() in (b"{", b"")):
+        try:
+            value = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        except (ValueError, RecursionError):
+            return None
+        return value if isinstance(value, list) else [value]
+    return None
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
+
+
+def read(source: str, on_progress: Callable[[int, int, str], None] | None = None) -> Batch:
+    """The beads of a JSONL file (`-`: stdin). Raises NotFound and BadInput where there is nothing to read."""
+    rows, unread = rows_of(bytes_of(source))
+    batch = gather(source, rows, unread, on_progress)
+    if any(isinstance(row, dict) and "timeout_ns" in row for _, row in rows[:1]):
+        batch.notes.append("this is one table of a dump: import its folder, and dependencies, labels and comments come too")
+    return batch
+
+
+def gather(
+    source: str,
+    rows: list[tuple[str, Any]],
+    unread: list[tuple[str, str]],
+    on_progress: Callable[[int, int, str], None] | None = None,
+) -> Batch:
+    """The batch that issue rows make. Of two rows with one id the newer is taken."""
+    batch = Batch(source, [], [], list(unread), [], [])
+    found: dict[str, dict[str, Any]] = {}
+    strays: list[tuple[str, dict[str, Any]]] = []
+    memories = 0
+    for number, (where, row) in enumerate(rows, start=1):
+        if on_progress and (number % 100 == 0 or number == len(rows)):
+            on_progress(number, len(rows), "reading")
+        if isinstance(row, dict) and row.get("_type") == "memory":
+            memories += 1
+        elif isinstance(row, dict) and (row.get("_type") not in (None, "issue") or ("_schema" in row and "title" not in row)):
+            if "_schema" not in row:
+                batch.notes.append(f"{where}: a {row['_type']}, not a bead")
+        else:
+            _take(where, row, found, strays, batch)
+    for owner, edge in strays:
+        if owner in found:
+            its_edges = EdgeList.of(found[owner])
+            its_edges.add(edge)
+            found[owner] = its_edges.put_into(found[owner])
+        else:
+            batch.lost_edges.append(f"{owner} -> {edge.get('depends_on_id')} ({edge.get('type') or 'blocks'}): no such bead")
+    batch.beads.extend(found.values())
+    return batch._replace(memories=memories)
+
+
+def _take(where: str, row: Any, found: dict[str, dict[str, Any]], strays: list[tuple[str, dict[str, Any]]], batch: Batch) -> None:
+    """One row into the batch: among the beads, the skipped, or the unread."""
+    if not isinstance(row, dict):
+        batch.unread.append((where, "is not a JSON object"))
+        return
+    bead_id = str(row.get("id") or "").strip()
+    try:
+        if row.get("status") == "tombstone":
+            batch.skipped.append({"id": bead_id, "reason": "was deleted there (a tombstone)"})
+            return
+        if bead_id:
+            try:
+                ids.check_bead_id(bead_id)
+            except BadInput as error:
+                batch.skipped.append({"id": bead_id, "reason": str(error)})
+                return
+        fields = fields_of(row, strays)
+    except (codec.Unreadable, ValueError, BadInput) as error:
+        batch.unread.append((where, f"{bead_id + ': ' if bead_id else ''}{error}"))
+        return
+    before = found.get(bead_id) if bead_id else None
+    if before is not None:
+        batch.skipped.append({"id": bead_id, "reason": f"stands there twice ({where} again); the newer is taken"})
+        if before.get("updated_at", "") > fields.get("updated_at", ""):
+            return
+    found[bead_id or f"\0{len(found)}"] = fields
+
+
+# --- one row ------------------------------------------------------------------------------
+
+
+def fields_of(row: dict[str, Any], strays: list[tuple[str, dict[str, Any]]] | None = None) -> dict[str, Any]:
+    """The bead fields of an issue row, typed and checked as a bead file's are.
+
+    Edges that say they are another bead's go into `strays`. Raises codec.Unreadable and
+    ValueError saying what is wrong.
+    """
+    fields: dict[str, Any] = {"id": str(row.get("id") or "").strip()}
+    for key, value in row.items():
+        if key in _STRUCTURE or key in _DERIVED:
+            continue
+        name, kept = _taken(key, value)
+        if kept is not None:
+            fields[name] = kept
+    if row.get("wisp"):
+        fields["ephemeral"] = True
+    if "priority" not in fields and "base_priority" not in fields:
+        fields["priority"] = 0
+    labels = row.get("labels") or []
+    if labels:
+        fields["labels"] = sorted({str(label) for label in (labels if isinstance(labels, list) else [labels])})
+    comments = [_comment(entry) for entry in _listed("comments", row)]
+    if comments:
+        fields["comments"] = comments
+    its_edges = _edges_of(row, fields, strays)
+    foreign = dict(row.get(_FOREIGN) or {})
+    if not isinstance(fields.get("metadata", {}), dict):
+        foreign["metadata"] = fields.pop("metadata")
+    if foreign:
+        fields[_FOREIGN] = foreign
+    return _canonical(its_edges.put_into(fields))
+
+
+def _taken(key: str, value: Any) -> tuple[str, Any]:
+    """The bead's key and value for one of a row; the value None where the row says nothing by it."""
+    name = "timeout" if key == "timeout_ns" else _RENAMED.get(key, key)
+    if value is None or value == "":
+        return name, None
+    if key in _SWITCHES:
+        return name, True if value in (1, True, "1", "true") else None
+    if key in _EMPTY_IS_UNSET and not value:
+        return name, None
+    if key == "waiters" and isinstance(value, str):
+        return name, _json_or(value, [value]) or None
+    if key == "metadata" and isinstance(value, str):
+        return name, _json_or(value, value) or None
+    if isinstance(value, str) and value.startswith(_ZERO_TIME) and (BEAD_FIELDS.get(name) == "time" or key.endswith("_at")):
+        return name, None
+    return name, value
+
+
+def _json_or(text: str, otherwise: Any) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return otherwise
+
+
+def _listed(key: str, row: dict[str, Any]) -> list[Any]:
+    value = row.get(key)
+    if value in (None, ""):
+        return []
+    if not isinstance(value, list):
+        raise ValueError(f"{key}: a list was expected")
+    return value
+
+
+def _comment(entry: Any) -> dict[str, Any]:
+    """A comment as a bead keeps it: its id a text, made from what it says where there is none."""
+    if not isinstance(entry, dict):
+        raise ValueError("comments: a list of objects was expected")
+    at = entry.get("created_at") or entry.get("at")
+    comment = {
+        "id": str(entry.get("id") or ""),
+        "author": str(entry.get("author") or ""),
+        "at": None if not at or str(at).startswith(_ZERO_TIME) else str(at),
+        "text": str(entry.get("text") or ""),
+        **{k: v for k, v in entry.items() if k not in ("id", "issue_id", "author", "created_at", "at", "text") and v is not None},
+    }
+    if not comment["id"]:
+        words = f"{comment['author']}\0{comment['at']}\0{comment['text']}"
+        comment["id"] = hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:16]
+    return {key: value for key, value in comment.items() if value is not None}
+
+
+def _edges_of(row: dict[str, Any], fields: dict[str, Any], strays: list[tuple[str, dict[str, Any]]] | None) -> EdgeList:
+    made_at = fields.get("created_at")
+    its_edges = EdgeList(canonical_time(str(made_at)) if made_at else None)
+    for entry in _listed("dependencies", row):
+        edge = {"depends_on_id": entry} if isinstance(entry, str) else entry
+        if not isinstance(edge, dict):
+            raise ValueError("dependencies: a list of objects was expected")
+        owner = str(edge.get("issue_id") or fields["id"])
+        if strays is not None and owner != fields["id"] and fields["id"]:
+            strays.append((owner, edge))
+        else:
+            its_edges.add(edge)
+    for target in row.get("depends_on") or []:
+        its_edges.add({"depends_on_id": target})
+    if row.get("parent"):
+        its_edges.add_parent(str(row["parent"]))
+    return its_edges
+
+
+def _canonical(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields as a bead file with them reads: every value typed. Raises codec.Unreadable."""
+    given = {**fields, "id": fields["id"] or "x"}
+    while True:
+        try:
+            typed = codec.parse_bead(yamltext.document(given, BEAD_FIELDS).encode(), given["id"]).fields
+            break
+        except codec.Unreadable as error:
+            key = "claim" if str(error).startswith("has a claim") else str(error).partition(":")[0].partition(".")[0]
+            if key not in BEAD_FIELDS or key in STATED_KEYS or key not in given or key == "id":
+                raise
+            given[_FOREIGN] = {**given.get(_FOREIGN, {}), key: given.pop(key)}
+    if not fields["id"]:
+        del typed["id"]
+    return typed
+
+
+# --- writing ------------------------------------------------------------------------------
+
+_ORDER = (
+    *("description", "design", "acceptance_criteria", "notes", "status", "priority", "type", "assignee", "owner"),
+    *("estimated_minutes", "created_at", "created_by", "updated_at", "started_at", "closed_at", "close_reason"),
+    *("deadline", "defer_until", "external_ref", "metadata"),
+)
+_WRITTEN_NAMES = {name: key for key, name in _RENAMED.items()}
+_LARGEST_NUMBER = 2**63
+
+
+def record_of(bead: Bead, dependent_count: int) -> dict[str, Any]:
+    """A bead as an issue line: what every reader knows first, then every other key of the bead.
+
+    Only what is stored; nothing that depends on the time of asking.
+    """
+    fields = {key: value for key, value in bead.fields.items() if value not in (None, "", [], {})}
+    record: dict[str, Any] = {"_type": "issue", "id": bead.id, "title": bead.title}
+    for key in _ORDER:
+        if key in fields:
+            record[_WRITTEN_NAMES.get(key, key)] = fields[key]
+    if record.get("created_at"):
+        record.setdefault("updated_at", record["created_at"])
+    if bead.labels:
+        record["labels"] = sorted(bead.labels)
+    raw = edges(bead)
+    if raw:
+        record["dependencies"] = raw
+    if bead.comments:
+        record["comments"] = [_written_comment(entry, bead) for entry in bead.comments]
+    record["dependency_count"] = len(bead.depends_on)
+    record["dependent_count"] = dependent_count
+    record["comment_count"] = len(bead.comments)
+    ours = [key for key in BEAD_FIELDS if key in fields]
+    others = sorted(key for key in fields if key not in BEAD_FIELDS)
+    for key in (*ours, *others):
+        if key not in _STRUCTURE and key not in _ORDER and key not in record:
+            record[key] = fields[key]
+    for key, value in fields.get(_FOREIGN, {}).items():
+        record.setdefault(key, value)
+    return record
+
+
+def _written_comment(entry: dict[str, Any], bead: Bead) -> dict[str, Any]:
+    at = entry.get("at") or bead.created_at
+    written = {
+        "id": _written_id(str(entry.get("id", ""))),
+        "issue_id": bead.id,
+        "author": entry.get("author", ""),
+        "text": entry.get("text", ""),
+        "created_at": at,
+        **{key: value for key, value in entry.items() if key not in ("id", "author", "text", "at")},
+    }
+    return written if at else {key: value for key, value in written.items() if key != "created_at"}
+
+
+def _written_id(text: str) -> int | str:
+    """A number where the id is one: older readers take nothing else."""
+    if text.isascii() and text.isdigit() and (text == "0" or text[0] != "0") and int(text) < _LARGEST_NUMBER:
+        return int(text)
+    return text
+
+
+def lines_of(records: Iterable[dict[str, Any]]) -> Iterable[str]:
+    """One compact JSON object a line."""
+    for record in records:
+        yield json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def write_whole(path: str, lines: Iterable[str]) -> None:
+    """Write a file whole or not at all; what is there and is no plain file (a pipe, a device) is written to. Raises BadInput."""
+    target = os.path.realpath(path)
+    fresh = f"{target}.{os.getpid()}" if os.path.isfile(target) or not os.path.exists(target) else target
+    try:
+        with open(fresh, "w", encoding="utf-8", newline="\n") as file:
+            file.writelines(lines)
+            if fresh != target:
+                file.flush()
+                os.fsync(file.fileno())
+        if fresh != target:
+            os.replace(fresh, target)
+    except OSError as error:
+        if fresh != target and os.path.exists(fresh):
+            os.unlink(fresh)
+        raise BadInput(f"can't write {path}: {error.strerror or error}") from error
