@@ -109,6 +109,17 @@ class App:
             self.out.note(f"warning: {damage.path} {damage.reason} (left alone; see bd doctor)")
         if damages and self.flags.strict:
             self.out.exit_code = 7
+        if sys.stdout.isatty() and not self.flags.at:
+            self._warn_of_edits()
+
+    def _warn_of_edits(self) -> None:
+        """A person at a terminal may wonder where a hand edit is: reads do not see it before it is published."""
+        from bd.store.checkout import edited_files, is_checked_out
+
+        if is_checked_out(self.hub.repo, self.hub.branch):
+            number = len(edited_files(self.hub.repo, "beads", ".beads"))
+            if number:
+                self.out.note(f"{number} edited files are not published; `bd sync` publishes them")
 
     def settings(self) -> Settings:
         return self.hub.settings(self.snapshot())

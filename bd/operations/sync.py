@@ -6,6 +6,7 @@ import os
 from typing import NamedTuple
 
 from bd import clock
+from bd.errors import TryAgain
 from bd.model import Damage
 from bd.operations.publish import author_of, transaction
 from bd.store import checkout
@@ -72,6 +73,8 @@ def _staged(hub: Hub, edits: Edits, parent: str | None, by: str) -> str:
     message = f"edit: {what} by {by.split(':', 1)[-1]}\n"
     draft = Draft(message, author_of(hub, by), int(clock.now().timestamp()), edits.files)
     commit = hub.repo.write_commits(parent, [draft])[0]
-    paths = "\0".join(edits.files).encode("utf-8", "surrogateescape")
-    hub.repo.run("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul", data=paths)
+    try:
+        checkout.stage(hub.repo, list(edits.files))
+    except checkout.InTheWay as error:
+        raise TryAgain(f"the edited files can't be taken up: {error}", hint=error.hint) from error
     return commit

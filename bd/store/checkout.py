@@ -2,17 +2,24 @@
 
 Moving a branch under an edited file would make the next `git commit -a` take back what others
 did, so where anything is in the way nothing moves and a notice says why.
+
+The index is locked as git locks it (`index.lock`), by a hard link to a file of bd's own: a lock
+that a killed bd left can be told from everybody else's by its inode, and only that one is removed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 
 from bd import clock
 from bd.store.gitrepo import GitFailed, GitTimeout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bd.store.gitrepo import GitRepo
 
 _UNDER_WAY = {
@@ -24,6 +31,7 @@ _UNDER_WAY = {
     "BISECT_LOG": "a bisection",
 }
 _LOCK_WAIT_S = 3.0
+_OWNER = "index-owner"
 
 
 class InTheWay(Exception):
@@ -39,38 +47,119 @@ def is_checked_out(repo: GitRepo, branch: str) -> bool:
     return repo.work_tree is not None and repo.head_branch() == branch
 
 
-def bring_along(repo: GitRepo, branch: str, here: str | None, tip: str, *, wait_s: float = _LOCK_WAIT_S) -> None:
-    """Move index and files from commit `here` to `tip`. The ref is the caller's. Raises InTheWay."""
+def bring_along(repo: GitRepo, here: str | None, tip: str, *, wait_s: float = _LOCK_WAIT_S) -> None:
+    """Move index and files from commit `here` to `tip`, under the clone's lock. The ref is the caller's.
+
+    Raises InTheWay; then nothing has moved.
+    """
     under_way = next((words for name, words in _UNDER_WAY.items() if os.path.exists(os.path.join(repo.git_dir, name))), None)
     if under_way:
         raise InTheWay(f"{under_way} is under way in {repo.work_tree}", hint="finish it first")
-    lock = os.path.join(repo.git_dir, "index.lock")
-    deadline = clock.monotonic() + wait_s
-    while os.path.exists(lock):
-        if clock.monotonic() >= deadline:
-            raise InTheWay(f"git's index is locked: {lock}", hint="if no git command is running here, remove that file")
-        clock.sleep(0.05)
-    trees = [here, tip] if here else [tip]
-    try:
-        _merge(repo, trees)
-    except GitTimeout as error:
-        raise InTheWay(str(error)) from error
+    with locked_index(repo, wait_s) as index:
+        try:
+            _merge(repo, index, [here, tip] if here else [tip])
+        except GitTimeout as error:
+            raise InTheWay(str(error)) from error
 
 
-def _merge(repo: GitRepo, trees: list[str]) -> None:
+def _merge(repo: GitRepo, index: str, trees: list[str]) -> None:
+    env = {"GIT_INDEX_FILE": index}
     try:
-        repo.run("read-tree", "-m", "-u", *trees)
+        repo.run("read-tree", "-m", "-u", *trees, env=env)
         return
     except GitFailed:
         pass
     # The index may only have stale file times; git says so the same way as for a real edit.
-    repo.run("update-index", "-q", "--refresh", check=False)
+    repo.run("update-index", "-q", "--refresh", check=False, env=env)
     try:
-        repo.run("read-tree", "-m", "-u", *trees)
+        repo.run("read-tree", "-m", "-u", *trees, env=env)
     except GitFailed as error:
         words = [line.strip() for line in error.stderr.splitlines() if line.strip()]
         reason = words[0].removeprefix("error: ") if words else str(error)
         raise InTheWay(reason) from error
+
+
+# --- the index ----------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def locked_index(repo: GitRepo, wait_s: float = _LOCK_WAIT_S) -> Iterator[str]:
+    """A copy of the index to work on, put in its place when the block ends well. Raises InTheWay naming a foreign lock."""
+    index = os.path.join(repo.git_dir, "index")
+    lock = f"{index}.lock"
+    copy = os.path.join(repo.git_dir, "bd-index")
+    _take_lock(repo, lock, wait_s)
+    try:
+        for leftover in (copy, f"{copy}.lock"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(leftover)
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(index, copy)
+            shutil.copystat(index, copy)
+        yield copy
+        if os.path.exists(copy):
+            os.replace(copy, index)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(copy)
+        os.unlink(lock)
+
+
+def _take_lock(repo: GitRepo, lock: str, wait_s: float) -> None:
+    owner = os.path.join(repo.common_dir, "bd", _OWNER)
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(owner, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    deadline = clock.monotonic() + wait_s
+    while not _linked(owner, lock):
+        if _is_ours(owner, lock):  # we hold the clone's lock, so whoever made it is dead
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(lock)
+            continue
+        if clock.monotonic() >= deadline:
+            raise InTheWay(f"git's index is locked: {lock}", hint="if no git command is running here, remove that file")
+        clock.sleep(0.05)
+
+
+def _linked(owner: str, lock: str) -> bool:
+    """Make the lock; False when there is one."""
+    try:
+        os.link(owner, lock)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without hard links: a lock like git's own
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        except FileExistsError:
+            return False
+    return True
+
+
+def _is_ours(owner: str, lock: str) -> bool:
+    try:
+        return os.path.samefile(owner, lock)
+    except FileNotFoundError:
+        return False
+
+
+def undo_half(repo: GitRepo, base: str, commit: str) -> None:
+    """Put back the files that a bd killed in the middle of a move from `base` to `commit` had already written."""
+    if repo.work_tree is None:
+        return
+    written = []
+    for entry in repo.diff(base, commit):
+        try:
+            with open(os.path.join(repo.work_tree, entry.path), "rb") as file:
+                there: bytes | None = file.read()
+        except OSError:
+            there = None
+        if there == (repo.objects.read(entry.oid) if entry.oid else None):
+            written.append(entry.path)
+    if written:
+        paths = "\0".join(written).encode("utf-8", "surrogateescape")
+        repo.run("checkout-index", "-f", "-q", "-z", "--stdin", data=paths, check=False)
+
+
+# --- edits by hand ------------------------------------------------------------------------
 
 
 def edited_files(repo: GitRepo, *folders: str) -> list[tuple[str, str]]:
@@ -81,3 +170,10 @@ def edited_files(repo: GitRepo, *folders: str) -> list[tuple[str, str]]:
     _, out, _ = repo.run(*args)
     records = out.decode("utf-8", "surrogateescape").split("\0")
     return [(record[:2], record[3:]) for record in records if record]
+
+
+def stage(repo: GitRepo, paths: list[str]) -> None:
+    """Put files into the index as they are. Raises InTheWay."""
+    data = "\0".join(paths).encode("utf-8", "surrogateescape")
+    with locked_index(repo) as index:
+        repo.run("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul", data=data, env={"GIT_INDEX_FILE": index})

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
     from bd.model import Kind
 
-DEPTH_LIMIT = 40
-_JSON_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d+)?\Z")
-_WHOLE = re.compile(r"[-+]?\d+\Z")
+DEPTH_LIMIT = yamltext.DEPTH_LIMIT
+SLOW_LIMIT = 100_000
+_JSON_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d+)?\Z", re.ASCII)
+_WHOLE = re.compile(r"[-+]?\d+\Z", re.ASCII)
 _NULLS = ("", "null", "Null", "NULL", "~")
-_KEEP_BLANKS = re.compile(r"[|>]\d?\+")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Unreadable(Exception):
@@ -42,11 +43,12 @@ class Plain(str):
 class Parsed:
     """What a file says, and whether its lines alone tell where its top-level keys are."""
 
-    __slots__ = ("fields", "is_simple", "starts")
+    __slots__ = ("column", "fields", "is_simple", "spans")
 
-    def __init__(self, fields: dict[str, Any], starts: list[tuple[str, int]], *, is_simple: bool) -> None:
+    def __init__(self, fields: dict[str, Any], spans: list[tuple[str, int, int]], column: int, *, is_simple: bool) -> None:
         self.fields = fields
-        self.starts = starts
+        self.spans = spans
+        self.column = column
         self.is_simple = is_simple
 
 
@@ -70,16 +72,16 @@ def parse(data: bytes, table: Mapping[str, Kind]) -> Parsed:
     text = text_of(data)
     if "<<<<<<<" in text and re.search(r"^(<<<<<<<|>>>>>>>)", text, re.MULTILINE):
         raise Unreadable("has conflict markers in it")
-    raw, starts, is_block = _events(text)
+    reader = _read(text)
     fields: dict[str, Any] = {}
-    for key, value in raw.items():
+    for key, value in (reader.root or {}).items():
         typed = _typed(key, value, table.get(key, "any"))
         if typed is not None:
             fields[key] = typed
     lines = text.splitlines(keepends=True)
-    simple = None if not is_block or _KEEP_BLANKS.search(text) else yamltext.spans_of_lines(lines)
-    is_simple = simple is not None and [(key, start) for key, start, _ in simple] == starts
-    return Parsed(fields, starts if is_block else [], is_simple=is_simple and not data.startswith(b"\xef\xbb\xbf"))
+    spans = yamltext.trimmed(lines, [(key, start, end) for key, start, end in reader.spans], reader.column)
+    is_simple = bool(spans) and spans == yamltext.spans_of_lines(lines) and not data.startswith(_BYTE_ORDER_MARK)
+    return Parsed(fields, spans, reader.column, is_simple=is_simple)
 
 
 def parse_bead(data: bytes, bead_id: str) -> Parsed:
@@ -109,95 +111,130 @@ def _priority_of(fields: dict[str, Any]) -> int:
     return next((level for level, last in enumerate((9, 29, 59, 79, 100)) if base <= last), 4)
 
 
-def _parser(text: str) -> Any:
-    from ruamel.yaml.cyaml import CParser
+class _Reader:
+    """Builds the one mapping of a text from a YAML parser's events, with a stack of its own so that depth is bounded by us.
 
-    return CParser(text)
-
-
-def _events(text: str) -> tuple[dict[str, Any], list[tuple[str, int]], bool]:
-    """The one mapping of the text as nested plain values, the first lines of its keys, and whether it is block style.
-
-    Walks the C parser's events with a stack of its own, so that depth is bounded by us.
+    `spans` holds [key, first line, line behind its last] of the root's keys, `column` where they
+    stand; both only for a root in block style.
     """
-    from ruamel.yaml.error import YAMLError
-    from ruamel.yaml.events import AliasEvent, MappingStartEvent, ScalarEvent, SequenceStartEvent
 
-    root: dict[str, Any] | None = None
-    starts: list[tuple[str, int]] = []
-    is_block = True
-    stack: list[tuple[Any, Any]] = []  # (container, key waiting for its value)
-    key: Any = None
-    documents = 0
-    try:
-        parser = _parser(text)
+    def __init__(self) -> None:
+        self.root: dict[str, Any] | None = None
+        self.is_block = True
+        self.column = 0
+        self.spans: list[list[Any]] = []
+        self._stack: list[tuple[Any, Any, bool]] = []  # (container, key waiting for its value, is it in flow style)
+        self._key: Any = None
+
+    def read(self, parser: Any) -> None:
+        """Take in every event. Raises Unreadable for what bead files don't use."""
+        from ruamel.yaml import events
+
+        documents = 0
         while True:
             event = parser.get_event()
-            if event is None:
-                break
             kind = type(event)
-            if kind is ScalarEvent or kind.__name__ == "ScalarEvent":
-                if event.anchor or (event.tag and event.tag != "!"):
-                    raise _refused(event, "an anchor or a tag")
-                value: Any = Plain(event.value) if event.style in (None, "") else str(event.value)
-            elif kind is MappingStartEvent or kind is SequenceStartEvent:
-                if event.anchor or (event.tag and event.tag != "!"):
-                    raise _refused(event, "an anchor or a tag")
-                if len(stack) >= DEPTH_LIMIT:
-                    raise _refused(event, f"nesting deeper than {DEPTH_LIMIT}")
-                container: Any = {} if kind is MappingStartEvent else []
-                if not stack:
-                    if kind is not MappingStartEvent:
-                        raise Unreadable("is not a mapping of keys to values")
-                    root, is_block = container, not event.flow_style
-                stack.append((container, key))
-                key = None
-                continue
-            elif kind is AliasEvent:
+            if kind is events.ScalarEvent:
+                self._scalar(event)
+            elif kind is events.MappingStartEvent:
+                self._open(event, {})
+            elif kind is events.SequenceStartEvent:
+                self._open(event, [])
+            elif kind is events.MappingEndEvent or kind is events.SequenceEndEvent:
+                self._close(event)
+            elif kind is events.AliasEvent:
                 raise _refused(event, "an alias")
-            else:
-                name = kind.__name__
-                if name == "DocumentStartEvent":
-                    documents += 1
-                    if documents > 1:
-                        raise _refused(event, "a second document")
-                    continue
-                if name not in ("MappingEndEvent", "SequenceEndEvent"):
-                    if name == "StreamEndEvent":
-                        break
-                    continue
-                value, key = stack.pop()
-                if not stack:
-                    continue
-            if not stack:
+            elif kind is events.DocumentStartEvent:
+                documents += 1
+                if documents > 1:
+                    raise _refused(event, "a second document")
+            elif event is None or kind is events.StreamEndEvent:
+                return
+
+    def _scalar(self, event: Any) -> None:
+        _refuse_extras(event)
+        style, text = event.style, event.value
+        self._place(Plain(text) if style in (None, "") else str(text), event)
+        if style in (None, "", "'", '"'):
+            self._reach(event.end_mark.line + 1)
+        elif text[-2:] == "\n\n" or text == "\n":  # its blank lines count, so they belong to it
+            self._reach(event.end_mark.line)
+
+    def _open(self, event: Any, container: Any) -> None:
+        _refuse_extras(event)
+        if len(self._stack) >= DEPTH_LIMIT:
+            raise _refused(event, f"nesting deeper than {DEPTH_LIMIT}")
+        if not self._stack:
+            if not isinstance(container, dict):
                 raise Unreadable("is not a mapping of keys to values")
-            key = _placed(stack[-1][0], key, value, event, starts if len(stack) == 1 else None)
-    except YAMLError as error:
-        raise Unreadable(_yaml_words(error)) from None
-    except RecursionError:
-        raise Unreadable("is nested too deeply") from None
-    if root is None:
-        raise Unreadable("is empty")
-    return root, starts, is_block
+            self.root, self.is_block, self.column = container, not event.flow_style, event.start_mark.column
+        self._stack.append((container, self._key, event.flow_style))
+        self._key = None
 
+    def _close(self, event: Any) -> None:
+        container, self._key, in_flow = self._stack.pop()
+        if self._stack:
+            self._place(container, event)
+            if in_flow:
+                self._reach(event.end_mark.line + 1)
 
-def _placed(container: Any, key: Any, value: Any, event: Any, starts: list[tuple[str, int]] | None) -> Any:
-    """Put a finished value into its container; returns the key that now waits for its value."""
-    if isinstance(container, list):
-        container.append(value)
-        return None
-    if key is None:
-        if isinstance(value, (dict, list)):
+    def _reach(self, line: int) -> None:
+        """Let the span of the present key end no earlier than here."""
+        if self.spans and self.spans[-1][2] < line:
+            self.spans[-1][2] = line
+
+    def _place(self, value: Any, event: Any) -> None:
+        """Put a finished value where it belongs, or take it as the key that now waits for its value."""
+        if not self._stack:
+            raise Unreadable("is not a mapping of keys to values")
+        container = self._stack[-1][0]
+        if isinstance(container, list):
+            container.append(value)
+        elif self._key is not None:
+            container[self._key] = value
+            self._key = None
+        elif isinstance(value, (dict, list)):
             raise _refused(event, "a key that is not a text")
-        name = str(value)
-        if name in container:
-            raise Unreadable(f"has the key {name!r} twice (line {event.start_mark.line + 1})")
-        container[name] = None
-        if starts is not None:
-            starts.append((name, event.start_mark.line))
-        return name
-    container[key] = value
-    return None
+        else:
+            self._key = name = str(value)
+            if name in container:
+                raise Unreadable(f"has the key {name!r} twice (line {event.start_mark.line + 1})")
+            container[name] = None
+            if len(self._stack) == 1 and self.is_block:
+                line = event.start_mark.line
+                self.spans.append([name, line, line + 1])
+
+
+def _read(text: str) -> _Reader:
+    """The text as nested plain values. Raises Unreadable.
+
+    The C parser is fast, and takes no colon within a plain text in flow style (`[repo:site]`):
+    what it refuses is read again by the slow one before it counts as damage.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.cyaml import CParser
+    from ruamel.yaml.error import YAMLError
+
+    reader = _Reader()
+    try:
+        reader.read(CParser(text))
+    except YAMLError as error:
+        if len(text) > SLOW_LIMIT:
+            raise Unreadable(_yaml_words(error)) from None
+        reader = _Reader()
+        try:
+            reader.read(YAML(typ="safe", pure=True).get_constructor_parser(text)[1])
+        except (YAMLError, ValueError, RecursionError):
+            raise Unreadable(_yaml_words(error)) from None
+    if reader.root is None:
+        raise Unreadable("is empty")
+    return reader
+
+
+def _refuse_extras(event: Any) -> None:
+    tag = event.tag
+    if event.anchor or (tag and str(tag) != "!"):
+        raise _refused(event, "an anchor or a tag")
 
 
 def _refused(event: Any, what: str) -> Unreadable:
@@ -318,9 +355,10 @@ def _as_json(key: str, value: Any) -> Any:
             return None
         if value in ("true", "false"):
             return value == "true"
-        number = _JSON_NUMBER.match(value)
-        if number:
-            return int(value) if _WHOLE.match(value) else float(value)
+        if _JSON_NUMBER.match(value):
+            number = int(value) if _WHOLE.match(value) else float(value)
+            if abs(number) != float("inf"):
+                return number
     return str(value)
 
 
@@ -368,13 +406,20 @@ def rewrite(
     if spans is not None:
         return yamltext.replace_keys(text, spans, changes, list(table))
     parsed = parse(data, table)
-    if parsed.starts:
-        out = yamltext.replace_keys(text, yamltext.trimmed(lines, parsed.starts), changes, list(table))
-        try:
-            again = parse(out.encode(), table).fields
-        except Unreadable:
-            again = {}
-        wanted = {key: value for key, value in new.items() if key in again or key in parsed.fields or key in changes}
-        if again and all(again.get(key) == value for key, value in wanted.items()):
+    if parsed.spans:
+        mark = "\ufeff" if data.startswith(_BYTE_ORDER_MARK) else ""
+        out = mark + yamltext.replace_keys(text, parsed.spans, changes, list(table), parsed.column)
+        if _kept(out, parsed.fields, changes, table):
             return out
     return yamltext.document(new, table)
+
+
+def _kept(text: str, before: Mapping[str, Any], changes: Mapping[str, Any], table: Mapping[str, Kind]) -> bool:
+    """Whether a rewritten file says the same as before of every key that was not changed, and has just the keys it has to."""
+    try:
+        after = parse(text.encode(), table).fields
+    except Unreadable:
+        return False
+    kept = {key: value for key, value in before.items() if key not in changes}
+    wanted = kept.keys() | {key for key, value in changes.items() if value is not None}
+    return after.keys() == wanted and all(after[key] == value for key, value in kept.items())

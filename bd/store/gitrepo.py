@@ -132,7 +132,7 @@ class GitRepo:
             place += ["--work-tree", self.work_tree]
         return ["git", *place, *_QUIET, *args]
 
-    def spawn(self, args: Sequence[str], *, stdin: bool = False) -> subprocess.Popen[bytes]:
+    def spawn(self, args: Sequence[str], *, stdin: bool = False, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
         """Start a git process with its streams piped."""
         try:
             return subprocess.Popen(
@@ -140,7 +140,7 @@ class GitRepo:
                 stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=self.env,
+                env={**self.env, **env} if env else self.env,
                 cwd=self.work_tree or self.git_dir,
             )
         except FileNotFoundError as error:
@@ -160,9 +160,9 @@ class GitRepo:
             raise
         return process.returncode, out, err.decode("utf-8", "replace")
 
-    def run(self, *args: str, data: bytes | None = None, check: bool = True) -> tuple[int, bytes, str]:
+    def run(self, *args: str, data: bytes | None = None, check: bool = True, env: Mapping[str, str] | None = None) -> tuple[int, bytes, str]:
         """Run git to its end. With `check`, raises GitFailed for any exit but 0."""
-        code, out, err = self.finish(self.spawn(args, stdin=data is not None), args, data)
+        code, out, err = self.finish(self.spawn(args, stdin=data is not None, env=env), args, data)
         if check and code:
             raise GitFailed(args, code, err)
         return code, out, err

@@ -7,6 +7,7 @@ when it is asked for.
 from __future__ import annotations
 
 import os
+import re
 
 from bd.errors import BadInput, NotFound, RemoteUnreachable, TryAgain
 from bd.store.gitrepo import GitRepo, environment, find_repo
@@ -14,6 +15,8 @@ from bd.store.gitrepo import GitRepo, environment, find_repo
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import git
 
 
 def check_url(url: str) -> str:
@@ -76,18 +79,44 @@ def clone_repo(url: str, folder: str, on_progress: Callable[[int, int, str], Non
     if os.path.exists(folder) and os.listdir(folder):
         raise BadInput(f"{folder} exists and is not empty", hint="name another folder: bd clone URL DIR")
 
-    def report(op_code: int, current: float, of: float | None, message: str = "") -> None:
-        if on_progress:
-            on_progress(int(current or 0), int(of or 0), "cloning")
-
+    progress = _progress(on_progress)
     try:
-        git.Repo.clone_from(check_url(url), folder, progress=report, env=environment()).close()  # type: ignore[arg-type]
+        git.Repo.clone_from(check_url(url), folder, progress=progress, env=environment()).close()  # type: ignore[arg-type]
     except git.GitCommandError as error:
-        words = (error.stderr or "").strip().splitlines()
-        last = next((line for line in words if "fatal:" in line), words[-1] if words else str(error)).strip(" '")
-        if "does not appear to be a git repository" in last or "does not exist" in last or "not found" in last:
-            raise NotFound(f"no repository at {url}: {last}") from error
-        raise RemoteUnreachable(f"can't clone {url}: {last}", hint="check the URL, the network and your credentials") from error
+        words = _why([*progress.error_lines, *progress.other_lines, *(error.stderr or "").splitlines()])
+        if "does not appear to be a git repository" in words or "does not exist" in words or "not found" in words:
+            raise NotFound(f"no repository at {without_password(url)}: {words}") from error
+        raise RemoteUnreachable(
+            f"can't clone {without_password(url)}: {words}", hint="check the URL, the network and your credentials"
+        ) from error
     found = find_repo(folder)
     assert found is not None
     return found
+
+
+def _progress(on_progress: Callable[[int, int, str], None] | None) -> git.RemoteProgress:
+    """GitPython's reader of git's progress lines; it also keeps the words git fails with."""
+    from git import RemoteProgress
+
+    class Telling(RemoteProgress):
+        def update(self, op_code: int, cur_count: str | float, max_count: str | float | None = None, message: str = "") -> None:
+            if on_progress:
+                on_progress(int(cur_count or 0), int(max_count or 0), "cloning")
+
+    return Telling()
+
+
+# What git says after the reason, whatever the reason was.
+_FRAMING = ("Cloning into", "fatal: Could not read from remote", "Please make sure you have", "and the repository exists")
+
+
+def _why(lines: list[str]) -> str:
+    """The one line of git's (or ssh's, or the server's) words that says why."""
+    words = [line.strip() for line in lines if line.strip() and not line.strip().startswith(_FRAMING)]
+    told = [line.removeprefix("fatal: ") for line in words if line.startswith(("fatal:", "ERROR", "remote:"))]
+    return (told or words or ["git gave no reason"])[-1]
+
+
+def without_password(url: str) -> str:
+    """The URL as it may be shown."""
+    return re.sub(r"(?<=://)([^/@:]+):[^/@]*@", r"\1@", url)

@@ -93,7 +93,7 @@ class Pushing:
         branch = self._hub.branch
         if checkout.is_checked_out(self._repo, branch):
             try:
-                checkout.bring_along(self._repo, branch, self._hand or base, commit)
+                checkout.bring_along(self._repo, self._hand or base, commit)
             except checkout.InTheWay as error:
                 raise TryAgain(
                     f"the hub branch is checked out here and can't be moved: {error}",

@@ -34,7 +34,7 @@ def accept_rewrite(hub: Hub) -> tuple[str, list[str]]:
         here = repo.ref(hub.branch)
         if checkout.is_checked_out(repo, hub.branch) and here == published and here != tip:
             try:
-                checkout.bring_along(repo, hub.branch, here, tip)
+                checkout.bring_along(repo, here, tip)
             except checkout.InTheWay as error:
                 raise TryAgain(f"the files here are in the way: {error}", hint="commit or stash them, then try again") from error
             updates.append((hub.branch, tip, here))

@@ -219,6 +219,8 @@ class Transaction:
             data = entry.data
             commits, tokens = data.get("commits") or [], data.get("tokens") or []
             held = any(token in current for token in tokens)
+            if commits and data.get("base") and checkout.is_checked_out(self._repo, self._hub.branch):
+                checkout.undo_half(self._repo, data["base"], commits[-1])
             if data["state"] == "begun":
                 entry.remove()
             elif data["state"] == "won" or held or (commits and self._repo.is_ancestor(commits[-1], tip)):
@@ -245,7 +247,7 @@ class Transaction:
         """Index and files were moved to a commit that its writer did not live to publish: move them back."""
         if checkout.is_checked_out(self._repo, self._hub.branch):
             with contextlib.suppress(checkout.InTheWay):
-                checkout.bring_along(self._repo, self._hub.branch, there, tip)
+                checkout.bring_along(self._repo, there, tip)
 
     def _one_by_one(self, commits: list[str], pending: list[Pending]) -> None:
         """A batch was declined: push its commits singly, so that only the declined operation is set aside."""
@@ -321,7 +323,7 @@ class Transaction:
         words = ""
         for start in dict.fromkeys(starts):
             try:
-                checkout.bring_along(self._repo, self._hub.branch, start, tip)
+                checkout.bring_along(self._repo, start, tip)
             except checkout.InTheWay as error:
                 words = words or str(error)
             else:

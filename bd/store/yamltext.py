@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 
 from bd.errors import BadInput
+from bd.model import BEAD_FIELDS, CAPACITY_FIELDS, INNER_FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,14 @@ _PLAIN = re.compile(r"[^\W\d_][^#\t\n\r]*\Z")
 _PLAIN_IN_FLOW = re.compile(r"[^\W\d_][^#\t\n\r,\[\]{}:\"'?]*\Z")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\Z")
 _KEY_LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)[ ]*:(?=[ \t\r\n]|\Z)")
+_COMMENT = re.compile(r"(?:\A|[ \t])#")
 _FLOW_WIDTH = 88
+DEPTH_LIMIT = 40
+_KEY_LIMIT = 1000  # a YAML reader looks for the colon no further than 1024 characters
+# Where a time is written plainly, as people write it; anywhere else one is a text and quoted.
+_TIMES = {key for table in (BEAD_FIELDS, CAPACITY_FIELDS) for key, kind in table.items() if kind == "time"}
+_INNER_TIMES = {name: {key for key, kind in table.items() if kind == "time"} for name, table in INNER_FIELDS.items()}
+_NO_TIMES: set[str] = set()
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -32,7 +40,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def quoted(text: str) -> str:
-    """The double-quoted form on one line."""
+    """The double-quoted form on one line. Raises BadInput for text that is not valid Unicode."""
+    if _SURROGATE.search(text):
+        raise BadInput("a text that is not valid Unicode", hint="save it as UTF-8")
     out = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
     return '"' + _UNPRINTABLE.sub(_escaped, out) + '"'
 
@@ -49,10 +59,11 @@ def _is_plain(text: str, pattern: re.Pattern[str]) -> bool:
         and ": " not in text
         and not text.endswith((":", " "))
         and not _UNPRINTABLE.search(text)
+        and not _SURROGATE.search(text)
     )
 
 
-def scalar(value: Any, *, in_flow: bool = False) -> str:
+def scalar(value: Any, *, in_flow: bool = False, is_time: bool = False) -> str:
     """A scalar on one line. Raises BadInput for text that is not valid Unicode."""
     if value is None:
         return "null"
@@ -65,9 +76,7 @@ def scalar(value: Any, *, in_flow: bool = False) -> str:
     if isinstance(value, float):
         return repr(value) if value == value and abs(value) != float("inf") else quoted(str(value))
     text = str(value)
-    if _SURROGATE.search(text):
-        raise BadInput("a text that is not valid Unicode", hint="save it as UTF-8")
-    if _TIME.match(text) and not in_flow:
+    if is_time and _TIME.match(text):
         return text
     return text if _is_plain(text, _PLAIN_IN_FLOW if in_flow else _PLAIN) else quoted(text)
 
@@ -75,10 +84,10 @@ def scalar(value: Any, *, in_flow: bool = False) -> str:
 def _literal(text: str, indent: int) -> str | None:
     """The literal block of a long text, or None where only quotes keep it whole."""
     body = text.removesuffix("\n")
-    if "\n" not in text or not body or body.endswith("\n") or _UNPRINTABLE.search(text) or "\t" in text[:1]:
+    if "\n" not in text or not body or body.endswith("\n") or "\t" in text[:1]:
         return None
-    if _SURROGATE.search(text):
-        raise BadInput("a text that is not valid Unicode", hint="save it as UTF-8")
+    if _UNPRINTABLE.search(text) or _SURROGATE.search(text):
+        return None
     head = "|"
     if text[0] in " \n":
         head += "2"
@@ -91,24 +100,59 @@ def _literal(text: str, indent: int) -> str | None:
     return head + "\n" + "\n".join(lines)
 
 
-def entry(key: str, value: Any, indent: int = 0) -> str:
-    """`key: value` and whatever lines it takes, without the last line's end."""
+def entry(key: str, value: Any, indent: int = 0, times: set[str] = _NO_TIMES) -> str:
+    """`key: value` and whatever lines it takes, without the last line's end. `times`: the keys whose texts are times."""
     pad = " " * indent
-    name = key if _PLAIN_IN_FLOW.match(key) and key.lower() not in _RETYPED and " " not in key else quoted(key)
+    name = _name(key)
     if isinstance(value, dict):
         if not value:
             return f"{pad}{name}: {{}}"
-        return f"{pad}{name}:\n" + "\n".join(entry(str(k), v, indent + 2) for k, v in value.items())
+        return f"{pad}{name}:\n{_entries(value, indent + 2, _inner_times(key, times))}"
     if isinstance(value, list):
         flow = _flow(value)
         if flow is not None and indent + len(name) + len(flow) <= _FLOW_WIDTH:
             return f"{pad}{name}: {flow}"
-        return f"{pad}{name}:\n" + "\n".join(_item(item, indent + 2) for item in value)
+        return f"{pad}{name}:\n" + "\n".join(_item(item, indent + 2, _inner_times(key, times)) for item in value)
     if isinstance(value, str):
         literal = _literal(value, indent + 2)
         if literal is not None:
             return f"{pad}{name}: {literal}"
-    return f"{pad}{name}: {scalar(value)}"
+    return f"{pad}{name}: {scalar(value, is_time=key in times)}"
+
+
+def _name(key: str) -> str:
+    """A key as it stands before its colon. Raises BadInput for one that no YAML reader would find."""
+    if _PLAIN_IN_FLOW.match(key) and " " not in key and _is_plain(key, _PLAIN_IN_FLOW):
+        name = key
+    else:
+        name = quoted(key)
+    if len(name) > _KEY_LIMIT:
+        raise BadInput(f"a key of {len(key)} characters: {key[:40]}...")
+    return name
+
+
+def _inner_times(key: str, times: set[str]) -> set[str]:
+    """The time keys of the maps below a key; only a file's own keys have any."""
+    return _INNER_TIMES.get(key, _NO_TIMES) if times is _TIMES else _NO_TIMES
+
+
+def _entries(values: Mapping[str, Any], indent: int, times: set[str]) -> str:
+    return "\n".join(entry(str(key), value, indent, times) for key, value in values.items())
+
+
+def top_entry(key: str, value: Any, indent: int = 0) -> str:
+    """`entry` for one of a file's own keys. Raises BadInput for what could not be read back."""
+    if isinstance(value, (dict, list)) and _is_deeper(value, DEPTH_LIMIT - 1):
+        raise BadInput(f"{key} is nested deeper than {DEPTH_LIMIT}")
+    return entry(key, value, indent, _TIMES)
+
+
+def _is_deeper(value: Any, limit: int) -> bool:
+    if not isinstance(value, (dict, list)):
+        return False
+    if limit == 0:
+        return True
+    return any(_is_deeper(item, limit - 1) for item in (value.values() if isinstance(value, dict) else value))
 
 
 def _flow(values: list[Any]) -> str | None:
@@ -117,18 +161,17 @@ def _flow(values: list[Any]) -> str | None:
     return "[" + ", ".join(scalar(value, in_flow=True) for value in values) + "]"
 
 
-def _item(value: Any, indent: int) -> str:
+def _item(value: Any, indent: int, times: set[str]) -> str:
     pad = " " * indent
     if isinstance(value, dict) and value:
-        block = "\n".join(entry(str(k), v, indent + 2) for k, v in value.items())
-        return f"{pad}- {block[indent + 2 :]}"
+        return f"{pad}- {_entries(value, indent + 2, times)[indent + 2 :]}"
     if isinstance(value, dict):
         return f"{pad}- {{}}"
     if isinstance(value, list):
         flow = _flow(value)
         if flow is not None:
             return f"{pad}- {flow}"
-        inner = "\n".join(_item(item, indent + 2) for item in value)
+        inner = "\n".join(_item(item, indent + 2, _NO_TIMES) for item in value)
         return f"{pad}-\n{inner}"
     if isinstance(value, str):
         literal = _literal(value, indent + 2)
@@ -141,7 +184,7 @@ def document(fields: Mapping[str, Any], order: Iterable[str]) -> str:
     """A whole new file: the keys of the table in its order, then the others."""
     known = [key for key in order if key in fields]
     rest = [key for key in fields if key not in set(known)]
-    return "".join(entry(key, fields[key]) + "\n" for key in [*known, *rest])
+    return "".join(top_entry(key, fields[key]) + "\n" for key in [*known, *rest])
 
 
 # --- surgery ----------------------------------------------------------------------------
@@ -170,22 +213,30 @@ def spans_of_lines(lines: list[str]) -> list[tuple[str, int, int]] | None:
         if not key:
             return None
         found.append((key.group(1), number, number + 1))
-    return trimmed(lines, [(key, start) for key, start, _ in found])
+    return trimmed(lines, found)
 
 
-def trimmed(lines: list[str], starts: list[tuple[str, int]]) -> list[tuple[str, int, int]]:
-    """Spans from the keys' first lines: each ends before the blank lines and comments that precede the next."""
-    spans: list[tuple[str, int, int]] = []
-    for place, (key, start) in enumerate(starts):
-        end = starts[place + 1][1] if place + 1 < len(starts) else len(lines)
-        while end > start + 1 and (not lines[end - 1].strip() or lines[end - 1].startswith(("#", "..."))):
+def trimmed(lines: list[str], spans: list[tuple[str, int, int]], column: int = 0) -> list[tuple[str, int, int]]:
+    """The spans up to the blank lines and comments that precede the next key; given ends are the earliest they may have."""
+    found: list[tuple[str, int, int]] = []
+    for place, (key, start, least) in enumerate(spans):
+        end = spans[place + 1][1] if place + 1 < len(spans) else len(lines)
+        while end > least and _is_nobodys(lines[end - 1], column):
             end -= 1
-        spans.append((key, start, end))
-    return spans
+        found.append((key, start, end))
+    return found
 
 
-def replace_keys(text: str, spans: list[tuple[str, int, int]], changes: Mapping[str, Any], order: list[str]) -> str:
-    """The file with these top-level keys set (None removes one); every other byte stays.
+def _is_nobodys(line: str, column: int) -> bool:
+    """Whether a line is blank, a document's end, or a comment that stands no further in than the keys."""
+    words = line.lstrip(" ")
+    return not line.strip() or line.startswith("...") or (words.startswith("#") and len(line) - len(words) <= column)
+
+
+def replace_keys(
+    text: str, spans: list[tuple[str, int, int]], changes: Mapping[str, Any], order: list[str], column: int = 0
+) -> str:
+    """The file with these top-level keys, which stand at `column`, set (None removes one); every other byte stays.
 
     A new key goes behind the nearest one that precedes it in `order`.
     """
@@ -197,7 +248,7 @@ def replace_keys(text: str, spans: list[tuple[str, int, int]], changes: Mapping[
     rank = {key: place for place, key in enumerate(order)}
     edits: list[tuple[int, int, int, list[str]]] = []
     for key, value in changes.items():
-        block = [] if value is None else [line + newline for line in entry(key, value).split("\n")]
+        block = [] if value is None else [line + newline for line in top_entry(key, value, column).split("\n")]
         if key in at:
             start, end = at[key]
             if end == start + 1 and len(block) == 1:
@@ -215,15 +266,29 @@ def replace_keys(text: str, spans: list[tuple[str, int, int]], changes: Mapping[
 
 def _with_comment(old: str, new: str, newline: str) -> str:
     """The new one-line entry with the old line's comment kept behind it."""
-    value = old[old.index(":") + 1 :].strip()
-    if value[:1] in "\"'":
-        closing = _closing_quote(value)
-        rest = value[closing + 1 :] if closing > 0 else ""
-    else:
-        hash_at = value.find(" #")
-        rest = value[hash_at:] if hash_at >= 0 else (value if value.startswith("#") else "")
-    comment = rest.strip()
-    return f"{new.rstrip()}  {comment}{newline}" if comment.startswith("#") else new
+    line = old.strip()
+    key_end = _closing_quote(line) if line[:1] in ("'", '"') else 0
+    value = line[line.index(":", key_end) + 1 :].strip()
+    if value[:1] in ("'", '"'):
+        value = value[_closing_quote(value) + 1 :]
+    elif value[:1] in ("[", "{"):
+        value = _behind_flow(value)
+    comment = _COMMENT.search(value)
+    return f"{new.rstrip()}  {value[comment.start() :].strip()}{newline}" if comment else new
+
+
+def _behind_flow(value: str) -> str:
+    """What stands behind a list or map in flow style."""
+    place, before = 0, "["
+    while place < len(value):
+        char = value[place]
+        if char in ("'", '"') and before in "[{,:":
+            place += _closing_quote(value[place:])
+        elif char == "#" and value[place - 1] in " \t":
+            return value[place - 1 :]
+        before = char if char.strip() else before
+        place += 1
+    return ""
 
 
 def _closing_quote(value: str) -> int:
@@ -238,4 +303,4 @@ def _closing_quote(value: str) -> int:
                 continue
             return place
         place += 1
-    return -1
+    return place

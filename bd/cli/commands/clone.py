@@ -10,6 +10,7 @@ from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.fleet.setup import join_hub
 from bd.output import progress_bar
+from bd.store.making import without_password
 
 
 @click.command("clone", epilog="\b\nExamples:\n  bd clone git@host:team/hub.git\n  bd clone /srv/git/hub.git work/hub")
@@ -27,5 +28,5 @@ def command(app: App, url: str, folder: str | None, branch: str | None) -> None:
     if app.out.is_json:
         app.out.object({"path": where, "branch": hub.branch, "beads": beads, "commit": snapshot.commit})
         return
-    app.out.line(f"✓ Cloned {url} to {where}: {beads} beads")
+    app.out.line(f"✓ Cloned {without_password(url)} to {where}: {beads} beads")
     app.out.line(f"  Next: cd {where} && bd ready")
