@@ -123,23 +123,12 @@ INNER_FIELDS: dict[str, dict[str, Kind]] = {
     "notified": {"by": "text", "at": "time", "done": "bool"},
 }
 
-# Long fields a list never looks at; a cache may leave them out of what it hands to policy.
+# Fields that no list and no policy looks at; a cache leaves them out of the heads it hands to policy.
 LONG_FIELDS = frozenset(
-    {
-        "description",
-        "design",
-        "acceptance_criteria",
-        "notes",
-        "spec",
-        "comments",
-        "failures",
-        "progress",
-        "output",
-        "metadata",
-        "retry",
-        "notified",
-        "cost",
-    }
+    """
+    description design acceptance_criteria notes spec comments failures progress output metadata retry notified cost
+    uid created_by closed_by close_reason estimated_minutes external_ref
+    """.split()
 )
 
 CAPACITY_FIELDS: dict[str, Kind] = {
@@ -439,7 +428,15 @@ class Snapshot:
         """The fields of each YAML file below the folder, by file name without ending."""
         raise NotImplementedError
 
-    # --- derived, the same for every store ---
+    # --- derived, the same for every store (some have a faster way) ---
+
+    def wholes(self, ids: list[str]) -> list[Bead]:
+        """The whole beads of these ids, in their order; unknown ones left out."""
+        return [bead for bead in (self.bead(bead_id) for bead_id in ids) if bead is not None]
+
+    def dependent_counts(self, ids: list[str]) -> dict[str, int]:
+        """How many beads wait for each of these by depends_on; those for which none do may be left out."""
+        return {bead_id: len(self.dependents_of(bead_id)) for bead_id in ids}
 
     def exists(self, bead_id: str) -> bool:
         return self.head(bead_id) is not None

@@ -11,7 +11,7 @@ import re
 import sys
 
 from bd.clock import age_text, instant_of
-from bd.policy.ready import standing, status_now
+from bd.policy.ready import phase_of, status_now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Output:
 
     def bead_line(self, bead: Bead, snapshot: Snapshot, now: datetime, *, tail: str = "") -> str:
         """`○ ID ● P2 type TITLE   tail`, the title cut to the width, never the id."""
-        mark, colour = MARKS[standing(bead, snapshot, now).phase]
+        mark, colour = MARKS[phase_of(bead, snapshot, now)]
         head = f"{mark} {bead.id} ● P{bead.priority} {bead.type} "
         title = escaped(bead.title)
         room = self.width() - len(head) - (len(tail) + 3 if tail else 0)
@@ -138,7 +138,7 @@ class Output:
 
     def state(self, bead: Bead, snapshot: Snapshot, now: datetime) -> str:
         """A bead's state in its colour."""
-        phase = standing(bead, snapshot, now).phase
+        phase = phase_of(bead, snapshot, now)
         word = phase if phase in ("ready", "retrying", "pending") else status_now(bead, now)
         return self.styled(word.replace("_", " "), MARKS[phase][1])
 

@@ -27,7 +27,7 @@ def read_claim(words: Sequence[str]) -> tuple[list[str], dict[str, Any]] | None:
             flags[_SWITCHES[word]] = True
         elif word == "--count":
             number = next(rest, "")
-            if not number.isdigit() or not 1 <= int(number) <= 100:  # noqa: PLR2004  as the click option
+            if not number.isdigit() or not 1 <= int(number) <= 100:
                 return None
             flags["count"] = int(number)
         elif word.startswith("-"):

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from bd import clock
-from bd.errors import BadInput, BdError
+from bd.errors import BadInput
 from bd.fleet.demo_board import Board
 from bd.fleet.demo_race import Race
 from bd.fleet.setup import join_hub, make_hub, set_clone_setting
@@ -65,7 +65,7 @@ class Demo:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._after.close()
-        if not self.keep and not isinstance(error, BdError):
+        if not self.keep and (error is None or isinstance(error, KeyboardInterrupt)):
             shutil.rmtree(self.folder, ignore_errors=True)
 
     @property

@@ -47,6 +47,7 @@ class Worker:
 
     def run(self) -> int:
         """Work until there is no more stdin. The exit code of the first answer that no agent can go on from."""
+        self._log(f"{self.name} is process {os.getpid()}")
         self._say("ready")
         if not self._told():
             return 0
@@ -72,13 +73,17 @@ class Worker:
     def _bd(self, *args: str, token: str | None = None) -> Answer:
         """Run a real `bd` command. The claim's token goes along: it proves who holds the bead."""
         command = [sys.executable, "-m", "bd", *args, "--agent", self.name, "--json"]
-        os.write(2, f"$ bd {' '.join(command[3:])}\n".encode())  # the log then reads like a terminal
+        self._log(f"$ bd {' '.join(command[3:])}")
         given = {**os.environ, "BD_TOKEN": token} if token else dict(os.environ)
         ended = subprocess.run(command, cwd=self.clone, env=given, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
         try:
             return Answer(ended.returncode, json.loads(ended.stdout))
         except ValueError:
             return Answer(ended.returncode or 1, {})
+
+    def _log(self, line: str) -> None:
+        """Write a line between those of the commands, so that the log reads like a terminal."""
+        os.write(2, f"{line}\n".encode())
 
     # --- the demo at the other end of the pipes ---
 

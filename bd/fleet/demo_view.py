@@ -84,7 +84,7 @@ def bar_of(board: Board) -> str:
 class LiveTable:
     """A table that is drawn again in place: the agents, how far the work is, and the last events."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int | None = None) -> None:
         from rich.console import Console
         from rich.live import Live
 

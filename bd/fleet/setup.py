@@ -32,11 +32,13 @@ def make_hub(
     """
     if remote:
         check_url(remote)
+    if branch:
+        check_branch(branch)
     repo = make_repo(folder)
     if remote:
         add_remote(repo, os.path.abspath(remote) if os.path.isdir(remote) else remote)
     if branch:
-        set_clone_setting(repo, "branch", check_branch(branch))
+        set_clone_setting(repo, "branch", branch)
     elif not read_layer(clone_config_path(repo)).get("branch"):
         head = repo.head_branch()
         if head is None:

@@ -1,7 +1,7 @@
-"""Beads JSONL: one issue a line, read into bead fields and written from beads.
+"""Beads JSONL: one issue a line, read into bead fields.
 
 Belongs here: what a line's keys mean, and which of them are only another way to say "unset".
-Does not belong here: table dumps (dumps.py), and what an import does with a bead that is here
+Does not belong here: writing lines (records.py), table dumps (dumps.py), and what an import does with a bead that is here
 already (operations/transfer.py).
 
 Keys nobody here knows stay in the bead under their own names. A foreign value that can't stand
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 from typing import NamedTuple
 
@@ -20,20 +19,17 @@ from bd import ids
 from bd.clock import canonical_time
 from bd.errors import BadInput, NotFound
 from bd.interop.edges import EdgeList
-from bd.interop.views import edges
 from bd.model import BEAD_FIELDS
 from bd.operations.transfer import STATED_KEYS
 from bd.store import codec, yamltext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from typing import Any
 
-    from bd.model import Bead
-
-_RENAMED = {"issue_type": "type", "due_at": "deadline"}
-_FOREIGN = "foreign_fields"
+RENAMED = {"issue_type": "type", "due_at": "deadline"}
+FOREIGN_FIELDS = "foreign_fields"
 # What follows from everything else, or says where the line came from.
 _DERIVED = frozenset(
     {
@@ -42,13 +38,15 @@ _DERIVED = frozenset(
         *("epic_total_children", "epic_closed_children", "epic_closeable", "revision", "claim_fence", "wisp"),
     }
 )
-_STRUCTURE = frozenset({"id", "labels", "dependencies", "depends_on", "parent", "links", "edge_details", "comments", _FOREIGN})
+STRUCTURE = frozenset(
+    {"id", "labels", "dependencies", "depends_on", "parent", "links", "edge_details", "comments", FOREIGN_FIELDS}
+)
 _SWITCHES = frozenset({"ephemeral", "pinned", "is_template", "no_history", "crystallizes"})
 # Columns of a raw table dump beyond the JSON keys.
 _COLUMNS = frozenset(
     {"source_repo", "agent_state", "hook_bead", "role_bead", "role_type", "rig", "quality_score", "last_activity", "timeout_ns"}
 )
-_EMPTY_IS_UNSET = (STATED_KEYS | _COLUMNS | _SWITCHES | set(_RENAMED)) - {"priority"}
+_EMPTY_IS_UNSET = (STATED_KEYS | _COLUMNS | _SWITCHES | set(RENAMED)) - {"priority"}
 _ZERO_TIME = "0001-01-01T00:00:00"
 
 
@@ -204,7 +202,7 @@ def fields_of(row: dict[str, Any], strays: list[tuple[str, dict[str, Any]]] | No
     """
     fields: dict[str, Any] = {"id": str(row.get("id") or "").strip()}
     for key, value in row.items():
-        if key in _STRUCTURE or key in _DERIVED:
+        if key in STRUCTURE or key in _DERIVED:
             continue
         name, kept = _taken(key, value)
         if kept is not None:
@@ -220,18 +218,18 @@ def fields_of(row: dict[str, Any], strays: list[tuple[str, dict[str, Any]]] | No
     if comments:
         fields["comments"] = comments
     its_edges = _edges_of(row, fields, strays)
-    foreign = dict(row.get(_FOREIGN) or {})
+    foreign = dict(row.get(FOREIGN_FIELDS) or {})
     if not isinstance(fields.get("metadata", {}), dict):
         foreign["metadata"] = fields.pop("metadata")
     if foreign:
-        fields[_FOREIGN] = foreign
+        fields[FOREIGN_FIELDS] = foreign
     return _canonical(its_edges.put_into(fields))
 
 
 def _taken(key: str, value: Any) -> tuple[str, Any]:
     """The bead's key and value for one of a row; the value None where the row says nothing by it."""
-    name = "timeout" if key == "timeout_ns" else _RENAMED.get(key, key)
-    if value is None or value == "":
+    name = "timeout" if key == "timeout_ns" else RENAMED.get(key, key)
+    if value is None or (value == "" and (key in _EMPTY_IS_UNSET or name in BEAD_FIELDS)):
         return name, None
     if key in _SWITCHES:
         return name, True if value in (1, True, "1", "true") else None
@@ -310,94 +308,7 @@ def _canonical(fields: dict[str, Any]) -> dict[str, Any]:
             key = "claim" if str(error).startswith("has a claim") else str(error).partition(":")[0].partition(".")[0]
             if key not in BEAD_FIELDS or key in STATED_KEYS or key not in given or key == "id":
                 raise
-            given[_FOREIGN] = {**given.get(_FOREIGN, {}), key: given.pop(key)}
+            given[FOREIGN_FIELDS] = {**given.get(FOREIGN_FIELDS, {}), key: given.pop(key)}
     if not fields["id"]:
         del typed["id"]
     return typed
-
-
-# --- writing ------------------------------------------------------------------------------
-
-_ORDER = (
-    *("description", "design", "acceptance_criteria", "notes", "status", "priority", "type", "assignee", "owner"),
-    *("estimated_minutes", "created_at", "created_by", "updated_at", "started_at", "closed_at", "close_reason"),
-    *("deadline", "defer_until", "external_ref", "metadata"),
-)
-_WRITTEN_NAMES = {name: key for key, name in _RENAMED.items()}
-_LARGEST_NUMBER = 2**63
-
-
-def record_of(bead: Bead, dependent_count: int) -> dict[str, Any]:
-    """A bead as an issue line: what every reader knows first, then every other key of the bead.
-
-    Only what is stored; nothing that depends on the time of asking.
-    """
-    fields = {key: value for key, value in bead.fields.items() if value not in (None, "", [], {})}
-    record: dict[str, Any] = {"_type": "issue", "id": bead.id, "title": bead.title}
-    for key in _ORDER:
-        if key in fields:
-            record[_WRITTEN_NAMES.get(key, key)] = fields[key]
-    if record.get("created_at"):
-        record.setdefault("updated_at", record["created_at"])
-    if bead.labels:
-        record["labels"] = sorted(bead.labels)
-    raw = edges(bead)
-    if raw:
-        record["dependencies"] = raw
-    if bead.comments:
-        record["comments"] = [_written_comment(entry, bead) for entry in bead.comments]
-    record["dependency_count"] = len(bead.depends_on)
-    record["dependent_count"] = dependent_count
-    record["comment_count"] = len(bead.comments)
-    ours = [key for key in BEAD_FIELDS if key in fields]
-    others = sorted(key for key in fields if key not in BEAD_FIELDS)
-    for key in (*ours, *others):
-        if key not in _STRUCTURE and key not in _ORDER and key not in record:
-            record[key] = fields[key]
-    for key, value in fields.get(_FOREIGN, {}).items():
-        record.setdefault(key, value)
-    return record
-
-
-def _written_comment(entry: dict[str, Any], bead: Bead) -> dict[str, Any]:
-    at = entry.get("at") or bead.created_at
-    written = {
-        "id": _written_id(str(entry.get("id", ""))),
-        "issue_id": bead.id,
-        "author": entry.get("author", ""),
-        "text": entry.get("text", ""),
-        "created_at": at,
-        **{key: value for key, value in entry.items() if key not in ("id", "author", "text", "at")},
-    }
-    return written if at else {key: value for key, value in written.items() if key != "created_at"}
-
-
-def _written_id(text: str) -> int | str:
-    """A number where the id is one: older readers take nothing else."""
-    if text.isascii() and text.isdigit() and (text == "0" or text[0] != "0") and int(text) < _LARGEST_NUMBER:
-        return int(text)
-    return text
-
-
-def lines_of(records: Iterable[dict[str, Any]]) -> Iterable[str]:
-    """One compact JSON object a line."""
-    for record in records:
-        yield json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
-
-
-def write_whole(path: str, lines: Iterable[str]) -> None:
-    """Write a file whole or not at all; what is there and is no plain file (a pipe, a device) is written to. Raises BadInput."""
-    target = os.path.realpath(path)
-    fresh = f"{target}.{os.getpid()}" if os.path.isfile(target) or not os.path.exists(target) else target
-    try:
-        with open(fresh, "w", encoding="utf-8", newline="\n") as file:
-            file.writelines(lines)
-            if fresh != target:
-                file.flush()
-                os.fsync(file.fileno())
-        if fresh != target:
-            os.replace(fresh, target)
-    except OSError as error:
-        if fresh != target and os.path.exists(fresh):
-            os.unlink(fresh)
-        raise BadInput(f"can't write {path}: {error.strerror or error}") from error

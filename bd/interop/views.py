@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bd.clock import instant_of
 from bd.policy.priority import effective_priority
-from bd.policy.ready import is_blocked, standing, status_now
+from bd.policy.ready import is_blocked, phase_of, status_now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,56 +19,16 @@ if TYPE_CHECKING:
 
 # Stored key -> JSON key, where they differ.
 _RENAMED = {"type": "issue_type", "deadline": "due_at"}
-_AS_THEY_ARE = (
-    "title",
-    "description",
-    "design",
-    "acceptance_criteria",
-    "notes",
-    "priority",
-    "type",
-    "assignee",
-    "owner",
-    "estimated_minutes",
-    "created_at",
-    "created_by",
-    "updated_at",
-    "started_at",
-    "closed_at",
-    "deadline",
-    "defer_until",
-    "close_reason",
-    "closed_by",
-    "external_ref",
-    "metadata",
-    "claim",
-    "claims",
-    "claim_mode",
-    "attempts",
-    "attempts_forgiven",
-    "max_attempts",
-    "retry_at",
-    "failures",
-    "needs",
-    "exclusive",
-    "expected",
-    "prefer_agent",
-    "prefer_until",
-    "spec",
-    "cost",
-    "output",
-    "progress",
-    "waiting_on",
-    "status_reason",
-    "base_priority",
-    "temperature",
-    "dead_lettered_at",
-    "poison_pill",
-    "reviewed",
-    "resolution",
-    "budget_ceiling_usd",
-    "idempotency_key",
-    "uid",
+_AS_THEY_ARE = frozenset(
+    """
+    title description design acceptance_criteria notes priority type assignee
+    owner estimated_minutes created_at created_by updated_at started_at closed_at deadline
+    defer_until close_reason closed_by external_ref metadata claim claims claim_mode
+    attempts attempts_forgiven max_attempts retry_at failures needs exclusive expected
+    prefer_agent prefer_until spec cost output progress waiting_on status_reason
+    base_priority temperature dead_lettered_at poison_pill reviewed resolution budget_ceiling_usd idempotency_key
+    uid
+    """.split()
 )
 SCHEMA_VERSION = 1
 
@@ -76,9 +36,8 @@ SCHEMA_VERSION = 1
 def issue(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
     """The Issue object of a bead: id first, labels sorted, times as stored, plus `phase` and `effective_priority`."""
     shown: dict[str, Any] = {"id": bead.id, "title": bead.title, "status": status_now(bead, now)}
-    for key in _AS_THEY_ARE:
-        value = bead.get(key)
-        if value not in (None, "", [], {}):
+    for key, value in bead.fields.items():
+        if key in _AS_THEY_ARE:
             shown[_RENAMED.get(key, key)] = value
     shown["priority"] = bead.priority
     shown["issue_type"] = bead.type
@@ -86,7 +45,7 @@ def issue(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
     shown["updated_at"] = _later(bead.updated_at, shown["created_at"])
     if bead.labels:
         shown["labels"] = sorted(bead.labels)
-    shown["phase"] = standing(bead, snapshot, now).phase
+    shown["phase"] = phase_of(bead, snapshot, now)
     shown["effective_priority"] = round(effective_priority(bead), 3)
     return shown
 
@@ -121,14 +80,19 @@ def edges(bead: Bead) -> list[dict[str, Any]]:
     return found
 
 
-def listed(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
-    """An Issue with its counts and raw edges: `list`, `ready`, `search`, `children`. Counts are of `blocks` edges."""
+def listed(ids: list[str], snapshot: Snapshot, now: datetime) -> list[dict[str, Any]]:
+    """Issues with their counts and raw edges: `list`, `ready`, `search`, `children`. Counts are of `blocks` edges."""
+    dependents = snapshot.dependent_counts(ids)
+    return [_listed(bead, dependents.get(bead.id, 0), snapshot, now) for bead in snapshot.wholes(ids)]
+
+
+def _listed(bead: Bead, dependents: int, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
     shown = issue(bead, snapshot, now)
     raw = edges(bead)
     if raw:
         shown["dependencies"] = raw
     shown["dependency_count"] = len(bead.depends_on)
-    shown["dependent_count"] = len(snapshot.dependents_of(bead.id))
+    shown["dependent_count"] = dependents
     shown["comment_count"] = len(bead.comments)
     if bead.parent:
         shown["parent"] = bead.parent
@@ -232,7 +196,7 @@ def statistics(snapshot: Snapshot, now: datetime) -> dict[str, Any]:
     for bead in snapshot.every():
         status = status_now(bead, now)
         by_status[status] = by_status.get(status, 0) + 1
-        phase = standing(bead, snapshot, now).phase
+        phase = phase_of(bead, snapshot, now)
         by_phase[phase] = by_phase.get(phase, 0) + 1
         if bead.get("closed_at") and bead.created_at and status == "closed":
             leads.append((instant_of(bead.get("closed_at")) - instant_of(bead.created_at)).total_seconds() / 3600)

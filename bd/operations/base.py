@@ -83,7 +83,7 @@ class Operation:
             args["ids"] = list(change.touched)
             uids = {}
             for bead_id in change.touched:
-                bead = before.head(bead_id)
+                bead = before.bead(bead_id)
                 if bead is not None and bead.uid:
                     uids[bead_id] = bead.uid
             if uids:

@@ -26,7 +26,7 @@ from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.policy import fit, lifecycle
 from bd.policy.priority import order_key
-from bd.policy.ready import is_blocked, standing
+from bd.policy.ready import is_blocked, phase_of, standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ class Claim(Operation):
         form = super().pinned(change, before)
         tokens = [token for token, _ in change.tokens]
         form["args"] = {**form["args"], "new_tokens": tokens, "ids": list(change.touched)}
-        form["args"].pop("next", None)
+        for key in ("next", "inherited"):
+            form["args"].pop(key, None)
         return form
 
     @property
@@ -79,15 +80,15 @@ class Claim(Operation):
 
     def inherit(self, data: Mapping[str, Any]) -> bool:
         """Take over the claim that a process of the same agent won here and died before it could say so."""
-        mine = data.get("verb") == "claim" and data.get("agent") == self.name and not self.args.get("resume")
+        mine = data.get("agent") == self.name and not self.args.get("resume")
         asked = self.args.get("ids")
-        if not mine or (asked and set(asked) != set(data.get("ids") or [])):
+        if not mine or (asked and (data.get("verb") != "claim" or set(asked) != set(data.get("ids") or []))):
             return False
-        self.args["new_tokens"] = list(data["tokens"])
+        self.args["inherited"] = list(data["tokens"])
         return True
 
     def _already_won(self, snapshot: Snapshot) -> dict[str, str]:
-        mine = set(self.args["new_tokens"])
+        mine = {*self.args["new_tokens"], *self.args.get("inherited", [])}
         return {
             bead.id: bead.get("claim")["token"] for bead in snapshot.claimed() if (bead.get("claim") or {}).get("token") in mine
         }
@@ -250,6 +251,14 @@ class Close(Operation):
     def needs_remote(self) -> bool:
         return bool(self.args.get("next"))
 
+    def inherit(self, data: Mapping[str, Any]) -> bool:
+        """With `next`: take over the claim that a process of the same agent won here and died before it could say so."""
+        following = self.args.get("next")
+        if not following or data.get("agent") != following["agent"]:
+            return False
+        following["inherited"] = list(data["tokens"])
+        return True
+
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         owners: set[str | None] = set()
         notes: list[str] = []
@@ -305,7 +314,7 @@ class Close(Operation):
         for bead_id in change.beads:
             waiting += snapshot.dependents_of(bead_id)
         others = sorted({bead.id: bead for bead in waiting if bead.id not in change.beads}.values(), key=order_key)
-        freed = [bead.id for bead in others if standing(bead, after, world.now).phase == "ready"]
+        freed = [bead.id for bead in others if phase_of(bead, after, world.now) == "ready"]
         if freed:
             notes.append(f"now ready: {', '.join(freed)}")
         return change._replace(notes=tuple(notes), result={"unblocked": freed})

@@ -48,7 +48,7 @@ def _without_parent_loops(kept: dict[str, Bead], snapshot: Snapshot) -> list[str
             details = _details(owner)
             detail = details.pop(f"parent-child:{target}" if target in owner.depends_on else target, {})
             link = {"type": "parent-child", "id": target, **detail}
-            kept[owner.id] = owner.evolve(parent=None, links=[*owner.get("links", []), link], edge_details=details)
+            kept[owner.id] = owner.evolve(parent=None, links=_with(owner.get("links", []), link), edge_details=details)
             notes.append(f"{owner.id} -> {target} (parent-child): would be a circle, kept as a link: {' -> '.join(loop)}")
     return notes
 
@@ -85,7 +85,7 @@ def _unblocked(bead: Bead, target: str) -> tuple[Bead, str]:
     details = _details(bead)
     links = list(bead.get("links", []))
     if target in bead.depends_on:
-        links.append({"type": "blocks", "id": target, **details.pop(target, {})})
+        links = _with(links, {"type": "blocks", "id": target, **details.pop(target, {})})
         if f"parent-child:{target}" in details:
             details[target] = details.pop(f"parent-child:{target}")
         others = [other for other in bead.depends_on if other != target]
@@ -95,6 +95,12 @@ def _unblocked(bead: Bead, target: str) -> tuple[Bead, str]:
     links[place] = {**links[place], "type": "related"}
     details[target] = {**details.get(target, {}), "type": kind}
     return bead.evolve(links=links, edge_details=details), kind
+
+
+def _with(links: list[dict[str, Any]], link: dict[str, Any]) -> list[dict[str, Any]]:
+    """The links and this one, unless it is among them."""
+    pair = (link["type"], link["id"])
+    return links if any((known.get("type"), known.get("id")) == pair for known in links) else [*links, link]
 
 
 def _details(bead: Bead) -> dict[str, Any]:

@@ -130,13 +130,22 @@ class Import(Operation):
     def _fresh(self, records: dict[str, dict[str, Any]], snapshot: Snapshot, result: dict[str, list[Any]]) -> dict[str, bool]:
         """Which of the records will be new beads here. `dedup` leaves out those whose title an open bead has."""
         titles = {bead.title: bead.id for bead in snapshot.live()} if self.args.get("dedup") else {}
+        unreadable = {damage.path for damage in snapshot.damages}
+        spelled = {bead.id.lower(): bead.id for bead in snapshot.every()}
         fresh: dict[str, bool] = {}
         for bead_id, record in records.items():
-            fresh[bead_id] = not snapshot.exists(bead_id)
+            fresh[bead_id] = False
             twin = titles.get(record["title"])
-            if fresh[bead_id] and twin:
-                fresh[bead_id] = False
+            if snapshot.exists(bead_id):
+                continue
+            if snapshot.path_of(bead_id) in unreadable:
+                _skip(result, bead_id, "has a file here that can't be read; it is left alone")
+            elif spelled.setdefault(bead_id.lower(), bead_id) != bead_id:
+                _skip(result, bead_id, f"differs from {spelled[bead_id.lower()]} only in upper and lower case")
+            elif twin:
                 _skip(result, bead_id, f"{twin} has the same title", kind="dedup")
+            else:
+                fresh[bead_id] = True
         return fresh
 
     def _made(self, bead_id: str, record: dict[str, Any]) -> Bead:
@@ -189,7 +198,7 @@ def _told_apart(wanted: dict[str, Bead], snapshot: Snapshot, result: dict[str, l
     beads: dict[str, Bead] = {}
     for bead_id, bead in wanted.items():
         local = snapshot.bead(bead_id)
-        if local is not None and _same(bead, local):
+        if local is not None and _same(bead, local, as_stored=True):
             result["unchanged"].append(bead_id)
             continue
         result["created" if local is None else "updated"].append(bead_id)
@@ -251,18 +260,26 @@ def _replaced(local: Bead, record: dict[str, Any]) -> Bead:
 
 def _joined(local: Bead, record: dict[str, Any]) -> Bead:
     """The bead as it is here, with the labels, edges and comments that the record adds."""
-    labels = [*local.labels, *(label for label in record.get("labels", []) if label not in local.labels)]
-    depends_on = [*local.depends_on, *(i for i in record.get("depends_on", []) if i not in local.depends_on)]
-    pairs = {(link.type, link.id) for link in local.links}
-    links = [*local.get("links", []), *(e for e in record.get("links", []) if (e.get("type", "related"), e["id"]) not in pairs)]
-    return local.evolve(
-        labels=labels,
-        depends_on=depends_on,
-        links=links,
-        parent=local.parent or record.get("parent"),
-        comments=_union(local.comments, record.get("comments", [])),
-        **{EDGE_DETAILS: {**record.get(EDGE_DETAILS, {}), **local.get(EDGE_DETAILS, {})}},
-    )
+    there = Bead({**record, "id": local.id})
+    here = edges_by_kind(local)
+    details = dict(local.get(EDGE_DETAILS, {}))
+    depends_on, links, parent = list(local.depends_on), list(local.get("links", [])), local.parent
+    for (kind, target), detail in edges_by_kind(there).items():
+        if (kind, target) in here:
+            continue
+        if kind == "blocks":
+            depends_on.append(target)
+        elif kind == "parent-child" and parent is None:
+            parent = target
+        else:
+            links.append({"type": kind, "id": target, **detail})
+            continue
+        if detail:
+            details[f"{kind}:{target}" if kind == "parent-child" and target in depends_on else target] = detail
+    labels = [*local.labels, *(label for label in there.labels if label not in local.labels)]
+    comments = _union(local.comments, there.comments)
+    edges = {"depends_on": depends_on, "links": links, "parent": parent, EDGE_DETAILS: details}
+    return local.evolve(labels=labels, comments=comments, **edges)
 
 
 def _union(here: list[dict[str, Any]], there: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -280,20 +297,41 @@ def _exact(time: str) -> tuple[str, str]:
     return whole, fraction.rstrip("0")
 
 
-def _same(one: Bead, other: Bead) -> bool:
-    return _plain(one) == _plain(other)
+def _same(one: Bead, other: Bead, *, as_stored: bool = False) -> bool:
+    """Whether two beads say the same, whatever their lists' order and whichever edges had to become links.
+
+    With `as_stored` such an edge counts as different.
+    """
+    return _plain(one, as_stored=as_stored) == _plain(other, as_stored=as_stored)
 
 
-def _plain(bead: Bead) -> dict[str, Any]:
+def _plain(bead: Bead, *, as_stored: bool) -> dict[str, Any]:
     """The bead's fields with every default said and without what has no order."""
     made_at = bead.created_at or "1970-01-01T00:00:00Z"
-    fields = dict(bead.fields)
+    edge_keys = ("depends_on", "parent", "links", EDGE_DETAILS)
+    fields = {key: value for key, value in bead.fields.items() if value not in (None, "", [], {}) and key not in edge_keys}
     fields["labels"] = sorted(bead.labels)
     fields["updated_at"] = bead.updated_at
-    fields["links"] = [{"created_at": made_at, "type": "related", **link} for link in bead.get("links", [])]
-    edges = {*bead.depends_on, bead.parent}
-    details = {
-        key: value for key, value in bead.get(EDGE_DETAILS, {}).items() if "type" in value or key.rpartition(":")[2] in edges
-    }
-    fields[EDGE_DETAILS] = {key: {"created_at": made_at, **value} for key, value in details.items()}
-    return {key: value for key, value in fields.items() if value not in (None, "", [], {})}
+    fields["edges"] = {pair: {"created_at": made_at, **detail} for pair, detail in edges_by_kind(bead).items()}
+    if as_stored:
+        fields["stored"] = (sorted(bead.depends_on), bead.parent, sorted((link.type, link.id) for link in bead.links))
+    return fields
+
+
+def edges_by_kind(bead: Bead) -> dict[tuple[str, str], dict[str, Any]]:
+    """What is known of each edge, by (kind, target), wherever the bead keeps it."""
+    details: dict[str, dict[str, Any]] = bead.get(EDGE_DETAILS, {})
+    found = {("blocks", target): details.get(target, {}) for target in bead.depends_on}
+    if bead.parent:
+        shared = {} if bead.parent in bead.depends_on else details.get(bead.parent, {})
+        found["parent-child", bead.parent] = details.get(f"parent-child:{bead.parent}", shared)
+    for link in bead.get("links", []):
+        if "id" in link:
+            found[kind_of(link, details), link["id"]] = {k: v for k, v in link.items() if k not in ("id", "type")}
+    return found
+
+
+def kind_of(link: dict[str, Any], details: dict[str, Any]) -> str:
+    """The kind of edge that a link stands for: one that would have closed a circle is kept as `related`."""
+    kind = str(link.get("type", "related"))
+    return str(details.get(link["id"], {}).get("type", kind)) if kind == "related" else kind

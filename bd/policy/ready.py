@@ -17,6 +17,7 @@ from bd.policy.priority import order_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from bd.model import Bead, Snapshot
@@ -70,26 +71,39 @@ def status_now(bead: Bead, now: datetime) -> str:
     return bead.status
 
 
-def standing(bead: Bead, snapshot: Snapshot, now: datetime) -> Standing:
-    """The bead's phase and the reasons why it is not ready (none when it is)."""
+def phase_of(bead: Bead, snapshot: Snapshot, now: datetime) -> str:
+    """The one phase a bead is in."""
     status = status_now(bead, now)
     if status in _PHASE_OF_STATUS:
-        return Standing(_PHASE_OF_STATUS[status], (Reason(status, _status_words(bead, now)),))
+        return _PHASE_OF_STATUS[status]
     if status == "in_progress" or bead.get("claim"):
-        return Standing(_phase_of_claim(bead), (Reason("in_progress", _status_words(bead, now)),))
+        return _phase_of_claim(bead)
     if status == "deferred":
-        return Standing("pending", (_deferral(bead, now),))
-    if status != "open":
-        return Standing("parked", (Reason("parked", _status_words(bead, now)),))
-    if bead.type in NOT_WORK:
-        return Standing("parked", (Reason("not_work", f"beads of type {bead.type} are not handed out"),))
-    reasons = _holding_back(bead, snapshot, now)
-    if reasons:
-        return Standing("pending", tuple(reasons))
-    if not is_past(bead.get("retry_at"), now):
+        return "pending"
+    if status != "open" or bead.type in NOT_WORK:
+        return "parked"
+    if next(holds(bead, snapshot, now), None) is not None:
+        return "pending"
+    return "ready" if is_past(bead.get("retry_at"), now) else "retrying"
+
+
+def standing(bead: Bead, snapshot: Snapshot, now: datetime) -> Standing:
+    """The bead's phase and the reasons why it is not ready (none when it is)."""
+    phase = phase_of(bead, snapshot, now)
+    if phase == "ready":
+        return Standing(phase)
+    status = status_now(bead, now)
+    if phase == "retrying":
         wait = (instant_of(bead.get("retry_at")) - now).total_seconds()
-        return Standing("retrying", (Reason("retrying", f"is tried again in {age_text(wait)}"),))
-    return Standing("ready")
+        return Standing(phase, (Reason("retrying", f"is tried again in {age_text(wait)}"),))
+    if phase == "pending" and status == "deferred":
+        return Standing(phase, (Reason("deferred", _deferred_words(bead), bead.id),))
+    if phase == "pending":
+        return Standing(phase, tuple(_reason(hold, now) for hold in holds(bead, snapshot, now)))
+    if bead.type in NOT_WORK and status == "open":
+        return Standing(phase, (Reason("not_work", f"beads of type {bead.type} are not handed out"),))
+    code = "in_progress" if phase in ("claimed", "running") else status if phase != "parked" else "parked"
+    return Standing(phase, (Reason(code, _status_words(bead, now)),))
 
 
 def _phase_of_claim(bead: Bead) -> str:
@@ -97,56 +111,78 @@ def _phase_of_claim(bead: Bead) -> str:
     return "running" if not claim or claim.get("started_at") else "claimed"
 
 
-def _deferral(bead: Bead, now: datetime, whose: str = "") -> Reason:
-    until = bead.get("defer_until")
-    return Reason("deferred", f"{whose}is deferred{f' until {until}' if until else ''}", bead.id)
+# --- what holds an open bead back -----------------------------------------------------------
+
+
+class Hold(NamedTuple):
+    """One thing an open bead waits for: its code, the id it comes from, that bead (None: it does not exist), and
+    the parent through which it is inherited."""
+
+    code: str
+    by: str
+    other: Bead | None
+    parent: Bead | None = None
+
+
+def holds(bead: Bead, snapshot: Snapshot, now: datetime) -> Iterator[Hold]:
+    """Everything that keeps an open bead from being ready: its deferral, its dependencies, its parents."""
+    if bead.get("defer_until") and _is_deferred(bead, now):
+        yield Hold("deferred", bead.id, bead)
+    for target in awaited(bead):
+        hold = _waiting(target, snapshot)
+        if hold:
+            yield hold
+    if not bead.parent:
+        return
+    for parent in ancestors(bead, snapshot):
+        if parent.status in ("cancelled", "blocked"):
+            yield Hold(f"parent_{parent.status}", parent.id, parent, parent)
+        elif _is_deferred(parent, now):
+            yield Hold("deferred", parent.id, parent, parent)
+        for target in inherited(parent, snapshot):
+            hold = _waiting(target, snapshot)
+            if hold:
+                yield hold._replace(code="parent_waits", parent=parent)
 
 
 def _is_deferred(bead: Bead, now: datetime) -> bool:
-    if status_now(bead, now) == "deferred":
-        return True
-    return not is_past(bead.get("defer_until"), now) and not bead.is_done
+    until = bead.get("defer_until")
+    if bead.status == "deferred":
+        return not until or not is_past(until, now)
+    return bool(until) and not is_past(until, now) and not bead.is_done
 
 
-def _holding_back(bead: Bead, snapshot: Snapshot, now: datetime) -> list[Reason]:
-    reasons: list[Reason] = []
-    if bead.get("defer_until") and _is_deferred(bead, now):
-        reasons.append(_deferral(bead, now))
-    for target in awaited(bead):
-        reason = _waiting(target, snapshot, now)
-        if reason:
-            reasons.append(reason)
-    if bead.parent:
-        reasons += _held_by_parents(bead, snapshot, now)
-    return reasons
-
-
-def _held_by_parents(bead: Bead, snapshot: Snapshot, now: datetime) -> list[Reason]:
-    reasons: list[Reason] = []
-    for parent in ancestors(bead, snapshot):
-        if parent.status == "cancelled":
-            reasons.append(Reason("parent_cancelled", f"its parent {parent.id} was cancelled", parent.id))
-        elif parent.status == "blocked":
-            reasons.append(Reason("parent_blocked", f"its parent {parent.id} {_status_words(parent, now)}", parent.id))
-        elif _is_deferred(parent, now):
-            reasons.append(_deferral(parent, now, f"its parent {parent.id} "))
-        for target in inherited(parent, snapshot):
-            reason = _waiting(target, snapshot, now)
-            if reason:
-                reasons.append(Reason("parent_waits", f"its parent {parent.id} {reason.text}", target))
-    return reasons
-
-
-def _waiting(target: str, snapshot: Snapshot, now: datetime) -> Reason | None:
+def _waiting(target: str, snapshot: Snapshot) -> Hold | None:
     other = snapshot.head(target)
     if other is None:
-        return Reason("unknown_dependency", f"waits on {target}, which does not exist", target)
+        return Hold("unknown_dependency", target, None)
     if other.status in ("closed", "pinned"):
         return None
-    if other.status in ("cancelled", "dead_letter"):
+    return Hold("dependency_ended" if other.status in ("cancelled", "dead_letter") else "waits_on", target, other)
+
+
+def _reason(hold: Hold, now: datetime) -> Reason:
+    """A hold in words."""
+    other, parent = hold.other, hold.parent
+    if hold.code == "deferred" and other is not None:
+        words = _deferred_words(other)
+    elif hold.code == "parent_cancelled":
+        words = "was cancelled"
+    elif hold.code == "parent_blocked" and other is not None:
+        words = _status_words(other, now)
+    elif other is None:
+        words = f"waits on {hold.by}, which does not exist"
+    elif other.status in ("cancelled", "dead_letter"):
         ended = "cancelled" if other.status == "cancelled" else "given up after its last attempt"
-        return Reason("dependency_ended", f"waits on {target}, which was {ended}", target)
-    return Reason("waits_on", f"waits on {target} ({_status_words(other, now)})", target)
+        words = f"waits on {hold.by}, which was {ended}"
+    else:
+        words = f"waits on {hold.by} ({_status_words(other, now)})"
+    return Reason(hold.code, f"its parent {parent.id} {words}" if parent is not None else words, hold.by)
+
+
+def _deferred_words(bead: Bead) -> str:
+    until = bead.get("defer_until")
+    return f"is deferred{f' until {until}' if until else ''}"
 
 
 def _status_words(bead: Bead, now: datetime) -> str:
@@ -167,7 +203,7 @@ def phases(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:
     """Every live bead in its phase, each list in the order of work."""
     found: dict[str, list[Bead]] = {phase: [] for phase in PHASES}
     for bead in snapshot.live():
-        found[standing(bead, snapshot, now).phase].append(bead)
+        found[phase_of(bead, snapshot, now)].append(bead)
     for beads in found.values():
         beads.sort(key=order_key)
     return found
@@ -175,7 +211,7 @@ def phases(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:
 
 def ready_beads(snapshot: Snapshot, now: datetime) -> list[Bead]:
     """The ready beads in the order of work."""
-    found = [bead for bead in snapshot.live() if standing(bead, snapshot, now).phase == "ready"]
+    found = [bead for bead in snapshot.live() if phase_of(bead, snapshot, now) == "ready"]
     found.sort(key=order_key)
     return found
 
@@ -192,8 +228,6 @@ def ready_since(bead: Bead, snapshot: Snapshot) -> str:
 
 def is_blocked(bead: Bead, snapshot: Snapshot, now: datetime) -> list[str]:
     """The ids that keep a bead from being ready through dependencies, its own or inherited; compat's blocked_by."""
-    codes = {"waits_on", "unknown_dependency", "dependency_ended", "parent_waits", "parent_blocked", "parent_cancelled"}
     if bead.is_done:
         return []
-    held = _holding_back(bead, snapshot, now)
-    return list(dict.fromkeys(reason.by for reason in held if reason.code in codes and reason.by))
+    return list(dict.fromkeys(hold.by for hold in holds(bead, snapshot, now) if hold.code != "deferred"))

@@ -8,7 +8,7 @@ from bd.clock import instant_of
 from bd.errors import BadInput
 from bd.policy.dag import ancestors
 from bd.policy.priority import effective_priority, order_key
-from bd.policy.ready import NOT_WORK, standing, status_now
+from bd.policy.ready import NOT_WORK, phase_of, status_now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Se
             return True
         if "stalled" in derived and is_overdue(bead, now, settings):
             return True
-        return standing(bead, snapshot, now).phase in derived
+        return phase_of(bead, snapshot, now) in derived
 
     return passes
 

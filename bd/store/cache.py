@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from bd.store.gitrepo import Entry, GitRepo
 
-SCHEMA = 3
+SCHEMA = 5
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE beads (
@@ -46,7 +46,7 @@ CREATE INDEX beads_suffix ON beads (suffix);
 CREATE INDEX beads_uid ON beads (uid);
 CREATE INDEX beads_live ON beads (live) WHERE live = 1;
 CREATE INDEX beads_claimed ON beads (claimed) WHERE claimed = 1;
-CREATE TABLE edges (path TEXT, target TEXT);
+CREATE TABLE edges (path TEXT, target TEXT, waits INTEGER);
 CREATE INDEX edges_target ON edges (target);
 CREATE INDEX edges_path ON edges (path);
 CREATE TABLE records (path TEXT PRIMARY KEY, oid TEXT, simple INTEGER, fields BLOB) WITHOUT ROWID;
@@ -254,7 +254,8 @@ class Cache:
         targets = {*fields.get("depends_on", []), *(link["id"] for link in fields.get("links", []) if "id" in link)}
         if fields.get("parent"):
             targets.add(fields["parent"])
-        self._db.executemany("INSERT INTO edges VALUES (?, ?)", [(row.path, target) for target in targets])
+        waits = set(fields.get("depends_on", []))
+        self._db.executemany("INSERT INTO edges VALUES (?, ?, ?)", [(row.path, target, target in waits) for target in targets])
 
     # --- reading ---
 
@@ -285,6 +286,28 @@ class Cache:
         loads = marshal.loads
         for (blob,) in self._db.execute(f"SELECT head FROM beads {where}", arguments):
             yield loads(blob)
+
+    def wholes(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The whole fields of many beads, by id."""
+        found: dict[str, dict[str, Any]] = {}
+        for chunk in _chunks(ids):
+            query = f"SELECT head, body FROM beads WHERE id IN ({','.join('?' * len(chunk))}) ORDER BY length(path) DESC"
+            for head, body in self._db.execute(query, chunk):
+                fields = marshal.loads(head)
+                fields.pop("comment_count", None)
+                if body:
+                    fields.update(marshal.loads(body))
+                found[fields["id"]] = fields
+        return found
+
+    def dependent_counts(self, ids: Sequence[str]) -> dict[str, int]:
+        """How many beads wait for each of these by depends_on; none are left out."""
+        found: dict[str, int] = {}
+        for chunk in _chunks(ids):
+            marks = ",".join("?" * len(chunk))
+            query = f"SELECT target, count(*) FROM edges WHERE target IN ({marks}) AND waits = 1 GROUP BY target"
+            found.update(self._db.execute(query, chunk))
+        return found
 
     def id_of_uid(self, uid: str) -> str | None:
         row = self._db.execute("SELECT id FROM beads WHERE uid = ? LIMIT 1", (uid,)).fetchone()
@@ -319,6 +342,10 @@ class Cache:
         """(beads, files that can't be read)."""
         beads = self._db.execute("SELECT count(*) FROM beads").fetchone()[0]
         return beads, self._db.execute("SELECT count(*) FROM damages").fetchone()[0]
+
+
+def _chunks(ids: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:
+    return (ids[start : start + size] for start in range(0, len(ids), size))
 
 
 def parse_entries(

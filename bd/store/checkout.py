@@ -62,6 +62,13 @@ def bring_along(repo: GitRepo, here: str | None, tip: str, *, wait_s: float = _L
             raise InTheWay(str(error)) from error
 
 
+def take_back(repo: GitRepo, branch: str, there: str, tip: str | None) -> None:
+    """Index and files were moved to a commit that the branch did not get: move them back to where it is, as far as that goes."""
+    if tip and is_checked_out(repo, branch):
+        with contextlib.suppress(InTheWay):
+            bring_along(repo, there, tip)
+
+
 def _merge(repo: GitRepo, index: str, trees: list[str]) -> None:
     env = {"GIT_INDEX_FILE": index}
     try:

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 
-from bd.clock import canonical_time, duration_s
-from bd.errors import BadInput
-from bd.model import BEAD_FIELDS, FILE_LIMIT, INNER_FIELDS, TITLE_LIMIT
+from bd.model import BEAD_FIELDS, FILE_LIMIT, TITLE_LIMIT
 from bd.store import yamltext
+from bd.store.kinds import Plain, WrongKind, typed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,20 +23,11 @@ if TYPE_CHECKING:
 
 DEPTH_LIMIT = yamltext.DEPTH_LIMIT
 SLOW_LIMIT = 100_000
-_JSON_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d+)?\Z", re.ASCII)
-_WHOLE = re.compile(r"[-+]?\d+\Z", re.ASCII)
-_NULLS = ("", "null", "Null", "NULL", "~")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Unreadable(Exception):
     """Why a file can't be read; a store turns it into a Damage."""
-
-
-class Plain(str):
-    """A scalar written without quotes: it may stand for a number, a truth value or nothing."""
-
-    __slots__ = ()
 
 
 class Parsed:
@@ -74,10 +64,13 @@ def parse(data: bytes, table: Mapping[str, Kind]) -> Parsed:
         raise Unreadable("has conflict markers in it")
     reader = _read(text)
     fields: dict[str, Any] = {}
-    for key, value in (reader.root or {}).items():
-        typed = _typed(key, value, table.get(key, "any"))
-        if typed is not None:
-            fields[key] = typed
+    try:
+        for key, value in (reader.root or {}).items():
+            found = typed(key, value, table.get(key, "any"))
+            if found is not None:
+                fields[key] = found
+    except WrongKind as error:
+        raise Unreadable(str(error)) from None
     lines = text.splitlines(keepends=True)
     spans = yamltext.trimmed(lines, [(key, start, end) for key, start, end in reader.spans], reader.column)
     is_simple = bool(spans) and spans == yamltext.spans_of_lines(lines) and not data.startswith(_BYTE_ORDER_MARK)
@@ -206,28 +199,36 @@ class _Reader:
 
 
 def _read(text: str) -> _Reader:
-    """The text as nested plain values. Raises Unreadable.
-
-    The C parser is fast, and takes no colon within a plain text in flow style (`[repo:site]`):
-    what it refuses is read again by the slow one before it counts as damage.
-    """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.cyaml import CParser
+    """The text as nested plain values. Raises Unreadable."""
+    from ruamel.yaml.cyaml import CParser  # type: ignore[attr-defined]
     from ruamel.yaml.error import YAMLError
 
     reader = _Reader()
     try:
         reader.read(CParser(text))
     except YAMLError as error:
-        if len(text) > SLOW_LIMIT:
+        slowly = _read_slowly(text) if "unexpected ':'" in str(error) else None
+        if slowly is None:
             raise Unreadable(_yaml_words(error)) from None
-        reader = _Reader()
-        try:
-            reader.read(YAML(typ="safe", pure=True).get_constructor_parser(text)[1])
-        except (YAMLError, ValueError, RecursionError):
-            raise Unreadable(_yaml_words(error)) from None
+        reader = slowly
     if reader.root is None:
         raise Unreadable("is empty")
+    return reader
+
+
+def _read_slowly(text: str) -> _Reader | None:
+    """The same by ruamel's own parser: the C one takes no colon within a plain text in flow style (`[repo:site]`)."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    # Only it makes half characters of escapes such as "\ud800".
+    if len(text) > SLOW_LIMIT or "\\ud" in text.lower():
+        return None
+    reader = _Reader()
+    try:
+        reader.read(YAML(typ="safe", pure=True).get_constructor_parser(text)[1])
+    except (YAMLError, ValueError, RecursionError):
+        return None
     return reader
 
 
@@ -245,137 +246,6 @@ def _yaml_words(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error).splitlines()[0]
     return f"is not YAML: {problem}" + (f" (line {mark.line + 1})" if mark is not None else "")
-
-
-# --- typing -----------------------------------------------------------------------------
-
-
-def _typed(key: str, value: Any, kind: Kind) -> Any:
-    """The value as its kind says; None when it is unset. Raises Unreadable for a wrong type."""
-    if type(value) is Plain and value in _NULLS:
-        return None
-    try:
-        return _TYPERS[kind](key, value)
-    except (ValueError, BadInput) as error:
-        raise Unreadable(f"{key}: {error}") from None
-
-
-def _as_text(key: str, value: Any) -> str:
-    if isinstance(value, (dict, list)):
-        raise ValueError("a text was expected")
-    return str(value)
-
-
-def _as_int(key: str, value: Any) -> int:
-    if isinstance(value, (dict, list)) or not _WHOLE.match(value.strip()):
-        raise ValueError(f"{value!r} is not a whole number")
-    return int(value)
-
-
-def _as_number(key: str, value: Any) -> float:
-    if isinstance(value, (dict, list)):
-        raise ValueError("a number was expected")
-    number = float(value)
-    if number != number or abs(number) == float("inf"):
-        raise ValueError(f"{value!r} is not a number")
-    return int(number) if number == int(number) and "." not in value else number
-
-
-def _as_bool(key: str, value: Any) -> bool:
-    word = str(value).lower()
-    if word not in ("true", "false", "yes", "no", "1", "0"):
-        raise ValueError(f"{value!r} is neither true nor false")
-    return word in ("true", "yes", "1")
-
-
-def _as_time(key: str, value: Any) -> str:
-    try:
-        return canonical_time(_as_text(key, value))
-    except ValueError:
-        raise ValueError(f"{value!r} is not a time") from None
-
-
-def _as_duration(key: str, value: Any) -> str:
-    duration_s(_as_text(key, value))
-    return str(value)
-
-
-def _as_priority(key: str, value: Any) -> int:
-    word = _as_text(key, value).strip().lower().removeprefix("p")
-    if word not in ("0", "1", "2", "3", "4"):
-        raise ValueError(f"{value!r} is not 0 to 4")
-    return int(word)
-
-
-def _as_status(key: str, value: Any) -> str:
-    word = _as_text(key, value).strip().lower().replace("-", "_")
-    return "open" if word == "ready" else word
-
-
-def _as_list(key: str, value: Any) -> list[str] | None:
-    if isinstance(value, dict):
-        raise ValueError("a list was expected")
-    items = value if isinstance(value, list) else [value]
-    if any(isinstance(item, (dict, list)) for item in items):
-        raise ValueError("a list of texts was expected")
-    return [str(item) for item in items] or None
-
-
-def _as_map(key: str, value: Any) -> dict[str, Any] | None:
-    if not isinstance(value, dict):
-        raise ValueError("a mapping was expected")
-    return _typed_map(key, value) or None
-
-
-def _as_maps(key: str, value: Any) -> list[dict[str, Any]] | None:
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise ValueError("a list of mappings was expected")
-    return [_typed_map(key, item) for item in value] or None
-
-
-def _typed_map(key: str, value: dict[str, Any]) -> dict[str, Any]:
-    inner = INNER_FIELDS.get(key, {})
-    typed: dict[str, Any] = {}
-    for name, item in value.items():
-        known = inner.get(name)
-        found = _typed(f"{key}.{name}", item, known) if known else _as_json(name, item)
-        if found is not None or not known:
-            typed[name] = found
-    return typed
-
-
-def _as_json(key: str, value: Any) -> Any:
-    """A value nobody types: what JSON would read a plain scalar as, everything else as text."""
-    if isinstance(value, dict):
-        return {name: _as_json(name, item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_as_json(key, item) for item in value]
-    if type(value) is Plain:
-        if value in _NULLS:
-            return None
-        if value in ("true", "false"):
-            return value == "true"
-        if _JSON_NUMBER.match(value):
-            number = int(value) if _WHOLE.match(value) else float(value)
-            if abs(number) != float("inf"):
-                return number
-    return str(value)
-
-
-_TYPERS: dict[Kind, Any] = {
-    "text": _as_text,
-    "int": _as_int,
-    "number": _as_number,
-    "bool": _as_bool,
-    "time": _as_time,
-    "duration": _as_duration,
-    "list": _as_list,
-    "map": _as_map,
-    "maps": _as_maps,
-    "any": _as_json,
-    "priority": _as_priority,
-    "status": _as_status,
-}
 
 
 # --- writing ----------------------------------------------------------------------------

@@ -6,15 +6,16 @@ when it is asked for.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 
 from bd.errors import BadInput, NotFound, RemoteUnreachable, TryAgain
-from bd.store.gitrepo import GitRepo, environment, find_repo
+from bd.store.gitrepo import KEPT_VARIABLES, GitRepo, environment, find_repo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import git
 
@@ -43,19 +44,25 @@ def check_branch(name: str) -> str:
 
 
 def make_repo(folder: str) -> GitRepo:
-    """A new repository with the branch main, unless the folder is in one already."""
+    """A new repository with the branch main, unless the folder is in one already. Raises BadInput and TryAgain."""
     import git
 
-    os.makedirs(folder, exist_ok=True)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"can't make the folder {folder}: {error.strerror}") from error
     found = find_repo(folder)
     if found is not None:
         return found
-    try:
-        git.Repo.init(folder, initial_branch="main").close()
-    except (git.GitError, OSError) as error:
-        raise TryAgain(f"can't make a repository in {folder}: {error}") from error
-    made = find_repo(folder)
-    assert made is not None
+    words = ""
+    with _own_environment():
+        try:
+            git.Repo.init(folder, expand_vars=False, initial_branch="main").close()
+        except (git.GitError, OSError) as error:
+            words = str(error)
+    made = find_repo(folder)  # GitPython fails after the work is done where a path has a $ in it
+    if made is None:
+        raise TryAgain(f"can't make a repository in {folder}: {words}")
     return made
 
 
@@ -63,7 +70,7 @@ def add_remote(repo: GitRepo, url: str) -> None:
     """Make `url` the remote origin. Raises BadInput when origin is something else."""
     import git
 
-    with git.Repo(repo.work_tree or repo.git_dir) as opened:
+    with git.Repo(repo.work_tree or repo.git_dir, expand_vars=False) as opened:
         if "origin" in [remote.name for remote in opened.remotes]:
             there = next(opened.remote("origin").urls)
             if there != url:
@@ -76,22 +83,40 @@ def clone_repo(url: str, folder: str, on_progress: Callable[[int, int, str], Non
     """Clone a hub with progress. Raises RemoteUnreachable, NotFound, BadInput."""
     import git
 
-    if os.path.exists(folder) and os.listdir(folder):
+    if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
         raise BadInput(f"{folder} exists and is not empty", hint="name another folder: bd clone URL DIR")
-
     progress = _progress(on_progress)
-    try:
-        git.Repo.clone_from(check_url(url), folder, progress=progress, env=environment()).close()  # type: ignore[arg-type]
-    except git.GitCommandError as error:
-        words = _why([*progress.error_lines, *progress.other_lines, *(error.stderr or "").splitlines()])
-        if "does not appear to be a git repository" in words or "does not exist" in words or "not found" in words:
-            raise NotFound(f"no repository at {without_password(url)}: {words}") from error
-        raise RemoteUnreachable(
-            f"can't clone {without_password(url)}: {words}", hint="check the URL, the network and your credentials"
-        ) from error
+    with _own_environment():
+        try:
+            git.Repo.clone_from(check_url(url), folder, progress=progress, env=environment()).close()  # type: ignore[arg-type]
+        except git.NoSuchPathError:
+            pass  # the clone is there: GitPython fails to open a path with a $ in it
+        except git.GitCommandError as error:
+            words = _why([*progress.error_lines, *progress.other_lines, *(error.stderr or "").splitlines()])
+            raise _cannot_clone(without_password(url), words) from error
     found = find_repo(folder)
     assert found is not None
     return found
+
+
+def _cannot_clone(url: str, words: str) -> NotFound | RemoteUnreachable:
+    if "does not appear to be a git repository" in words or "does not exist" in words or "not found" in words:
+        return NotFound(f"no repository at {url}: {words}")
+    return RemoteUnreachable(f"can't clone {url}: {words}", hint="check the URL, the network and your credentials")
+
+
+@contextlib.contextmanager
+def _own_environment() -> Iterator[None]:
+    """Without the GIT_* of whoever started bd (inside a hook they name the hook's repository), and without GitPython's advice."""
+    import warnings
+
+    foreign = {name: os.environ.pop(name) for name in [*os.environ] if name.startswith("GIT_") and name not in KEPT_VARIABLES}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            yield
+    finally:
+        os.environ.update(foreign)
 
 
 def _progress(on_progress: Callable[[int, int, str], None] | None) -> git.RemoteProgress:

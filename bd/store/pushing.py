@@ -38,10 +38,11 @@ _FOR_GOOD = (
 
 
 class Verdict(NamedTuple):
-    """What became of a push, and the server's words."""
+    """What became of a push, the server's words, and which commit landed: an earlier one, where its answer was lost."""
 
     kind: str
     words: str = ""
+    commit: str = ""
 
 
 class Pushing:
@@ -52,7 +53,16 @@ class Pushing:
         self._repo = hub.repo
         self._step = on_step
         self._hand = hand
-        self.in_doubt = False
+        self._unanswered: list[str] = []
+
+    @property
+    def in_doubt(self) -> bool:
+        return bool(self._unanswered)
+
+    def landed_in(self, tip: str | None) -> str | None:
+        """The commit whose push got no answer, and which this tip holds."""
+        found = (commit for commit in self._unanswered if tip and self._repo.is_ancestor(commit, tip))
+        return next(found, None)
 
     def publish(self, commit: str, base: str | None) -> Verdict:
         """Move the hub branch from `base` to `commit`, or find out why not."""
@@ -65,9 +75,10 @@ class Pushing:
         except GitTimeout as error:
             words = str(error)
         if line is not None and line.landed:
-            self.in_doubt = False
-            return Verdict("landed")
-        self.in_doubt = line is None
+            self._unanswered.clear()
+            return Verdict("landed", commit=commit)
+        if line is None:
+            self._unanswered.append(commit)
         self._step("look-after-push")
         try:
             tip = self._hub.finish_fetch()
@@ -77,14 +88,13 @@ class Pushing:
 
     def _seen(self, commit: str, base: str | None, tip: str | None, words: str, *, answered: bool) -> Verdict:
         """What the remote's tip says about a push that was not simply accepted."""
-        if tip and self._repo.is_ancestor(commit, tip):
-            self.in_doubt = False
-            return Verdict("landed")
-        if tip != base:
-            self.in_doubt = False
-            return Verdict("lost")
+        landed = commit if tip and self._repo.is_ancestor(commit, tip) else self.landed_in(tip)
+        if landed or tip != base:  # whatever else was on its way had to stand where now this stands
+            self._unanswered.clear()
+            return Verdict("landed", commit=landed) if landed else Verdict("lost")
         if any(sign in words.lower() for sign in _FOR_GOOD):
-            self.in_doubt = False
+            if not answered:
+                self._unanswered.remove(commit)
             return Verdict("refused", words)
         return Verdict("stuck" if answered else "unknown", words)
 
@@ -103,10 +113,10 @@ class Pushing:
         try:
             self._repo.update_refs([(branch, commit, base or ZERO)])
         except GitFailed as error:
-            if self._repo.ref(branch) == base:
-                return Verdict("stuck", error.stderr.strip())
-            return Verdict("lost")
-        return Verdict("landed")
+            tip = self._repo.ref(branch)
+            checkout.take_back(self._repo, branch, commit, tip)
+            return Verdict("stuck", error.stderr.strip()) if tip == base else Verdict("lost")
+        return Verdict("landed", commit=commit)
 
 
 def server_words(stderr: str, summary: str) -> str:

@@ -93,9 +93,3 @@ class Replay:
                 return None
         original = text.split("\n\nBd-Op:", maxsplit=1)[0]
         return Pending(self._by_difference(commit, parent, author), commit, author, at_s, original)
-
-    def drop_last(self, item: Pending) -> None:
-        """Take the newest unpublished commit out of this clone's view."""
-        parents = message.split_commit(self._repo.objects.read(item.commit) or b"")[0].get("parent", [])
-        if self._repo.ref(VIEW) == item.commit and parents:
-            self._repo.update_refs([(VIEW, parents[0], item.commit)])

@@ -30,6 +30,13 @@ class CachedSnapshot(Snapshot):
         found = self.cache.bead(bead_id)
         return Bead(found[3]) if found else None
 
+    def wholes(self, ids: list[str]) -> list[Bead]:
+        found = self.cache.wholes(ids)
+        return [Bead(found[bead_id]) for bead_id in ids if bead_id in found]
+
+    def dependent_counts(self, ids: list[str]) -> dict[str, int]:
+        return self.cache.dependent_counts(ids)
+
     def head(self, bead_id: str) -> Bead | None:
         if bead_id not in self._heads:
             fields = self.cache.head(bead_id)

@@ -14,7 +14,7 @@ from bd import clock
 from bd.errors import BdError, Contention, NoHub, RemoteUnreachable, TryAgain
 from bd.store import checkout, kept
 from bd.store.chain import Chain
-from bd.store.gitrepo import ZERO
+from bd.store.gitrepo import ZERO, GitFailed
 from bd.store.place import PUBLISHED, VIEW
 from bd.store.pushing import Pushing, refused_by_server
 from bd.store.replay import Pending, RefusedReplay, Replay
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bd.store.chain import Decides
     from bd.store.hub import Hub
     from bd.store.journal import Entry
+    from bd.store.pushing import Verdict
     from bd.store.snapshot import CachedSnapshot
 
 # Full jitter: the next try waits a random part of base * 2^n, capped (docs/protocol.md).
@@ -48,6 +49,7 @@ class Outcome(NamedTuple):
     refused: tuple[RefusedReplay, ...] = ()
     notes: tuple[str, ...] = ()
     entry: Entry | None = None
+    refusal: BdError | None = None
 
     def acknowledge(self) -> None:
         if self.entry is not None:
@@ -63,6 +65,7 @@ class _Attempt(NamedTuple):
     pending: list[Pending]
     refused: list[RefusedReplay]
     change: Change | None
+    refusal: BdError | None
 
 
 class Transaction:
@@ -88,6 +91,8 @@ class Transaction:
         self._rng = rng or random.Random()
         self._heal: list[str] = []
         self._inherited = False
+        self._declined: dict[str, BdError] = {}
+        self._some_landed = False
         self._hand: str | None = None
         self._pushing = Pushing(hub, self._step, None)
         self._first_view: str | None = None
@@ -116,6 +121,8 @@ class Transaction:
         if outcome.change is not None and outcome.change.tokens:
             return outcome._replace(entry=entry)
         entry.remove()
+        if outcome.refusal is not None:
+            raise outcome.refusal
         return outcome
 
     def _leave(self, entry: Entry, error: BaseException) -> None:
@@ -132,6 +139,7 @@ class Transaction:
         deadline: float | None = None
         tries, stuck = 0, 0
         self._first_view = self._repo.ref(VIEW)
+        attempt: _Attempt | None = None
         while True:
             tries += 1
             self._step("look")
@@ -139,9 +147,15 @@ class Transaction:
                 base = self._look(creates_hub=creates_hub)
             except RemoteUnreachable as error:
                 return self._without_remote(operation, error)
+            landed = self._pushing.landed_in(base)
+            if landed and attempt:
+                return self._finished(attempt, landed, tries - 1)
             attempt = self._attempt(base, operation, tries)
             deadline = deadline or clock.monotonic() + attempt.retry_time_s
             if not attempt.chain.steps:
+                if self._declined and not self._some_landed and (operation is None or attempt.refusal):
+                    # The server takes nothing at all now: everything goes on waiting.
+                    raise attempt.refusal or next(iter(self._declined.values()))
                 return self._settled(attempt, base or "", tries)
             self._step("build")
             commits = self._repo.write_commits(base, attempt.chain.drafts)
@@ -150,15 +164,16 @@ class Transaction:
             self._step("push")
             verdict = self._pushing.publish(commits[-1], base)
             self._step("pushed")
-            if verdict.kind == "landed":
-                return self._finished(attempt, commits[-1], tries)
             if verdict.kind == "refused":
-                if len(attempt.chain.steps) == 1 or not attempt.pending:
-                    raise refused_by_server(verdict.words)
-                self._one_by_one(commits, attempt.pending)
-                continue
+                verdict = self._one_by_one(verdict, commits, attempt, operation)
+                if verdict.kind == "refused":
+                    continue
+            if verdict.kind == "landed":
+                return self._finished(attempt, verdict.commit, tries)
             stuck = stuck + 1 if verdict.kind == "stuck" else 0
             if stuck >= STUCK_LIMIT:
+                if self._pushing.in_doubt:
+                    raise self._in_doubt()
                 raise TryAgain(
                     f"the server can't take the push, and nothing else moves: {verdict.words}",
                     hint="a lock left in the hub by a killed process? The server's words name it",
@@ -197,6 +212,9 @@ class Transaction:
         pending = self._replay.unpublished(base, self._hand)
         refused: list[RefusedReplay] = []
         for item in pending:
+            if item.operation.uid in self._declined:
+                refused.append(RefusedReplay(item.operation.uid, item.commit, self._declined[item.operation.uid]))
+                continue
             errors: list[BdError] = []
             try:
                 chain.add(item.operation, item.author, item.at_s, tries=tries, original=item.original)
@@ -204,10 +222,15 @@ class Transaction:
             except BdError as error:
                 errors.append(error)
             refused += [RefusedReplay(item.operation.uid, item.commit, error) for error in errors]
-        change = None
+        change, refusal = None, None
         if operation is not None:
-            change = chain.add(operation, self._author(operation.by), _seconds(operation.at), tries=tries)
-        return _Attempt(base, chain, world.settings.retry_time, pending, refused, change)
+            try:
+                change = chain.add(operation, self._author(operation.by), _seconds(operation.at), tries=tries)
+            except BdError as error:  # what waits is published all the same, and this clone sees what refused it
+                if base is None:
+                    raise
+                refusal = error
+        return _Attempt(base, chain, world.settings.retry_time, pending, refused, change, refusal)
 
     # --- settling what a killed process left ---
 
@@ -249,17 +272,25 @@ class Transaction:
             with contextlib.suppress(checkout.InTheWay):
                 checkout.bring_along(self._repo, there, tip)
 
-    def _one_by_one(self, commits: list[str], pending: list[Pending]) -> None:
-        """A batch was declined: push its commits singly, so that only the declined operation is set aside."""
-        for commit, item in zip(commits, pending, strict=False):
-            verdict = self._pushing.publish(commit, self._repo.ref(PUBLISHED))
-            if verdict.kind == "landed":
-                self._repo.update_refs([(PUBLISHED, commit, None)])
-                continue
+    def _one_by_one(self, verdict: Verdict, commits: list[str], attempt: _Attempt, operation: Decides | None) -> Verdict:
+        """A push was declined: push a batch's commits singly. What is declined alone is left out from now on.
+
+        The last push's verdict. Raises ServerRefused when that is for `operation`.
+        """
+        base = attempt.base
+        for commit, step in zip(commits, attempt.chain.steps, strict=True):
+            if len(commits) > 1:
+                verdict = self._pushing.publish(commit, base)
             if verdict.kind == "refused":
-                kept.keep(self._hub, item.operation.uid, item.commit, f"push refused by server: {verdict.words}")
-                self._replay.drop_last(item)
-            return
+                error = refused_by_server(verdict.words)
+                if step.operation is operation:
+                    raise error
+                self._declined[step.operation.uid] = error
+            if verdict.kind != "landed":
+                break
+            base, self._some_landed = commit, True
+            self._repo.set_private_refs({PUBLISHED: commit})
+        return verdict
 
     # --- after the push ---
 
@@ -298,6 +329,7 @@ class Transaction:
             received=received,
             refused=tuple(attempt.refused),
             notes=tuple(notes),
+            refusal=attempt.refusal,
         )
 
     def _advance(self, base: str | None, tip: str) -> list[str]:
@@ -311,9 +343,18 @@ class Transaction:
             if here != tip or self._hand:
                 notes = self._bring_along(here, tip, base)
                 if not notes and here != tip:
-                    self._repo.update_refs([(branch, tip, here or ZERO)])
+                    notes = self._move_branch(here, tip)
         self._repo.set_private_refs({name: tip for name in (PUBLISHED, VIEW) if self._repo.ref(name) != tip})
         return notes
+
+    def _move_branch(self, here: str | None, tip: str) -> list[str]:
+        """The checked-out branch follows its files; where somebody else moves or locks it, they go back."""
+        try:
+            self._repo.update_refs([(self._hub.branch, tip, here or ZERO)])
+        except GitFailed as error:
+            checkout.take_back(self._repo, self._hub.branch, tip, self._repo.ref(self._hub.branch))
+            return [f"your branch stays where it was: {error}"]
+        return []
 
     def _bring_along(self, here: str | None, tip: str, base: str | None) -> list[str]:
         if not self._hand and here not in (None, base) and not self._repo.is_ancestor(here or "", tip):
@@ -370,7 +411,9 @@ def _seconds(stamp: str) -> int:
 
 def _names(operation: Decides | None) -> dict[str, Any]:
     args = getattr(operation, "args", {})
-    return {"verb": operation.verb if operation else "sync", "agent": args.get("agent"), "ids": args.get("ids")}
+    following = args.get("next")  # of a close that also claims
+    agent = following["agent"] if isinstance(following, dict) else args.get("agent")
+    return {"verb": operation.verb if operation else "sync", "agent": agent, "ids": args.get("ids")}
 
 
 def _names_token(operation: Decides, change: Change, snapshot: CachedSnapshot) -> bool:

@@ -122,10 +122,7 @@ def entry(key: str, value: Any, indent: int = 0, times: set[str] = _NO_TIMES) ->
 
 def _name(key: str) -> str:
     """A key as it stands before its colon. Raises BadInput for one that no YAML reader would find."""
-    if _PLAIN_IN_FLOW.match(key) and " " not in key and _is_plain(key, _PLAIN_IN_FLOW):
-        name = key
-    else:
-        name = quoted(key)
+    name = key if _is_plain(key, _PLAIN_IN_FLOW) and " " not in key else quoted(key)
     if len(name) > _KEY_LIMIT:
         raise BadInput(f"a key of {len(key)} characters: {key[:40]}...")
     return name
@@ -256,10 +253,11 @@ def replace_keys(
             edits.append((start, end, 0, block))
         elif block:
             place = rank.get(key, len(rank))
-            before = [end for other, (_, end) in at.items() if rank.get(other, len(rank)) < place]
+            before = [end for other, (_, end) in at.items() if rank.get(other, len(rank)) <= place]
             start = max(before) if before else (spans[0][1] if spans else len(lines))
             edits.append((start, start, place, block))
-    for start, end, _, block in sorted(edits, key=lambda edit: (edit[0], edit[1], edit[2]), reverse=True):
+    edits.sort(key=lambda edit: edit[:3])
+    for start, end, _, block in reversed(edits):
         lines[start:end] = block
     return "".join(lines)
 

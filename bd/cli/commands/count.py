@@ -13,7 +13,7 @@ from bd.cli.context import App
 from bd.cli.options import filter_options, list_option, pass_app
 from bd.model import Bead
 from bd.policy import fit
-from bd.policy.ready import ready_beads, standing, status_now
+from bd.policy.ready import phase_of, ready_beads, status_now
 from bd.report.selection import selected
 
 _GROUPS = ("status", "phase", "priority", "type", "assignee", "label")
@@ -52,7 +52,7 @@ def command(app: App, ready: bool, group: str | None, **flags: Any) -> None:
         return
     keys: dict[str, Callable[[Bead], list[str]]] = {
         "status": lambda bead: [status_now(bead, now)],
-        "phase": lambda bead: [standing(bead, snapshot, now).phase],
+        "phase": lambda bead: [phase_of(bead, snapshot, now)],
         "priority": lambda bead: [f"P{bead.priority}"],
         "type": lambda bead: [bead.type],
         "assignee": lambda bead: [bead.assignee or ""],

@@ -70,7 +70,7 @@ def _say(app: App, text: str) -> None:
 def _view(app: App) -> View:
     if app.out.is_json or app.out.quiet:
         return Silent()
-    return LiveTable(app.out.width()) if app.out.is_terminal else Lines(lambda text: _say(app, text))
+    return LiveTable() if app.out.is_terminal else Lines(lambda text: _say(app, text))
 
 
 def _tell(app: App, demo: Demo, board: Board, proof: Proof, seconds: float) -> None:

@@ -10,7 +10,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import accept, pass_app
-from bd.interop.jsonl import lines_of, record_of, write_whole
+from bd.interop.records import lines_of, record_of, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

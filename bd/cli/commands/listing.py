@@ -59,8 +59,7 @@ def show_list(
     size = limit if limit is not None else (0 if app.out.is_json else default_limit)
     shown = beads[:size] if size else beads
     if app.out.is_json:
-        whole = [snapshot.bead(bead.id) or bead for bead in shown]
-        app.out.json([views.listed(bead, snapshot, app.now) for bead in whole])
+        app.out.json(views.listed([bead.id for bead in shown], snapshot, app.now))
     elif app.out.quiet:
         for bead in shown:
             app.out.line(bead.id)

@@ -1,0 +1,144 @@
+"""A file that a person or a program wrote, as untyped values: JSON, JSON lines, or YAML.
+
+Belongs here: which of the three it is, and values that keep their spelling (`Plain` is a
+scalar without quotes), so that a title `1.10` stays one. Does not belong here: what keys mean.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from bd.errors import BadInput
+from bd.store import codec, kinds
+from bd.store.kinds import Plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.model import Kind
+
+# `"code" | "research"`, as the source papers write a choice; no YAML reader takes it. Its first value stands for it.
+_CHOICE = re.compile(
+    r"""^(\s*(?:-\s+)?[\w-]+:[ \t]+)("[^"\n]*"|'[^'\n]*')(?:[ \t]*\|[ \t]*(?:"[^"\n]*"|'[^'\n]*'))+""", re.MULTILINE
+)
+_WORD_CHOICE = re.compile(r"([\w-]+)(?: \| [\w-]+)+\Z")
+_LINE = re.compile(r"\(line (\d+)\)")
+
+
+class Entry(NamedTuple):
+    """One value of a file, and where it stands: `line 3`, or nothing for the whole file."""
+
+    where: str
+    value: Any
+
+
+def entries_of(data: bytes, source: str) -> list[Entry]:
+    """The values of the file: one for a JSON or YAML document, one a line for JSON lines. Raises BadInput naming the line."""
+    try:
+        text = codec.text_of(data)
+    except codec.Unreadable as error:
+        raise BadInput(f"{source} {error}") from None
+    if not text.strip():
+        raise BadInput(f"{source} is empty", hint="nothing was made")
+    if text.lstrip()[:1] in "{[":
+        found = _json_document(text) or _json_lines(text, source)
+        if found is not None:
+            return found
+    return [Entry("", _yaml(text, source))]
+
+
+def _json_document(text: str) -> list[Entry] | None:
+    try:
+        return [Entry("", _plain(_loads(text)))]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _json_lines(text: str, source: str) -> list[Entry] | None:
+    """The lines as JSON; None where the first one is not."""
+    found: list[Entry] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            found.append(Entry(f"line {number}", _plain(_loads(line))))
+        except (ValueError, RecursionError) as error:
+            if not found:
+                return None
+            raise BadInput(f"{source}, line {number}: not JSON: {error}", hint="one JSON object a line") from None
+    return found
+
+
+def _loads(text: str) -> Any:
+    return json.loads(text, parse_float=Plain, parse_int=Plain, parse_constant=Plain)
+
+
+def _plain(value: Any) -> Any:
+    """JSON values as the YAML reader's: what is no text is a scalar without quotes."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if value is None:
+        return Plain("null")
+    if isinstance(value, bool):
+        return Plain("true" if value else "false")
+    return value
+
+
+def _yaml(text: str, source: str) -> Any:
+    """The YAML document, a mapping or a list. A choice between quoted values means its first one."""
+    try:
+        return _yaml_document(text)
+    except codec.Unreadable as error:
+        simpler = _CHOICE.sub(r"\1\2", text)
+        if simpler != text:
+            try:
+                return _yaml_document(simpler)
+            except codec.Unreadable:
+                pass
+        raise BadInput(f"{source} {error}", hint="a plan is YAML or JSON; docs/format.md has one") from None
+
+
+def _yaml_document(text: str) -> Any:
+    """The one mapping or list of the text. The reader takes mappings only: a list is read as the value of a key."""
+    lines = text.split("\n")
+    first = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith(("#", "---"))), 0)
+    if not lines[first].startswith(("- ", "[")) and lines[first].strip() != "-":
+        return _mapping(text)
+    body = [*("" for _ in lines[:first]), *(f" {line}" for line in lines[first:])]
+    try:
+        return _mapping("\n".join(["beads:", *body]))["beads"]
+    except codec.Unreadable as error:
+        raise codec.Unreadable(_LINE.sub(lambda match: f"(line {int(match[1]) - 1})", str(error))) from None
+
+
+def _mapping(text: str) -> dict[str, Any]:
+    return codec._read(text).root or {}  # noqa: SLF001  untyped; what parse gives would spell 1.10 anew
+
+
+def first_choice(value: Any) -> Any:
+    """The first of `available | busy | offline`; any other value as it is."""
+    match = _WORD_CHOICE.match(value) if isinstance(value, Plain) else None
+    return Plain(match[1]) if match else value
+
+
+def is_null(value: Any) -> bool:
+    """Whether a raw value is written as nothing."""
+    return value is None or (type(value) is Plain and value in ("", "null", "Null", "NULL", "~"))
+
+
+def as_json(value: Any) -> Any:
+    """A raw value as JSON would have it: what is quoted is text, what is plain may be a number or a truth value."""
+    return typed("value", value, "any")
+
+
+def typed(key: str, value: Any, kind: Kind) -> Any:
+    """A raw value as its kind says; None when it is unset. Raises BadInput saying what is wrong."""
+    try:
+        return kinds.typed(key, value, kind)
+    except kinds.WrongKind as error:
+        raise BadInput(str(error)) from None

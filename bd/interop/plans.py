@@ -1,0 +1,296 @@
+"""Plans: many beads from one file, as `bd create --file` makes them in one commit.
+
+Read are JSON lines (a bead a line), a YAML or JSON plan (a root with tasks), a list of beads, a
+single bead, the Go tool's graphs (nodes and edges), and the examples of the source papers as
+they are printed (`task:`, `dag:`). Ids in such an example that can't be ids (`task_01J8K1...`)
+are placeholders: they are kept as metadata, with a word in the notes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd.clock import duration_text
+from bd.errors import BadInput
+from bd.ids import check_agent
+from bd.interop.documents import Entry, as_json, entries_of, first_choice, is_null, typed
+from bd.interop.jsonl import bytes_of
+from bd.interop.specs import Spec, edge_kind, read_spec
+from bd.model import AGENT_FIELDS, CAPACITY_FIELDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_LIST_KEYS = ("nodes", "tasks", "beads", "issues")
+_ID = frozenset({"id"})
+_PLAN_KEYS = frozenset({*_LIST_KEYS, "edges", "commit_message", "id"})
+_ENDS = {"from": ("from", "from_key", "from_id", "source"), "to": ("to", "to_key", "to_id", "target")}
+_OF_DAG = ("tasks", "roots", "leaves")
+_AGENT_NAMES = {
+    "type": "role",
+    "max_concurrent_tasks": "max_concurrent",
+    "poll_interval_sec": "interval",
+    "claim_ttl_sec": "claim_ttl",
+}
+
+
+def read_plan(source: str) -> list[dict[str, Any]]:
+    """The beads of a plan file (`-`: stdin) as Create takes them, those that others name first.
+
+    Raises NotFound, and BadInput naming the line or the entry: for what is no YAML or JSON, a
+    field no bead has, a name that nothing in the plan has.
+    """
+    shown = "stdin" if source == "-" else source
+    specs: list[Spec] = []
+    for entry in entries_of(bytes_of(source), shown):
+        specs += _specs_of(entry)
+    if not specs:
+        raise BadInput(f"{shown} plans nothing", hint="nothing was made")
+    _resolve(specs)
+    return [spec.value() for spec in specs]
+
+
+# --- shapes -------------------------------------------------------------------------------
+
+
+def _specs_of(entry: Entry) -> list[Spec]:
+    where, root = entry
+    if isinstance(root, list):
+        return [spec for number, item in enumerate(root, start=1) for spec in _one(item, _inside(where, f"entry {number}"))]
+    if not isinstance(root, dict):
+        raise BadInput(f"{where or 'the file'}: a plan is a mapping or a list", hint="docs/format.md, A plan file")
+    if isinstance(root.get("agent"), dict) and "title" not in root:
+        raise BadInput(f"{where or 'the file'} describes an agent, not beads", hint="agents live in .beads/agents/NAME.yaml")
+    if isinstance(root.get("dag"), dict) and "title" not in root:
+        return _dag({**root["dag"], **{key: value for key, value in root.items() if key == "tasks"}}, _inside(where, "dag"))
+    return _one(root, where)
+
+
+def _inside(where: str, what: str) -> str:
+    return f"{where}, {what}" if where else what
+
+
+def _one(raw: Any, where: str) -> list[Spec]:
+    """The beads of one entry: a bead, a bead with tasks below it, or the lists of a graph."""
+    if isinstance(raw, dict) and isinstance(raw.get("task"), dict) and "title" not in raw:
+        return [_paper_task(raw["task"], where)]
+    lists = [key for key in _LIST_KEYS if isinstance(raw, dict) and isinstance(raw.get(key), list)]
+    has_root = not lists or bool(set(raw) - _PLAN_KEYS | _ID & set(raw))
+    specs: list[Spec] = []
+    if has_root:
+        root = read_spec(raw, where or "the plan" if lists else where or "the bead", without=(_PLAN_KEYS if lists else _ID))
+        _take_id(root, raw)
+        specs.append(root)
+    for key in lists:
+        for number, item in enumerate(raw[key], start=1):
+            specs += _one(item, _inside(where, f"{key}[{number}]"))
+    if has_root and lists:
+        root.fields.setdefault("type", "epic")
+        root.name = root.name or _free_name(specs)
+        for spec in specs[1:]:
+            spec.parent = spec.parent or root.name
+    if lists:
+        _edges(raw.get("edges"), specs)
+    return specs
+
+
+def _take_id(spec: Spec, raw: dict[str, Any]) -> None:
+    """An `id` names the bead inside the plan; one that is made like a bead's id becomes the bead's own."""
+    given = raw.get("id")
+    if given is None or is_null(given):
+        return
+    text = str(given).strip()
+    if _is_placeholder(text):
+        spec.metadata["id"] = text
+    elif "-" in text and "key" not in raw:
+        spec.fields["id"] = text
+    spec.name = spec.name or text
+
+
+def _free_name(specs: list[Spec]) -> str:
+    taken = {spec.name for spec in specs}
+    return next(name for name in ("root", "plan", *(f"root-{n}" for n in range(2, len(specs) + 3))) if name not in taken)
+
+
+def _edges(raw: Any, specs: list[Spec]) -> None:
+    """The edges that a graph lists apart from its nodes: `from` waits for `to`, or is linked to it."""
+    by_name = {spec.name: spec for spec in specs if spec.name}
+    for number, edge in enumerate(raw if isinstance(raw, list) else [], start=1):
+        where = f"edges[{number}]"
+        if not isinstance(edge, dict):
+            raise BadInput(f"{where}: an edge is a mapping with from and to")
+        ends = {side: next((str(edge[key]).strip() for key in keys if key in edge), "") for side, keys in _ENDS.items()}
+        if not ends["from"] or not ends["to"]:
+            raise BadInput(f"{where}: an edge needs from and to", hint="{from: write, to: research}")
+        kind = edge_kind(str(edge.get("type") or ""))
+        kind = "" if kind == "blocks" else kind
+        waiting = by_name.get(ends["from"])
+        if waiting is not None and kind in ("parent-child", "parent"):
+            waiting.parent = ends["to"]
+        elif waiting is not None:
+            waiting.edges.append((kind, ends["to"]))
+        elif not kind and ends["to"] in by_name and _looks_like_id(ends["from"]):
+            by_name[ends["to"]].edges.append(("blocks", ends["from"]))
+        else:
+            raise BadInput(f"{where}: {ends['from']!r} is no name in this plan", hint=_close(ends["from"], by_name))
+
+
+# --- the forms of the source papers -------------------------------------------------------
+
+
+def _is_placeholder(text: str) -> bool:
+    return "..." in text or "…" in text
+
+
+def _paper_task(raw: dict[str, Any], where: str) -> Spec:
+    """A bead from a `task:` as the papers print it; the DAG it belongs to is the tree above it."""
+    spec = read_spec(raw, _inside(where, "task"), without=frozenset({"id", "dag_id"}))
+    spec.is_excerpt = True
+    _take_id(spec, raw)
+    dag_id = "" if is_null(raw.get("dag_id")) else str(raw["dag_id"]).strip()
+    if dag_id and _is_placeholder(dag_id):
+        spec.metadata["dag_id"] = dag_id
+    elif dag_id:
+        spec.parent = spec.parent or dag_id
+    return spec
+
+
+def _dag(raw: dict[str, Any], where: str) -> list[Spec]:
+    """The tree that a `dag:` stands for: its root, and its tasks where they are written out."""
+    tasks = raw["tasks"] if isinstance(raw.get("tasks"), list) else []
+    written_out = [task if "task" in task else {"task": task} for task in tasks if isinstance(task, dict)]
+    plan = {key: value for key, value in raw.items() if key not in _OF_DAG}
+    # A DAG runs while its tasks do: its root is open until somebody closes it.
+    if str(first_choice(raw.get("status"))) in ("running", "failed"):
+        plan["status"] = "open"
+    specs = _one({**plan, "tasks": written_out}, where)
+    root = specs[0]
+    root.is_excerpt = True
+    for spec in specs[1:]:
+        if spec.parent in (str(raw.get("id")), None):
+            spec.parent = root.name
+    for key in () if written_out else _OF_DAG:
+        named = [item for item in as_json(raw.get(key)) or [] if item != "..."]
+        if named:
+            root.metadata[key] = named
+    return specs
+
+
+def _say_placeholders(spec: Spec) -> None:
+    there = [key for key in ("id", "dag_id", "parent_id", "depends_on", *_OF_DAG) if key in spec.metadata]
+    if there:
+        words = f"The source names its {', '.join(there)} by placeholders; metadata keeps them."
+        notes = spec.fields.get("notes")
+        spec.fields["notes"] = f"{notes}\n{words}" if notes else words
+
+
+class AgentForm(NamedTuple):
+    """What a file says of an agent: the keys of its own file, and those of its capacity file."""
+
+    agent: dict[str, Any]
+    capacity: dict[str, Any]
+
+
+def read_agent(source: str) -> AgentForm:
+    """An agent as the papers print it: wrapped in `agent:`, or its capacity file. Raises BadInput, NotFound."""
+    entry = entries_of(bytes_of(source), source)[0]
+    root = entry.value if isinstance(entry.value, dict) else {}
+    agent: dict[str, Any] = {}
+    capacity: dict[str, Any] = {}
+    if isinstance(root.get("agent"), dict):
+        raw = root["agent"]
+        name = check_agent(str(raw.get("id", raw.get("name", ""))).lower().replace("_", "-"))
+        agent["name"], capacity["agent"] = name, name
+        raw = {key: value for key, value in raw.items() if key not in ("id", "name")}
+    else:
+        raw = root
+        capacity["agent"] = check_agent(str(raw.get("agent", "")))
+    for given, value in raw.items():
+        key = _AGENT_NAMES.get(given, given)
+        if is_null(value) or given == "agent":
+            continue
+        if given.endswith("_sec"):
+            agent[key] = duration_text(float(typed(given, value, "number")))
+        elif key == "status":
+            word = str(first_choice(value))
+            capacity[key] = "available" if word == "active" else word
+        elif key in AGENT_FIELDS and agent:
+            agent[key] = typed(key, value, AGENT_FIELDS[key])
+        elif key in CAPACITY_FIELDS:
+            capacity[key] = typed(key, value, CAPACITY_FIELDS[key])
+        else:
+            (agent or capacity)[key] = as_json(value)
+    if "max_concurrent" in agent:
+        capacity["max_concurrent"] = agent["max_concurrent"]
+    return AgentForm(agent, capacity)
+
+
+# --- names --------------------------------------------------------------------------------
+
+
+def _looks_like_id(text: str) -> bool:
+    return "-" in text or "." in text
+
+
+def _resolve(specs: list[Spec]) -> None:
+    """Check every name, and turn `blocks:NAME` around, so that the later bead says what it waits for.
+
+    A placeholder in an excerpt that names nothing here becomes metadata.
+    """
+    names, by_name = _names(specs)
+    for spec in specs:
+        if spec.parent and spec.is_excerpt and spec.parent not in names and _is_placeholder(spec.parent):
+            spec.metadata["parent_id"], spec.parent = spec.parent, None
+        if spec.parent:
+            spec.parent = _known(spec, spec.parent, "parent", names)
+        edges, spec.edges = spec.edges, []
+        for kind, target in edges:
+            if spec.is_excerpt and target not in names and _is_placeholder(target):
+                spec.metadata.setdefault("depends_on", []).append(target)
+                continue
+            found = _known(spec, target, "depends_on", names)
+            if kind == "blocks" and found in by_name:
+                spec.name = spec.name or next(n for n in map("bead-{}".format, range(len(specs) + 1)) if n not in names)
+                names[spec.name] = spec.name
+                by_name[found].edges.append(("", spec.name))
+            elif kind in ("parent-child", "parent"):
+                spec.parent = spec.parent or found
+            else:
+                spec.edges.append((kind, found))
+        if spec.is_excerpt:
+            _say_placeholders(spec)
+
+
+def _names(specs: list[Spec]) -> tuple[dict[str, str], dict[str, Spec]]:
+    """What may stand for each bead of the plan: its name, and the id it is to get."""
+    names: dict[str, str] = {}
+    by_name: dict[str, Spec] = {}
+    for spec in specs:
+        if spec.name is None:
+            continue
+        if spec.name in by_name:
+            raise spec.wrong("another bead of the plan has this name")
+        if ":" in spec.name:
+            raise spec.wrong("a name has no colon in it")
+        by_name[spec.name] = spec
+        names[spec.name] = spec.name
+    for spec in specs:
+        if spec.name and spec.fields.get("id"):
+            names.setdefault(spec.fields["id"], spec.name)
+    return names, by_name
+
+
+def _known(spec: Spec, target: str, what: str, names: dict[str, str]) -> str:
+    if target in names:
+        return names[target]
+    if not _looks_like_id(target):
+        raise spec.wrong(f"{what}: {target!r} is no name in this plan, and no bead's id", hint=_close(target, names))
+    return target
+
+
+def _close(word: str, names: Any) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  only for a mistake
+
+    close = get_close_matches(word, list(names), n=1, cutoff=0.5)
+    return f"did you mean {close[0]}?" if close else "a bead outside the plan is named by its whole id, such as hub-7k3q"

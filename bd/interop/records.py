@@ -1,0 +1,106 @@
+"""Beads as issue lines: Beads JSONL on its way out.
+
+Belongs here: the record of a bead, and files of them. A record says only what is stored, nothing
+that depends on the time of asking, so that two exports of one state have the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from bd.errors import BadInput
+from bd.interop.jsonl import FOREIGN_FIELDS, RENAMED, STRUCTURE
+from bd.interop.views import edges
+from bd.model import BEAD_FIELDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from bd.model import Bead
+
+_ORDER = (
+    *("description", "design", "acceptance_criteria", "notes", "status", "priority", "type", "assignee", "owner"),
+    *("estimated_minutes", "created_at", "created_by", "updated_at", "started_at", "closed_at", "close_reason"),
+    *("deadline", "defer_until", "external_ref", "metadata"),
+)
+_WRITTEN_NAMES = {name: key for key, name in RENAMED.items()}
+_LARGEST_NUMBER = 2**63
+
+
+def record_of(bead: Bead, dependent_count: int) -> dict[str, Any]:
+    """A bead as an issue line: what every reader knows first, then every other key of the bead.
+
+    Only what is stored; nothing that depends on the time of asking.
+    """
+    fields = {key: value for key, value in bead.fields.items() if value not in (None, "", [], {})}
+    record: dict[str, Any] = {"_type": "issue", "id": bead.id, "title": bead.title}
+    for key in _ORDER:
+        if key in fields:
+            record[_WRITTEN_NAMES.get(key, key)] = fields[key]
+    if record.get("created_at"):
+        record.setdefault("updated_at", record["created_at"])
+    if bead.labels:
+        record["labels"] = sorted(bead.labels)
+    raw = edges(bead)
+    if raw:
+        record["dependencies"] = raw
+    if bead.comments:
+        record["comments"] = [_written_comment(entry, bead) for entry in bead.comments]
+    record["dependency_count"] = len(bead.depends_on)
+    record["dependent_count"] = dependent_count
+    record["comment_count"] = len(bead.comments)
+    ours = [key for key in BEAD_FIELDS if key in fields]
+    others = sorted(key for key, value in bead.fields.items() if key not in BEAD_FIELDS and value is not None)
+    for key in (*ours, *others):
+        if key not in STRUCTURE and key not in _ORDER and key not in record:
+            record[key] = bead.fields[key]
+    for key, value in fields.get(FOREIGN_FIELDS, {}).items():
+        record.setdefault(key, value)
+    return record
+
+
+def _written_comment(entry: dict[str, Any], bead: Bead) -> dict[str, Any]:
+    at = entry.get("at") or bead.created_at
+    written = {
+        "id": _written_id(str(entry.get("id", ""))),
+        "issue_id": bead.id,
+        "author": entry.get("author", ""),
+        "text": entry.get("text", ""),
+        "created_at": at,
+        **{key: value for key, value in entry.items() if key not in ("id", "author", "text", "at")},
+    }
+    return written if at else {key: value for key, value in written.items() if key != "created_at"}
+
+
+def _written_id(text: str) -> int | str:
+    """A number where the id is one: older readers take nothing else."""
+    if text.isascii() and text.isdigit() and (text == "0" or text[0] != "0") and int(text) < _LARGEST_NUMBER:
+        return int(text)
+    return text
+
+
+def lines_of(records: Iterable[dict[str, Any]]) -> Iterable[str]:
+    """One compact JSON object a line."""
+    for record in records:
+        yield json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def write_whole(path: str, lines: Iterable[str]) -> None:
+    """Write a file whole or not at all; what is there and is no plain file (a pipe, a device) is written to. Raises BadInput."""
+    target = os.path.realpath(path)
+    fresh = f"{target}.{os.getpid()}" if os.path.isfile(target) or not os.path.exists(target) else target
+    try:
+        with open(fresh, "w", encoding="utf-8", newline="\n") as file:
+            file.writelines(lines)
+            if fresh != target:
+                file.flush()
+                os.fsync(file.fileno())
+        if fresh != target:
+            os.replace(fresh, target)
+    except OSError as error:
+        if fresh != target and os.path.exists(fresh):
+            os.unlink(fresh)
+        raise BadInput(f"can't write {path}: {error.strerror or error}") from error

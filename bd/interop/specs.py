@@ -1,0 +1,261 @@
+"""One bead of a plan: its keys under the names beads have, its values typed, as `Create` takes it.
+
+Belongs here: the field names people and other tools use for the same thing, those of the source
+papers included. Does not belong here: the shapes of whole plans and the names in them (plans.py).
+"""
+
+from __future__ import annotations
+
+from bd.clock import duration_text
+from bd.errors import BadInput
+from bd.interop.documents import as_json, first_choice, is_null, typed
+from bd.model import BEAD_FIELDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+ALIASES = {
+    "issue_type": "type",
+    "due_at": "deadline",
+    "due": "deadline",
+    "defer": "defer_until",
+    "acceptance": "acceptance_criteria",
+    "body": "description",
+    "estimate": "estimated_minutes",
+    "tags": "labels",
+    "required_capabilities": "needs",
+    "blocked_by": "depends_on",
+    "parent_id": "parent",
+    "parent_key": "parent",
+    "completed_at": "closed_at",
+    "key": "name",
+}
+# What stands beside the title in some plans and inside `spec` in a bead.
+_OF_SPEC = frozenset({"prompt", "context_refs", "max_cost_usd", "max_duration", "model_preferences", "fallback_models"})
+# The states of the source papers, as statuses that are stored.
+_STATES = {
+    "created": "open",
+    "pending": "open",
+    "failed": "open",
+    "retrying": "open",
+    "claimed": "in_progress",
+    "running": "in_progress",
+    "completed": "closed",
+    "dead_lettered": "dead_letter",
+}
+_MANAGED = frozenset({"uid", "claim", "claims", "claimed_at"})
+_OWN = frozenset({"name", "deps", "dependencies", "inherit_labels", "tasks"})
+# The nodes of the Go tool's graphs may say these; no bead has them, so they are kept as metadata.
+_AS_METADATA = frozenset(
+    {
+        *("from", "ephemeral", "no_history", "wisp_type", "mol_type", "pinned", "event_kind", "actor", "target", "payload"),
+        *("spec_id", "dag_id"),
+    }
+)
+_IGNORED = frozenset({"assign_after_create"})
+# Keys whose entries are edges, and the kind of an entry that names none: nothing is "waits for".
+_EDGES = {"depends_on": "", "deps": "", "dependencies": "", "links": "related"}
+_ZERO_IS_UNSET = frozenset({"attempts", "attempts_forgiven"})
+_SECONDS = ("_sec", "_seconds")
+
+
+class Spec:
+    """A bead to be made. `fields` as Create takes them; `edges` are (kind, target) still to be resolved."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.name: str | None = None
+        self.fields: dict[str, Any] = {}
+        self.edges: list[tuple[str, str]] = []
+        self.parent: str | None = None
+        self.metadata: dict[str, Any] = {}
+        self.is_excerpt = False  # from a source paper: ids in it may be placeholders
+
+    def wrong(self, message: str, hint: str | None = None) -> BadInput:
+        """The error that this bead's entry is wrong."""
+        named = f" ({self.name})" if self.name else ""
+        return BadInput(f"{self.where}{named}: {message}", hint=hint)
+
+    def value(self) -> dict[str, Any]:
+        """The spec for Create."""
+        spec = dict(self.fields)
+        metadata = {**spec.get("metadata", {}), **self.metadata}
+        if metadata:
+            spec["metadata"] = metadata
+        if self.name:
+            spec["name"] = self.name
+        if self.parent:
+            spec["parent"] = self.parent
+        deps = [f"{kind}:{target}" if kind else target for kind, target in dict.fromkeys(self.edges)]
+        if deps:
+            spec["deps"] = deps
+        return spec
+
+
+def read_spec(raw: Any, where: str, *, without: frozenset[str] = frozenset()) -> Spec:
+    """The bead that an entry describes; keys in `without` are the caller's. Raises BadInput naming entry and field."""
+    spec = Spec(where)
+    if not isinstance(raw, dict):
+        raise spec.wrong("a bead is a mapping with a title", hint='title: "What to do"')
+    named = raw.get("name", raw.get("key"))
+    if named is not None and not is_null(named):
+        spec.name = str(typed("name", named, "text")).strip()
+    for given, value in raw.items():
+        if given in without or given in _IGNORED or is_null(value):
+            continue
+        try:
+            _put(spec, given, value)
+        except BadInput as error:
+            raise spec.wrong(error.message, hint=error.hint) from None
+    if not str(spec.fields.get("title") or "").strip():
+        raise spec.wrong("a bead needs a title", hint='title: "What to do"')
+    return spec
+
+
+def _put(spec: Spec, given: str, value: Any) -> None:
+    key = ALIASES.get(given, given)
+    for ending in _SECONDS:
+        if key.endswith(ending):
+            key, value = key.removesuffix(ending), _seconds_text(key, value)
+    fields = spec.fields
+    if key == "name":
+        return
+    if key in _EDGES:
+        spec.edges += [_edge(entry, _EDGES[key]) for entry in _entries(key, value)]
+    elif key == "parent":
+        spec.parent = str(typed(key, value, "text")).strip() or None
+    elif key == "priority":
+        _put_priority(fields, value)
+    elif key == "status":
+        word = typed(key, first_choice(value), "status")
+        fields[key] = _STATES.get(word, word)
+    elif key == "spec" or key in _OF_SPEC:
+        _put_spec(fields, value if key == "spec" else {key: value})
+    elif key in ("cost_usd", "tokens_used"):
+        if _is_anything(as_json(value)):
+            fields["cost"] = {**fields.get("cost", {}), "usd" if key == "cost_usd" else "tokens": as_json(value)}
+    elif key == "retry":
+        fields[key] = {name: as_json(item) for name, item in _in_durations(value, key).items() if not is_null(item)}
+    elif key == "inherit_labels":
+        fields[key] = typed(key, value, "bool")
+    elif key in _MANAGED:
+        _put_managed(spec, key, value)
+    elif key in _AS_METADATA:
+        spec.metadata[given] = as_json(value)
+    elif key in BEAD_FIELDS:
+        _put_field(fields, key, value)
+    else:
+        raise BadInput(f"{given!r} is no field of a bead", hint=_nearest(given))
+
+
+def _put_field(fields: dict[str, Any], key: str, value: Any) -> None:
+    """A plain field of a bead. Times stay as typed: `tomorrow` is understood later."""
+    kind = BEAD_FIELDS[key]
+    if kind == "list" and not isinstance(value, list):
+        value = [part.strip() for part in str(typed(key, value, "text")).split(",") if part.strip()]
+    found = typed(key, first_choice(value) if key == "type" else value, "text" if kind == "time" else kind)
+    if kind == "map" and found:
+        found = {name: item for name, item in found.items() if item not in (None, [], {}) or key == "metadata"}
+    if found not in (None, "", [], {}) and (found or key not in _ZERO_IS_UNSET):
+        fields[key] = found
+
+
+def _put_priority(fields: dict[str, Any], value: Any) -> None:
+    """0 to 4 or P0 to P4; anything above is the finer scale."""
+    word = str(typed("priority", value, "text")).strip()
+    if word.lower().removeprefix("p") in ("0", "1", "2", "3", "4"):
+        fields["priority"] = int(word[-1])
+        return
+    number = typed("priority", value, "number")
+    if not 0 <= number <= 100:
+        raise BadInput(f"priority {word} is neither 0 to 4 nor, on the finer scale, up to 100")
+    fields["base_priority"] = number
+
+
+def _put_spec(fields: dict[str, Any], value: Any) -> None:
+    """The work description; its constraints stand in it directly, and what is required are the bead's needs."""
+    if not isinstance(value, dict):
+        raise BadInput("spec: a mapping was expected", hint="spec: {prompt: ...}")
+    flat = {name: item for name, item in value.items() if name != "constraints"}
+    constraints = value.get("constraints", {})
+    if isinstance(constraints, dict):
+        flat.update(constraints)
+    elif not is_null(constraints):
+        raise BadInput("spec.constraints: a mapping was expected")
+    needs = flat.pop("required_capabilities", None)
+    if needs is not None and not is_null(needs):
+        fields["needs"] = [*fields.get("needs", []), *(typed("needs", needs, "list") or [])]
+    kept = {name: as_json(item) for name, item in _in_durations(flat, "spec").items() if not is_null(item)}
+    if kept:
+        fields["spec"] = {**fields.get("spec", {}), **kept}
+
+
+def _put_managed(spec: Spec, key: str, value: Any) -> None:
+    """A claim can't be planned; an empty one, as the papers print it, says only how often to give a sign of life."""
+    filled = {k: v for k, v in value.items() if not is_null(v)} if isinstance(value, dict) else {key: value}
+    if set(filled) - {"heartbeat_interval_sec", "heartbeat_interval_s"}:
+        raise BadInput(f"{key!r} is written by bd alone", hint="bd claim ID takes a bead")
+    if filled:
+        spec.metadata["heartbeat_interval_s"] = as_json(next(iter(filled.values())))
+
+
+def _entries(key: str, value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        raise BadInput(f"{key}: a list was expected")
+    if isinstance(value, list):
+        return [entry for entry in value if not is_null(entry)]
+    return [part.strip() for part in str(value).split(",") if part.strip()]
+
+
+def _edge(entry: Any, kind: str = "") -> tuple[str, str]:
+    """(kind, target) of `ID`, `kind:ID`, or a mapping with type and target.
+
+    A mapping is an edge of this bead, so that `blocks` in it means "waits for"; as a text,
+    `blocks:ID` says that the other bead waits for this one.
+    """
+    if isinstance(entry, dict):
+        target = next((entry[key] for key in ("depends_on_id", "target", "id", "to") if key in entry), None)
+        if target is None:
+            raise BadInput("an edge without a target", hint="{type: related, id: hub-7k3q}")
+        named = edge_kind(str(entry.get("type") or kind))
+        return "" if named == "blocks" else named, str(target).strip()
+    text = str(typed("depends_on", entry, "text")).strip()
+    before, colon, target = text.partition(":")
+    return (edge_kind(before), target.strip()) if colon else (kind, text)
+
+
+def edge_kind(text: str) -> str:
+    """The kind of an edge in one spelling; empty for what simply waits."""
+    kind = text.strip().lower().replace("_", "-")
+    return "" if kind in ("depends-on", "blocked-by", "blocks-on") else kind
+
+
+def _in_durations(value: Any, key: str) -> dict[str, Any]:
+    """A mapping with its `*_sec` keys as durations."""
+    if not isinstance(value, dict):
+        raise BadInput(f"{key}: a mapping was expected")
+    out: dict[str, Any] = {}
+    for name, item in value.items():
+        ending = next((ending for ending in _SECONDS if name.endswith(ending)), None)
+        if ending is None or is_null(item):
+            out[name.removesuffix(ending or "")] = item
+        else:
+            out[name.removesuffix(ending)] = _seconds_text(f"{key}.{name}", item)
+    return out
+
+
+def _seconds_text(key: str, value: Any) -> Any:
+    return value if is_null(value) else duration_text(float(typed(key, value, "number")))
+
+
+def _is_anything(value: Any) -> bool:
+    return any(_is_anything(item) for item in value.values()) if isinstance(value, dict) else bool(value)
+
+
+def _nearest(word: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  only for a mistake
+
+    known = [*BEAD_FIELDS, *ALIASES, *_OWN, *_OF_SPEC]
+    close = get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"did you mean {close[0]}?" if close else "anything of your own goes below metadata:"
