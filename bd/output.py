@@ -80,6 +80,11 @@ class Output:
         """Print a line of the text result."""
         sys.stdout.write(text + "\n")
 
+    def said(self, text: str) -> None:
+        """Print a line that only says that it is done; `--quiet` leaves it out."""
+        if not self.quiet:
+            self.line(text)
+
     def note(self, text: str) -> None:
         """Say something beside the result."""
         sys.stderr.write(escaped(text, one_line=False) + "\n")
@@ -109,8 +114,10 @@ class Output:
             from rich.table import Table
 
             shown = Table(box=None, pad_edge=False, header_style="dim")
-            for name in columns:
-                shown.add_column(name, overflow="ellipsis", no_wrap=True)
+            for place, name in enumerate(columns):  # only the last column, words for people, may be cut
+                needed = max([len(name), *(len(row[place]) for row in cells)])
+                is_last = place == len(columns) - 1
+                shown.add_column(name, overflow="ellipsis", no_wrap=True, min_width=0 if is_last else needed)
             for row in cells:
                 shown.add_row(*row)
             Console(width=self.width()).print(shown)
@@ -138,8 +145,8 @@ class Output:
 
     def state(self, bead: Bead, snapshot: Snapshot, now: datetime) -> str:
         """A bead's state in its colour."""
-        phase = phase_of(bead, snapshot, now)
-        word = phase if phase in ("ready", "retrying", "pending") else status_now(bead, now)
+        phase, status = phase_of(bead, snapshot, now), status_now(bead, now)
+        word = status if status != "open" else {"pending": "blocked"}.get(phase, phase)
         return self.styled(word.replace("_", " "), MARKS[phase][1])
 
     # --- errors ---

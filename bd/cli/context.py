@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from bd import clock
 from bd.errors import BadInput, RemoteUnreachable
-from bd.identity import Identity, claimant, identify
 from bd.output import Output
 
 TYPE_CHECKING = False
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.config import Settings
+    from bd.identity import Identity
     from bd.model import Bead, Snapshot
     from bd.operations.base import Operation
     from bd.store.hub import Hub
@@ -128,6 +128,8 @@ class App:
 
     @property
     def identity(self) -> Identity:
+        from bd.identity import identify
+
         place = self.hub.place
         flag = self.flags.agent or None
         if flag is None and self.flags.actor:
@@ -136,6 +138,8 @@ class App:
 
     def claimant(self, *, compatible: bool = False) -> Identity:
         """Who claims; a person at a terminal (and the compatibility forms) may under git's name."""
+        from bd.identity import claimant
+
         return claimant(self.identity, is_person=compatible or sys.stdin.isatty())
 
     @property
@@ -149,6 +153,7 @@ class App:
         given = os.environ.get("BD_TOKEN")
         if given:
             return {"*": given}
+        from bd.identity import claimant
         from bd.store.tokens import session
 
         who = self.identity

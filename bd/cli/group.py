@@ -38,22 +38,58 @@ class LazyGroup(click.Group):
 
         command = getattr(import_module(f"bd.cli.commands.{row.module}"), row.attribute)
         assert isinstance(command, click.Command)
+        _example_first(command)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             raise BadInput(f"no command {args[0]!r}", hint=_nearest(args[0]))
-        return super().resolve_command(ctx, args)
+        name, command, words = super().resolve_command(ctx, args)
+        return name, command, _plain_switches(ctx, command, words)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section in SECTIONS:
-            rows = [(_with_beside(name), row.line or row.help) for name, row in COMMANDS.items() if row.section == section and not row.beside]
+            rows = [
+                (_with_beside(name), row.line or row.help)
+                for name, row in COMMANDS.items()
+                if row.section == section and not row.beside
+            ]
             with formatter.section(_TITLES[section]):
                 formatter.write_dl(rows)
 
 
 def _with_beside(name: str) -> str:
     return ", ".join([name, *(other for other, row in COMMANDS.items() if row.beside == name)])
+
+
+def _example_first(command: click.Command) -> None:
+    """Let help show the example right after the sentence that says what the command is for."""
+    from inspect import cleandoc
+
+    for sub in command.commands.values() if isinstance(command, click.Group) else ():
+        _example_first(sub)
+    if command.epilog:
+        first, _, rest = cleandoc(command.help or "").partition("\n\n")
+        command.help = "\n\n".join(part for part in (first, command.epilog.strip(), rest) if part)
+        command.epilog = None
+
+
+def _plain_switches(ctx: click.Context, command: click.Command | None, words: list[str]) -> list[str]:
+    """The words with `--switch=true` as `--switch` and without `--switch=false`: existing clients write them so."""
+    if isinstance(command, click.Group) and words:
+        return [words[0], *_plain_switches(ctx, command.get_command(ctx, words[0]), words[1:])]
+    options = [option for option in command.params if isinstance(option, click.Option)] if command else []
+    switches = {name for option in options if option.is_flag for name in option.opts}
+    plain: list[str] = []
+    for place, word in enumerate(words):
+        if word == "--":
+            return [*plain, *words[place:]]
+        name, _, value = word.partition("=")
+        if name not in switches or value.lower() not in ("true", "false", "1", "0"):
+            plain.append(word)
+        elif value.lower() in ("true", "1"):
+            plain.append(name)
+    return plain
 
 
 def _nearest(word: str) -> str:
@@ -87,6 +123,10 @@ def run(app: App, words: Sequence[str]) -> int:
         raise Interrupted("interrupted") from None
     except click.ClickException as error:
         hint = None
+        if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+            hidden = {name for one in error.ctx.command.params if getattr(one, "hidden", False) for name in one.opts}
+            shown = [name for name in error.possibilities or () if name not in hidden]
+            error = click.NoSuchOption(error.option_name, possibilities=shown, ctx=error.ctx)
         if isinstance(error, click.UsageError) and error.ctx is not None:
             hint = f"`{error.ctx.command_path} --help` shows what it takes"
         raise BadInput(error.format_message(), hint=hint) from None

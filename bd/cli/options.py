@@ -91,11 +91,8 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def accept(*names: str, value: bool = False) -> Callable[..., Any]:
-    """Flags of the Go tool that are taken and change nothing."""
-    keyword: dict[str, Any] = {} if value else {"is_flag": True, "flag_value": True}
-    if not value:
-        keyword = {"is_flag": False, "flag_value": "true"}
-    return click.option(*names, hidden=True, expose_value=False, **keyword)
+    """Flags of the Go tool that are taken and change nothing; with `value`, each takes one."""
+    return click.option(*names, hidden=True, expose_value=False, is_flag=not value)
 
 
 def key_values(pairs: tuple[str, ...]) -> dict[str, str]:

@@ -104,7 +104,7 @@ class LiveTable:
         from rich.text import Text
 
         how_far = f"{board.closed} of {board.total} done, {seconds:.1f} s, {board.pushes_per_claim:.2f} pushes per claim"
-        line = Text.assemble((bar_of(board), "green"), "  ", how_far)
+        line = Text.assemble((bar_of(board), "green"), "  ", how_far, no_wrap=True, overflow="ellipsis")
         events = [_event_line(event.at_s, event.happening) for event in board.events[-EVENTS_SHOWN:]]
         blank = [Text("")] * (EVENTS_SHOWN - len(events))
         self._live.update(Group(_agents_table(board), Text(""), line, Text(""), *events, *blank), refresh=True)

@@ -84,7 +84,7 @@ class EdgeList:
         return {**kept, **{key: value for key, value in edges.items() if value}}
 
     def _detail(self, edge: dict[str, Any]) -> dict[str, Any]:
-        known = ("issue_id", "depends_on_id", "type", "created_at")
+        known = ("issue_id", "depends_on_id", "id", "type", "created_at")
         detail = {key: value for key, value in edge.items() if key not in known and value not in (None, "")}
         if "created_by" in detail:
             detail["created_by"] = str(detail["created_by"])

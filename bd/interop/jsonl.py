@@ -239,7 +239,7 @@ def _taken(key: str, value: Any) -> tuple[str, Any]:
         return name, _json_or(value, [value]) or None
     if key == "metadata" and isinstance(value, str):
         return name, _json_or(value, value) or None
-    if isinstance(value, str) and value.startswith(_ZERO_TIME) and (BEAD_FIELDS.get(name) == "time" or key.endswith("_at")):
+    if isinstance(value, str) and value.startswith(_ZERO_TIME) and (BEAD_FIELDS.get(name) == "time" or key in _EMPTY_IS_UNSET):
         return name, None
     return name, value
 
@@ -266,7 +266,7 @@ def _comment(entry: Any) -> dict[str, Any]:
         raise ValueError("comments: a list of objects was expected")
     at = entry.get("created_at") or entry.get("at")
     comment = {
-        "id": str(entry.get("id") or ""),
+        "id": "" if entry.get("id") is None else str(entry["id"]),
         "author": str(entry.get("author") or ""),
         "at": None if not at or str(at).startswith(_ZERO_TIME) else str(at),
         "text": str(entry.get("text") or ""),
@@ -280,7 +280,10 @@ def _comment(entry: Any) -> dict[str, Any]:
 
 def _edges_of(row: dict[str, Any], fields: dict[str, Any], strays: list[tuple[str, dict[str, Any]]] | None) -> EdgeList:
     made_at = fields.get("created_at")
-    its_edges = EdgeList(canonical_time(str(made_at)) if made_at else None)
+    try:
+        its_edges = EdgeList(canonical_time(str(made_at)) if made_at else None)
+    except ValueError:
+        raise ValueError(f"created_at: {made_at!r} is not a time") from None
     for entry in _listed("dependencies", row):
         edge = {"depends_on_id": entry} if isinstance(entry, str) else entry
         if not isinstance(edge, dict):
@@ -290,8 +293,12 @@ def _edges_of(row: dict[str, Any], fields: dict[str, Any], strays: list[tuple[st
             strays.append((owner, edge))
         else:
             its_edges.add(edge)
-    for target in row.get("depends_on") or []:
+    for target in _listed("depends_on", row):
         its_edges.add({"depends_on_id": target})
+    for link in _listed("links", row):
+        if not isinstance(link, dict):
+            raise ValueError("links: a list of objects was expected")
+        its_edges.add({"type": "related", **link, "depends_on_id": link.get("id")})
     if row.get("parent"):
         its_edges.add_parent(str(row["parent"]))
     return its_edges

@@ -37,11 +37,11 @@ def record_of(bead: Bead, dependent_count: int) -> dict[str, Any]:
     """
     fields = {key: value for key, value in bead.fields.items() if value not in (None, "", [], {})}
     record: dict[str, Any] = {"_type": "issue", "id": bead.id, "title": bead.title}
+    if bead.updated_at:
+        fields["updated_at"] = bead.updated_at  # some readers refuse a line without it
     for key in _ORDER:
         if key in fields:
             record[_WRITTEN_NAMES.get(key, key)] = fields[key]
-    if record.get("created_at"):
-        record.setdefault("updated_at", record["created_at"])
     if bead.labels:
         record["labels"] = sorted(bead.labels)
     raw = edges(bead)

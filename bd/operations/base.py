@@ -96,6 +96,16 @@ class Operation:
             form["tokens"] = used
         return form
 
+    # --- replays ---
+
+    def renamed(self, change: Change) -> dict[str, str]:
+        """Beads of this operation that got another id than in the commit it was read back from: old -> new."""
+        return {}
+
+    def follow(self, renamed: Mapping[str, str]) -> None:
+        """Name beads by their new ids, where the replay of earlier operations gave them other ones."""
+        self.args = {key: _following(key, value, renamed) for key, value in self.args.items()}
+
     # --- for subclasses ---
 
     def find(self, typed: str, snapshot: Snapshot) -> Bead:
@@ -142,6 +152,20 @@ class Operation:
         if first is not None and not done:
             raise first
         return beads, done, failed
+
+
+def _following(key: str, value: Any, renamed: Mapping[str, str]) -> Any:
+    """An argument with the ids in it that were minted anew replaced: edges, parents, and what is named outright."""
+    if isinstance(value, dict):
+        if key == "links":
+            return {**value, "id": renamed.get(value.get("id", ""), value.get("id"))}
+        return {inner: _following(inner, one, renamed) for inner, one in value.items()}
+    if isinstance(value, list):
+        return [_following(key, one, renamed) for one in value]
+    if not isinstance(value, str) or key not in ("ids", "depends_on", "deps", "parent"):
+        return value
+    kind, colon, named = value.strip().rpartition(":")
+    return f"{kind}{colon}{renamed[named]}" if named in renamed else value
 
 
 REGISTRY: dict[str, type[Operation]] = {}

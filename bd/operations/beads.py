@@ -26,6 +26,7 @@ from bd.policy.ready import NOT_WORK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, ClassVar
 
     from bd.model import Snapshot
@@ -143,6 +144,18 @@ class Create(Operation):
     def prepare(self) -> None:
         for spec in self.args["beads"]:
             spec.setdefault("uid", ids.mint())
+        self._ids_before = [spec.get("id") for spec in self.args["beads"]]
+
+    def renamed(self, change: Change) -> dict[str, str]:
+        pairs = zip(self._ids_before, change.touched, strict=True)
+        return {old: new for old, new in pairs if old and old != new}
+
+    def follow(self, renamed: Mapping[str, str]) -> None:
+        super().follow(renamed)
+        for spec in self.args["beads"]:  # a child's id starts with its parent's
+            above, dot, rest = (spec.get("id") or "").rpartition(".")
+            if spec.get("minted") and above in renamed:
+                spec["id"] = f"{renamed[above]}{dot}{rest}"
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         specs = self.args["beads"]
@@ -151,12 +164,11 @@ class Create(Operation):
             made = tuple(bead.id for bead in present if bead)
             return Change({}, "", touched=made, result={spec.get("name") or made[i]: made[i] for i, spec in enumerate(specs)})
         beads: dict[str, Bead | None] = {}
-        notes: list[str] = []
         touched: list[str] = []
         names: dict[str, str] = {}
         for spec in specs:  # names first, so that one bead of the call may wait for a later one
             known = self._same_key(spec, snapshot)
-            new_id = known.id if known else self._new_id(spec, snapshot, world, {*beads}, notes, names)
+            new_id = known.id if known else self._new_id(spec, snapshot, world, {*beads}, names)
             if spec.get("name"):
                 names[spec["name"]] = new_id
             touched.append(new_id)
@@ -169,7 +181,6 @@ class Create(Operation):
             {bead_id: bead for bead_id, bead in beads.items() if bead is not None},
             subject("create", touched, self.by),
             touched=tuple(touched),
-            notes=tuple(notes),
             result={spec.get("name") or touched[i]: touched[i] for i, spec in enumerate(specs)},
         )
         self._refuse_cycles(change, snapshot)
@@ -177,14 +188,23 @@ class Create(Operation):
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         form = super().pinned(change, before)
-        made = [{**spec, "id": bead_id} for spec, bead_id in zip(self.args["beads"], change.touched, strict=True)]
-        form["args"] = {
-            "beads": [
-                {**spec, "minted": True} if not old.get("id") else spec
-                for spec, old in zip(made, self.args["beads"], strict=True)
-            ]
-        }
+        beads = []
+        for spec, bead_id in zip(self.args["beads"], change.touched, strict=True):
+            made = {**self._exact(spec, before), "id": bead_id}
+            beads.append(made if spec.get("id") else {**made, "minted": True})
+        form["args"] = {"beads": beads}
         return form
+
+    def _exact(self, spec: dict[str, Any], before: Snapshot) -> dict[str, Any]:
+        """The spec with whole ids where a beginning was typed; names of this call stay names."""
+        names = {other.get("name") for other in self.args["beads"]}
+
+        def exact(entry: str) -> str:
+            kind, colon, typed = entry.rpartition(":")
+            return entry if typed.strip() in names else f"{kind}{colon}{self.find(typed, before).id}"
+
+        edges: dict[str, Any] = {key: [exact(entry) for entry in spec[key]] for key in ("depends_on", "deps") if spec.get(key)}
+        return {**spec, **edges, **({"parent": exact(spec["parent"])} if spec.get("parent") else {})}
 
     def _same_key(self, spec: dict[str, Any], snapshot: Snapshot) -> Bead | None:
         key = spec.get("idempotency_key")
@@ -193,13 +213,7 @@ class Create(Operation):
         return next((bead for bead in snapshot.every() if bead.get("idempotency_key") == key), None)
 
     def _new_id(
-        self,
-        spec: dict[str, Any],
-        snapshot: Snapshot,
-        world: World,
-        taken: set[str],
-        notes: list[str],
-        names: dict[str, str],
+        self, spec: dict[str, Any], snapshot: Snapshot, world: World, taken: set[str], names: dict[str, str]
     ) -> str:
         def is_taken(bead_id: str) -> bool:
             return bead_id in taken or snapshot.exists(bead_id)
@@ -214,10 +228,7 @@ class Create(Operation):
         parent = spec.get("parent")
         if parent:
             parent = names.get(parent) or self.find(parent, snapshot).id
-        new_id = ids.bead_id(world.settings.prefix, spec["uid"], is_taken, parent)
-        if wanted and new_id != wanted:
-            notes.append(f"{wanted} was taken meanwhile: the bead is now {new_id}")
-        return new_id
+        return ids.bead_id(world.settings.prefix, spec["uid"], is_taken, parent)
 
     def _make(
         self,
@@ -313,6 +324,13 @@ class Update(Operation):
         if self.args.get("status") or "assignee" in self.args.get("set", {}):
             change = with_capacity(change, snapshot, owners, world.now)
         return change
+
+    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        form = super().pinned(change, before)
+        parent = self.args.get("set", {}).get("parent")
+        if parent:
+            form["args"]["set"] = {**self.args["set"], "parent": self.find(parent, before).id}
+        return form
 
     def _changed(self, bead: Bead, snapshot: Snapshot, world: World) -> Bead:
         args = self.args

@@ -9,16 +9,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bd.config import Settings
     from bd.operations.base import Operation
     from bd.store.hub import Hub
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction import Outcome, Transaction
 
 
-def author_of(hub: Hub, by: str) -> str:
+def author_of(hub: Hub, by: str, settings: Settings) -> str:
     """The git author for who asks: a person under git's own name and mail, an agent under its owner identity."""
     kind, _, name = by.rpartition(":")
-    mail = f"{name}@{hub.place.clone_layer.get('domain') or 'bd'}"
+    mail = settings.owner(name)
     if kind == "human" and hub.place.user_name:
         name, mail = hub.place.user_name, hub.place.user_mail or mail
     clean = str.maketrans("", "", "<>\n\r\0")
@@ -32,8 +33,8 @@ def transaction(hub: Hub, on_step: Callable[[str], None] | None = None, *, force
     def world(snapshot: CachedSnapshot) -> World:
         return World(clock.now(), hub.settings(snapshot))
 
-    def author(by: str) -> str:
-        return author_of(hub, by)
+    def author(by: str, settings: Settings) -> str:
+        return author_of(hub, by, settings)
 
     def by_difference(commit: str, parent: str, author_text: str) -> Operation:
         from bd.operations.difference import operation_of  # noqa: PLC0415  only for hand-made commits

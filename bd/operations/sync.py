@@ -71,7 +71,7 @@ def _staged(hub: Hub, edits: Edits, parent: str | None, by: str) -> str:
     names = [os.path.basename(path).removesuffix(".yaml") for path in edits.files]
     what = " ".join(names) if len(names) <= 3 else f"{len(names)} files"
     message = f"edit: {what} by {by.split(':', 1)[-1]}\n"
-    draft = Draft(message, author_of(hub, by), int(clock.now().timestamp()), edits.files)
+    draft = Draft(message, author_of(hub, by, hub.settings(hub.snapshot(hub.view()))), int(clock.now().timestamp()), edits.files)
     commit = hub.repo.write_commits(parent, [draft])[0]
     try:
         checkout.stage(hub.repo, list(edits.files))

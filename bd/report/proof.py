@@ -106,7 +106,7 @@ class Proof(NamedTuple):
         return [
             f"Read from the git history of the hub ({self.commits} commits, tip {self.tip[:7]}):",
             f"  {self.beads} beads, {self.done} done; {self.claims} claims; {owners}",
-            f"  {self.pushes} pushes, {self.pushes_per_claim} for each claim",
+            f"  {self.pushes} pushes for claims and closes, {self.pushes_per_claim} for each claim",
             *found,
         ]
 

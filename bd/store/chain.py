@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bd.model import BEAD_FIELDS, Change, Overlay, bead_path, fields_of_path
 from bd.store import message, yamltext
-from bd.store.cache import Row
+from bd.store.cache import Row, is_wanted, parse_file
 from bd.store.gitrepo import Draft
 
 TYPE_CHECKING = False
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
         def decide(self, snapshot: Snapshot, world: Any) -> Change: ...
         def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]: ...
+        def renamed(self, change: Change) -> dict[str, str]: ...
+        def follow(self, renamed: Mapping[str, str]) -> None: ...
 
 
 class Step(NamedTuple):
@@ -95,6 +97,8 @@ class Chain:
             files[path] = data
             if data is None:
                 self._rows[path] = path
+            elif is_wanted(path):
+                self._rows[path] = parse_file(path, blob_id(data, len(self._base.commit)), data)
         return files
 
     def _file(self, path: str, fields: Mapping[str, Any] | None, table: Mapping[str, Kind], *, exists: bool) -> bytes | None:

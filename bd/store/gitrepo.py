@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from typing import NamedTuple
 
 from bd.errors import BadInput, BdError, Damaged, NoHub, TryAgain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 ZERO = "0" * 40
@@ -134,6 +134,8 @@ class GitRepo:
 
     def spawn(self, args: Sequence[str], *, stdin: bool = False, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
         """Start a git process with its streams piped."""
+        import subprocess  # noqa: PLC0415  a read from a warm cache starts no process
+
         try:
             return subprocess.Popen(
                 self.command(args),
@@ -148,9 +150,11 @@ class GitRepo:
 
     def finish(self, process: subprocess.Popen[bytes], args: Sequence[str], data: bytes | None = None) -> tuple[int, bytes, str]:
         """Wait for a process: its exit code, output and error text. Raises GitTimeout after ending it."""
+        from subprocess import TimeoutExpired  # noqa: PLC0415
+
         try:
             out, err = process.communicate(data, timeout=self.timeout_s)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             process.kill()
             process.communicate()
             raise GitTimeout(f"git {args[0]} took longer than {self.timeout_s:.0f} s") from None

@@ -10,15 +10,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from functools import cached_property
 
 from bd import clock
-from bd.config import Settings, from_environment, merge
 from bd.errors import Damaged, HubRewritten, NoHub, NotFound, RemoteUnreachable
 from bd.model import CONFIG_PATH, FORMAT_VERSION, METADATA_PATH
 from bd.store.cache import Cache
 from bd.store.gitrepo import GitFailed, GitTimeout
-from bd.store.journal import Journal
-from bd.store.lock import CloneLock
 from bd.store.place import PUBLISHED, VIEW, Place
 from bd.store.snapshot import CachedSnapshot
 
@@ -27,6 +25,10 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Mapping
     from typing import Any
+
+    from bd.config import Settings
+    from bd.store.journal import Journal
+    from bd.store.lock import CloneLock
 
 _TRACKED = "tracked"
 # What git says when the remote can't be talked to at all; everything else about a fetch is handled by name.
@@ -49,7 +51,6 @@ class Hub:
         self.flags = dict(flags or {})
         self.on_progress = on_progress
         self.on_wait = on_wait
-        self.journal = Journal(os.path.join(place.folder, "journal"))
         self._cache: Cache | None = None
         self._memory: list[Cache] = []
         self._fetching: subprocess.Popen[bytes] | None = None
@@ -63,6 +64,13 @@ class Hub:
             if cache is not None:
                 cache.close()
         self.repo.close()
+
+    @cached_property
+    def journal(self) -> Journal:
+        """What this clone has begun and not yet settled."""
+        from bd.store.journal import Journal as Folder  # noqa: PLC0415  readers need none of it
+
+        return Folder(os.path.join(self.place.folder, "journal"))
 
     # --- where things are ---
 
@@ -132,8 +140,10 @@ class Hub:
 
     def lock(self) -> CloneLock:
         """This clone's writer lock; says so when it has to be waited for."""
+        from bd.store.lock import CloneLock as Lock  # noqa: PLC0415  readers need none of it
+
         timeout_s = float(os.environ.get("BD_LOCK_TIMEOUT") or self.flags.get("lock_timeout") or 60)
-        return CloneLock(os.path.join(self.place.folder, "lock"), timeout_s, self.on_wait)
+        return Lock(os.path.join(self.place.folder, "lock"), timeout_s, self.on_wait)
 
     def begin_write(self) -> None:
         """Take the writer lock, then start the fetch and the object reader, so that they run while the rest is imported."""
@@ -184,6 +194,8 @@ class Hub:
 
     def settings(self, snapshot: CachedSnapshot) -> Settings:
         """The settings as they hold on a snapshot of this clone."""
+        from bd.config import from_environment, merge  # noqa: PLC0415  most reads need no settings
+
         layers = [
             ("flag", self.flags),
             ("environment", from_environment(os.environ)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import warnings
 
 from bd.errors import BadInput, NotFound, RemoteUnreachable, TryAgain
 from bd.store.gitrepo import KEPT_VARIABLES, GitRepo, environment, find_repo
@@ -108,8 +109,6 @@ def _cannot_clone(url: str, words: str) -> NotFound | RemoteUnreachable:
 @contextlib.contextmanager
 def _own_environment() -> Iterator[None]:
     """Without the GIT_* of whoever started bd (inside a hook they name the hook's repository), and without GitPython's advice."""
-    import warnings
-
     foreign = {name: os.environ.pop(name) for name in [*os.environ] if name.startswith("GIT_") and name not in KEPT_VARIABLES}
     try:
         with warnings.catch_warnings():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from bd.store.chain import Decides
+    from bd.store.chain import Chain, Decides
     from bd.store.hub import Hub
 
 
@@ -65,6 +65,32 @@ class Replay:
         items = (self._pending(commit, base) for commit in commits)
         return [item for item in items if item is not None and item.operation.uid not in known]
 
+    def onto(
+        self, chain: Chain, pending: list[Pending], declined: Mapping[str, BdError], tries: int
+    ) -> tuple[list[RefusedReplay], dict[str, str]]:
+        """Decide the pending operations again at the chain's end: what is refused, and which ids were minted anew (old -> new).
+
+        Those that the server has declined (by uid) are left out.
+        """
+        refused: list[RefusedReplay] = []
+        renamed: dict[str, str] = {}
+        for item in pending:
+            uid = item.operation.uid
+            if uid in declined:
+                refused.append(RefusedReplay(uid, item.commit, declined[uid]))
+                continue
+            if renamed:
+                item.operation.follow(renamed)
+            try:
+                change = chain.add(item.operation, item.author, item.at_s, tries=tries, original=item.original)
+            except BdError as error:
+                refused.append(RefusedReplay(uid, item.commit, error))
+                continue
+            renamed.update(item.operation.renamed(change))
+            errors = [*getattr(item.operation, "refusals", []), *map(_error_of, change.failures)]
+            refused += [RefusedReplay(uid, item.commit, error) for error in errors]
+        return refused, renamed
+
     def _landed_uids(self, base: str | None, first: str) -> set[str]:
         """The uids of the operations that the hub has and the first unpublished commit's parents do not."""
         if base is None:
@@ -93,3 +119,10 @@ class Replay:
                 return None
         original = text.split("\n\nBd-Op:", maxsplit=1)[0]
         return Pending(self._by_difference(commit, parent, author), commit, author, at_s, original)
+
+
+def _error_of(failure: Mapping[str, Any]) -> BdError:
+    """The error of one of several beads that an operation names: the others went through."""
+    error = BdError(f"{failure['id']}: {failure['error']}", id=failure["id"])
+    error.code, error.exit_code = failure["code"], failure["exit_code"]
+    return error

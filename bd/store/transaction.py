@@ -17,7 +17,7 @@ from bd.store.chain import Chain
 from bd.store.gitrepo import ZERO, GitFailed
 from bd.store.place import PUBLISHED, VIEW
 from bd.store.pushing import Pushing, refused_by_server
-from bd.store.replay import Pending, RefusedReplay, Replay
+from bd.store.replay import RefusedReplay, Replay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class _Attempt(NamedTuple):
     base: str | None
     chain: Chain
     retry_time_s: float
-    pending: list[Pending]
     refused: list[RefusedReplay]
+    renamed: dict[str, str]
     change: Change | None
     refusal: BdError | None
 
@@ -76,7 +76,7 @@ class Transaction:
         hub: Hub,
         *,
         world: Callable[[CachedSnapshot], Any],
-        author: Callable[[str], str],
+        author: Callable[[str, Any], str],
         revive: Callable[[Mapping[str, Any]], Decides],
         by_difference: Callable[[str, str, str], Decides],
         on_step: Callable[[str], None] | None = None,
@@ -210,27 +210,18 @@ class Transaction:
         world = self._world(snapshot)
         chain = Chain(self._repo, snapshot, world)
         pending = self._replay.unpublished(base, self._hand)
-        refused: list[RefusedReplay] = []
-        for item in pending:
-            if item.operation.uid in self._declined:
-                refused.append(RefusedReplay(item.operation.uid, item.commit, self._declined[item.operation.uid]))
-                continue
-            errors: list[BdError] = []
-            try:
-                chain.add(item.operation, item.author, item.at_s, tries=tries, original=item.original)
-                errors += getattr(item.operation, "refusals", [])
-            except BdError as error:
-                errors.append(error)
-            refused += [RefusedReplay(item.operation.uid, item.commit, error) for error in errors]
+        refused, renamed = self._replay.onto(chain, pending, self._declined, tries)
         change, refusal = None, None
         if operation is not None:
+            if renamed:
+                operation.follow(renamed)
             try:
-                change = chain.add(operation, self._author(operation.by), _seconds(operation.at), tries=tries)
+                change = chain.add(operation, self._author(operation.by, world.settings), _seconds(operation.at), tries=tries)
             except BdError as error:  # what waits is published all the same, and this clone sees what refused it
                 if base is None:
                     raise
                 refusal = error
-        return _Attempt(base, chain, world.settings.retry_time, pending, refused, change, refusal)
+        return _Attempt(base, chain, world.settings.retry_time, refused, renamed, change, refusal)
 
     # --- settling what a killed process left ---
 
@@ -311,6 +302,12 @@ class Transaction:
         self._hub.note_json("last.json", {"commit": commit, "subject": change.subject, "touched": list(change.touched)})
         return 1
 
+    def _note_renamed(self, renamed: dict[str, str]) -> list[str]:
+        """Keep which beads of this clone got another id, for whoever types the old one, and say so."""
+        if renamed:
+            self._hub.note_json("renamed.json", {**(self._hub.noted_json("renamed.json") or {}), **renamed})
+        return [f"{old} was taken meanwhile: the bead is now {new}" for old, new in renamed.items()]
+
     def _settled(self, attempt: _Attempt, tip: str, tries: int) -> Outcome:
         """The hub holds everything of this clone at `tip`: keep what was refused, move the private refs."""
         for item in attempt.refused:
@@ -318,7 +315,7 @@ class Transaction:
         received = 0
         if self._first_view and attempt.base and self._first_view != attempt.base and self._hub.remote:
             received = len(self._repo.commits_between(self._first_view, attempt.base))
-        notes = self._advance(attempt.base, tip)
+        notes = [*self._note_renamed(attempt.renamed), *self._advance(attempt.base, tip)]
         if received:
             self._hub.stamp()
         return Outcome(
@@ -382,10 +379,12 @@ class Transaction:
         base = self._hub.view()
         snapshot = self._hub.snapshot(base)
         self._hub.check_format(snapshot)
-        chain = Chain(self._repo, snapshot, self._world(snapshot))
-        change = chain.add(operation, self._author(operation.by), _seconds(operation.at), tries=1)
+        world = self._world(snapshot)
+        chain = Chain(self._repo, snapshot, world)
+        change = chain.add(operation, self._author(operation.by, world.settings), _seconds(operation.at), tries=1)
         if not chain.steps:
             return Outcome(change, published=False, commit=base)
+        needs_to_be_told = _names_token(operation, change, snapshot)
         commits = self._repo.write_commits(base, chain.drafts)
         self._step("keep")
         self._repo.update_refs([(VIEW, commits[-1], self._repo.ref(VIEW))])
@@ -393,7 +392,7 @@ class Transaction:
         self._hub.stamp()
         self._note_last(change, commits[-1])
         note = f"kept in this clone: {error.message}"
-        if _names_token(operation, change, snapshot):
+        if needs_to_be_told:
             raise TryAgain(note, hint="`bd sync` publishes it", written="local")
         return Outcome(change, published=False, commit=commits[-1], notes=(f"{note}; `bd sync` publishes it",))
 

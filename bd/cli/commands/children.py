@@ -14,7 +14,10 @@ from bd.cli.options import pass_app
 @click.argument("bead")
 @pass_app
 def command(app: App, bead: str) -> None:
-    """List the beads below a bead, done ones included."""
+    """List the beads below a bead.
+
+    Done ones too, in the order they were made.
+    """
     snapshot = app.snapshot()
     bead_id = ids.resolve(bead, snapshot.starting, snapshot.exists)
     children = sorted(snapshot.children_of(bead_id), key=lambda child: (child.created_at, child.id))

@@ -28,5 +28,5 @@ def command(app: App, url: str, folder: str | None, branch: str | None) -> None:
     if app.out.is_json:
         app.out.object({"path": where, "branch": hub.branch, "beads": beads, "commit": snapshot.commit})
         return
-    app.out.line(f"✓ Cloned {without_password(url)} to {where}: {beads} beads")
-    app.out.line(f"  Next: cd {where} && bd ready")
+    app.out.said(f"✓ Cloned {without_password(url)} to {where}: {beads} beads")
+    app.out.said(f"  Next: cd {where} && bd ready")

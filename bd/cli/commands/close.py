@@ -28,7 +28,8 @@ Examples:
 @click.option(
     "--force", "-f", is_flag=True, help="Although it is blocked, unfinished below, pinned, or another's (then needs --reason)."
 )
-@accept("--suggest-next", "--continue", "--no-auto", "--session")
+@accept("--suggest-next", "--continue", "--no-auto")
+@accept("--session", value=True)
 @pass_app
 def command(app: App, beads: tuple[str, ...], reason: str | None, reason_file: str | None, take_next: bool, force: bool) -> None:
     """Finish beads, and with --next claim the next one.

@@ -30,7 +30,7 @@ def _add(app: App, bead: str, words: tuple[str, ...], author: str | None, file: 
         }
         app.out.object({**shown, "published": outcome.published})
     else:
-        app.out.line(f"✓ Comment added to {written.id} — {escaped(written.title)}")
+        app.out.said(f"✓ Comment added to {written.id} — {escaped(written.title)}")
 
 
 @click.command("comment", epilog='\b\nExample:\n  bd comment hub-7k3q "the cause is the proxy"')

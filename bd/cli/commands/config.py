@@ -8,6 +8,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
+from bd.clock import duration_text
 from bd.config import KEYS, PLACE_KEYS
 from bd.errors import BadInput
 from bd.fleet.setup import set_clone_setting, set_user_setting
@@ -24,9 +25,10 @@ _ALIASES = {
     "actor": "agent",
 }
 _LISTS = frozenset({"types", "statuses"})
+_DURATIONS = frozenset({"claim_ttl", "retry_time", "lock_timeout", "git_timeout"})
 
 
-@click.group("config")
+@click.group("config", no_args_is_help=False)
 def command() -> None:
     """Read and change settings, and see where each comes from."""
 
@@ -47,10 +49,10 @@ def _value(app: App, key: str) -> Any:
 def show(app: App) -> None:
     """Show every setting, its value and where it comes from."""
     settings = app.settings()
-    rows = [[name, _text(getattr(settings, name)), settings.sources[name], key.help] for name, key in KEYS.items()]
+    rows = [[name, _text(_shown(name, getattr(settings, name))), settings.sources[name], key.help] for name, key in KEYS.items()]
     rows += [
         ["branch", app.hub.branch_name, "clone", "the branch the hub is on"],
-        ["remote", app.hub.remote or "", "clone", "what it is shared through"],
+        ["remote", app.hub.remote or "(none)", "clone", "what it is shared through"],
     ]
     if app.out.is_json:
         app.out.object({row[0]: {"value": _value(app, row[0]), "source": row[2]} for row in rows})
@@ -70,7 +72,7 @@ def get(app: App, key: str) -> None:
     if app.out.is_json:
         app.out.object({"key": key, "value": value if isinstance(value, (int, float)) else _text(value)})
     else:
-        app.out.line(_text(value))
+        app.out.line(_text(_shown(_ALIASES.get(key, key), value)))
 
 
 @command.command("set", epilog="\b\nExamples:\n  bd config set claim_ttl 30m\n  bd config set agent codemonkey --clone")
@@ -102,7 +104,12 @@ def set_value(app: App, key: str, value: str, layer: str) -> None:
     if app.out.is_json:
         app.out.object({"key": key, "value": value, "location": layer, "published": published})
     else:
-        app.out.line(f"✓ {name} = {value or '(unset)'} ({layer})")
+        app.out.said(f"✓ {name} = {value or '(unset)'} ({layer})")
+
+
+def _shown(name: str, value: Any) -> Any:
+    """A setting as a person would type it: durations with their unit."""
+    return duration_text(value) if name in _DURATIONS and float(value).is_integer() else value
 
 
 def _text(value: Any) -> str:

@@ -33,7 +33,7 @@ def command(app: App, beads: tuple[str, ...], force: bool, dry_run: bool) -> Non
         app.out.object({**one, **numbers, "published": outcome.published})
     else:
         for bead_id in gone:
-            app.out.line(f"✓ Deleted {bead_id}")
+            app.out.line(bead_id if app.out.quiet else f"✓ Deleted {bead_id}")
     app.out.failures(change.failures if change else ())
 
 

@@ -40,7 +40,7 @@ Examples:
 @click.option("--dir", "folder", type=click.Path(path_type=Path), help="The folder for it; a new temporary one when left out.")
 @pass_app
 def command(app: App, beads: int | None, seed: str | None, folder: Path | None, *, keep: bool) -> None:
-    """Watch four agents race through a hub made for the occasion.
+    """Watch four agents race through a hub of their own.
 
     Each is a process with a clone of its own, and runs real commands until the work is done. Then
     the hub's git history is read for the proof that no bead ever had two owners.

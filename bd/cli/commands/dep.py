@@ -16,7 +16,7 @@ from bd.operations.graph import DepAdd, DepRemove
 from bd.policy.dag import awaited, find_cycle
 
 
-@click.group("dep")
+@click.group("dep", no_args_is_help=False)
 def command() -> None:
     """Add, remove and look at dependencies."""
 
@@ -56,7 +56,7 @@ def _answer(app: App, outcome: Any, status: str, kind: str | None) -> None:
         shown = {"status": status, "issue_id": bead_id, "depends_on_id": target_id, "published": outcome.published}
         app.out.object({**shown, "type": kind} if kind else shown)
     else:
-        app.out.line(f"✓ {status.capitalize()} dependency: {bead_id} {'waits for' if kind == 'blocks' else '->'} {target_id}")
+        app.out.said(f"✓ {status.capitalize()} dependency: {bead_id} {'waits for' if kind == 'blocks' else '->'} {target_id}")
 
 
 @command.command("list", epilog="\b\nExample:\n  bd dep list hub-b --direction up")
@@ -125,7 +125,8 @@ def _show_edges(app: App, raw: list[dict[str, str]]) -> None:
     "--direction", type=click.Choice(["down", "up"]), default="down", help="What it waits for, or (up) what waits for it."
 )
 @click.option("--max-depth", "-d", type=int, default=20, help="How deep.")
-@accept("--show-all-paths", "--status", "--format")
+@accept("--show-all-paths")
+@accept("--status", "--format", value=True)
 @pass_app
 def tree(app: App, bead: str, direction: str, max_depth: int) -> None:
     """Draw what a bead waits for, and what that waits for."""

@@ -5,22 +5,22 @@ from __future__ import annotations
 import click
 
 from bd.cli.context import App
-from bd.cli.options import accept, pass_app
+from bd.cli.options import pass_app
 from bd.interop import views
 
 
-@click.group("epic")
+@click.group("epic", no_args_is_help=False)
 def command() -> None:
     """Show how far epics are."""
 
 
 @command.command("status", epilog="\b\nExample:\n  bd epic status")
-@accept("--eligible-only")
+@click.option("--eligible-only", is_flag=True, help="Only epics whose children are all done.")
 @pass_app
-def status(app: App) -> None:
+def status(app: App, *, eligible_only: bool) -> None:
     """List the open epics with their children done and in all."""
     snapshot = app.snapshot()
-    found = views.epics(snapshot, app.now)
+    found = [entry for entry in views.epics(snapshot, app.now) if entry["eligible_for_close"] or not eligible_only]
     if app.out.is_json:
         app.out.json(found)
         return

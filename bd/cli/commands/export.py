@@ -35,7 +35,10 @@ Examples:
 @accept("--include-memories", "--scrub")
 @pass_app
 def command(app: App, output: str | None, everything: bool, include_infra: bool) -> None:
-    """Write every bead as JSONL, one a line, sorted by id; closed ones too."""
+    """Write every bead as JSONL.
+
+    One a line, sorted by id; closed ones too.
+    """
     snapshot = app.snapshot()
     left_out: Counter[str] = Counter()
     records = [

@@ -9,6 +9,7 @@ import click
 from bd import ids
 from bd.cli.context import App
 from bd.cli.options import pass_app
+from bd.errors import NoSuchBead
 from bd.output import escaped
 from bd.report.history import events
 
@@ -24,6 +25,8 @@ def command(app: App, bead: str, limit: int) -> None:
     snapshot = app.snapshot()
     bead_id = _known(bead, snapshot)
     found = events(app.hub, bead_id, snapshot.commit)[-limit or None :]
+    if not found and not snapshot.exists(bead_id):
+        raise NoSuchBead(bead)
     if app.out.is_json:
         app.out.json(
             [

@@ -41,7 +41,10 @@ Examples:
 @accept("--force", "--skip-existing", "--strict-ids")
 @pass_app
 def command(app: App, source: str | None, given: str | None, dry_run: bool, dedup: bool, on_conflict: str) -> None:
-    """Bring in beads from JSONL or table dumps, all in one commit. A bead somebody works on is never touched."""
+    """Bring in beads from JSONL or table dumps.
+
+    All in one commit. A bead that somebody works on is never touched.
+    """
     source = source or given or _default(app)
     bar = None if app.out.is_json else progress_bar("reading")
     batch = (dumps.read if os.path.isdir(source) else jsonl.read)(source, bar)
@@ -75,7 +78,7 @@ def _tell(app: App, batch: Batch, result: dict[str, list[Any]], *, dry_run: bool
         counts = {key: len(result[key]) for key in ("created", "updated", "unchanged")}
         counts = {**counts, "skipped": len(skipped), "unreadable": len(batch.unread)}
         words = ", ".join(f"{number} {word}" for word, number in counts.items() if number or word == "created")
-        app.out.line(f"{'Would import' if dry_run else '✓ Imported'} {batch.source}: {words}")
+        app.out.said(f"{'Would import' if dry_run else '✓ Imported'} {batch.source}: {words}")
     _list(app, "can't be read", [f"{batch.source}, {where}: {why}" for where, why in batch.unread])
     _list(app, "skipped", [f"{entry['id'] or 'a bead without id'}: {entry['reason']}" for entry in skipped])
     _list(app, "edge left out", lost)

@@ -64,11 +64,11 @@ def command(app: App, folder: str | None, prefix: str | None, remote: str | None
         )
         return
     name = hub.branch.removeprefix("refs/heads/")
-    app.out.line(
+    app.out.said(
         f"✓ {'Made a hub' if made else 'The hub is there'}: {where}, branch {name}"
         + (f", shared through {hub.remote}" if hub.remote else "")
     )
-    app.out.line('  Next: bd create "The first thing to do"')
+    app.out.said('  Next: bd create "The first thing to do"')
 
 
 def _prefix_of(folder: str) -> str:

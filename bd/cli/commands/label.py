@@ -13,7 +13,7 @@ from bd.errors import BadInput, NoSuchBead
 from bd.operations.beads import Update
 
 
-@click.group("label")
+@click.group("label", no_args_is_help=False)
 def command() -> None:
     """Add, remove and list labels."""
 

@@ -9,7 +9,7 @@ import click
 from bd.cli.commands.listing import show_list, wanted_of
 from bd.cli.context import App
 from bd.cli.options import accept, filter_options, list_option, pass_app
-from bd.report.selection import ordered, selected
+from bd.report.selection import Wanted, ordered, selected
 
 EXAMPLE = """
 \b
@@ -27,14 +27,17 @@ Examples:
 @click.option("--limit", "-n", type=click.IntRange(min=0), help="At most this many; 0 is no limit.")
 @click.option("--sort", default="priority", help="priority, created, updated, closed, status, id, title, type, assignee.")
 @click.option("--reverse", "-r", is_flag=True, help="The other way round.")
-@accept("--include-infra", "--include-gates", "--include-templates", "--long", "--pretty", "--tree", "--no-pinned", "--ready")
+@click.option("--ready", is_flag=True, help="Only what is ready, as --status ready.")
+@accept("--include-infra", "--include-gates", "--include-templates", "--long", "--pretty", "--tree", "--no-pinned")
 @pass_app
-def command(app: App, limit: int | None, sort: str, reverse: bool, **flags: Any) -> None:
+def command(app: App, limit: int | None, sort: str, reverse: bool, ready: bool, **flags: Any) -> None:
     """List beads by status, label, type and more.
 
     Without --status: whatever is not done. Text is cut at 50 lines (and says so), JSON never.
     """
     snapshot = app.snapshot()
+    if ready:
+        flags["statuses"] = (*flags["statuses"], ["ready"])
     wanted = wanted_of(app, snapshot, **flags)
     beads = ordered(selected(snapshot, wanted, app.now, app.settings()), sort, app.now, reverse=reverse)
 
@@ -42,5 +45,5 @@ def command(app: App, limit: int | None, sort: str, reverse: bool, **flags: Any)
         who = f", {bead.assignee}" if bead.assignee else ""
         return f"{app.out.state(bead, snapshot, app.now)}{who}"
 
-    empty = "No beads match." if flags.get("statuses") else "No beads yet. `bd create TITLE` makes one."
+    empty = "No beads match." if wanted != Wanted() else "No beads that are not done. `bd create TITLE` makes one."
     show_list(app, snapshot, beads, limit=limit, default_limit=50, empty=empty, tail=tail)

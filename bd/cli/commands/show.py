@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from bd import ids
@@ -74,13 +76,15 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
         ("deferred until", "defer_until"),
         ("needs", "needs"),
         ("expected", "expected"),
+        ("exclusive", "exclusive"),
         ("external", "external_ref"),
+        ("metadata", "metadata"),
         ("closed because", "close_reason"),
         ("reason", "status_reason"),
     ):
         value = bead.get(key)
         if value:
-            out.line(f"  {word}: {escaped(', '.join(value) if isinstance(value, list) else str(value))}")
+            out.line(f"  {word}: {escaped(_in_words(value))}")
     for reason in standing(bead, snapshot, now).reasons:
         if not bead.is_done and bead.status != "in_progress":
             out.line(f"  {escaped(reason.text)}")
@@ -91,6 +95,12 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
     for comment in views.comments(bead):
         head = out.styled(f"{comment['author']}, {out.age(comment['created_at'], now)} ago", "dim")
         out.line(f"\n{head}\n{escaped(comment['text'], one_line=False).rstrip()}")
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={entry}" for key, entry in value.items())
+    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def _relations(app: App, bead: Bead, snapshot: Snapshot) -> None:

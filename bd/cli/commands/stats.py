@@ -6,6 +6,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import accept, pass_app
+from bd.clock import age_text
 from bd.interop import views
 
 
@@ -24,4 +25,5 @@ def command(app: App) -> None:
     app.out.table(
         ["phase", "beads"], [[phase.replace("_", " "), str(count)] for phase, count in sorted(numbers["by_phase"].items())]
     )
-    app.out.line(f"average time from creation to close: {summary['average_lead_time_hours']} h")
+    if summary["closed_issues"]:
+        app.out.line(f"from creation to close on average: {age_text(summary['average_lead_time_hours'] * 3600)}")

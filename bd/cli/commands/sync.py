@@ -59,7 +59,7 @@ def _sync(app: App, *, force: bool) -> None:
             }
         )
     else:
-        app.out.line(f"✓ In step with the hub at {outcome.commit[:7]}: {outcome.replayed} published, {outcome.received} received")
+        app.out.said(f"✓ In step with the hub at {outcome.commit[:7]}: {outcome.replayed} published, {outcome.received} received")
     for note in outcome.notes:
         app.out.note(note)
     for item in refused:
@@ -87,6 +87,6 @@ def _accept(app: App) -> None:
     if app.out.is_json:
         app.out.object({"published": True, "received": 0, "replayed": 0, "refused": [], "kept": lost, "tip": tip})
         return
-    app.out.line(f"✓ Going on from {tip[:7]} ({clock.time_text(app.now)})")
+    app.out.said(f"✓ Going on from {tip[:7]} ({clock.time_text(app.now)})")
     if lost:
-        app.out.line(f"  {len(lost)} unpublished writes of this clone are kept: bd sync --kept")
+        app.out.said(f"  {len(lost)} unpublished writes of this clone are kept: bd sync --kept")

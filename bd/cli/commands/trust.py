@@ -40,6 +40,6 @@ def command(app: App, yes: bool, forget: bool) -> None:
     if app.out.is_json:
         app.out.json([{"name": one.name, "command": one.text, "hash": one.pin, "trusted": one not in new} for one in asked])
     elif yes and asked:
-        app.out.line(f"✓ Pinned {len(asked)} commands in this clone")
+        app.out.said(f"✓ Pinned {len(asked)} commands in this clone")
     elif new:
         app.out.note(f"{len(new)} commands are not trusted; `bd trust --yes` pins them")

@@ -18,7 +18,7 @@ def command(app: App) -> None:
     """
     operation = undo_of_last(app.hub, app.asked())
     outcome = app.publish(operation)
-    if app.out.is_json:
+    if app.out.is_json or app.out.quiet:
         app.show_written(outcome, "Undone")
         return
     app.out.line(f"✓ Taken back: {operation.args['words']}")

@@ -13,6 +13,11 @@ from bd.policy import fit
 from bd.policy.priority import effective_priority
 from bd.policy.ready import standing
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.model import Bead
+    from bd.policy.ready import Reason, Standing
+
 _SAID = {
     "ready": "is ready",
     "pending": "is blocked",
@@ -53,14 +58,26 @@ def command(app: App, bead: str) -> None:
                 "id": found.id,
                 "bucket": where.phase,
                 "ready": where.phase == "ready",
-                "fits": where.phase == "ready" and not reasons if name else None,
+                **({"fits": where.phase == "ready" and not reasons} if name else {}),
                 "effective_priority": effective_priority(found),
                 "reasons": [{key: value for key, value in reason._asdict().items() if value} for reason in reasons],
             }
         )
         return
+    said, *reasons = _said(found, where, reasons)
     whom = f" — {name} may take it" if name and where.phase == "ready" and not reasons else ""
-    app.out.line(f"{app.out.styled(found.id, 'bold')} {_SAID[where.phase]}{whom}.")
+    app.out.line(f"{app.out.styled(found.id, 'bold')} {said}{whom}.")
     for reason in reasons:
         whose = f"{name}: it " if name and reason not in where.reasons else ""
         app.out.line(f"  {whose}{escaped(reason.text)}")
+
+
+def _said(bead: Bead, where: Standing, reasons: list[Reason]) -> tuple[str, *tuple[Reason, ...]]:
+    """The first line's words, and the reasons that still have to be told."""
+    first = where.reasons[0] if where.reasons else None
+    if bead.is_done:
+        ended = bead.get("close_reason")
+        return (f"{_SAID[where.phase]}{f': {escaped(ended)}' if ended else ''}",)
+    if first and first.code == "deferred" and first.by == bead.id:
+        return first.text, *reasons[1:]
+    return _SAID[where.phase], *reasons
