@@ -248,7 +248,8 @@ class Create(Operation):
             fields["parent"] = parent_id
             above = snapshot.head(parent_id)
             if above is not None and spec.get("inherit_labels", True):
-                fields["labels"] = sorted({*fields.get("labels", []), *above.labels})
+                labels = sorted({*fields.get("labels", []), *above.labels})
+                fields.update({"labels": labels} if labels else {})
         stamp = time_text(self.asked_at)
         status = check_status(str(fields.get("status", "open")), world)
         fields.setdefault("priority", 2)

@@ -142,8 +142,9 @@ class Hub:
         """This clone's writer lock; says so when it has to be waited for."""
         from bd.store.lock import CloneLock as Lock  # noqa: PLC0415  readers need none of it
 
-        timeout_s = float(os.environ.get("BD_LOCK_TIMEOUT") or self.flags.get("lock_timeout") or 60)
-        return Lock(os.path.join(self.place.folder, "lock"), timeout_s, self.on_wait)
+        settings = self.settings()
+        self.repo.timeout_s = settings.git_timeout
+        return Lock(os.path.join(self.place.folder, "lock"), settings.lock_timeout, self.on_wait)
 
     def begin_write(self) -> None:
         """Take the writer lock, then start the fetch and the object reader, so that they run while the rest is imported."""
@@ -192,8 +193,8 @@ class Hub:
         if self.on_progress and of > 500:
             self.on_progress(done, of, "reading beads")
 
-    def settings(self, snapshot: CachedSnapshot) -> Settings:
-        """The settings as they hold on a snapshot of this clone."""
+    def settings(self, snapshot: CachedSnapshot | None = None) -> Settings:
+        """The settings as they hold on a snapshot of this clone; without one, as far as the hub has no say."""
         from bd.config import from_environment, merge  # noqa: PLC0415  most reads need no settings
 
         layers = [
@@ -201,7 +202,7 @@ class Hub:
             ("environment", from_environment(os.environ)),
             ("clone", self.place.clone_layer),
             ("user", self.place.user_layer),
-            ("hub", snapshot.config()),
+            ("hub", snapshot.config() if snapshot is not None else {}),
         ]
         return merge(layers)
 

@@ -45,7 +45,11 @@ def command(app: App, fix: bool, yes: bool, offline: bool) -> None:
     for finding in findings:
         app.out.line(f"{finding.level}: {finding.where} {finding.text}")
     counts = {level: sum(finding.level == level for finding in findings) for level in ("damage", "warning")}
-    app.out.line(f"{beads} beads read at {snapshot.commit[:7]}: {counts['damage']} damaged, {counts['warning']} warnings")
+    app.out.line(f"{beads} beads read at {snapshot.commit[:7]}: {counts['damage']} damaged, {_counted(counts['warning'], 'warning')}")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _fix(app: App, *, yes: bool) -> list[str]:

@@ -33,8 +33,8 @@ Examples:
 def command(app: App, limit: int | None, sort: str, everybody: bool, **flags: Any) -> None:
     """List the beads that can be worked on now, best first.
 
-    Ready means open, unblocked, due and held by nobody. With --agent (or BD_AGENT and --fetch)
-    only what that agent may take, by the same rule that `bd claim --next` uses.
+    Ready means open, unblocked, due and held by nobody. With --agent: only what that agent may
+    take, by the same rule that `bd claim --next` uses.
     """
     name = app.flags.agent
     snapshot = app.snapshot(fetch=name is not None)
@@ -62,7 +62,7 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, **flags: An
 
     others = len(ready) - len(fitting)
     whom = f" for {name}" if name else ""
-    left = f" ({others} others do not fit: bd ready --all)" if name and others else ""
+    left = f" ({others} more {'does' if others == 1 else 'do'} not fit: bd ready --all)" if name and others else ""
     footer = f"{len(fitting)} ready{whom}{left} · hub at {snapshot.commit[:7]}"
     empty = f"Nothing is ready{whom}{left}. `bd blocked` shows what waits. · hub at {snapshot.commit[:7]}"
     show_list(app, snapshot, fitting, limit=limit, default_limit=100, empty=empty, tail=tail, footer=footer)
