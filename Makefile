@@ -1,7 +1,7 @@
 # Two commands do all the set-up on a machine with git and Python 3.11 or newer: make demo, make test.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 STAMP := $(VENV)/.installed
 WORKERS ?= auto
 

@@ -1,0 +1,302 @@
+"""The documentation says what the code does: names, tables, links, examples, and every block that shows a terminal.
+
+All ```console blocks of a page are one session (see terminal.py) in an empty home folder, or in a
+clone of a hub where the page has `<!-- session: in a hub -->`. Commands in ```sh blocks are not run.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bd import errors, model
+from bd.cli.table import ALIASES, COMMANDS
+from bd.config import KEYS, PLACE_KEYS
+from tests.conftest import GIT_CONFIGURATION
+from tests.running import Clone, run_here
+from tests.terminal import Session, typed_in, with_bd
+from tests.truth import tip_bead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.glob("*.md"), ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"])
+
+
+def _generator() -> Any:
+    spec = importlib.util.spec_from_file_location("generate_commands", DOCS / "generate_commands.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+generator = _generator()
+
+
+def text_of(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def section(text: str, heading: str) -> str:
+    """The part of a page below a heading, up to the next heading of the same or a higher level."""
+    level = len(heading) - len(heading.lstrip("#"))
+    start = text.index(f"\n{heading}\n")
+    end = re.compile(rf"^#{{1,{level}}} ", re.MULTILINE).search(text, start + len(heading) + 2)
+    return text[start : end.start() if end else len(text)]
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of every table row, without header lines and the lines below them."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    tables = [
+        line for place, line in enumerate(lines) if not _is_rule(line) and not _is_rule("".join(lines[place + 1 : place + 2]))
+    ]
+    return [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in tables]
+
+
+def _is_rule(line: str) -> bool:
+    return bool(line) and not set(line) - set("|-: ")
+
+
+def names_in(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+# --- what the pages list is what there is -----------------------------------------------
+
+
+def test_the_page_of_commands_is_as_the_commands_are() -> None:
+    message = "docs/commands.md is out of date: python docs/generate_commands.py"
+    assert text_of("commands.md") == generator.page(), message
+
+
+def test_every_command_is_documented_with_an_example() -> None:
+    page = text_of("commands.md")
+    assert [name for name in COMMANDS if f"\n### {name}\n" not in page] == []
+    assert [name for name, command in generator.every_command().items() if not generator.examples(command)] == []
+
+
+def _error_classes(kind: type[errors.BdError] = errors.BdError) -> Iterator[type[errors.BdError]]:
+    yield kind
+    for below in kind.__subclasses__():
+        if below.__module__ == errors.__name__:
+            yield from _error_classes(below)
+
+
+def test_every_exit_code_and_error_is_documented() -> None:
+    documented = {(int(cells[1]), names_in(cells[0])[0]) for cells in rows(section(text_of("exit-codes.md"), "## Every error"))}
+    assert documented == {(kind.exit_code, kind.code) for kind in _error_classes()}
+
+
+def test_the_table_of_exit_codes_has_each_code_once() -> None:
+    documented = [int(names_in(cells[0])[0]) for cells in rows(section(text_of("exit-codes.md"), "## The codes"))]
+    assert documented == sorted({0, *(kind.exit_code for kind in _error_classes())})
+
+
+@pytest.mark.parametrize(
+    ("heading", "table"),
+    [
+        ("## A bead file", model.BEAD_FIELDS),
+        ("### The claim of a bead", model.CLAIM_FIELDS),
+        ("### A comment", model.COMMENT_FIELDS),
+        ("### A failure", model.FAILURE_FIELDS),
+        ("## A capacity file", model.CAPACITY_FIELDS),
+        ("## An agent file", model.AGENT_FIELDS),
+        ("## The hub's settings", model.CONFIG_FIELDS),
+    ],
+)
+def test_every_key_of_a_file_is_documented_with_its_kind_in_the_order_it_is_written(heading: str, table: dict[str, str]) -> None:
+    part = (
+        section(text_of("format.md"), heading).split("\n### ")[0]
+        if heading.startswith("## ")
+        else section(text_of("format.md"), heading)
+    )
+    documented = {names_in(cells[0])[0]: cells[1] for cells in rows(part)}
+    assert list(documented.items()) == list(table.items())
+
+
+def test_every_setting_is_documented() -> None:
+    documented = [names_in(cells[0])[0] for cells in rows(section(text_of("format.md"), "### Settings"))]
+    assert documented == [*KEYS, *PLACE_KEYS]
+
+
+def test_statuses_and_types_are_documented() -> None:
+    page = text_of("format.md")
+    assert {names_in(cells[0])[0] for cells in rows(section(page, "### Status"))} == set(model.STORED_STATUSES)
+    assert set(model.TYPES) <= set(names_in(section(page, "### Type")))
+
+
+def test_every_word_of_the_glossary_stands_there_once() -> None:
+    words = [word for cells in rows(text_of("glossary.md")) for word in re.findall(r"\*\*([^*]+)\*\*", cells[0])]
+    assert len(words) == len(set(words)), sorted(word for word in set(words) if words.count(word) > 1)
+    assert set(COMMANDS) | set(ALIASES) <= set(words), sorted((set(COMMANDS) | set(ALIASES)) - set(words))
+
+
+def test_the_changelog_has_this_version() -> None:
+    from bd import __version__
+
+    assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+# --- links ------------------------------------------------------------------------------
+
+
+def _anchors(path: Path) -> set[str]:
+    """The anchors of a page's headings, as hosts make them."""
+    plain = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", plain, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = page if not path else (page.parent / path).resolve()
+        if not there.exists() or (anchor and anchor not in _anchors(there)):
+            broken.append(target)
+    assert not broken
+
+
+# --- the examples of the help -----------------------------------------------------------
+
+# What has to have happened before an example makes sense.
+BEFORE = {
+    "start": ["claim hub-7k3q --agent codemonkey --reserve"],
+    "release": ["claim hub-7k3q"],
+    "undefer": ["defer hub-7k3q"],
+    "reopen": ["close hub-7k3q"],
+    "undo": ["update hub-7k3q --priority 0"],
+    "bd claim hub-7k3q --agent codemonkey --resume": ["claim hub-7k3q --agent codemonkey"],
+    "bd close hub-7k3q --reason done --next --agent codemonkey": ["claim hub-7k3q --agent codemonkey"],
+}
+# Exit codes other than 0.
+EXPECTED = {"bd sync --dismiss UID": 4, "bd export --at 2026-02-01 --all": 4}  # nothing is kept; the hub is younger
+# Not run, and why: the name of a command or one example.
+NOT_RUN = {
+    "demo": "has tests of its own, and takes a while",
+    "bd init hub --prefix hub --remote git@host:team/hub.git": "nobody is at that address",
+    "bd clone git@host:team/hub.git": "nobody is at that address",
+    "bd clone /srv/git/hub.git work/hub": "nothing is at that path",
+    "ssh build-3 bd export | bd import -": "there is no such host",
+}
+FILES = {
+    "plan.yaml": "title: Field notes\ntasks:\n  - name: page\n    title: Write the page\n",
+    "beads.jsonl": '{"id": "hub-old1", "title": "From elsewhere", "priority": 2}\n',
+    ".beads/issues.jsonl": '{"id": "hub-old2", "title": "From this checkout", "priority": 2}\n',
+    "../old-hub/.beads/backup/issues.jsonl": '{"id": "hub-old3", "title": "From a dump", "priority": 2, "ephemeral": 0}\n',
+}
+
+
+@pytest.fixture(scope="session")
+def examples_hub(templates: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A hub without a remote that has the beads of the examples."""
+    folder = tmp_path_factory.mktemp("examples") / "hub"
+    shutil.copytree(templates / "local", folder)
+    for words in (
+        'create "Field notes" -t epic --id hub-a1b2',
+        'create "Fix CORS in the auth middleware" -t bug -p 1 --id hub-7k3q',
+        'create "Handle webhook timeouts" --id hub-m2v8 -l merge',
+        'create "Deploy the gateway" --id hub-q9x1 --deps hub-7k3q',
+        'create "A" --id hub-a',
+        'create "B" --id hub-b',
+    ):
+        run_here(*shlex.split(words), cwd=folder, env={"BD_AGENT": "codemonkey"})
+    return folder
+
+
+def test_what_is_said_about_examples_is_about_examples() -> None:
+    known = {words for pair in generator.every_example() for words in pair}
+    assert sorted({*BEFORE, *EXPECTED, *NOT_RUN} - known) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "typed"), [pair for pair in generator.every_example() if not NOT_RUN.keys() & set(pair)], ids=lambda text: text
+)
+def test_the_examples_of_the_help_work(command: str, typed: str, tmp_path: Path, examples_hub: Path) -> None:
+    hub = tmp_path / "hub"
+    shutil.copytree(examples_hub, hub)
+    for name, content in FILES.items():
+        (hub / name).parent.mkdir(parents=True, exist_ok=True)
+        (hub / name).write_text(content, encoding="utf-8")
+    agent = {"BD_AGENT": "codemonkey"}
+    for words in BEFORE.get(typed, BEFORE.get(command, [])):
+        run_here(*shlex.split(words), cwd=hub, env=agent)
+    typed_here = typed.replace("EDITOR=vim", "VISUAL=true").partition(" | jq")[0]
+    if re.match(r"bd [^|$>]*\Z", typed_here):
+        run_here(*shlex.split(typed_here)[1:], cwd=hub, env=agent, code=EXPECTED.get(typed, 0))
+        return
+    ended = subprocess.run(
+        ["bash", "-c", typed_here], cwd=hub, env=with_bd(tmp_path, dict(os.environ)), capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+# --- the terminal sessions of the pages -------------------------------------------------
+
+
+@pytest.fixture
+def session(tmp_path: Path, templates: Path) -> Iterator[Callable[[str], Session]]:
+    """`session(page)`: a terminal for a page, in the home folder of somebody named Ada."""
+    opened: list[Session] = []
+
+    def start(page: str) -> Session:
+        home = tmp_path / "ada"
+        home.mkdir()
+        configuration = home / ".gitconfig"
+        configuration.write_text(GIT_CONFIGURATION.replace("Test Person", "Ada Lovelace"), encoding="utf-8")
+        environment = with_bd(tmp_path, {**os.environ, "HOME": str(home), "GIT_CONFIG_GLOBAL": str(configuration)})
+        opened.append(Session(home, environment))
+        if "<!-- session: in a hub -->" in page:
+            shutil.copytree(templates / "hub.git", home / "hub.git")
+            code, lines = opened[0].type("git clone --quiet ~/hub.git ~/hub && cd ~/hub")
+            assert code == 0, lines
+        return opened[0]
+
+    yield start
+    for one in opened:
+        one.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the sessions are bash's")
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```console" in page.read_text(encoding="utf-8")], ids=lambda page: page.name
+)
+def test_what_the_page_shows_comes_out(page: Path, session: Callable[[str], Session]) -> None:
+    text = page.read_text(encoding="utf-8")
+    terminal = session(text)
+    for typed in typed_in(text):
+        code, came = terminal.type(typed.text)
+        wrong = terminal.missing(typed.shown, came)
+        where = f"{page.name}, line {typed.line}: $ {typed.text}"
+        real = "\n".join(came)
+        assert code == typed.code, f"{where}\nexit {code}\n{real}"
+        assert not wrong, "\n".join([where, *wrong, "--- what came", real])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the loop is bash's")
+def test_the_loop_of_the_readme_works(tmp_path: Path, local_hub: Clone) -> None:
+    loop = re.findall(r"^```bash\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[0]
+    good, bad, after = (
+        local_hub.bd("q", title, "-p", str(place)).out.strip() for place, title in enumerate(("Good", "Bad", "After"))
+    )
+    work = f'do_the_work() {{ [ "$1" != {bad} ]; }}\nsleep() {{ exit 0; }}\n'
+    subprocess.run(["bash", "-c", work + loop], cwd=local_hub.path, env=with_bd(tmp_path, dict(os.environ)), check=True)
+    statuses = {bead_id: tip_bead(local_hub.path, bead_id).status for bead_id in (good, bad, after)}  # type: ignore[union-attr]
+    assert statuses == {good: "closed", bad: "blocked", after: "closed"}
