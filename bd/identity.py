@@ -27,10 +27,18 @@ class Identity(NamedTuple):
     source: str
 
 
-def identify(flag: str | None, clone_layer: Mapping[str, Any], user_layer: Mapping[str, Any], user_name: str) -> Identity:
-    """The identity that holds. Raises BadInput for a named agent that can't be one."""
+def identify(
+    flag: str | None,
+    clone_layer: Mapping[str, Any],
+    user_layer: Mapping[str, Any],
+    user_name: str,
+    *,
+    actor: str | None = None,
+) -> Identity:
+    """The identity that holds; `flag` and `actor` are what was typed. Raises BadInput for an agent's name that can't be one."""
     named = [
         ("--agent", flag),
+        ("--actor", actor),
         ("BD_AGENT", os.environ.get("BD_AGENT")),
         ("BEADS_ACTOR", os.environ.get("BEADS_ACTOR")),
         ("BD_ACTOR", os.environ.get("BD_ACTOR")),

@@ -37,20 +37,24 @@ MARKS = {
 }
 _ANSI = {"green": 32, "red": 31, "yellow": 33, "blue": 34, "magenta": 35, "bright_black": 90, "bold": 1, "dim": 2}
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL_BUT_STYLES = re.compile(rf"(?!\x1b\[[0-9;]*m){_CONTROL.pattern}")
 _CONTROL_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def escaped(text: str, *, one_line: bool = True) -> str:
     """Text that can't move a terminal's cursor: control characters become `\\xNN`."""
     pattern = _CONTROL_LINE if one_line else _CONTROL
-    return pattern.sub(lambda match: f"\\x{ord(match.group()):02x}", text)
+    return pattern.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"\\x{ord(match.group()):02x}"
 
 
 def prepare_streams() -> None:
     """Valid UTF-8 always, also with LANG=C."""
     for stream in (sys.stdout, sys.stderr):
-        encoding = (getattr(stream, "encoding", "") or "").lower().replace("-", "")
-        if encoding != "utf8" and hasattr(stream, "reconfigure"):
+        if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
@@ -77,8 +81,9 @@ class Output:
         self.json({**value, "schema_version": 1} if os.environ.get("BD_JSON_ENVELOPE") != "1" else value)
 
     def line(self, text: str = "") -> None:
-        """Print a line of the text result."""
-        sys.stdout.write(text + "\n")
+        """Print a line of the text result. What could move a cursor is escaped, wherever it came from."""
+        pattern = _CONTROL_BUT_STYLES if self.is_terminal else _CONTROL
+        sys.stdout.write(pattern.sub(_escape, text) + "\n")
 
     def said(self, text: str) -> None:
         """Print a line that only says that it is done; `--quiet` leaves it out."""
@@ -162,7 +167,7 @@ class Output:
     def failures(self, failures: Iterable[Mapping[str, Any]]) -> None:
         """Say which of several beads failed, and end with the first one's exit code."""
         for failure in failures:
-            sys.stderr.write(f"Error: {failure['id']}: {escaped(failure['error'])}\n")
+            sys.stderr.write(f"Error: {escaped(failure['id'])}: {escaped(failure['error'])}\n")
             if failure.get("hint"):
                 sys.stderr.write(f"Hint: {escaped(failure['hint'])}\n")
             self.exit_code = self.exit_code or int(failure["exit_code"])

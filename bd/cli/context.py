@@ -7,7 +7,7 @@ import sys
 from typing import NamedTuple
 
 from bd import clock
-from bd.errors import BadInput, RemoteUnreachable
+from bd.errors import BadInput, Damaged, NoSuchBead, RemoteUnreachable
 from bd.output import Output
 
 TYPE_CHECKING = False
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.config import Settings
+    from bd.errors import BdError
     from bd.identity import Identity
     from bd.model import Bead, Snapshot
     from bd.operations.base import Operation
@@ -131,10 +132,8 @@ class App:
         from bd.identity import identify
 
         place = self.hub.place
-        flag = self.flags.agent or None
-        if flag is None and self.flags.actor:
-            return identify(None, {"agent": self.flags.actor}, {}, place.user_name)._replace(source="--actor")
-        return identify(flag, place.clone_layer, place.user_layer, place.user_name)
+        layers = place.clone_layer, place.user_layer
+        return identify(self.flags.agent, *layers, place.user_name, actor=self.flags.actor)
 
     def claimant(self, *, compatible: bool = False) -> Identity:
         """Who claims; a person at a terminal (and the compatibility forms) may under git's name."""
@@ -216,6 +215,20 @@ class App:
         bar = getattr(self, "_bar", None)
         if bar:
             bar(1, 1, "")
+
+    def explained(self, error: BdError) -> BdError:
+        """The error to tell: a bead that is not found because its file can't be read is damaged, not absent."""
+        if not isinstance(error, NoSuchBead) or self._hub is None:
+            return error
+        from bd.model import BEADS_DIR, suffix_of
+
+        typed = error.data.get("id")
+        for damage in (self._snapshot or self._hub.snapshot()).damages:
+            name = os.path.basename(damage.path).removesuffix(".yaml")
+            if damage.path.startswith(BEADS_DIR) and typed in (name, suffix_of(name)):
+                hint = "mend it by hand, bd leaves it alone; `bd doctor` lists every damaged file"
+                return Damaged(f"{damage.path} {damage.reason}", hint=hint, id=name)
+        return error
 
     # --- showing what was written ---
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit code. Every error ends here."""
     prepare_streams()
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    words = _typed() if arguments is None else list(arguments)
     app: App | None = None
     out = Output(is_json="--json" in words)
     try:
@@ -30,8 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         out = app.out
         return _run(app, rest) or app.finish()
     except BdError as error:
-        out.error(error)
-        return error.exit_code
+        told = app.explained(error) if app is not None else error
+        out.error(told)
+        return told.exit_code
     except KeyboardInterrupt:
         out.error(Interrupted("interrupted"))
         return 130
@@ -43,6 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         if app is not None:
             app.close()
+
+
+def _typed() -> list[str]:
+    """The command line as UTF-8, whatever the locale made of it."""
+    return [os.fsencode(word).decode("utf-8", "replace") for word in sys.argv[1:]]
 
 
 def _run(app: App, words: Sequence[str]) -> int:

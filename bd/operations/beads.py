@@ -5,9 +5,11 @@ Does not belong here: claims and ends of work (claims.py), edges (graph.py), han
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from bd import ids
 from bd.clock import duration_s, time_text, typed_time
-from bd.errors import BadInput, IdTaken, WouldCycle
+from bd.errors import BadInput, IdTaken
 from bd.model import (
     BEAD_FIELDS,
     STORED_STATUSES,
@@ -15,12 +17,12 @@ from bd.model import (
     TYPES,
     Bead,
     Change,
-    Overlay,
 )
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
+from bd.operations.graph import refuse_circles
 from bd.policy import lifecycle
-from bd.policy.dag import WAITING_LINKS, find_cycle, find_parent_loop
+from bd.policy.dag import WAITING_LINKS
 from bd.policy.priority import priority_of_base
 from bd.policy.ready import NOT_WORK
 
@@ -132,6 +134,15 @@ def parse_dep(text: str) -> tuple[str, str]:
     return kind, target.strip()
 
 
+class _Edges(NamedTuple):
+    """The edges of one new bead, as exact ids; `blocks` are those that wait for it."""
+
+    depends_on: list[str]
+    links: list[dict[str, str]]
+    blocks: list[str]
+    parent: str | None
+
+
 @register
 class Create(Operation):
     """New beads. `beads`: a list of {uid, title, any field, id?, name?, deps?}; all in one commit.
@@ -174,16 +185,19 @@ class Create(Operation):
             touched.append(new_id)
             if not known:
                 beads[new_id] = None
-        for new_id, spec in zip(touched, specs, strict=True):
-            if new_id in beads:
-                self._make(new_id, spec, snapshot, world, beads, names)
+        new = [(new_id, spec) for new_id, spec in zip(touched, specs, strict=True) if new_id in beads]
+        edges = {new_id: self._edges(spec, snapshot, names) for new_id, spec in new}
+        for new_id, spec in new:
+            beads[new_id] = self._made(new_id, spec, edges[new_id], snapshot, world)
+        for new_id, spec_edges in edges.items():
+            self._let_wait(spec_edges.blocks, new_id, snapshot, beads)
         change = Change(
             {bead_id: bead for bead_id, bead in beads.items() if bead is not None},
             subject("create", touched, self.by),
             touched=tuple(touched),
             result={spec.get("name") or touched[i]: touched[i] for i, spec in enumerate(specs)},
         )
-        self._refuse_cycles(change, snapshot)
+        refuse_circles(change, snapshot)
         return change
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
@@ -212,9 +226,7 @@ class Create(Operation):
             return None
         return next((bead for bead in snapshot.every() if bead.get("idempotency_key") == key), None)
 
-    def _new_id(
-        self, spec: dict[str, Any], snapshot: Snapshot, world: World, taken: set[str], names: dict[str, str]
-    ) -> str:
+    def _new_id(self, spec: dict[str, Any], snapshot: Snapshot, world: World, taken: set[str], names: dict[str, str]) -> str:
         def is_taken(bead_id: str) -> bool:
             return bead_id in taken or snapshot.exists(bead_id)
 
@@ -230,23 +242,12 @@ class Create(Operation):
             parent = names.get(parent) or self.find(parent, snapshot).id
         return ids.bead_id(world.settings.prefix, spec["uid"], is_taken, parent)
 
-    def _make(
-        self,
-        new_id: str,
-        spec: dict[str, Any],
-        snapshot: Snapshot,
-        world: World,
-        beads: dict[str, Bead | None],
-        names: dict[str, str],
-    ) -> None:
+    def _made(self, new_id: str, spec: dict[str, Any], edges: _Edges, snapshot: Snapshot, world: World) -> Bead:
         given = {key: value for key, value in spec.items() if key in BEAD_FIELDS}
         fields = {key: value for key, value in checked(given, world).items() if value not in (None, [], {})}
-        depends_on, links, reverse = self._edges(spec, snapshot, names)
-        parent = spec.get("parent")
-        if parent:
-            parent_id = names.get(parent) or self.find(parent, snapshot).id
-            fields["parent"] = parent_id
-            above = snapshot.head(parent_id)
+        if edges.parent:
+            fields["parent"] = edges.parent
+            above = snapshot.head(edges.parent)
             if above is not None and spec.get("inherit_labels", True):
                 labels = sorted({*fields.get("labels", []), *above.labels})
                 fields.update({"labels": labels} if labels else {})
@@ -268,37 +269,33 @@ class Create(Operation):
         )
         if fields.get("defer_until") and bead.status == "open":
             bead = bead.evolve(status="deferred")
-        beads[new_id] = bead.evolve(depends_on=depends_on, links=links)
-        for target in reverse:
+        return bead.evolve(depends_on=edges.depends_on, links=edges.links)
+
+    def _let_wait(self, targets: list[str], new_id: str, snapshot: Snapshot, beads: dict[str, Bead | None]) -> None:
+        """The other way round: beads that were there, or are made beside it, wait for the new one."""
+        for target in targets:
             other = beads.get(target) or snapshot.bead(target)
             if other is not None and new_id not in other.depends_on:
                 beads[target] = lifecycle.touch(other.evolve(depends_on=[*other.depends_on, new_id]), self.asked_at)
 
-    def _edges(
-        self, spec: dict[str, Any], snapshot: Snapshot, names: dict[str, str]
-    ) -> tuple[list[str], list[dict[str, str]], list[str]]:
+    def _edges(self, spec: dict[str, Any], snapshot: Snapshot, names: dict[str, str]) -> _Edges:
         depends_on: list[str] = []
         links = [dict(link) for link in spec.get("links", [])]
-        reverse: list[str] = []
+        blocks: list[str] = []
+        parent = spec.get("parent")
+        parent = (names.get(parent) or self.find(parent, snapshot).id) if parent else None
         for entry in [*spec.get("depends_on", []), *spec.get("deps", [])]:
             kind, typed = parse_dep(entry)
             target = names.get(typed) or self.find(typed, snapshot).id
             if kind in _BLOCKING_KINDS:
                 depends_on.append(target)
             elif kind == "blocks":
-                reverse.append(target)
+                blocks.append(target)
             elif kind in ("parent", "parent-child"):
-                spec["parent"] = target
+                parent = target
             else:
                 links.append({"type": kind, "id": target})
-        return list(dict.fromkeys(depends_on)), links, reverse
-
-    def _refuse_cycles(self, change: Change, snapshot: Snapshot) -> None:
-        if not any(bead and (bead.depends_on or bead.parent or bead.links) for bead in change.beads.values()):
-            return
-        cycle = find_cycle(change.beads, Overlay(snapshot, change))
-        if cycle:
-            raise WouldCycle(f"these would wait for each other: {' -> '.join(cycle)}", cycle=cycle)
+        return _Edges(list(dict.fromkeys(depends_on)), links, blocks, parent)
 
 
 @register
@@ -321,7 +318,7 @@ class Update(Operation):
         words = self.args.get("verb_words") or "update"
         change = Change(beads, subject(words, done, self.by), touched=tuple(done), failures=tuple(failed))
         if self.args.get("set", {}).get("parent"):
-            self._refuse_loops(change, snapshot)
+            refuse_circles(change, snapshot)
         if self.args.get("status") or "assignee" in self.args.get("set", {}):
             change = with_capacity(change, snapshot, owners, world.now)
         return change
@@ -368,13 +365,6 @@ class Update(Operation):
                 values = {*bead.get(key, []), *added} - removed
                 bead = bead.evolve(**{key: sorted(values)})
         return bead
-
-    def _refuse_loops(self, change: Change, snapshot: Snapshot) -> None:
-        after = Overlay(snapshot, change)
-        for bead in change.beads.values():
-            loop = bead and (find_parent_loop(bead, after) or find_cycle([bead.id], after))
-            if loop:
-                raise WouldCycle(f"these would wait for each other: {' -> '.join(loop)}", cycle=loop)
 
 
 @register

@@ -171,12 +171,12 @@ class Claim(Operation):
         taken: dict[str, Bead | None] = {}
 
         def take_over(bead: Bead) -> Bead:
-            holder = bead.claim.agent if bead.claim else (bead.assignee or bead.owner or "")
-            if bead.status != "in_progress" or (not bead.claim and not holder):
+            holders = {bead.claim.agent} if bead.claim else {bead.assignee or "", bead.owner or ""} - {""}
+            if bead.status != "in_progress" or not holders:
                 raise WrongState(f"{bead.id} is {bead.status}, there is nothing to resume", id=bead.id)
-            mine = {self.name, world.settings.owner(self.name), *self.args.get("also_me", [])}
-            if holder not in mine and bead.owner not in mine:
-                raise DoesNotFit(f"{bead.id} is {holder}'s, not {self.name}'s", id=bead.id)
+            if not any(self._is_me(holder, world) for holder in holders):
+                hint = f"`bd release {bead.id} --force --reason TEXT` frees it"
+                raise DoesNotFit(f"{bead.id} is {' and '.join(sorted(holders))}'s, not {self.name}'s", hint=hint, id=bead.id)
             claim = self._claim_map(self.args["new_tokens"][len(taken)], started=True, world=world)
             taken[bead.id] = lifecycle.resumed(bead, claim, world.settings.owner(self.name), self.asked_at)
             return taken[bead.id]  # type: ignore[return-value]
@@ -185,6 +185,11 @@ class Claim(Operation):
             raise NothingReady(f"{self.name} holds nothing to resume")
         _, done, failed = self.each(names, snapshot, take_over)
         return self._finish(taken, done, snapshot, world, failed)
+
+    def _is_me(self, holder: str, world: World) -> bool:
+        """Whether a holder's name means this agent: as agent, as owner, as git's user, or as the part before an imported @."""
+        mine = {self.name, world.settings.owner(self.name), *self.args.get("also_me", [])}
+        return holder in mine or holder.split("@", 1)[0].casefold() == self.name
 
     def _finish(
         self,

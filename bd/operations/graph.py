@@ -21,6 +21,17 @@ _PARENT = frozenset({"parent-child", "parent"})
 _KIND_LIMIT = 50
 
 
+def refuse_circles(change: Change, snapshot: Snapshot) -> None:
+    """Refuse a change after which beads wait for each other, over every edge that blocks, parents included. Raises WouldCycle."""
+    after = Overlay(snapshot, change)
+    changed = [bead for bead in change.beads.values() if bead and (bead.depends_on or bead.parent or bead.links)]
+    circle = next((loop for loop in (find_parent_loop(bead, after) for bead in changed) if loop), None)
+    circle = circle or find_cycle([bead.id for bead in changed], after)
+    if circle:
+        words = f"these would wait for each other: {' -> '.join(circle)}"
+        raise WouldCycle(words, hint="`bd dep tree` shows what waits for what", cycle=circle)
+
+
 class _Edge(Operation):
     """`ids`: [bead, target]; `kind`: blocks (default), parent-child, or any link type."""
 
@@ -53,13 +64,7 @@ class DepAdd(_Edge):
         if bead.id == target.id:
             raise WouldCycle(f"{bead.id} can't depend on itself", id=bead.id)
         change = self.change(bead, self._linked(bead, target), target.id)
-        after = Overlay(snapshot, change)
-        for changed in change.beads.values():
-            loop = changed and (find_parent_loop(changed, after) or find_cycle([changed.id], after))
-            if loop:
-                raise WouldCycle(
-                    f"that would be a circle: {' -> '.join(loop)}", hint="`bd dep tree` shows what waits", cycle=loop
-                )
+        refuse_circles(change, snapshot)
         return change
 
     def _linked(self, bead: Bead, target: Bead) -> Bead:

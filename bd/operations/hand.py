@@ -7,13 +7,13 @@ field, and judged as the operation they amount to (docs/protocol.md, "Replay").
 from __future__ import annotations
 
 from bd.clock import time_text
-from bd.errors import BdError, IdTaken, NoSuchBead, WouldCycle, WrongState
+from bd.errors import BdError, IdTaken, NoSuchBead, WrongState
 from bd.model import Bead, Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.beads import check_title
 from bd.operations.capacity import with_capacity
+from bd.operations.graph import refuse_circles
 from bd.policy import lifecycle
-from bd.policy.dag import find_cycle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,9 +56,7 @@ class Edit(Operation):
         after = lifecycle.touch(merged, self.asked_at) if merged.updated_at == tip.updated_at else merged
         texts = {snapshot.path_of(tip.id): self.args["text"]} if self.args.get("text") and dict(tip.fields) == old else {}
         change = Change({tip.id: after}, subject("edit", [tip.id], self.by), texts=texts, touched=(tip.id,))
-        cycle = find_cycle([tip.id], Overlay(snapshot, change)) if after.depends_on or after.parent else None
-        if cycle:
-            raise WouldCycle(f"these would wait for each other: {' -> '.join(cycle)}", cycle=cycle)
+        refuse_circles(change, snapshot)
         return with_capacity(change, snapshot, [tip.claim.agent if tip.claim else None], world.now)
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
@@ -66,7 +64,7 @@ class Edit(Operation):
         return {"verb": self.verb, "uid": self.uid, "by": self.by, "at": self.at, "by_difference": True}
 
     def _added(self, bead_id: str, new: dict[str, Any] | None, tip: Bead | None, snapshot: Snapshot) -> Change:
-        if new is None or (tip is not None and dict(tip.fields) == new):
+        if new is None or (tip is not None and all(tip.get(key) == value for key, value in new.items())):
             return Change({}, "", touched=(bead_id,))
         if tip is not None:
             raise IdTaken(f"{bead_id} exists already on the hub", hint="give the new bead another id", id=bead_id)

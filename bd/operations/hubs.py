@@ -32,6 +32,10 @@ class Init(Operation):
     def prepare(self) -> None:
         self.args.setdefault("hub_id", ids.mint())
 
+    @property
+    def needs_remote(self) -> bool:
+        return True
+
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         if snapshot.record(CONFIG_PATH) is not None:
             return Change({}, "")

@@ -223,7 +223,7 @@ class GitRepo:
         return text[5:] if text.startswith("ref: ") else None
 
     def update_refs(self, updates: Iterable[tuple[str, str | None, str | None]]) -> None:
-        """Set refs in one transaction: (name, new, old); new None deletes, old None expects nothing in particular.
+        """Set refs in one transaction: (name, new, old); new None deletes, old None expects nothing in particular, ZERO no ref.
 
         Raises GitFailed when one is not what was expected; then none has changed.
         """
@@ -231,6 +231,8 @@ class GitRepo:
         for name, new, old in updates:
             if new is None:
                 lines.append(f"delete {name}" + (f" {old}" if old else ""))
+            elif old == ZERO:  # written out, it would have to be as long as the repository's hashes
+                lines.append(f"create {name} {new}")
             else:
                 lines.append(f"update {name} {new}" + (f" {old}" if old else ""))
         self.run("update-ref", "--stdin", data=("\n".join(lines) + "\n").encode())
@@ -265,13 +267,14 @@ class GitRepo:
         code, out, _ = self.run("merge-base", one, other, check=False)
         return out.decode().strip() if code == 0 and out else None
 
-    def commits_between(self, older: str | None, newer: str, *, first_parent: bool = False) -> list[str]:
-        """The commits of `newer` that `older` does not have, oldest first."""
+    def commits_between(
+        self, older: str | None, newer: str, *, first_parent: bool = False, without: Iterable[str] = ()
+    ) -> list[str]:
+        """The commits of `newer` that `older` and `without` do not have, oldest first."""
         args = ["rev-list", "--reverse", "--topo-order", newer]
         if first_parent:
             args.insert(1, "--first-parent")
-        if older:
-            args.append(f"^{older}")
+        args += [f"^{commit}" for commit in (older, *without) if commit]
         _, out, _ = self.run(*args)
         return out.decode().split()
 
@@ -350,7 +353,8 @@ class GitRepo:
     def start_fetch(self, remote: str, branch: str, target: str, *, depth_args: Sequence[str] = ()) -> subprocess.Popen[bytes]:
         """Begin fetching a branch into a private ref: no tags, no FETCH_HEAD, never forced."""
         spec = refspec(branch, target)
-        args = ("fetch", "--quiet", "--no-tags", "--refmap=", "--no-write-fetch-head", "--no-recurse-submodules", *depth_args)
+        # Not --quiet: then git would not say that a tip was rejected because it does not descend from the last one.
+        args = ("fetch", "--no-progress", "--no-tags", "--refmap=", "--no-write-fetch-head", "--no-recurse-submodules", *depth_args)
         return self.spawn([*args, "--end-of-options", remote, spec])
 
     def push(

@@ -16,7 +16,7 @@ from bd import clock
 from bd.errors import Damaged, HubRewritten, NoHub, NotFound, RemoteUnreachable
 from bd.model import CONFIG_PATH, FORMAT_VERSION, METADATA_PATH
 from bd.store.cache import Cache
-from bd.store.gitrepo import GitFailed, GitTimeout
+from bd.store.gitrepo import ZERO, GitFailed, GitTimeout
 from bd.store.place import PUBLISHED, VIEW, Place
 from bd.store.snapshot import CachedSnapshot
 
@@ -119,11 +119,15 @@ class Hub:
         published = self.repo.ref(PUBLISHED)
         moved = view is None or (view == published and self.repo.is_ancestor(view, tracked))
         if moved:
-            with contextlib.suppress(GitFailed):
-                self.repo.update_refs([(PUBLISHED, tracked, published), (VIEW, tracked, None)])
+            with contextlib.suppress(GitFailed):  # a writer was faster
+                self.repo.update_refs([(PUBLISHED, tracked, published or ZERO), (VIEW, tracked, view or ZERO)])
                 view = tracked
         self._note(_TRACKED, tracked)
         return view
+
+    def ignore_tracked(self) -> None:
+        """Take what git's own remote-tracking branch now has as known: it brings in nothing."""
+        self._note(_TRACKED, self.repo.ref(f"refs/remotes/{self.remote}/{self.branch_name}") or "")
 
     def _noted(self, name: str) -> str | None:
         try:
@@ -254,7 +258,8 @@ class Hub:
                 return None
             raise HubRewritten(
                 f"the hub branch {self.branch_name} is gone from {self.remote}",
-                hint="if that was meant, `bd sync --accept-rewrite`; only `bd init` makes a hub branch",
+                hint=f"`git push {self.remote} {PUBLISHED}:{self.branch}` brings it back as this clone last saw it; "
+                "if it is meant to be gone, `bd sync --accept-rewrite`",
             )
         if "non-fast-forward" in words or "[rejected]" in words:
             raise HubRewritten(

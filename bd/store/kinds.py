@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d+)?\Z", re.ASCII)
 _WHOLE = re.compile(r"[-+]?\d+\Z", re.ASCII)
 _NULLS = ("", "null", "Null", "NULL", "~")
+# Maps that say something when they are empty: an agent without rules takes everything, whatever its role.
+_TELLING_WHEN_EMPTY = frozenset({"skills"})
 
 
 class WrongKind(Exception):
@@ -60,6 +62,8 @@ def _as_number(key: str, value: Any) -> float:
     number = float(value)
     if number != number or abs(number) == float("inf"):
         raise ValueError(f"{value!r} is not a number")
+    if _WHOLE.match(value.strip()):
+        return int(value)  # exact, also where a float no longer is
     return int(number) if number == int(number) and "." not in value else number
 
 
@@ -106,7 +110,7 @@ def _as_list(key: str, value: Any) -> list[str] | None:
 def _as_map(key: str, value: Any) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         raise ValueError("a mapping was expected")
-    return _typed_map(key, value) or None
+    return _typed_map(key, value) or ({} if key in _TELLING_WHEN_EMPTY else None)
 
 
 def _as_maps(key: str, value: Any) -> list[dict[str, Any]] | None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 PLACE_VERSION = 2
 PUBLISHED = "refs/bd/published"
 VIEW = "refs/bd/view"
+# Tips that were published once and are no longer in the hub's history, since somebody accepted a rewrite.
+REWRITTEN = "refs/bd/rewritten/"
 DEFAULT_BRANCH = "beads"
 
 
@@ -215,15 +217,28 @@ def _holds_hub(repo: GitRepo, ref: str) -> bool:
 
 
 def _find_branch(repo: GitRepo, known: Mapping[str, Any]) -> str | None:
-    """The branch that holds the hub: the one checked out, else `beads`, else what a remote has."""
+    """The branch that holds the hub: a remote's default branch, the one checked out, or `beads`.
+
+    The remote's comes first: a branch of one's own that was cut from the hub's holds the same files, and is no hub.
+    """
     head = repo.head_branch()
-    names = [name for name in (head and head.removeprefix("refs/heads/"), DEFAULT_BRANCH) if name]
     remotes = [key[7:-4] for key in known["git"] if key.startswith("remote.") and key.endswith(".url")]
-    for name in names:
+    names = [_default_branch(repo, remote) for remote in remotes]
+    names += [head and head.removeprefix("refs/heads/"), DEFAULT_BRANCH]
+    for name in filter(None, names):
         local = f"refs/heads/{name}"
         if _holds_hub(repo, local) or any(_holds_hub(repo, f"refs/remotes/{remote}/{name}") for remote in remotes):
             return local
     return None
+
+
+def _default_branch(repo: GitRepo, remote: str) -> str | None:
+    """What the remote's HEAD was when it was cloned."""
+    try:
+        with open(os.path.join(repo.common_dir, "refs", "remotes", remote, "HEAD"), encoding="utf-8") as file:
+            return file.read().strip().removeprefix(f"ref: refs/remotes/{remote}/")
+    except OSError:
+        return None
 
 
 def _find_remote(git: Mapping[str, list[str]], branch: str, clone: Mapping[str, Any]) -> str | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bd.errors import BdError, Damaged
 from bd.store import message
-from bd.store.place import VIEW
+from bd.store.place import REWRITTEN, VIEW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,10 +55,11 @@ class Replay:
     def unpublished(self, base: str | None, hand: str | None) -> list[Pending]:
         """The pending operations in order: this clone's view, then the commits of the local branch tip `hand`."""
         view = self._repo.ref(VIEW) if self._hub.remote else None
+        tips = [tip for tip in (view, hand) if tip and tip != base]
+        past = self._repo.refs(REWRITTEN).values() if tips else ()
         commits: list[str] = []
-        for tip in (view, hand):
-            if tip and tip != base:
-                commits += [commit for commit in self._repo.commits_between(base, tip) if commit not in commits]
+        for tip in tips:
+            commits += [commit for commit in self._repo.commits_between(base, tip, without=past) if commit not in commits]
         if not commits:
             return []
         known = self._landed_uids(base, commits[0])

@@ -1,43 +1,66 @@
-"""Going on from a hub branch whose history was rewritten: only when somebody says so."""
+"""Going on from a hub branch whose history was rewritten, or that is gone: only when somebody says so."""
 
 from __future__ import annotations
 
-from bd.errors import NoHub, RemoteUnreachable, TryAgain
-from bd.store import checkout
-from bd.store.kept import PREFIX
-from bd.store.place import PUBLISHED, VIEW
+from bd.errors import BadInput, HubRewritten, NoHub, RemoteUnreachable, TryAgain
+from bd.store import checkout, kept
+from bd.store.gitrepo import GitFailed
+from bd.store.place import PUBLISHED, REWRITTEN, VIEW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.store.hub import Hub
 
+_FETCH = ("fetch", "--quiet", "--no-tags", "--refmap=", "--no-write-fetch-head", "--end-of-options")
+_WORDS = "not yet published when the hub's history was rewritten"
+_LOOKS = 3
+
 
 def accept_rewrite(hub: Hub) -> tuple[str, list[str]]:
     """Take the remote's history as it now is: the new tip, and this clone's unpublished commits, which are kept.
 
-    Raises RemoteUnreachable, and NoHub when the branch is gone (only init makes one).
+    Raises RemoteUnreachable, TryAgain (edited files are in the way), and NoHub when the branch
+    is gone: that too is accepted, and what was unpublished is kept.
     """
+    if not hub.remote:
+        raise BadInput("this hub has no remote whose history could have been rewritten")
     repo = hub.repo
     with hub.lock():
-        args = ("fetch", "--quiet", "--no-tags", "--refmap=", "--no-write-fetch-head")
-        code, _, err = repo.run(*args, "--end-of-options", hub.remote or "", hub.branch, check=False)
-        if code and "couldn't find remote ref" in err:
-            raise NoHub(f"the hub branch {hub.branch_name} is gone from {hub.remote}", hint="`bd init` makes it anew")
-        if code:
-            raise RemoteUnreachable(f"the remote {hub.remote} can't be reached: {err.strip()}")
-        tip = repo.list_remote(hub.remote or "", hub.branch).get(hub.branch)
-        if tip is None:
-            raise NoHub(f"the hub branch {hub.branch_name} is gone from {hub.remote}", hint="`bd init` makes it anew")
+        tip = _remote_tip(hub)
         published, view = repo.ref(PUBLISHED), repo.ref(VIEW)
         lost = repo.commits_between(published, view) if published and view else []
-        updates: list[tuple[str, str | None, str | None]] = [(f"{PREFIX}{commit}", commit, None) for commit in lost]
         here = repo.ref(hub.branch)
-        if checkout.is_checked_out(repo, hub.branch) and here == published and here != tip:
+        follows = tip and here != tip and published and here and repo.is_ancestor(here, published)
+        if follows and checkout.is_checked_out(repo, hub.branch):
             try:
-                checkout.bring_along(repo, here, tip)
+                checkout.bring_along(repo, here, tip or "")
             except checkout.InTheWay as error:
                 raise TryAgain(f"the files here are in the way: {error}", hint="commit or stash them, then try again") from error
-            updates.append((hub.branch, tip, here))
-        repo.update_refs([*updates, (PUBLISHED, tip, None), (VIEW, tip, None)])
+            repo.update_refs([(hub.branch, tip, here)])
+        for commit in lost:
+            kept.keep(hub, commit, commit, _WORDS)
+        # What was published once is never taken for unpublished again, wherever a branch still holds it.
+        past = [(f"{REWRITTEN}{published}", published, None)] if published and published != tip else []
+        hub.ignore_tracked()
+        repo.update_refs([*past, *((name, tip, None) for name in (PUBLISHED, VIEW) if tip or repo.ref(name))])
         hub.stamp()
+    if tip is None:
+        raise NoHub(
+            f"the hub branch {hub.branch_name} is gone from {hub.remote}",
+            hint=f"`git push {hub.remote} {hub.branch_name}` brings back what is in this clone; `bd init` makes a new hub",
+        )
     return tip, lost
+
+
+def _remote_tip(hub: Hub) -> str | None:
+    """The tip that the remote has now, its objects here; None when the branch is gone."""
+    remote = hub.remote or ""
+    for _ in range(_LOOKS):
+        try:
+            tip = hub.repo.list_remote(remote, hub.branch).get(hub.branch)
+        except GitFailed as error:
+            raise RemoteUnreachable(f"the remote {remote} can't be reached: {error.stderr.strip()}") from error
+        if tip is None or hub.repo.commit_of(tip) is not None:
+            return tip
+        hub.repo.run(*_FETCH, remote, hub.branch, check=False)
+    raise HubRewritten(f"the hub branch on {remote} changes all the time", hint="try again when nobody rewrites it")

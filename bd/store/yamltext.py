@@ -64,7 +64,7 @@ def _is_plain(text: str, pattern: re.Pattern[str]) -> bool:
 
 
 def scalar(value: Any, *, in_flow: bool = False, is_time: bool = False) -> str:
-    """A scalar on one line. Raises BadInput for text that is not valid Unicode."""
+    """A scalar on one line. Raises BadInput for text that is not valid Unicode, and for what is no finite number."""
     if value is None:
         return "null"
     if value is True:
@@ -74,7 +74,9 @@ def scalar(value: Any, *, in_flow: bool = False, is_time: bool = False) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return repr(value) if value == value and abs(value) != float("inf") else quoted(str(value))
+        if value != value or abs(value) == float("inf"):
+            raise BadInput(f"{value} is not a number", hint="a number that JSON has, or a text in quotes")
+        return repr(value)
     text = str(value)
     if is_time and _TIME.match(text):
         return text

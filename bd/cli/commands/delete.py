@@ -45,5 +45,5 @@ def _preview(app: App, beads: tuple[str, ...]) -> None:
         return
     for bead_id in found:
         waiting = len(snapshot.mentioning(bead_id))
-        app.out.line(f"Would delete {bead_id}; {waiting} beads name it.")
+        app.out.line(f"Would delete {bead_id}; {waiting} {'bead names' if waiting == 1 else 'beads name'} it.")
     app.out.note("--force deletes")

@@ -13,6 +13,7 @@ from bd.errors import BadInput
 from bd.interop import views
 from bd.model import Bead, Snapshot
 from bd.operations.graph import DepAdd, DepRemove
+from bd.output import escaped
 from bd.policy.dag import awaited, find_cycle
 
 
@@ -91,7 +92,7 @@ def list_edges(app: App, beads: tuple[str, ...], direction: str, kind: str | Non
         app.out.json(found)
         return
     for entry in found:
-        app.out.line(f"{entry['id']}  {entry['dependency_type']}  {entry['status']}  {entry['title']}")
+        app.out.line(f"{entry['id']}  {entry['dependency_type']}  {entry['status']}  {escaped(entry['title'])}")
     if not found:
         app.out.line("None.")
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bd.cli.context import App
-from bd.cli.options import accept, pass_app
+from bd.cli.options import pass_app
 from bd.errors import NotFound
 from bd.interop import dumps, jsonl
 from bd.interop.jsonl import Batch
 from bd.operations.base import World
 from bd.operations.transfer import CONFLICT_RULES, Import
-from bd.output import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _SHOWN = 50
+_SMALL = 200
 EXAMPLE = """
 \b
 Examples:
@@ -38,7 +41,6 @@ Examples:
     default="newer",
     help="A bead that is here and differs: newer (default) takes the newer one, skip leaves it, fail stops.",
 )
-@accept("--force", "--skip-existing", "--strict-ids")
 @pass_app
 def command(app: App, source: str | None, given: str | None, dry_run: bool, dedup: bool, on_conflict: str) -> None:
     """Bring in beads from JSONL or table dumps.
@@ -46,17 +48,29 @@ def command(app: App, source: str | None, given: str | None, dry_run: bool, dedu
     All in one commit. A bead that somebody works on is never touched.
     """
     source = source or given or _default(app)
-    bar = None if app.out.is_json else progress_bar("reading")
-    batch = (dumps.read if os.path.isdir(source) else jsonl.read)(source, bar)
+    progress = _progress(app)
+    batch = (dumps.read if os.path.isdir(source) else jsonl.read)(source, progress)
+    progress(len(batch.beads), len(batch.beads), "writing")
     operation = Import(**app.asked(beads=batch.beads, on_conflict=on_conflict, dedup=dedup))
     if dry_run:
         result, published = operation.decide(app.snapshot(), World(app.now, app.settings())).result, False
     else:
         outcome = app.publish(operation)
         result, published = outcome.change.result if outcome.change else {}, outcome.published
+    progress(len(batch.beads) + 1, len(batch.beads), "done")
     if batch.unread:
         app.out.exit_code = 7
     _tell(app, batch, result, dry_run=dry_run, published=published)
+
+
+def _progress(app: App) -> Callable[[int, int, str], None]:
+    """Shows the work of a large import on a terminal; the bar ends with the command."""
+
+    def show(done: int, of: int, words: str) -> None:
+        if of > _SMALL and app.hub.on_progress:
+            app.hub.on_progress(done, of + 1, words)
+
+    return show
 
 
 def _default(app: App) -> str:

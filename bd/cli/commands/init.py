@@ -16,9 +16,9 @@ from bd.fleet.setup import make_hub
 EXAMPLE = """
 \b
 Examples:
-  bd init                                         a hub in this repository, on its branch
+  bd init                      a hub in this repository, on its branch
   bd init hub --prefix hub --remote git@host:team/hub.git
-  bd init --branch beads                          the hub on a branch of its own; code stays untouched
+  bd init --branch beads       the hub on a branch of its own; the code stays untouched
 """
 
 

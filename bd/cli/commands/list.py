@@ -9,6 +9,7 @@ import click
 from bd.cli.commands.listing import show_list, wanted_of
 from bd.cli.context import App
 from bd.cli.options import accept, filter_options, list_option, pass_app
+from bd.output import escaped
 from bd.report.selection import Wanted, ordered, selected
 
 EXAMPLE = """
@@ -42,7 +43,7 @@ def command(app: App, limit: int | None, sort: str, reverse: bool, ready: bool, 
     beads = ordered(selected(snapshot, wanted, app.now, app.settings()), sort, app.now, reverse=reverse)
 
     def tail(bead: Any) -> str:
-        who = f", {bead.assignee}" if bead.assignee else ""
+        who = f", {escaped(bead.assignee)}" if bead.assignee else ""
         return f"{app.out.state(bead, snapshot, app.now)}{who}"
 
     empty = "No beads match." if wanted != Wanted() else "No beads that are not done. `bd create TITLE` makes one."

@@ -63,7 +63,7 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
         facts.append(f"attempt {bead.claim.attempt}, claimed {out.age(bead.claim.claimed_at, now)} ago")
     if bead.labels:
         facts.append(f"labels {', '.join(bead.labels)}")
-    out.line("  " + escaped(" · ".join(facts)) if not out.is_terminal else "  " + " · ".join(facts))
+    out.line("  " + " · ".join([facts[0], *map(escaped, facts[1:])]))
     when = [
         f"{word} {out.age(bead.get(key), now)} ago"
         for word, key in (("created", "created_at"), ("updated", "updated_at"), ("closed", "closed_at"))
@@ -93,7 +93,7 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
             out.line(f"\n{out.styled(key.replace('_', ' '), 'bold')}\n{escaped(bead.get(key), one_line=False).rstrip()}")
     _relations(app, bead, snapshot)
     for comment in views.comments(bead):
-        head = out.styled(f"{comment['author']}, {out.age(comment['created_at'], now)} ago", "dim")
+        head = out.styled(f"{escaped(comment['author'])}, {out.age(comment['created_at'], now)} ago", "dim")
         out.line(f"\n{head}\n{escaped(comment['text'], one_line=False).rstrip()}")
 
 
