@@ -18,6 +18,7 @@ _LONGEST_S = 36525 * 86400
 _BARE_SECONDS = re.compile(r"\d+(?:\.\d+)?\Z", re.ASCII)
 _DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)\s*([smhdw]))+\Z", re.ASCII)
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])", re.ASCII)
+_FRACTION = re.compile(r"(?<=:\d\d)\.\d+")
 _CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\Z", re.ASCII)
 
 
@@ -66,8 +67,10 @@ def canonical_time(text: str) -> str:
     instant = datetime.fromisoformat(text.replace(" ", "T", 1) if "T" not in text else text)
     if instant.tzinfo is None:
         instant = instant.replace(tzinfo=UTC)
+    fraction = _FRACTION.search(text)
     try:
-        return time_text(instant, exact=bool(instant.microsecond))
+        whole = time_text(instant)
+        return f"{whole[:-1]}{fraction.group()}Z" if fraction else whole
     except OverflowError:
         raise ValueError(f"{text!r} lies outside of the calendar") from None
 
