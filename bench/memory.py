@@ -1,0 +1,59 @@
+"""Peak memory of whole processes (`ru_maxrss`), at 10,000 beads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from bench.hubs import FLAT, MIDDLE
+from bench.reads import warm_clone
+from bench.rows import Figure
+from bench.startup import NO_OP
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bench.machine import Machine
+    from bench.rows import Row
+
+TITLE = "peak memory"
+LIMIT_MB = 150
+# ru_maxrss is in kilobytes on Linux, in bytes on macOS.
+_UNIT = 1 if sys.platform == "darwin" else 1024
+
+# Linux counts into a child's peak what its parent held when it forked, so a small parent starts it.
+_WAITER = """
+import os, sys
+null = os.open(os.devnull, os.O_RDWR)
+to_null = [(os.POSIX_SPAWN_DUP2, null, place) for place in (0, 1)]
+_, status, usage = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=to_null), 0)
+print(usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def peak_mb(machine: Machine, argv: list[str], folder: Path) -> float:
+    """The most memory a process held at once, in megabytes."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", _WAITER, *argv], cwd=folder, env=machine.environment, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise SystemExit(f"{' '.join(argv)} ended with {done.returncode}: {done.stderr}")
+    return int(done.stdout) * _UNIT / 1e6
+
+
+def measure(machine: Machine) -> list[Row]:
+    """Whole lists and the building of the cache; all beads are in the active folder, which is the worst case."""
+    shape = MIDDLE if machine.quick else FLAT
+    warm = warm_clone(machine, shape)
+    rows: list[Row] = [Figure("a lazy click no-op", peak_mb(machine, NO_OP, warm.folder), "MB")]
+    for words in (["list", "--json"], ["list", "--all", "--json"], ["ready", "--json"], ["ready"], ["count", "--ready"]):
+        value = peak_mb(machine, [*machine.bd, *words], warm.folder)
+        rows.append(Figure(f"{shape.label}: {' '.join(words)}", value, "MB", LIMIT_MB))
+    for path in (warm.folder / ".git" / "bd").glob("cache.db*"):
+        path.unlink()
+    rows.append(
+        Figure(f"{shape.label}: count, cold cache", peak_mb(machine, [*machine.bd, "count"], warm.folder), "MB", LIMIT_MB)
+    )
+    return rows

@@ -1,0 +1,124 @@
+"""One write without contention, against the same fetch, edit, add, commit and push typed as git commands."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.hubs import AGENT, LARGE, MIDDLE, SMALL
+from bench.rows import Note, Ratio
+from bench.stopwatch import Program, interleaved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from bench.hubs import Hub
+    from bench.machine import Machine
+    from bench.rows import Row
+    from bench.stopwatch import Times
+
+TITLE = "one write without contention, against git commands typed"
+FAR_TITLE = "a claim with a hub 50 ms away (a stand-in for ssh that waits)"
+LIMIT, GROWTH_LIMIT = 1.5, 1.3
+_TYPED = Path(__file__).with_name("typed")
+_FAR = Path(__file__).with_name("far.sh")
+
+
+class _Side:
+    """One side of a comparison: its own copy of the hub, its own clone. Nobody else writes to either."""
+
+    def __init__(self, machine: Machine, hub: Hub, *, far: bool = False) -> None:
+        bare = machine.fresh("copy").with_name("hub.git")
+        shutil.copytree(hub.bare, bare)
+        self.folder = bare.with_name("clone")
+        machine.run(["git", "clone", "--quiet", str(bare), str(self.folder)])
+        if far:
+            machine.run(["git", "remote", "set-url", "origin", f"ssh://far{bare}"], cwd=self.folder)
+
+
+def _typed(machine: Machine, hub: Hub, verb: str, *, far: bool = False) -> Program:
+    side = _Side(machine, hub, far=far)
+    words = iter(hub.open_ids) if verb != "create" else (str(number) for number in itertools.count(1))
+    return Program(lambda: ["sh", str(_TYPED / f"{verb}.sh"), next(words)], side.folder)
+
+
+def _ours(machine: Machine, hub: Hub, verb: str, rounds: int, *, far: bool = False) -> Program:
+    side = _Side(machine, hub, far=far)
+    machine.run([*machine.bd, "count"], cwd=side.folder)
+    if verb == "close":
+        machine.run([*machine.bd, "claim", *hub.open_ids[: rounds + 2], "--agent", AGENT], cwd=side.folder)
+    return Program(_argv(machine, verb, iter(hub.open_ids)), side.folder)
+
+
+def _argv(machine: Machine, verb: str, ids: Iterator[str]) -> Callable[[], Sequence[str]]:
+    forms: dict[str, Callable[[], Sequence[str]]] = {
+        "claim": lambda: [*machine.bd, "claim", next(ids), "--agent", AGENT],
+        "claim --next": lambda: [*machine.bd, "claim", "--next", "--agent", AGENT],
+        "close": lambda: [*machine.bd, "close", next(ids), "--reason", "done", "--agent", AGENT],
+        "create": lambda: [*machine.bd, "create", "A bead made in a measurement", "--agent", AGENT],
+    }
+    return forms[verb]
+
+
+def measure(machine: Machine) -> list[Row]:
+    """Claim, create and close at three sizes, all sizes in the same rounds; then how each grows."""
+    shapes = machine.shapes(SMALL, MIDDLE, LARGE)
+    rounds = machine.rounds(15)
+    rows: list[Row] = []
+    growth: list[Row] = []
+    for verb in ("claim", "create", "close"):
+        programs: dict[str, Program] = {}
+        for shape in shapes:
+            hub = machine.hub(shape)
+            programs[f"typed {shape.label}"] = _typed(machine, hub, verb)
+            programs[f"bd {shape.label}"] = _ours(machine, hub, verb, rounds)
+            if verb == "claim":
+                programs[f"next {shape.label}"] = _ours(machine, hub, "claim --next", rounds)
+        found = interleaved(machine, programs, rounds=rounds, warm=2)
+        rows += _compared(found, verb, [shape.label for shape in shapes])
+        growth += _grown(found, verb, shapes[0].label, shapes[-1].label)
+    return [*rows, *growth]
+
+
+def _compared(found: dict[str, Times], verb: str, labels: list[str]) -> list[Row]:
+    rows: list[Row] = []
+    for label in labels:
+        typed = found[f"typed {label}"]
+        limit = LIMIT if verb == "claim" else None
+        rows.append(
+            Ratio(f"{label}: {verb} ID" if verb != "create" else f"{label}: create", found[f"bd {label}"], typed, limit, "typed")
+        )
+        if verb == "claim":
+            rows.append(Ratio(f"{label}: claim --next", found[f"next {label}"], typed, limit, "typed"))
+    return rows
+
+
+def _grown(found: dict[str, Times], verb: str, small: str, large: str) -> list[Row]:
+    """A write in the large hub against one in the small one; and what git's own commands grow by."""
+    limit = GROWTH_LIMIT if verb == "claim" else None
+    return [
+        Ratio(f"bd {verb}: {large} to {small}", found[f"bd {large}"], found[f"bd {small}"], limit, "small"),
+        Ratio(f"  typed {verb}: {large} to {small}", found[f"typed {large}"], found[f"typed {small}"], None, "small"),
+    ]
+
+
+def measure_far(machine: Machine) -> list[Row]:
+    """A claim where the way to the hub counts, as it does in use."""
+    machine.environment.update(GIT_SSH_COMMAND=str(_FAR), BENCH_FAR_S="0.05")
+    machine.configure("ssh.variant", "ssh")
+    rounds = machine.rounds(10)
+    rows: list[Row] = [Note("Each connection waits 50 ms; a real ssh hand-shake costs several round trips more on both sides.")]
+    try:
+        for shape in machine.shapes(SMALL, LARGE):
+            hub = machine.hub(shape)
+            programs = {
+                "typed": _typed(machine, hub, "claim", far=True),
+                "bd": _ours(machine, hub, "claim", rounds, far=True),
+            }
+            found = interleaved(machine, programs, rounds=rounds)
+            rows.append(Ratio(f"{shape.label}: claim ID, far hub", found["bd"], found["typed"], None, "typed"))
+    finally:
+        del machine.environment["GIT_SSH_COMMAND"]
+    return rows

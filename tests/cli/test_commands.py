@@ -1,0 +1,291 @@
+"""Every command of the table: its happy path as text and as JSON, its help, its aliases."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+import pytest
+
+from bd.cli.table import ALIASES, COMMANDS, SECTIONS
+from tests.cli.conftest import assert_issue, assert_no_nulls
+from tests.running import run_here
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.running import Clone
+
+
+class Case(NamedTuple):
+    """A call that goes well: its arguments, the JSON it answers with, a word of its text, and calls that come before.
+
+    `shape`: "issues" (an array of beads), "array", "issue" (an object that is a bead), "object".
+    """
+
+    args: str
+    shape: str
+    says: str
+    before: tuple[str, ...] = ()
+
+
+CASES: dict[str, list[Case]] = {
+    "ready": [Case("ready", "issues", "hub-bug"), Case("ready --agent bob --no-fetch", "issues", "3 ready for bob")],
+    "claim": [
+        Case("claim hub-bug --agent bob", "issues", "✓ Claimed hub-bug"),
+        Case("claim --next --agent bob", "issues", "✓ Claimed hub-bug"),
+        Case("claim --next --count 2 --agent bob", "issues", "✓ Reserved hub-epic"),
+        Case("claim hub-bug --agent bob --reserve", "issues", "✓ Reserved hub-bug"),
+        Case("claim hub-work --agent codemonkey --resume", "issues", "✓ Resumed hub-work"),
+    ],
+    "start": [Case("start hub-bug --agent bob", "issues", "✓ Started hub-bug", ("claim hub-bug --agent bob --reserve",))],
+    "release": [Case("release hub-work --reason tired --agent codemonkey", "issues", "✓ Released hub-work")],
+    "close": [
+        Case("close hub-work --reason done --agent codemonkey", "issues", "✓ Closed hub-work — Review the pull request: done"),
+        Case("close hub-bug hub-res", "issues", "✓ Closed hub-res"),
+        Case("close hub-done", "issues", "✓ Closed hub-done"),
+        Case("close hub-work --next --agent codemonkey", "issues", "✓ Claimed hub-bug"),
+    ],
+    "why": [
+        Case("why hub-kid2", "object", "waits on hub-kid1"),
+        Case("why hub-bug --agent bob", "object", "bob may take it"),
+        Case("why hub-res --agent bob", "object", "routed to axiom"),
+    ],
+    "whoami": [Case("whoami", "object", "test-person@hub"), Case("whoami --agent bob", "object", "bob@hub")],
+    "create": [
+        Case("create Something --id hub-new", "issue", "✓ Created hub-new — Something"),
+        Case("create Below --parent hub-epic --deps hub-bug", "issue", "✓ Created hub-epic."),
+    ],
+    "q": [Case("q Quick -t bug -p 0 -l a,b", "object", "hub-")],
+    "list": [
+        Case("list", "issues", "hub-work"),
+        Case("list --all --limit 2", "issues", "hub-bug"),
+        Case("list -t gate", "issues", "No beads match"),
+    ],
+    "show": [Case("show hub-bug", "issues", "It fails."), Case("show hub-bug hub-res", "issues", "Compare queues")],
+    "search": [Case("search form", "issues", "Wire the form"), Case("search nothing-like-it", "issues", "Nothing found")],
+    "count": [
+        Case("count", "object", "9"),
+        Case("count --by-type", "object", "research"),
+        Case("count --ready --agent bob", "object", "3"),
+    ],
+    "children": [Case("children hub-epic", "issues", "Wire the form"), Case("children hub-bug", "issues", "has no children")],
+    "update": [
+        Case("update hub-bug --priority 3 --add-label x", "issues", "✓ Updated issue: hub-bug"),
+        Case("update hub-bug --claim --actor bob", "issues", "✓ Claimed hub-bug"),
+        Case("update hub-bug", "array", ""),
+    ],
+    "edit": [],
+    "comment": [Case("comment hub-bug so it is", "object", "✓ Comment added to hub-bug — Fix CORS")],
+    "comments": [
+        Case("comments hub-bug", "array", "Ada"),
+        Case("comments hub-res", "array", "no comments"),
+        Case("comments add hub-res hello", "object", "✓ Comment added to hub-res"),
+    ],
+    "note": [Case("note hub-bug more of it", "issue", "✓ Note added to hub-bug")],
+    "label": [
+        Case("label add hub-bug hub-res urgent", "array", "✓ Label urgent added: hub-bug"),
+        Case("label remove hub-bug infra/auth", "array", "✓ Label infra/auth removed: hub-bug"),
+        Case("label list hub-kid1", "array", "merge"),
+        Case("label list hub-res", "array", ""),
+        Case("label list-all", "array", "infra/auth"),
+    ],
+    "dep": [
+        Case("dep add hub-bug hub-res", "object", "✓ Added dependency: hub-bug waits for hub-res"),
+        Case("dep remove hub-kid2 hub-kid1", "object", "✓ Removed dependency: hub-kid2"),
+        Case("dep rm hub-kid2 hub-kid1", "object", "✓ Removed dependency: hub-kid2"),
+        Case("dep list hub-kid2", "issues", "hub-kid1"),
+        Case("dep list hub-bug hub-kid2", "array", "hub-kid1"),
+        Case("dep list hub-bug", "issues", "None."),
+        Case("dep tree hub-kid2", "issues", "  ○ hub-kid1"),
+        Case("dep cycles", "array", "No circles."),
+    ],
+    "assign": [
+        Case("assign hub-bug codemonkey", "issue", "✓ Assigned to codemonkey: hub-bug"),
+        Case("assign hub-res ''", "issue", "✓ Assigned to nobody: hub-res"),
+    ],
+    "defer": [Case("defer hub-bug --until tomorrow", "issues", "✓ Deferred hub-bug")],
+    "undefer": [Case("undefer hub-later", "issues", "✓ Back: hub-later")],
+    "reopen": [
+        Case("reopen hub-done --reason again", "issues", "✓ Reopened hub-done"),
+        Case("reopen hub-bug", "issues", "hub-bug"),
+    ],
+    "cancel": [Case("cancel hub-bug --reason never", "issues", "✓ Cancelled hub-bug")],
+    "delete": [
+        Case("delete hub-bug --force", "object", "✓ Deleted hub-bug"),
+        Case("delete hub-bug", "object", "Would delete hub-bug"),
+    ],
+    "undo": [Case("undo", "issues", "✓ Taken back: create: hub-later")],
+    "history": [Case("history hub-work", "array", "codemonkey"), Case("history hub-work -n 1", "array", "claim")],
+    "blocked": [
+        Case("blocked", "issues", "waits on hub-kid1"),
+        Case("blocked --parent hub-bug", "issues", "Nothing is blocked."),
+    ],
+    "stats": [Case("stats", "object", "9 beads, 4 ready, 1 in progress")],
+    "epic": [Case("epic status", "array", "0/2")],
+    "doctor": [Case("doctor --offline", "object", "9 beads read")],
+    "trust": [Case("trust", "array", "asks to run nothing")],
+    "init": [Case("init", "object", "The hub is there")],
+    "clone": [Case("clone . ../copy", "object", "✓ Cloned")],
+    "sync": [Case("sync", "object", "✓ In step with the hub"), Case("sync --kept", "array", "Nothing is kept.")],
+    "config": [
+        Case("config show", "object", "claim_ttl"),
+        Case("config list", "object", "claim_ttl"),
+        Case("config get prefix", "object", "hub"),
+        Case("config set claim_ttl 30m", "object", "✓ claim_ttl = 30m (hub)"),
+    ],
+    "import": [Case("import ../more.jsonl", "object", "1 created")],
+    "export": [Case("export", "array", '"id":"hub-bug"'), Case("export -o ../out.jsonl", "object", "")],
+    "demo": [],  # a race of processes: it has tests of its own
+    "version": [Case("version", "object", "bd version ")],
+}
+ALL_CASES = [case for cases in CASES.values() for case in cases]
+
+
+def words(text: str) -> list[str]:
+    """A case's arguments: split at blanks, '' for an empty one."""
+    return ["" if word == "''" else word for word in text.split()]
+
+
+def test_every_command_has_a_case() -> None:
+    assert set(CASES) == set(COMMANDS)
+    assert {name for name, cases in CASES.items() if not cases} == {"edit", "demo"}
+
+
+@pytest.fixture
+def ready(board: Clone, tmp_path: Path) -> Clone:
+    (tmp_path / "more.jsonl").write_text(json.dumps({"id": "hub-imported", "title": "From elsewhere", "priority": 2}) + "\n")
+    return board
+
+
+@pytest.mark.parametrize("case", ALL_CASES, ids=lambda case: case.args)
+def test_text(ready: Clone, case: Case) -> None:
+    for before in case.before:
+        ready.here(*words(before))
+    result = ready.here(*words(case.args))
+    assert case.says in result.out, result
+    assert "\x1b" not in result.out
+    assert "Error" not in result.err
+    assert all(line == line.rstrip() for line in result.lines), result
+
+
+@pytest.mark.parametrize("case", ALL_CASES, ids=lambda case: case.args)
+def test_json(ready: Clone, case: Case) -> None:
+    for before in case.before:
+        ready.here(*words(before))
+    result = ready.here(*words(case.args), "--json")
+    document = result.json
+    assert_no_nulls(document)
+    if case.shape in ("issue", "object"):
+        assert isinstance(document, dict)
+        assert document["schema_version"] == 1
+    else:
+        assert isinstance(document, list)
+    if case.shape == "issues":
+        for bead in document:
+            assert_issue(bead)
+    elif case.shape == "issue":
+        assert_issue(document)
+    if not result.out.startswith(("[]", "{}")):
+        assert result.out.startswith(("[\n  ", "{\n  ")), "two spaces of indentation, one key a line"
+
+
+@pytest.mark.parametrize("case", ALL_CASES, ids=lambda case: case.args)
+def test_quiet_is_no_louder(ready: Clone, case: Case) -> None:
+    for before in case.before:
+        ready.here(*words(before))
+    result = ready.here(*words(case.args), "--quiet")
+    assert "✓" not in result.out or case.args.split()[0] in LOUD, result
+
+
+LOUD: frozenset[str] = frozenset()
+
+
+# --- help ---------------------------------------------------------------------------------
+
+
+def leaves(name: str) -> list[tuple[str, click.Command]]:
+    """A command of the table and its subcommands, each with what is typed for it."""
+    row = COMMANDS[name]
+    command: Any = getattr(import_module(f"bd.cli.commands.{row.module}"), row.attribute)
+    found = [(name, command)]
+    if isinstance(command, click.Group):
+        found += [(f"{name} {sub}", command.commands[sub]) for sub in command.commands]
+    return found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_starts_with_the_tables_sentence(name: str) -> None:
+    shown = run_here(name, "--help").out
+    usage, rest = shown.split("\n\n", 1)
+    assert usage.startswith(f"Usage: bd {name}")
+    assert " ".join(rest.split()).startswith(COMMANDS[name].help), shown
+    assert COMMANDS[name].help.endswith(".")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_an_example_before_its_options(name: str) -> None:
+    for typed, command in leaves(name):
+        shown = run_here(*typed.split(), "--help").out
+        if isinstance(command, click.Group):
+            continue
+        place = shown.find("Example")
+        assert 0 < place < shown.find("Options:"), f"bd {typed} --help shows no example before its options:\n{shown}"
+        assert f"bd {typed.split()[0]}" in shown[place:] or typed.endswith(" rm")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_says_what_it_does(name: str) -> None:
+    for typed, command in leaves(name):
+        for option in command.params:
+            if isinstance(option, click.Option) and not option.hidden:
+                assert option.help, f"bd {typed} {option.opts[0]} has no help"
+
+
+def test_help_lists_every_command_by_who_uses_it() -> None:
+    shown = run_here("--help").out
+    names = {name.strip(",") for line in shown.splitlines() if line.startswith("  ") for name in line[2:].split()}
+    assert set(COMMANDS) <= names
+    assert {row.section for row in COMMANDS.values()} == set(SECTIONS)
+    assert shown.endswith("\n")
+    assert len(shown.splitlines()) <= 60
+    for flag in ("--json", "--agent", "--at", "--fetch", "--quiet", "-C"):
+        assert flag in shown
+
+
+def test_no_line_of_help_is_long() -> None:
+    for name in ("--help", *(f"{name} --help" for name in COMMANDS)):
+        for line in run_here(*name.split()).lines:
+            assert len(line) <= 100, f"{name}: {line}"
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_aliases(alias: str) -> None:
+    assert run_here(alias, "--help").out.split("\n\n", 1)[1] == run_here(ALIASES[alias], "--help").out.split("\n\n", 1)[1]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("redy", "ready"), ("shwo", "show"), ("crate", "create"), ("claims", "claim"), ("dones", "done"), ("synk", "sync")],
+)
+def test_a_mistyped_command_names_the_nearest(typed: str, meant: str) -> None:
+    refused = run_here(typed, code=2)
+    assert refused.err == f"Error: no command {typed!r}\nHint: did you mean `bd {meant}`?\n"
+    assert refused.out == ""
+
+
+def test_a_command_like_no_other() -> None:
+    assert "`bd --help` lists the commands" in run_here("frobnicate", code=2).err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_unknown_flag(name: str) -> None:
+    for typed, command in leaves(name):
+        if isinstance(command, click.Group):
+            continue
+        refused = run_here(*typed.split(), "--no-such-flag", "--json", code=2)
+        assert refused.json["code"] == "bad_input"
+        assert "--no-such-flag" in refused.err
+        assert f"`bd {' '.join(typed.split())} --help`" in refused.err

@@ -1,0 +1,195 @@
+"""One refused call for every command, and every exit code: stderr, JSON, and nothing written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from bd.cli.table import COMMANDS
+from tests.cli.test_commands import words
+from tests.truth import tip
+
+if TYPE_CHECKING:
+    from tests.running import Clone
+
+
+class Case(NamedTuple):
+    """A call that is refused: its arguments, exit code, JSON code, and a word of what it says."""
+
+    args: str
+    exit_code: int
+    code: str
+    says: str
+
+
+CASES = [
+    Case("ready --sort sideways", 2, "bad_input", "no order 'sideways'"),
+    Case("ready --limit -1", 2, "bad_input", "--limit"),
+    Case("claim", 2, "bad_input", "which bead?"),
+    Case("claim hub-bug --next --agent bob", 2, "bad_input", "which bead?"),
+    Case("claim hub-bug", 2, "no_identity", "give --agent NAME"),
+    Case("claim --next", 2, "no_identity", "give --agent NAME"),
+    Case("claim hub-bug --agent Not_A_Name", 2, "bad_input", "can't be an agent's name"),
+    Case("claim hub-nope --agent bob", 4, "no_such_bead", 'no issue found matching "hub-nope"'),
+    Case("claim hub-work --agent bob", 5, "already_claimed", "hub-work is already claimed by codemonkey@hub since"),
+    Case("claim hub-kid2 --agent bob", 5, "still_blocked", "it waits on hub-kid1"),
+    Case("claim hub-done --agent bob", 5, "wrong_state", "hub-done is not ready"),
+    Case("claim hub-res --agent bob", 5, "does_not_fit", "routed to axiom"),
+    Case("claim --next --count 0 --agent bob", 2, "bad_input", "--count"),
+    Case("start hub-bug --agent bob", 5, "wrong_state", "hub-bug is not claimed"),
+    Case("start hub-work --agent bob", 5, "stale_token", "hub-work is claimed by codemonkey@hub"),
+    Case("release hub-work", 2, "bad_input", "a release needs a reason"),
+    Case("release hub-work --reason x --agent bob", 5, "stale_token", "no token was given"),
+    Case("release hub-bug --reason x", 5, "wrong_state", "nobody holds it"),
+    Case("close", 2, "bad_input", "Missing argument"),
+    Case("close hub-nope", 4, "no_such_bead", 'no issue found matching "hub-nope"'),
+    Case("close hub-work --reason done --agent bob", 5, "stale_token", "hub-work is claimed by codemonkey@hub"),
+    Case("close hub-kid2", 5, "still_blocked", "hub-kid2 still waits on hub-kid1"),
+    Case("close hub-epic", 5, "still_blocked", "unfinished children"),
+    Case("close hub-off", 5, "wrong_state", "was cancelled"),
+    Case("close hub-bug --next", 2, "no_identity", "--agent"),
+    Case("why hub-nope", 4, "no_such_bead", "hub-nope"),
+    Case("whoami --agent Not_A_Name", 2, "bad_input", "can't be an agent's name"),
+    Case("create", 2, "bad_input", "a bead needs a title"),
+    Case("create ''", 2, "bad_input", "a bead needs a title"),
+    Case("create X --type nonsense", 2, "bad_input", "is no bead type"),
+    Case("create X --priority 7", 2, "bad_input", "is no priority"),
+    Case("create X --id hub-bug", 5, "id_taken", "hub-bug exists already"),
+    Case("create X --id ../up", 2, "bad_input", "can't be a bead's id"),
+    Case("create X --deps hub-nope", 4, "no_such_bead", "hub-nope"),
+    Case("create X --deps wrong-kind:hub-bug", 2, "bad_input", "no kind of dependency"),
+    Case("create X --parent hub-nope", 4, "no_such_bead", "hub-nope"),
+    Case("create X --due someday", 2, "bad_input", "is not a time"),
+    Case("create X --expected long", 2, "bad_input", "is not a duration"),
+    Case("create X --metadata nonsense", 2, "bad_input", "is not JSON"),
+    Case("create X --metadata [1]", 2, "bad_input", "is not a JSON object"),
+    Case("create X --body-file /nowhere", 2, "bad_input", "can't read"),
+    Case("create X --file plan.yaml", 2, "bad_input", "a title and --file"),
+    Case("q", 2, "bad_input", "Missing argument"),
+    Case("list --status nonsense", 2, "bad_input", "no status nonsense"),
+    Case("list --priority 9", 2, "bad_input", "is no priority"),
+    Case("list --sort sideways", 2, "bad_input", "no order"),
+    Case("list --created-after someday", 2, "bad_input", "is not a time"),
+    Case("list --metadata-field x", 2, "bad_input", "is not KEY=VALUE"),
+    Case("list --parent hub-nope", 4, "no_such_bead", "hub-nope"),
+    Case("list --at 2001-01-01", 4, "not_found", "no commit as old as"),
+    Case("list --at nonsense", 2, "bad_input", "is not a time"),
+    Case("show hub-nope", 4, "no_such_bead", 'no issue found matching "hub-nope"'),
+    Case("show hub", 2, "ambiguous_id", "hub could be hub-bug"),
+    Case("show hub-nope hub-never", 4, "not_found", "no issues found matching the provided IDs"),
+    Case("search", 2, "bad_input", "nothing to search for"),
+    Case("count --status nonsense", 2, "bad_input", "no status"),
+    Case("children hub-nope", 4, "no_such_bead", "hub-nope"),
+    Case("update hub-nope --priority 1", 4, "no_such_bead", "hub-nope"),
+    Case("update hub-bug --title ''", 2, "bad_input", "title can't be empty"),
+    Case("update hub-bug --status nonsense", 2, "bad_input", "is no status"),
+    Case("update hub-bug priority=1", 2, "bad_input", "is no id"),
+    Case("update hub-work --status closed --agent bob", 5, "stale_token", "hub-work"),
+    Case("update hub-work --claim --actor bob", 5, "already_claimed", "already claimed by codemonkey"),
+    Case("update hub-work --assignee bob", 5, "stale_token", "hub-work"),
+    Case("update hub-kid1 --parent hub-kid1", 5, "would_cycle", "hub-kid1"),
+    Case("update hub-bug --force --priority 1", 2, "bad_input", "--force needs --reason"),
+    Case("edit hub-nope", 4, "no_such_bead", "hub-nope"),
+    Case("comment hub-nope hello", 4, "no_such_bead", "hub-nope"),
+    Case("comment hub-bug", 2, "bad_input", "an empty comment"),
+    Case("comments hub-nope", 4, "no_such_bead", "hub-nope"),
+    Case("comments add", 2, "bad_input", "which bead?"),
+    Case("note hub-bug ''", 2, "bad_input", "an empty note"),
+    Case("note hub-nope hello", 4, "no_such_bead", "hub-nope"),
+    Case("label add hub-bug", 2, "bad_input", "give ids and a label"),
+    Case("label add hub-nope x", 4, "no_such_bead", "hub-nope"),
+    Case("label list hub-nope", 4, "no_such_bead", "hub-nope"),
+    Case("dep add hub-bug", 2, "bad_input", "which bead does it wait for?"),
+    Case("dep add hub-bug hub-nope", 4, "no_such_bead", "hub-nope"),
+    Case("dep add hub-bug hub-bug", 5, "would_cycle", "can't depend on itself"),
+    Case("dep add hub-kid1 hub-kid2", 5, "would_cycle", "hub-kid1 -> hub-kid2 -> hub-kid1"),
+    Case("dep add hub-kid1 hub-epic", 5, "would_cycle", "is a child of"),
+    Case("dep add hub-epic hub-kid1 --type parent-child", 5, "would_cycle", "hub-epic -> hub-kid1 -> hub-epic"),
+    Case("dep add hub-res hub-bug", 5, "wrong_state", "another kind of link"),
+    Case("dep remove hub-bug hub-nope", 4, "no_such_bead", "hub-nope"),
+    Case("dep list hub-nope", 4, "no_such_bead", "hub-nope"),
+    Case("dep tree hub-nope", 4, "no_such_bead", "hub-nope"),
+    Case("assign hub-nope bob", 4, "no_such_bead", "hub-nope"),
+    Case("assign hub-work bob", 5, "stale_token", "hub-work"),
+    Case("defer hub-bug --until someday", 2, "bad_input", "is not a time"),
+    Case("defer hub-done", 5, "wrong_state", "hub-done"),
+    Case("undefer hub-nope", 4, "no_such_bead", "hub-nope"),
+    Case("reopen hub-work", 5, "wrong_state", "hub-work is in progress"),
+    Case("reopen hub-nope", 4, "no_such_bead", "hub-nope"),
+    Case("cancel hub-work", 5, "stale_token", "hub-work"),
+    Case("cancel hub-done", 5, "wrong_state", "what is done can't be cancelled"),
+    Case("delete hub-nope --force", 4, "no_such_bead", "hub-nope"),
+    Case("delete hub-work --force", 5, "stale_token", "hub-work"),
+    Case("history hub-nope", 4, "no_such_bead", "hub-nope"),
+    Case("blocked --parent hub-nope", 4, "no_such_bead", "hub-nope"),
+    Case("epic", 2, "bad_input", "Missing command"),
+    Case("epic statos", 2, "bad_input", "statos"),
+    Case("dep", 2, "bad_input", "Missing command"),
+    Case("clone /nowhere/at-all ../x", 4, "not_found", "no repository at /nowhere/at-all"),
+    Case("clone . ..", 2, "bad_input", "is not empty"),
+    Case("init --prefix no/slash", 2, "bad_input", "can't be an id prefix"),
+    Case("sync --dismiss nothing", 4, "not_found", "nothing is kept under nothing"),
+    Case("config get", 2, "bad_input", "Missing argument"),
+    Case("config set nonsense 1", 2, "bad_input", "no setting 'nonsense'"),
+    Case("config set max_attempts many", 2, "bad_input", "is not a whole number"),
+    Case("config set branch x", 2, "bad_input", "matter of the clone"),
+    Case("import /nowhere.jsonl", 4, "not_found", "/nowhere.jsonl"),
+    Case("import", 4, "not_found", "no file is named"),
+    Case("export -o /nowhere/x.jsonl", 2, "bad_input", "/nowhere/x.jsonl"),
+    Case("stats --no-such", 2, "bad_input", "--no-such"),
+    Case("doctor --no-such", 2, "bad_input", "--no-such"),
+    Case("trust --no-such", 2, "bad_input", "--no-such"),
+    Case("undo --no-such", 2, "bad_input", "--no-such"),
+    Case("demo --beads 0", 2, "bad_input", "--beads"),
+    Case("version --no-such", 2, "bad_input", "--no-such"),
+]
+
+
+def test_every_command_is_refused_something() -> None:
+    assert {case.args.split()[0] for case in CASES} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.args)
+def test_refused(board: Clone, case: Case) -> None:
+    before = tip(board.path)
+    text = board.here(*words(case.args), check=False)
+    assert (text.code, text.out) == (case.exit_code, ""), text
+    assert text.err.startswith("Error: "), text
+    assert case.says in text.err, text
+    assert text.err.count("Error: ") == 1, text
+    refused = board.here(*words(case.args), "--json", code=case.exit_code)
+    assert (refused.json["code"], refused.json["schema_version"]) == (case.code, 1)
+    assert refused.json["error"] in refused.err
+    assert refused.err == text.err
+    assert tip(board.path) == before
+
+
+def test_nothing_ready_says_when_to_ask_again(local_hub: Clone) -> None:
+    refused = local_hub.here("claim", "--next", "--agent", "bob", "--json", code=3)
+    assert refused.json["code"] == "nothing_ready"
+    assert refused.json["retry_after_s"] > 0
+    assert "bd why" in refused.err
+    for reading in ("list", "ready", "blocked"):
+        assert local_hub.here(reading, "--json").json == []
+
+
+def test_some_fail_and_some_do_not(board: Clone) -> None:
+    """What worked is done and shown; what failed is named on stderr, and its code is the exit code."""
+    result = board.here("close", "hub-bug", "hub-nope", "hub-kid2", "--json", code=4)
+    assert [entry["id"] for entry in result.json] == ["hub-bug", "hub-nope", "hub-kid2"]
+    assert [entry.get("status") for entry in result.json] == ["closed", None, None]
+    assert [entry.get("code") for entry in result.json] == [None, "no_such_bead", "still_blocked"]
+    assert "hub-nope" in result.err
+    assert "hub-kid2" in result.err
+    text = board.here("close", "hub-res", "hub-nope", code=4)
+    assert text.lines == ["✓ Closed hub-res — Compare queues: Closed"]
+    shown = board.here("show", "hub-bug", "hub-nope", code=4)
+    assert "hub-bug" in shown.out
+    assert 'no issue found matching "hub-nope"' in shown.err
+
+
+def test_errors_are_wrapped_too(board: Clone) -> None:
+    envelope = board.here("show", "hub-nope", "--json", code=4, env={"BD_JSON_ENVELOPE": "1"}).json
+    assert envelope["schema_version"] == 1
+    assert envelope["data"]["code"] == "no_such_bead"

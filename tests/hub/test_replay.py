@@ -1,0 +1,489 @@
+"""Writes made while the remote was away: kept in the clone, decided again on the newer hub, published once or kept aside."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bd import ids
+from tests.hub.hooks import hook
+from tests.race.history import subjects
+from tests.race.seeds import limit, seed
+from tests.truth import commits, git, tip, tip_bead, tip_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from bd.model import Bead
+    from tests.race.interleaving import Interleaving
+    from tests.running import Clone
+
+    Clones = Callable[[str], Clone]
+
+
+@contextlib.contextmanager
+def offline(clone: Clone) -> Iterator[None]:
+    """The clone's remote can't be reached within this block."""
+    url = git(clone.path, "remote", "get-url", "origin")
+    git(clone.path, "remote", "set-url", "origin", str(clone.path / "nowhere.git"))
+    yield
+    git(clone.path, "remote", "set-url", "origin", url)
+
+
+def bead_of(hub: Path, bead_id: str) -> Bead:
+    found = tip_bead(hub, bead_id)
+    assert found is not None, f"there is no {bead_id}"
+    return found
+
+
+# --- what is kept and what is not -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("args", [["claim", "hub-a"], ["claim", "--next"], ["update", "hub-a", "--claim"]])
+def test_a_claim_without_the_remote_is_no_claim(args: list[str], clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    with offline(alice):
+        result = alice.here(*args, "--agent", "coder", "--json", code=6)
+    assert result.json["written"] == "no"
+    assert alice.here("show", "hub-a", "--json").json[0]["status"] == "open"
+    alice.here("sync")
+    assert subjects(hub, "claim") == []
+
+
+def test_a_close_that_also_claims_is_not_kept(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a", "hub-b")
+    alice.here("claim", "hub-a", "--agent", "coder")
+    with offline(alice):
+        result = alice.here("close", "hub-a", "--reason", "done", "--next", "--agent", "coder", "--json", code=6)
+    assert result.json["written"] == "no"
+    alice.here("sync")
+    assert bead_of(hub, "hub-a").status == "in_progress"
+
+
+@pytest.mark.parametrize("args", [["close", "hub-a", "--reason", "done"], ["release", "hub-a", "--reason", "not now"]])
+def test_a_write_that_names_a_token_is_kept_and_says_that_it_is_not_out_yet(args: list[str], clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    alice.here("claim", "hub-a", "--agent", "coder")
+    with offline(alice):
+        result = alice.here(*args, "--agent", "coder", "--json", code=6)
+    assert result.json["written"] == "local"
+    expected = {"close": "closed", "release": "open"}[args[0]]
+    assert alice.here("show", "hub-a", "--json").json[0]["status"] == expected
+    assert bead_of(hub, "hub-a").status == "in_progress"
+    assert alice.here("sync", "--json").json["replayed"] == 1
+    assert bead_of(hub, "hub-a").status == expected
+    assert alice.here("sync", "--json").json["replayed"] == 0
+    assert len(subjects(hub, args[0])) == 1
+
+
+def test_other_writes_are_kept_and_succeed(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    before = tip(hub)
+    with offline(alice):
+        made = alice.here("create", "Something", "--json")
+        assert made.json["published"] is False
+        assert "`bd sync` publishes it" in made.err
+        assert alice.here("update", "hub-a", "--priority", "0", "--json").json[0]["published"] is False
+        assert alice.here("comment", "hub-a", "seen", "--json").json["published"] is False
+        assert alice.here("show", "hub-a", "--json").json[0]["priority"] == 0
+        assert {bead["id"] for bead in alice.here("list", "--json").json} == {"hub-a", made.json["id"]}
+    assert tip(hub) == before
+    assert git(alice.path, "rev-parse", "HEAD") == before
+
+
+def test_several_writes_are_published_in_one_push(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    with offline(alice):
+        made = alice.here("create", "Something", "--json").json["id"]
+        alice.here("comment", made, "it is mine")
+        alice.here("update", made, "--add-label", "x")
+        alice.here("note", "hub-a", "one")
+        alice.here("note", "hub-a", "two")
+    bob.here("comment", "hub-a", "in between")
+    hook(hub, "post-receive", f"echo push >> {tmp_path}/pushes")
+    before = len(commits(hub))
+    result = alice.here("sync", "--json").json
+    assert (result["replayed"], result["received"], result["refused"]) == (5, 1, [])
+    assert len((tmp_path / "pushes").read_text().splitlines()) == 1
+    assert len(commits(hub)) == before + 5
+    bead = bead_of(hub, made)
+    assert [comment["text"] for comment in bead.comments] == ["it is mine"]
+    assert bead.labels == ["x"]
+    assert bead_of(hub, "hub-a").get("notes") == "one\ntwo"
+    assert git(alice.path, "rev-parse", "refs/bd/view", "refs/bd/published", "HEAD").split() == [tip(hub)] * 3
+
+
+def test_the_next_write_takes_what_waits_along(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    with offline(alice):
+        made = alice.here("create", "Something", "-p", "0", "--json").json["id"]
+    result = alice.here("claim", "--next", "--agent", "coder", "--json")
+    assert result.json[0]["id"] == made
+    assert "published 1 earlier write" in result.err
+    assert bead_of(hub, made).claim is not None
+
+
+def test_what_waits_is_published_although_the_next_write_is_refused(clone: Clones, hub: Path) -> None:
+    """An agent whose close was kept and who finds no more work must not sit on that close for ever."""
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    alice.here("claim", "hub-a", "--agent", "coder")
+    with offline(alice):
+        alice.here("close", "hub-a", "--reason", "done", "--agent", "coder", code=6)
+    alice.here("claim", "--next", "--agent", "coder", code=3)
+    assert bead_of(hub, "hub-a").status == "closed"
+    assert alice.here("sync", "--json").json["replayed"] == 0
+
+
+def test_a_refused_command_shows_this_clone_what_refused_it(clone: Clones) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    alice.here("claim", "hub-a", "--agent", "coder")
+    bob.here("claim", "hub-a", "--agent", "other", code=5)
+    shown = bob.here("show", "hub-a", "--json").json[0]
+    assert (shown["status"], shown["assignee"]) == ("in_progress", "coder")
+
+
+def test_a_write_killed_before_it_could_tell_is_not_published_twice(clone: Clones, hub: Path) -> None:
+    """The push of what waited landed, and bd died before it noted that."""
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    with offline(alice):
+        alice.here("note", "hub-a", "once")
+        alice.here("create", "Something")
+    alice.bd("sync", env={"BD_TEST_STOP_AT": "pushed"}, code=137)
+    assert alice.here("sync", "--json").json["replayed"] == 0
+    assert bead_of(hub, "hub-a").get("notes") == "once"
+    assert len(subjects(hub, "create")) == 1
+
+
+def test_writes_kept_in_a_clone_survive_a_plain_git_fetch_and_pull(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    with offline(alice):
+        alice.here("note", "hub-a", "mine")
+    bob.here("comment", "hub-a", "theirs")
+    git(alice.path, "pull", "--quiet")
+    assert alice.here("show", "hub-a", "--json").json[0]["notes"] == "mine"
+    alice.here("sync")
+    bead = bead_of(hub, "hub-a")
+    assert (bead.get("notes"), [comment["text"] for comment in bead.comments]) == ("mine", ["theirs"])
+
+
+# --- the hub has moved on -------------------------------------------------------------------
+
+
+def test_edits_of_different_fields_both_survive(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", labels="[one, two]")
+    with offline(alice):
+        alice.here("update", "hub-a", "--title", "A better title", "--add-label", "three")
+    bob.here("update", "hub-a", "--priority", "0", "--remove-label", "one")
+    alice.here("sync")
+    bead = bead_of(hub, "hub-a")
+    assert (bead.title, bead.priority, bead.labels) == ("A better title", 0, ["three", "two"])
+
+
+def test_what_the_newer_hub_refuses_is_kept_and_listed_until_it_is_dismissed(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", "hub-b")
+    alice.here("claim", "hub-a", "--agent", "coder")
+    with offline(alice):
+        alice.here("close", "hub-a", "--reason", "done", "--agent", "coder", code=6)
+        alice.here("comment", "hub-b", "goes through")
+    bob.here("release", "hub-a", "--reason", "gone quiet", "--force", "--agent", "overseer")
+    bob.here("claim", "hub-a", "--agent", "other")
+    result = alice.here("sync", "--json", code=5)
+    [refused] = result.json["refused"]
+    assert refused["code"] == "stale_token"
+    assert bead_of(hub, "hub-a").claim.agent == "other"  # type: ignore[union-attr]
+    assert [comment["text"] for comment in bead_of(hub, "hub-b").comments] == ["goes through"]
+    assert alice.here("show", "hub-a", "--json").json[0]["status"] == "in_progress"
+
+    [kept] = alice.here("sync", "--kept", "--json").json
+    assert kept["uid"] == refused["uid"]
+    assert "newer token" in kept["error"]
+    assert git(alice.path, "rev-parse", f"refs/bd/kept/{kept['uid']}") == kept["commit"]
+    assert "close_reason: done" in git(alice.path, "show", kept["commit"])
+    assert kept["uid"] in alice.here("doctor").out
+    assert alice.here("sync", "--json").json["refused"] == []
+    assert len(alice.here("sync", "--kept", "--json").json) == 1
+
+    assert alice.here("sync", "--dismiss", kept["uid"], "--json").json == []
+    assert git(alice.path, "for-each-ref", "refs/bd/kept") == ""
+    alice.here("sync", "--dismiss", kept["uid"], code=4)
+
+
+def test_of_two_closes_the_first_on_the_hub_is_kept(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    with offline(alice):
+        alice.here("close", "hub-a", "--reason", "by alice")
+    bob.here("close", "hub-a", "--reason", "by bob")
+    assert alice.here("sync", "--json").json["refused"] == []
+    assert bead_of(hub, "hub-a").get("close_reason") == "by bob"
+    assert alice.here("sync", "--kept", "--json").json == []
+
+
+def test_of_a_write_on_two_beads_the_refused_half_is_told(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", "hub-b")
+    with offline(alice):
+        alice.here("close", "hub-a", "hub-b", "--reason", "both done")
+    bob.here("claim", "hub-a", "--agent", "coder")
+    result = alice.here("sync", "--json", code=5)
+    [refused] = result.json["refused"]
+    assert refused["code"] == "stale_token"
+    assert refused["error"].startswith("hub-a: ")
+    assert bead_of(hub, "hub-a").status == "in_progress"
+    assert bead_of(hub, "hub-b").status == "closed"
+    assert len(alice.here("sync", "--kept", "--json").json) == 1
+
+
+def test_a_beginning_that_was_typed_means_the_bead_it_meant_then(clone: Clones, hub: Path) -> None:
+    """`hub-ab` was one bead's beginning in this clone; on the hub it has become another bead's id."""
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-abcd")
+    with offline(alice):
+        alice.here("create", "Waits", "--id", "hub-w", "--deps", "hub-ab")
+        alice.here("create", "Child", "--id", "hub-c", "--parent", "abc")
+        alice.here("update", "hub-w", "--parent", "hub-ab")
+        alice.here("comment", "hub-ab", "to the old one")
+    bob.here("create", "Another", "--id", "hub-ab")
+    bob.here("create", "And another", "--id", "hub-abc")
+    assert alice.here("sync", "--json").json["refused"] == []
+    assert bead_of(hub, "hub-w").depends_on == ["hub-abcd"]
+    assert bead_of(hub, "hub-w").parent == "hub-abcd"
+    assert bead_of(hub, "hub-c").parent == "hub-abcd"
+    assert bead_of(hub, "hub-ab").comments == []
+
+
+def test_a_write_on_a_bead_that_was_deleted_is_kept(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    with offline(alice):
+        alice.here("comment", "hub-a", "too late")
+    bob.here("delete", "hub-a", "--force")
+    result = alice.here("sync", "--json", code=5)
+    assert [item["code"] for item in result.json["refused"]] == ["no_such_bead"]
+    assert "beads/hub-a.yaml" not in tip_paths(hub)
+    assert len(alice.here("sync", "--kept", "--json").json) == 1
+
+
+def test_a_deletion_of_a_bead_that_somebody_works_on_is_refused(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    with offline(alice):
+        alice.here("delete", "hub-a", "--force")
+    bob.here("claim", "hub-a", "--agent", "coder")
+    alice.here("sync", code=5)
+    assert bead_of(hub, "hub-a").claim is not None
+
+
+def test_edges_that_would_make_a_circle_with_what_others_did_are_refused(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", "hub-b")
+    with offline(alice):
+        alice.here("dep", "add", "hub-a", "hub-b")
+    bob.here("dep", "add", "hub-b", "hub-a")
+    result = alice.here("sync", "--json", code=5)
+    assert [item["code"] for item in result.json["refused"]] == ["would_cycle"]
+    assert bead_of(hub, "hub-a").depends_on == []
+
+
+def test_a_second_create_with_the_same_key_is_the_first_bead(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    with offline(alice):
+        alice.here("create", "Something", "--idempotency-key", "k1")
+    bob.here("create", "Something", "--idempotency-key", "k1")
+    assert alice.here("sync", "--json").json["refused"] == []
+    assert len([path for path in tip_paths(hub) if path.startswith("beads/")]) == 1
+
+
+# --- ids that were taken meanwhile ------------------------------------------------------------
+
+
+@pytest.fixture
+def same_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every ULID minted from now on has the same four characters where a bead's id is cut from; each is another one."""
+    number = 0
+    real = ids.mint
+
+    def mint() -> str:
+        nonlocal number
+        number += 1
+        uid = real()
+        return uid[:10] + "7K3Q" + f"{number:04d}" + uid[18:]
+
+    monkeypatch.setattr(ids, "mint", mint)
+
+
+def test_an_id_taken_meanwhile_is_minted_anew_and_told(clone: Clones, hub: Path, same_ids: None) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    with offline(alice):
+        old = alice.here("create", "Mine", "--json").json["id"]
+    taken = bob.here("create", "Theirs", "--json").json["id"]
+    assert old == taken == "hub-7k3q"
+    result = alice.here("sync", "--json")
+    assert bead_of(hub, taken).title == "Theirs"
+    [new] = {path for path in tip_paths(hub) if path.startswith("beads/")} - {f"beads/{taken}.yaml"}
+    new_id = new.removeprefix("beads/").removesuffix(".yaml")
+    assert bead_of(hub, new_id).title == "Mine"
+    assert f"{old} was taken meanwhile: the bead is now {new_id}" in result.err
+    assert alice.here("sync", "--json").json["replayed"] == 0
+
+
+def test_what_names_a_bead_that_was_minted_anew_follows(clone: Clones, hub: Path, same_ids: None) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-old")
+    with offline(alice):
+        mine = alice.here("create", "Mine", "--json").json["id"]
+        waiting = alice.here("create", "Waits for it", "--id", "hub-waiting", "--deps", mine, "--json").json["id"]
+        child = alice.here("create", "Below it", "--parent", mine, "--json").json["id"]
+        alice.here("create", "Linked", "--id", "hub-linked", "--deps", f"related:{mine}")
+        alice.here("create", "Comes first", "--id", "hub-first", "--deps", f"blocks:{mine}")
+        alice.here("update", mine, "--priority", "0")
+        alice.here("comment", mine, "it is mine")
+        alice.here("dep", "add", "hub-old", mine)
+        alice.here("update", "hub-waiting", "--parent", mine)
+    theirs = bob.here("create", "Theirs", "--json").json["id"]
+    assert mine == theirs
+    assert alice.here("sync", "--json").json["refused"] == []
+    beads = {path[6:-5]: bead_of(hub, path[6:-5]) for path in tip_paths(hub) if path.startswith("beads/")}
+    [new] = [bead_id for bead_id, bead in beads.items() if bead.title == "Mine"]
+    assert new != mine
+    assert (beads[new].priority, [comment["text"] for comment in beads[new].comments]) == (0, ["it is mine"])
+    assert beads[waiting].depends_on == [new]
+    assert beads[waiting].parent == new
+    [below] = [bead for bead in beads.values() if bead.title == "Below it"]
+    assert below.parent == new
+    assert below.id == child.replace(mine, new, 1)
+    assert [link.id for link in beads["hub-linked"].links] == [new]
+    assert "hub-first" in beads[new].depends_on
+    assert beads["hub-old"].depends_on == [new]
+    assert (beads[mine].title, beads[mine].priority, beads[mine].comments) == ("Theirs", 2, [])
+
+
+def test_the_clone_keeps_which_id_became_which(clone: Clones, hub: Path, same_ids: None) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    with offline(alice):
+        old = alice.here("create", "Mine", "--json").json["id"]
+    bob.here("create", "Theirs")
+    alice.here("sync")
+    noted = json.loads((alice.path / ".git" / "bd" / "renamed.json").read_text())
+    assert list(noted) == [old]
+    assert bead_of(hub, noted[old]).title == "Mine"
+
+
+def test_a_command_that_names_the_old_id_while_it_is_minted_anew_means_its_own_bead(
+    clone: Clones, hub: Path, same_ids: None
+) -> None:
+    """When it was typed, this clone showed its own bead under that id."""
+    alice, bob = clone("alice"), clone("bob")
+    with offline(alice):
+        old = alice.here("create", "Mine", "--json").json["id"]
+    bob.here("create", "Theirs")
+    shown = alice.here("update", old, "--priority", "0", "--json").json[0]
+    assert shown["title"] == "Mine"
+    assert bead_of(hub, old).priority == 2
+    assert bead_of(hub, shown["id"]).priority == 0
+
+
+def test_an_id_that_was_chosen_is_not_changed_behind_its_choosers_back(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    with offline(alice):
+        alice.here("create", "Mine", "--id", "hub-x")
+        alice.here("comment", "hub-x", "it is mine")
+    bob.here("create", "Theirs", "--id", "hub-x")
+    result = alice.here("sync", "--json", code=5)
+    assert [item["code"] for item in result.json["refused"]] == ["id_taken", "no_such_bead"]
+    bead = bead_of(hub, "hub-x")
+    assert (bead.title, bead.comments) == ("Theirs", [])
+    assert len(alice.here("sync", "--kept", "--json").json) == 2
+
+
+def test_a_race_for_an_id_is_decided_by_the_hub(clone: Clones, hub: Path, same_ids: None, steps: Interleaving) -> None:
+    """Both online: the id is taken between the decision and the push."""
+    alice, bob = clone("alice"), clone("bob")
+    steps.at("push", lambda: bob.here("create", "Theirs"))
+    made = alice.here("create", "Mine", "--json").json["id"]
+    assert bead_of(hub, made).title == "Mine"
+    assert bead_of(hub, "hub-7k3q").title == "Theirs"
+
+
+# --- commits made by hand ---------------------------------------------------------------------
+
+
+def write_field(clone: Clone, bead_id: str, line: str) -> None:
+    file = clone.path / "beads" / f"{bead_id}.yaml"
+    file.write_text(file.read_text() + line + "\n")
+
+
+def test_hand_commits_and_bds_own_are_published_together(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    with offline(alice):
+        alice.here("comment", "hub-a", "by bd")
+    write_field(alice, "hub-a", "notes: by hand")
+    git(alice.path, "commit", "--quiet", "-am", "what I found out")
+    bob.here("update", "hub-a", "--priority", "1")
+    result = alice.here("sync", "--json").json
+    assert result["refused"] == []
+    bead = bead_of(hub, "hub-a")
+    assert (bead.priority, bead.get("notes"), [comment["text"] for comment in bead.comments]) == (1, "by hand", ["by bd"])
+    assert "what I found out" in git(hub, "log", "--format=%s", "main").splitlines()
+    assert git(alice.path, "rev-parse", "HEAD") == tip(hub)
+    assert git(alice.path, "status", "--porcelain") == ""
+
+
+def test_two_changes_of_one_text_are_a_refused_replay(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    write_field(alice, "hub-a", "notes: by alice")
+    git(alice.path, "commit", "--quiet", "-am", "mine")
+    mine = git(alice.path, "rev-parse", "HEAD")
+    bob.here("update", "hub-a", "--notes", "by bob")
+    result = alice.here("sync", "--json", code=5)
+    assert "notes was changed here and on the hub" in result.json["refused"][0]["error"]
+    assert bead_of(hub, "hub-a").get("notes") == "by bob"
+    assert alice.here("sync", "--kept", "--json").json[0]["commit"] == mine
+
+
+@pytest.mark.parametrize("change", ["status: closed", "status: in_progress", "assignee: me", "owner: me@hub", "attempts: 0"])
+def test_a_hand_edit_does_not_break_into_a_claim(change: str, clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    bob.here("claim", "hub-a", "--agent", "coder")
+    file = alice.path / "beads" / "hub-a.yaml"
+    key = change.partition(":")[0]
+    kept = [line for line in file.read_text().splitlines() if not line.startswith(f"{key}:")]
+    file.write_text("\n".join([*kept, change]) + "\n")
+    git(alice.path, "commit", "--quiet", "-am", "by hand")
+    before = bead_of(hub, "hub-a")
+    alice.here("sync", code=5 if change != "status: in_progress" else 0)
+    assert bead_of(hub, "hub-a") == before
+
+
+def test_a_new_bead_by_hand_gets_what_a_bead_needs(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    limit(alice, "coder", 1)
+    file = alice.path / "beads" / "hub-mine.yaml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("id: hub-mine\ntitle: By hand\n")
+    git(alice.path, "add", ".")
+    git(alice.path, "commit", "--quiet", "-m", "a bead of my own")
+    alice.here("sync")
+    bead = bead_of(hub, "hub-mine")
+    assert bead.title == "By hand"
+    assert bead.uid
+    assert alice.here("claim", "--next", "--agent", "coder", "--json").json[0]["id"] == "hub-mine"

@@ -1,0 +1,316 @@
+"""What holds for every operation: pure, the same after its way through a commit, and never twice."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from bd.errors import BdError
+from bd.model import CONFIG_PATH, agent_path, capacity_path
+from bd.operations.base import REGISTRY, Operation
+from bd.operations.beads import Comment, Create, Delete, Update, Write
+from bd.operations.claims import Cancel, Claim, Close, Release, Reopen, Start
+from bd.operations.graph import DepAdd, DepRemove
+from bd.operations.hand import Edit, HandCommit
+from bd.operations.hubs import Init
+from bd.operations.recovery import Undo
+from tests.memory import MemoryStore, held, make_bead
+from tests.operations.asking import AT, by, form_of, revived
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+UIDS = {name: f"01ARZ3NDEKTSV4RRFFQ69G5F{name.upper()}{name.upper()}" for name in "abcdeh"}
+
+
+def a_hub() -> MemoryStore:
+    """Some beads in different states, and the agents coder and other."""
+    return MemoryStore(
+        make_bead("hub-a", uid=UIDS["a"], labels=["x"], title="Fix a"),
+        make_bead("hub-b", uid=UIDS["b"], depends_on=["hub-a"], title="Fix b"),
+        make_bead("hub-c", uid=UIDS["c"], parent="hub-b", title="Fix c", notes="first"),
+        make_bead("hub-d", uid=UIDS["d"], status="closed", closed_by="human:Ada", title="Fix d"),
+        make_bead("hub-e", uid=UIDS["e"], status="deferred", title="Fix e"),
+        held("hub-h", "coder", "t-h", uid=UIDS["h"], title="Fix h", claim={"started_at": None}),
+        records={
+            agent_path("coder"): {"name": "coder", "role": "coding", "max_concurrent": 5},
+            capacity_path("coder"): {"agent": "coder", "status": "available", "current_tasks": 1, "max_concurrent": 5},
+        },
+    )
+
+
+class Case(NamedTuple):
+    """An operation and what it needs of its kind."""
+
+    make: Callable[[], Operation]
+    # Whether deciding again on its own result has to say "done"; a change without a name of its own may be refused then.
+    has_name: bool = True
+
+
+BEFORE = dict(make_bead("hub-a", uid=UIDS["a"], labels=["x"], title="Fix a").fields)
+CASES: dict[str, Case] = {
+    "create": Case(lambda: Create(beads=[{"title": "New", "type": "bug", "labels": ["y"]}], **by())),
+    "create below a parent": Case(lambda: Create(beads=[{"title": "New", "parent": "hub-a"}], **by())),
+    "create a plan": Case(
+        lambda: Create(
+            beads=[
+                {"name": "one", "title": "One", "deps": ["two", "blocks:hub-c", "discovered-from:hub-a"]},
+                {"name": "two", "title": "Two", "deps": ["parent-child:hub-a"]},
+                {"name": "three", "title": "Three", "parent": "two"},
+            ],
+            **by(),
+        )
+    ),
+    "create with an id": Case(lambda: Create(beads=[{"title": "New", "id": "hub-mine"}], **by())),
+    "create with a key": Case(lambda: Create(beads=[{"title": "New", "idempotency_key": "k"}], **by())),
+    "update": Case(lambda: Update(ids=["a"], set={"title": "Other", "assignee": "reader", "deadline": "2h"}, add={"labels": ["z"]}, **by())),
+    "update a parent": Case(lambda: Update(ids=["hub-e"], set={"parent": "hub-a"}, **by())),
+    "update a status": Case(lambda: Update(ids=["hub-a", "hub-b"], status="blocked", reason="why", **by())),
+    "update metadata": Case(lambda: Update(ids=["hub-a"], metadata={"k": {"deep": [1]}, "gone": None}, **by())),
+    "append": Case(lambda: Update(ids=["hub-c"], append={"notes": "second"}, **by()), has_name=False),
+    "comment": Case(lambda: Comment(ids=["hub-a"], text=" Hello. ", **by())),
+    "delete": Case(lambda: Delete(ids=["hub-a"], **by()), has_name=False),
+    "write": Case(lambda: Write(records={agent_path("new"): {"name": "new", "role": "research"}}, files={".beads/x": "y"}, **by())),
+    "claim": Case(lambda: Claim(agent="coder", ids=["a"], host="h1", **by())),
+    "claim the next": Case(lambda: Claim(agent="coder", next=True, count=2, **by())),
+    "reserve": Case(lambda: Claim(agent="coder", ids=["hub-a"], reserve=True, **by())),
+    "resume": Case(lambda: Claim(agent="coder", ids=["hub-h"], resume=True, **by())),
+    "start": Case(lambda: Start(ids=["hub-h"], **by(hub_h="t-h"))),
+    "release": Case(lambda: Release(ids=["hub-h"], reason="broken", **by(hub_h="t-h")), has_name=False),
+    "close": Case(lambda: Close(ids=["hub-a", "hub-h"], reason="Done", **by(hub_h="t-h"))),
+    "close and next": Case(lambda: Close(ids=["hub-h"], next={"agent": "coder"}, **by(hub_h="t-h"))),
+    "reopen": Case(lambda: Reopen(ids=["hub-d"], reason="not done", **by())),
+    "cancel": Case(lambda: Cancel(ids=["hub-a"], reason="no", cascade=True, **by()), has_name=False),
+    "cancel and unblock": Case(lambda: Cancel(ids=["hub-a"], unblock=True, **by()), has_name=False),
+    "dep add": Case(lambda: DepAdd(ids=["hub-e", "hub-a"], kind="blocks", **by())),
+    "dep add a link": Case(lambda: DepAdd(ids=["hub-e", "hub-a"], kind="related", **by())),
+    "dep remove": Case(lambda: DepRemove(ids=["hub-b", "hub-a"], **by())),
+    "undo": Case(lambda: Undo(words="w", beads={"hub-a": {"before": {**BEFORE, "title": "Was"}, "after": BEFORE}}, **by()), has_name=False),
+    "init": Case(lambda: Init(prefix="hub", **by())),
+}  # fmt: skip
+# Their commits name no arguments: a replay reads them off the difference.
+BY_DIFFERENCE: dict[str, Case] = {
+    "edit": Case(lambda: Edit(ids=["hub-a"], old=BEFORE, new={**BEFORE, "title": "Other", "labels": ["x", "y"]}, **by())),
+    "edit a new one": Case(
+        lambda: Edit(
+            ids=["hub-n"], old=None, new={"id": "hub-n", "title": "N", "type": "task", "status": "open"}, new_uid="u", **by()
+        )
+    ),
+    "a commit by hand": Case(
+        lambda: HandCommit(edits=[{"id": "hub-a", "old": BEFORE, "new": {**BEFORE, "notes": "n"}}], files={}, **by())
+    ),
+}
+
+
+def test_every_verb_is_tried() -> None:
+    import bd.operations.families
+
+    assert bd.operations.families
+    tried = {case.make().verb for case in [*CASES.values(), *BY_DIFFERENCE.values()]}
+    assert REGISTRY.keys() - tried <= {"import"}, "import has tests of its own"
+
+
+@pytest.mark.parametrize("name", [*CASES, *BY_DIFFERENCE])
+def test_deciding_changes_neither_the_snapshot_nor_the_operation(name: str) -> None:
+    store, operation = a_hub(), {**CASES, **BY_DIFFERENCE}[name].make()
+    beads = deepcopy({bead.id: dict(store.bead(bead.id).fields) for bead in store.tip.every()})
+    form = form_of(operation)
+    first = store.decide(operation)
+    assert form_of(operation) == form
+    assert store.decide(operation) == first, "the second decision is the first"
+    assert {bead.id: dict(store.bead(bead.id).fields) for bead in store.tip.every()} == beads
+
+
+@pytest.mark.parametrize("name", [*CASES, *BY_DIFFERENCE])
+def test_a_change_is_told_in_words(name: str) -> None:
+    store, operation = a_hub(), {**CASES, **BY_DIFFERENCE}[name].make()
+    change = store.decide(operation)
+    if name == "init":
+        assert change.is_empty, "the hub is there"
+        return
+    assert not change.is_empty
+    assert change.subject.startswith(f"{operation.verb}: ")
+    assert " by coder" in change.subject
+    assert "\n" not in change.subject
+    for bead_id, bead in change.beads.items():
+        assert bead is None or bead.id == bead_id
+        before = store.tip.bead(bead_id)
+        assert bead != before, "only what differs is written"
+        if bead is not None and before is not None:
+            assert bead.updated_at > before.updated_at, "updated_at moves with every visible change"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_revived_from_its_commit_it_decides_the_same(name: str) -> None:
+    store, operation = a_hub(), CASES[name].make()
+    change = store.decide(operation)
+    again = revived(operation.pinned(change, store.tip))
+    assert type(again) is type(operation)
+    assert (again.uid, again.by, again.at) == (operation.uid, operation.by, operation.at)
+    second = store.decide(again)
+    assert second.beads == change.beads
+    assert second.records == change.records
+    assert second.files == change.files
+    assert (second.subject, second.touched, second.tokens) == (change.subject, change.touched, change.tokens)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_revived_twice_is_revived_once(name: str) -> None:
+    """A replay's commit can be replayed again."""
+    store, operation = a_hub(), CASES[name].make()
+    form = operation.pinned(store.decide(operation), store.tip)
+    for _ in range(2):
+        again = revived(form)
+        before, form = form, again.pinned(store.decide(again), store.tip)
+    assert form == before
+
+
+@pytest.mark.parametrize("name", [*CASES, *BY_DIFFERENCE])
+def test_nothing_takes_effect_twice(name: str) -> None:
+    """Decided again where its result already lies: done, or refused; never a second effect."""
+    case = {**CASES, **BY_DIFFERENCE}[name]
+    store, operation = a_hub(), case.make()
+    change = store.publish(operation)
+    if not case.has_name:
+        if name == "append":
+            return  # has no name; the transaction knows it by the operation's uid in the log
+        with pytest.raises(BdError):
+            store.decide(operation)
+        return
+    again = store.decide(operation)
+    assert again.is_empty or all(store.tip.bead(bead_id) == bead for bead_id, bead in again.beads.items())
+    assert again.touched == (change.touched if name in CASES else again.touched)
+    assert again.tokens == change.tokens, "what was won is handed out again"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in CASES
+        if not name.startswith(
+            (
+                "create",
+                "claim the",
+                "dep remove",
+                "resume",
+                "start",
+                "release",
+                "close and",
+                "append",
+                "reopen",
+                "undo",
+                "init",
+                "write",
+                "update a parent",
+            )
+        )
+    ],
+)
+def test_a_bead_whose_id_was_minted_anew_is_found_by_its_uid(name: str) -> None:
+    """Two clones made hub-a at once; this one's became hub-a9, and its later operations follow it."""
+    store, operation = a_hub(), CASES[name].make()
+    form = operation.pinned(store.decide(operation), store.tip)
+    assert form["args"]["uids"]["hub-a"] == UIDS["a"]
+    minted_anew(store)
+    change = store.decide(revived(form))
+    assert "hub-a9" in change.touched
+    assert "hub-a" not in change.beads
+
+
+def minted_anew(store: MemoryStore) -> None:
+    """Our hub-a is now hub-a9, because somebody else's bead has its id."""
+    ours = store.bead("hub-a").evolve(id="hub-a9")
+    store.put(make_bead("hub-a", uid="01BX5ZZKBKACTAV9WEVGEMMVRZ", title="Somebody else's"), ours)
+
+
+@pytest.mark.parametrize(
+    ("operation", "edge"),
+    [
+        (Create(beads=[{"title": "New", "parent": "a"}], **by()), "parent"),
+        (Create(beads=[{"title": "New", "depends_on": ["hub-a"]}], **by()), "depends_on"),
+        (Create(beads=[{"title": "New", "deps": ["a"]}], **by()), "depends_on"),
+        (Create(beads=[{"title": "New", "deps": ["discovered-from:hub-a"]}], **by()), "links"),
+        (Create(beads=[{"title": "New", "deps": ["parent-child:hub-a"]}], **by()), "parent"),
+        (Update(ids=["hub-e"], set={"parent": "hub-a"}, **by()), "parent"),
+        (DepAdd(ids=["hub-e", "hub-a"], **by()), "depends_on"),
+        (DepAdd(ids=["hub-e", "hub-a"], kind="related", **by()), "links"),
+    ],
+)  # fmt: skip
+def test_edges_follow_a_bead_whose_id_was_minted_anew(operation: Operation, edge: str) -> None:
+    store = a_hub()
+    form = operation.pinned(store.decide(operation), store.tip)
+    minted_anew(store)
+    again = revived(form)
+    again.follow({"hub-a": "hub-a9"})
+    change = store.decide(again)
+    (bead,) = change.beads.values()
+    assert bead is not None
+    named = {"parent": [bead.parent], "depends_on": bead.depends_on, "links": [link.id for link in bead.links]}[edge]
+    assert named == ["hub-a9"]
+
+
+def test_removing_an_edge_follows_too() -> None:
+    store, operation = a_hub(), DepRemove(ids=["hub-b", "hub-a"], **by())
+    form = operation.pinned(store.decide(operation), store.tip)
+    minted_anew(store)
+    store.put(store.bead("hub-b").evolve(depends_on=["hub-a9", "hub-a"]))
+    again = revived(form)
+    again.follow({"hub-a": "hub-a9"})
+    change = store.decide(again)
+    assert [bead and bead.depends_on for bead in change.beads.values()] == [["hub-a"]]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_not_there_is_said_so(name: str) -> None:
+    operation = CASES[name].make()
+    if "ids" not in operation.args:
+        pytest.skip("names no bead")
+    store = MemoryStore()
+    with pytest.raises(BdError) as refusal:
+        store.decide(operation)
+    assert refusal.value.exit_code == 4
+    assert not store.subjects
+
+
+def test_at_is_when_it_was_asked_for_however_late_it_is_decided() -> None:
+    store = a_hub()
+    store.now = store.now.replace(hour=20)
+    change = store.decide(Create(beads=[{"title": "New"}], **by()))
+    (bead,) = change.beads.values()
+    assert bead is not None
+    assert (bead.created_at, bead.updated_at) == ("2026-02-21T15:00:00Z", AT)
+
+
+def test_a_hub_is_made_once() -> None:
+    store = MemoryStore()
+    made = Init(prefix="hub", fields={"domain": "d"}, **by())
+    assert store.decide(made).is_empty
+    from bd.store.empty import EMPTY
+
+    change = made.decide(EMPTY, store.world)
+    assert change.records == {CONFIG_PATH: {"format": 1, "prefix": "hub", "domain": "d"}}
+    assert made.decide(EMPTY, store.world) == change
+
+
+def test_one_failure_of_many_is_told_and_the_rest_is_done() -> None:
+    store = a_hub()
+    change = store.publish(Update(ids=["hub-a", "hub-none", "hub-c"], set={"priority": 1}, **by()))
+    assert change.touched == ("hub-a", "hub-c")
+    assert [failure["id"] for failure in change.failures] == ["hub-none"]
+    assert change.failures[0]["exit_code"] == 4
+
+
+def test_when_all_fail_the_first_failure_is_the_answer() -> None:
+    with pytest.raises(BdError) as refusal:
+        a_hub().decide(Close(ids=["hub-none", "hub-h"], **by("other")))
+    assert refusal.value.exit_code == 4
+
+
+def test_a_bead_named_twice_is_done_once() -> None:
+    change = a_hub().decide(Update(ids=["hub-a", "a", "hub-a"], append={"notes": "x"}, **by()))
+    assert change.touched == ("hub-a",)
+    bead: Any = change.beads["hub-a"]
+    assert bead.get("notes") == "x"

@@ -1,0 +1,41 @@
+"""Fixtures for races: steps to interleave at, and a watch that every hub is only ever added to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.race.history import assert_nothing_twice, assert_one_owner
+from tests.race.interleaving import Interleaving, install
+from tests.truth import git
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[Interleaving]:
+    """`steps.at("push", action)`: the action happens at that step of the next command of this process."""
+    made = install(monkeypatch)
+    yield made
+    assert not made.left, f"never reached: {made.left}"
+
+
+@pytest.fixture(autouse=True)
+def sound_history(request: pytest.FixtureRequest) -> Iterator[None]:
+    """After each test: the hub branch was only added to, no bead had two owners, nothing took effect twice."""
+    if "hub" not in request.fixturenames:
+        yield
+        return
+    hub: Path = request.getfixturevalue("hub")
+    git(hub, "config", "core.logAllRefUpdates", "true")
+    yield
+    moves = [line.split() for line in git(hub, "log", "-g", "--format=%H", "refs/heads/main", check=False).splitlines()]
+    newer = moves[0][0] if moves else ""
+    for (older,) in moves[1:]:
+        git(hub, "merge-base", "--is-ancestor", older, newer)
+        newer = older
+    assert_one_owner(hub)
+    assert_nothing_twice(hub)

@@ -1,0 +1,353 @@
+"""Every verb that writes, overtaken: another writer changes the hub between the decision and the push.
+
+A new verb joins here: with a row in `WRITES`, and with rows in `CONTESTED` for what the other
+writer can do to its bead. A verb that only reads is named in `READS`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from bd.cli.table import COMMANDS
+from tests.race.history import subjects
+from tests.race.seeds import limit, seed
+from tests.truth import git, tip, tip_bead, tip_file, tip_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bd.model import Bead
+    from tests.race.interleaving import Interleaving
+    from tests.running import Clone
+
+    Clones = Callable[[str], Clone]
+
+READS = {
+    "ready", "why", "whoami", "list", "show", "search", "count", "children", "history", "blocked", "stats", "epic", "doctor",
+    "export", "version",
+}  # fmt: skip
+# Verbs that write only into this clone, or make a hub of their own.
+CLONE_ONLY = {"trust", "clone", "demo"}
+
+
+class Write(NamedTuple):
+    """A command of alice's, what was done before it, and what hub-a then has."""
+
+    typed: str
+    has: dict[str, Any]
+    before: tuple[str, ...] = ()
+
+
+WRITES = {
+    "create": Write("create Another --id hub-new --deps hub-a", {}),
+    "q": Write("q Another", {}),
+    "update": Write("update hub-a --title Renamed --add-label x", {"title": "Renamed", "labels": ["x"]}),
+    "update --append-notes": Write("update hub-a --append-notes once", {"notes": "once"}),
+    "update --metadata": Write("update hub-a --set-metadata pr=12", {"metadata": {"pr": "12"}}),
+    "update --status": Write("update hub-a --status blocked --reason waiting", {"status": "blocked", "status_reason": "waiting"}),
+    "update --claim": Write("update hub-a --claim --agent coder", {"status": "in_progress", "assignee": "coder", "attempts": 1}),
+    "edit": Write("edit hub-a", {"notes": "edited"}),
+    "comment": Write("comment hub-a mine", {}),
+    "comments": Write("comments add hub-a mine", {}),
+    "note": Write("note hub-a once", {"notes": "once"}),
+    "label": Write("label add hub-a x", {"labels": ["x"]}),
+    "label remove": Write("label remove hub-a x", {"labels": ["y"]}, ("label add hub-a x", "label add hub-a y")),
+    "dep": Write("dep add hub-a hub-b", {"depends_on": ["hub-b"]}),
+    "dep remove": Write("dep remove hub-a hub-b", {"depends_on": None}, ("dep add hub-a hub-b",)),
+    "dep add -t related": Write("dep add hub-a hub-b -t related", {}),
+    "assign": Write("assign hub-a ada", {"assignee": "ada"}),
+    "defer": Write("defer hub-a --until 2090-01-01T00:00:00Z", {"status": "deferred", "defer_until": "2090-01-01T00:00:00Z"}),
+    "undefer": Write("undefer hub-a", {"status": "open", "defer_until": None}, ("defer hub-a --until 2090-01-01",)),
+    "reopen": Write("reopen hub-a", {"status": "open", "closed_at": None}, ("close hub-a --reason done",)),
+    "cancel": Write("cancel hub-a --reason unwanted", {"status": "cancelled", "close_reason": "unwanted"}),
+    "claim": Write("claim hub-a --agent coder", {"status": "in_progress", "assignee": "coder", "attempts": 1}),
+    "claim --next": Write("claim --next --agent coder", {"status": "in_progress", "assignee": "coder", "attempts": 1}),
+    "claim --resume": Write("claim hub-a --resume --agent coder", {"attempts": 1}, ("claim hub-a --agent coder",)),
+    "start": Write("start hub-a --agent coder", {"status": "in_progress"}, ("claim hub-a --reserve --agent coder",)),
+    "release": Write(
+        "release hub-a --reason later --agent coder",
+        {"status": "open", "claim": None, "attempts": 1, "attempts_forgiven": 1},
+        ("claim hub-a --agent coder",),
+    ),
+    "close": Write("close hub-a --reason done", {"status": "closed", "close_reason": "done"}),
+    "close claimed": Write(
+        "close hub-a --reason done --agent coder", {"status": "closed", "claim": None}, ("claim hub-a --agent coder",)
+    ),
+    "close --next": Write(
+        "close hub-a --reason done --next --agent coder", {"status": "closed", "claim": None}, ("claim hub-a --agent coder",)
+    ),
+    "config": Write("config set claim_ttl 30m", {}),
+    "import": Write("import {here}/beads.jsonl", {}),
+    "init": Write("init {here}/alice", {}),
+    "sync": Write("sync", {"notes": "by hand"}),
+}
+
+
+def check(verb: str, hub: Path, first: Bead) -> None:
+    """What a row can't say about hub-a, or where the result lies elsewhere."""
+    if verb == "create":
+        made = tip_bead(hub, "hub-new")
+        assert made is not None
+        assert made.depends_on == ["hub-a"]
+    elif verb == "q":
+        assert len([path for path in tip_paths(hub) if path.startswith("beads/")]) == 4
+    elif verb in ("comment", "comments"):
+        assert [comment["text"] for comment in first.comments] == ["meanwhile", "mine"]
+    elif verb == "dep add -t related":
+        assert [(link.type, link.id) for link in first.links] == [("related", "hub-b")]
+    elif verb == "start":
+        assert first.claim is not None
+        assert first.claim.started_at is not None
+    elif verb == "close --next":
+        other = tip_bead(hub, "hub-b")
+        assert other is not None
+        assert other.claim is not None
+    elif verb == "config":
+        assert b"claim_ttl: 30m" in (tip_file(hub, ".beads/config.yaml") or b"").replace(b'"', b"")
+    elif verb == "import":
+        imported = tip_bead(hub, "old-1")
+        assert imported is not None
+        assert imported.title == "From elsewhere"
+
+
+def prepare(alice: Clone, folder: Path, verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seed(alice, "hub-a", "hub-b", "hub-c")
+    for command in WRITES[verb].before:
+        alice.here(*command.split())
+    if verb == "sync":
+        file = alice.path / "beads" / "hub-a.yaml"
+        file.write_text(file.read_text() + "notes: by hand\n")
+    elif verb == "import":
+        record = {"id": "old-1", "title": "From elsewhere", "status": "open", "created_at": "2026-02-20T09:00:00Z"}
+        (folder / "beads.jsonl").write_text(json.dumps(record) + "\n")
+    elif verb == "edit":
+        editor = folder / "editor"
+        editor.write_text('#!/bin/sh\necho "notes: edited" >> "$1"\n')
+        editor.chmod(0o755)
+        monkeypatch.setenv("EDITOR", str(editor))
+        monkeypatch.setenv("VISUAL", str(editor))
+
+
+@pytest.mark.parametrize("verb", WRITES)
+def test_a_write_that_is_overtaken(
+    verb: str, clone: Clones, hub: Path, steps: Interleaving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another writer is faster, with a comment on the same bead and a new bead; both writes stand, each once."""
+    alice, bob = clone("alice"), clone("bob")
+    prepare(alice, tmp_path, verb, monkeypatch)
+    write = WRITES[verb]
+
+    def meanwhile() -> None:
+        bob.here("comment", "hub-a", "meanwhile")
+
+    steps.at("look" if verb == "init" else "push", meanwhile)
+    alice.here(*write.typed.format(here=tmp_path).split())
+    first = tip_bead(hub, "hub-a")
+    assert first is not None
+    assert "meanwhile" in [comment["text"] for comment in first.comments]
+    assert {key: first.get(key) for key in write.has} == write.has
+    check(verb, hub, first)
+    if verb == "init":  # it had nothing to write, and looked before the other writer was done
+        alice.here("sync")
+    assert git(alice.path, "rev-parse", "HEAD") == tip(hub)
+    assert git(alice.path, "status", "--porcelain", "--untracked-files=no") == ""
+    assert alice.here("doctor", "--no-fetch").out.strip().endswith("0 damaged, 0 warnings")
+
+
+def test_every_verb_that_writes_is_overtaken_here() -> None:
+    covered = {verb.split()[0] for verb in WRITES} | {row.typed.split()[0] for row in CONTESTED.values()}
+    assert set(COMMANDS) == covered | READS | CLONE_ONLY
+
+
+# --- the other writer is after the same thing ---------------------------------------------------
+
+
+class Contest(NamedTuple):
+    """A command of alice's, what bob does before it is pushed, how it ends, and what hub-a then has."""
+
+    typed: str
+    meanwhile: str
+    code: int
+    has: dict[str, Any]
+    before: tuple[str, ...] = ()
+    words: str = ""
+
+
+CLAIMED = ("claim hub-a --agent coder",)
+CONTESTED = {
+    "a claim is lost": Contest(
+        "claim hub-a --agent coder", "claim hub-a --agent other", 5, {"assignee": "other", "attempts": 1}, words="already claimed by"
+    ),
+    "a claim of a bead that was closed": Contest(
+        "claim hub-a --agent coder", "close hub-a --reason done", 5, {"status": "closed", "attempts": None}, words="closed"
+    ),
+    "a claim of a bead that was deferred": Contest(
+        "claim hub-a --agent coder", "defer hub-a --until 2090-01-01", 5, {"status": "deferred", "attempts": None}
+    ),
+    "a claim of a bead that now waits": Contest("claim hub-a --agent coder", "dep add hub-a hub-b", 5, {"claim": None}),
+    "a claim of a bead that was deleted": Contest("claim hub-a --agent coder", "delete hub-a --force", 4, {}),
+    "the next bead is gone": Contest("claim --next --agent coder", "claim hub-a --agent other", 0, {"assignee": "other"}),
+    "a close after a release by force": Contest(
+        "close hub-a --reason done --agent coder",
+        "release hub-a --reason silent --force --agent overseer",
+        0,
+        {"status": "closed", "close_reason": "done", "closed_by": "agent:coder"},
+        CLAIMED,
+    ),
+    "a close after a close by force": Contest(
+        "close hub-a --reason mine --agent coder",
+        "close hub-a --reason theirs --force --agent overseer",
+        5,
+        {"status": "closed", "close_reason": "theirs", "closed_by": "agent:overseer"},
+        CLAIMED,
+        words="no longer current",
+    ),
+    "two closes of a free bead": Contest(
+        "close hub-a --reason mine", "close hub-a --reason theirs --agent other", 0, {"close_reason": "theirs"}, words="already closed"
+    ),
+    "a close of a bead that was claimed": Contest(
+        "close hub-a --reason mine", "claim hub-a --agent other", 5, {"status": "in_progress", "assignee": "other"}
+    ),
+    "a close of a bead that now waits": Contest(
+        "close hub-a --reason mine", "dep add hub-a hub-b", 5, {"status": "open"}, words="still waits on hub-b"
+    ),
+    "a release after a release": Contest(
+        "release hub-a --reason mine --agent coder",
+        "release hub-a --reason theirs --force --agent overseer",
+        5,
+        {"status": "open", "status_reason": "theirs", "attempts_forgiven": 1},
+        CLAIMED,
+    ),
+    "a start after a release": Contest(
+        "start hub-a --agent coder",
+        "release hub-a --reason silent --force --agent overseer",
+        5,
+        {"status": "open", "claim": None},
+        ("claim hub-a --reserve --agent coder",),
+    ),
+    "a resume after a close": Contest(
+        "claim hub-a --resume --agent coder", "close hub-a --reason theirs --force --agent overseer", 5, {"status": "closed"}, CLAIMED
+    ),
+    "a status on a bead that was claimed": Contest(
+        "update hub-a --status blocked --reason x", "claim hub-a --agent other", 5, {"status": "in_progress"}
+    ),
+    "a route for a bead that was claimed": Contest("assign hub-a ada", "claim hub-a --agent other", 5, {"assignee": "other"}),
+    "a deferral of a bead that was claimed": Contest(
+        "defer hub-a --until 2090-01-01", "claim hub-a --agent other", 5, {"status": "in_progress"}
+    ),
+    "a cancellation of a bead that was claimed": Contest("cancel hub-a --reason x", "claim hub-a --agent other", 5, {"status": "in_progress"}),
+    "a cancellation of a bead that was closed": Contest("cancel hub-a --reason x", "close hub-a --reason done", 5, {"status": "closed"}),
+    "a deletion of a bead that was claimed": Contest("delete hub-a --force", "claim hub-a --agent other", 5, {"assignee": "other"}),
+    "two deletions": Contest("delete hub-a --force", "delete hub-a --force", 4, {}),
+    "a reopening of a bead that was reopened and claimed": Contest(
+        "reopen hub-a", "reopen hub-a", 0, {"status": "open"}, ("close hub-a --reason done",)
+    ),
+    "an undo of what was changed since": Contest(
+        "undo", "update hub-a --priority 1", 5, {"priority": 1}, ("update hub-a --priority 4",), words="was changed since"
+    ),
+    "an undo that is only overtaken": Contest("undo", "comment hub-b meanwhile", 0, {"priority": 2}, ("update hub-a --priority 4",)),
+    "two edges that make a circle": Contest("dep add hub-a hub-b", "dep add hub-b hub-a", 5, {"depends_on": None}, words="hub-a -> hub-b"),
+    "two parents that make a circle": Contest("update hub-a --parent hub-b", "update hub-b --parent hub-a", 5, {"parent": None}),
+    "two equal edges": Contest("dep add hub-a hub-b", "dep add hub-a hub-b", 0, {"depends_on": ["hub-b"]}),
+    "two equal labels": Contest("label add hub-a x", "label add hub-a x", 0, {"labels": ["x"]}),
+    "two labels": Contest("label add hub-a x", "label add hub-a y", 0, {"labels": ["x", "y"]}),
+    "two titles": Contest("update hub-a --title Mine", "update hub-a --title Theirs", 0, {"title": "Mine"}),
+    "two fields": Contest("update hub-a --title Mine", "update hub-a --priority 0", 0, {"title": "Mine", "priority": 0}),
+    "two notes": Contest("note hub-a mine", "note hub-a theirs", 0, {"notes": "theirs\nmine"}),
+    "a create with an id that was taken": Contest("create Mine --id hub-x", "create Theirs --id hub-x", 5, {}, words="exists already"),
+    "a create below a bead that was deleted": Contest("create Mine --parent hub-a", "delete hub-a --force", 4, {}),
+    "a create with a key that was used": Contest(
+        "create Mine --idempotency-key k --id hub-mine", "create Mine --idempotency-key k --id hub-theirs", 0, {}
+    ),
+    "two settings": Contest("config set claim_ttl 30m", "config set max_attempts 5", 0, {}),
+}
+
+
+@pytest.mark.parametrize("name", CONTESTED)
+def test_a_write_whose_bead_is_changed_by_another(name: str, clone: Clones, hub: Path, steps: Interleaving) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", "hub-b")
+    contest = CONTESTED[name]
+    for command in contest.before:
+        alice.here(*command.split())
+    after: list[str] = []
+
+    def meanwhile() -> None:
+        bob.here(*contest.meanwhile.split())
+        after.append(tip(hub))
+
+    steps.at("push", meanwhile)
+    result = alice.here(*contest.typed.split(), code=contest.code)
+    assert contest.words in result.err
+    first = tip_bead(hub, "hub-a")
+    assert {key: first.get(key) for key in contest.has} == contest.has if first else contest.has == {}
+    if contest.code:
+        assert [tip(hub)] == after
+        assert result.out == ""
+    assert git(alice.path, "rev-parse", "HEAD") == tip(hub)
+    assert git(alice.path, "status", "--porcelain") == ""
+
+
+def test_the_next_best_is_taken_when_the_best_is_gone(clone: Clones, hub: Path, steps: Interleaving) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", "hub-b")
+    steps.at("push", lambda: bob.here("claim", "hub-a", "--agent", "other"))
+    assert alice.here("claim", "--next", "--agent", "coder", "--json").json[0]["id"] == "hub-b"
+    assert git(hub, "log", "-1", "--format=%(trailers:key=Bd-Tries,valueonly)", "main") == "2"
+
+
+def test_a_claim_that_loses_again_and_again_goes_on_until_nothing_is_left(clone: Clones, hub: Path, steps: Interleaving) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    names = seed(alice, "hub-a", "hub-b", "hub-c")
+    steps.at("push", *(lambda bead_id=bead_id: bob.here("claim", bead_id, "--agent", "other") for bead_id in names))
+    alice.here("claim", "--next", "--agent", "coder", code=3)
+    assert subjects(hub, "claim") == [f"claim: {bead_id} by other" for bead_id in names]
+
+
+def test_room_is_counted_at_the_tip_that_is_pushed_onto(clone: Clones, hub: Path, steps: Interleaving) -> None:
+    """Two processes of one agent: the second one's room is gone when its push comes."""
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", "hub-b")
+    limit(alice, "solo", 1)
+    steps.at("push", lambda: bob.here("claim", "hub-a", "--agent", "solo"))
+    result = alice.here("claim", "--next", "--agent", "solo", code=3)
+    assert "solo holds 1" in result.err
+
+
+def test_an_exclusive_name_is_looked_at_on_the_tip_that_is_pushed_onto(clone: Clones, hub: Path, steps: Interleaving) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", "hub-b", exclusive="repo:site")
+    steps.at("push", lambda: bob.here("claim", "hub-b", "--agent", "other"))
+    result = alice.here("claim", "hub-a", "--agent", "coder", code=5)
+    assert "shares repo:site with hub-b" in result.err
+
+
+def test_a_close_with_next_that_finds_nothing_left_still_closes(clone: Clones, hub: Path, steps: Interleaving) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", "hub-b")
+    alice.here("claim", "hub-a", "--agent", "coder")
+    steps.at("push", lambda: bob.here("claim", "hub-b", "--agent", "other"))
+    result = alice.here("close", "hub-a", "--reason", "done", "--next", "--agent", "coder")
+    assert "nothing is ready" in result.err
+    first = tip_bead(hub, "hub-a")
+    assert first is not None
+    assert first.status == "closed"
+
+
+def test_overtaken_without_a_remote(local_hub: Clone, steps: Interleaving) -> None:
+    """The branch is moved by compare-and-swap: somebody who commits with plain git in between is built upon."""
+    seed(local_hub, "hub-a", "hub-b")
+
+    def meanwhile() -> None:
+        (local_hub.path / "readme.txt").write_text("by hand\n")
+        git(local_hub.path, "add", "readme.txt")
+        git(local_hub.path, "commit", "--quiet", "-m", "by hand")
+
+    steps.at("push", meanwhile)
+    local_hub.here("claim", "--next", "--agent", "coder")
+    assert git(local_hub.path, "log", "-2", "--format=%s").splitlines() == ["claim: hub-a by coder", "by hand"]
+    assert git(local_hub.path, "status", "--porcelain") == ""

@@ -1,0 +1,229 @@
+"""The rules of docs/architecture.md that no linter knows: who may import what, and how large things may grow."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bd
+
+PACKAGE = Path(bd.__file__).parent
+MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if "examples" not in path.parts)
+
+# Who may import a library at all; a name that ends in / is a folder.
+IMPORTERS: dict[str, tuple[str, ...]] = {
+    "click": ("cli/",),
+    "git": ("store/gitrepo.py", "store/making.py"),
+    "ruamel": ("store/codec.py",),
+    "filelock": ("store/lock.py",),
+    "ulid": ("ids.py",),
+    "rich": ("output.py", "fleet/demo_view.py"),
+    "sqlite3": ("store/cache.py",),
+}
+HEAVY = ("git", "ruamel", "filelock", "ulid", "rich")
+# Who may start a process: git alone in the store; agents' work, demonstrations and editors in fleet and cli.
+STARTERS = ("store/gitrepo.py", "fleet/", "cli/commands/edit.py")
+# Who may read the clock, and who may sleep. An id is made of the time.
+CLOCK = {
+    "time.time": ("clock.py", "ids.py"),
+    "time.time_ns": ("clock.py",),
+    "time.sleep": ("clock.py",),
+    "datetime.now": ("clock.py",),
+    "datetime.utcnow": (),
+}
+
+FUNCTION_LIMIT, MODULE_LIMIT = 40, 400
+# What was longer when this test was written. Entries may go and numbers may fall; nothing may be added.
+LONG_MODULES = {
+    "model.py": 564,
+    "operations/beads.py": 455,
+    "operations/claims.py": 423,
+    "store/gitrepo.py": 489,
+    "store/transaction.py": 423,
+}
+LONG_FUNCTIONS = {"cli/commands/show.py:_show": 41, "store/transaction.py:Transaction._loop": 45}
+# Commands that catch an error, which only the door should. May only shrink too.
+CATCHERS = {"cli/commands/show.py"}
+
+
+def tree_of(module: str) -> ast.Module:
+    return ast.parse((PACKAGE / module).read_text(encoding="utf-8"))
+
+
+def is_allowed(module: str, places: tuple[str, ...]) -> bool:
+    return any(module == place or (place.endswith("/") and module.startswith(place)) for place in places)
+
+
+def for_types_only(tree: ast.Module) -> set[ast.AST]:
+    """Everything below an `if TYPE_CHECKING:`."""
+    found: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            found.update(inner for statement in node.body for inner in ast.walk(statement))
+    return found
+
+
+def imports_of(tree: ast.Module) -> list[tuple[str, ast.stmt]]:
+    """(module, statement) of every import that runs."""
+    skipped = for_types_only(tree)
+    found: list[tuple[str, ast.stmt]] = []
+    for node in ast.walk(tree):
+        if node in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            found += [(alias.name, node) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.append((node.module, node))
+    return found
+
+
+def test_there_are_modules() -> None:
+    assert len(MODULES) > 50
+
+
+@pytest.mark.parametrize("library", IMPORTERS)
+def test_only_its_module_imports_a_library(library: str) -> None:
+    strangers = [
+        module
+        for module in MODULES
+        if not is_allowed(module, IMPORTERS[library])
+        and any(name == library or name.startswith(f"{library}.") for name, _ in imports_of(tree_of(module)))
+    ]
+    assert not strangers
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_heavy_libraries_are_imported_where_they_are_used(module: str) -> None:
+    tree = tree_of(module)
+    at_the_top = {name.partition(".")[0] for name, statement in imports_of(tree) if statement in tree.body}
+    assert not at_the_top & set(HEAVY)
+
+
+def dotted(node: ast.expr) -> str:
+    """`a.b.c` of an attribute; the empty text for anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        inner = dotted(node.value)
+        return f"{inner}.{node.attr}" if inner else node.attr
+    return ""
+
+
+@pytest.mark.parametrize("call", CLOCK)
+def test_only_the_clock_reads_the_clock(call: str) -> None:
+    strangers = []
+    for module in MODULES:
+        tree = tree_of(module)
+        calls = [dotted(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        imported = [
+            f"{name}.{alias.name}" for name, node in imports_of(tree) if isinstance(node, ast.ImportFrom) for alias in node.names
+        ]
+        if any(name == call or name.endswith(f".{call}") for name in [*calls, *imported]) and module not in CLOCK[call]:
+            strangers.append(module)
+    assert not strangers
+
+
+def test_only_gitrepo_starts_git() -> None:
+    starts = ("subprocess.", "os.system", "os.popen", "os.spawn", "os.exec", "os.posix_spawn", "_posixsubprocess.")
+    strangers = [
+        module
+        for module in MODULES
+        if not is_allowed(module, STARTERS)
+        and any(dotted(node.func).startswith(starts) for node in ast.walk(tree_of(module)) if isinstance(node, ast.Call))
+    ]
+    assert not strangers
+
+
+def test_policy_touches_nothing_outside() -> None:
+    """Policy is pure: no files, no processes, no environment, no randomness of its own, no clock."""
+    forbidden = {"os", "io", "pathlib", "subprocess", "sqlite3", "random", "secrets", "socket", "time", "tempfile"}
+    for module in MODULES:
+        if module.startswith("policy/"):
+            tree = tree_of(module)
+            assert not {name.partition(".")[0] for name, _ in imports_of(tree)} & forbidden, module
+            calls = {dotted(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+            assert not calls & {"open", "print", "input", "clock.now", "now"}, module
+
+
+def test_commands_catch_nothing_and_exit_nowhere() -> None:
+    """The door for errors is one: cli/main.py."""
+    offenders = []
+    for module in MODULES:
+        if not module.startswith("cli/commands/"):
+            continue
+        for node in ast.walk(tree_of(module)):
+            if isinstance(node, ast.Call) and dotted(node.func) in ("sys.exit", "exit", "os._exit", "quit"):
+                offenders.append(f"{module}:{node.lineno} {dotted(node.func)}")
+            if isinstance(node, ast.ExceptHandler) and (
+                node.type is None or dotted(node.type) in ("Exception", "BaseException", "BdError")
+            ):
+                offenders.append(f"{module}:{node.lineno} except {dotted(node.type) if node.type else ''}")
+    assert not [offender for offender in offenders if offender.partition(":")[0] not in CATCHERS]
+    assert not CATCHERS - {offender.partition(":")[0] for offender in offenders}, "take it off the list"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_names_say_what_is_in_it(module: str) -> None:
+    words = set(Path(module).stem.split("_"))
+    assert not words & {"utils", "util", "helpers", "helper", "common", "manager", "misc", "stuff"}
+    docstring = ast.get_docstring(tree_of(module))
+    assert docstring, "a module's docstring says what belongs in it"
+
+
+def test_modules_stay_small() -> None:
+    lengths = {module: len((PACKAGE / module).read_text(encoding="utf-8").splitlines()) for module in MODULES}
+    assert {module: length for module, length in lengths.items() if length > LONG_MODULES.get(module, MODULE_LIMIT)} == {}
+    outgrown = {module for module in LONG_MODULES if lengths.get(module, 0) <= MODULE_LIMIT}
+    assert not outgrown, "these are short enough now: take them off the list"
+
+
+def functions_of(module: str) -> dict[str, int]:
+    """The lines of each function, its signature and docstring not counted, by qualified name."""
+    found: dict[str, int] = {}
+
+    def walk(node: ast.AST, above: str) -> None:
+        for inner in ast.iter_child_nodes(node):
+            name = above
+            if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                name = f"{above}.{inner.name}" if above else inner.name
+            if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                body = inner.body[1:] if ast.get_docstring(inner) and len(inner.body) > 1 else inner.body
+                found[f"{module}:{name}"] = (inner.end_lineno or 0) - body[0].lineno + 1
+            walk(inner, name)
+
+    walk(tree_of(module), "")
+    return found
+
+
+def test_functions_stay_small() -> None:
+    lengths: dict[str, int] = {}
+    for module in MODULES:
+        lengths.update(functions_of(module))
+    assert {name: length for name, length in lengths.items() if length > LONG_FUNCTIONS.get(name, FUNCTION_LIMIT)} == {}
+    outgrown = {name for name in LONG_FUNCTIONS if lengths.get(name, 0) <= FUNCTION_LIMIT}
+    assert not outgrown, "these are short enough now: take them off the list"
+
+
+ALONE = """
+import importlib, sys
+for name in sys.argv[1:]:
+    for known in [known for known in sys.modules if known == "bd" or known.startswith("bd.")]:
+        del sys.modules[known]
+    try:
+        importlib.import_module(name)
+    except Exception as error:
+        print(f"{name}: {type(error).__name__}: {error}")
+"""
+
+
+def test_every_module_imports_alone() -> None:
+    """In any order, without another having been there first: no circles that happen to work."""
+    names = [f"bd.{module.removesuffix('.py').replace('/', '.')}".removesuffix(".__init__") for module in MODULES]
+    names = ["bd" if name == "bd.__init__" else name for name in names if not name.endswith("__main__")]
+    result = subprocess.run([sys.executable, "-c", ALONE, *names], capture_output=True, text=True)
+    assert result.stdout == ""
+    assert result.returncode == 0, result.stderr

@@ -1,0 +1,252 @@
+"""Identifiers: minting, shortening, resolving."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ulid import ULID
+
+from bd import ids
+from bd.errors import Ambiguous, BadInput, NoSuchBead
+from tests.memory import MemorySnapshot, make_bead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NOBODY: Callable[[str], bool] = lambda _: False  # noqa: E731
+
+
+# --- minting ----------------------------------------------------------------------------------
+
+
+def test_a_ulid_is_what_the_ulid_library_reads() -> None:
+    before = ULID()
+    minted = [ids.mint() for _ in range(100)]
+    after = ULID()
+    for text in minted:
+        read = ULID.from_str(text)
+        assert str(read) == text
+        assert before.milliseconds <= read.milliseconds <= after.milliseconds
+        assert ids.is_ulid(text)
+    assert len(set(minted)) == 100
+
+
+@pytest.mark.parametrize(("at_ms", "random"), [(0, bytes(10)), (1, b"\xff" * 10), (2**48 - 1, bytes(range(10)))])
+def test_the_same_moment_and_randomness_are_the_same_text(at_ms: int, random: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ids.os, "urandom", lambda count: random[:count])
+    monkeypatch.setattr(ids.time, "time", lambda: at_ms / 1000)
+    assert ids.mint() == str(ULID.from_bytes(at_ms.to_bytes(6, "big") + random))
+
+
+def test_ulids_sort_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    minted = []
+    for second in (1.0, 2.0, 1_700_000_000.0, 1_700_000_000.001, 4_000_000_000.0):
+        monkeypatch.setattr(ids.time, "time", lambda second=second: second)
+        minted.append(ids.mint())
+    assert minted == sorted(minted)
+
+
+@pytest.mark.parametrize("text", ["", "hub-7k3q", "0" * 25, "0" * 27, "8" + "Z" * 25, "01ARZ3NDEKTSV4RRFFQ69G5FAU!"])
+def test_what_is_no_ulid(text: str) -> None:
+    assert not ids.is_ulid(text)
+
+
+# --- bead ids ---------------------------------------------------------------------------------
+
+UID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+
+
+def test_an_id_is_cut_from_the_random_part() -> None:
+    assert ids.bead_id("hub", UID, NOBODY) == "hub-tsv4"
+    assert ids.bead_id("hub", UID, NOBODY, parent="hub-a1b2") == "hub-a1b2.tsv4"
+    assert ids.bead_id("my-hub", UID, NOBODY) == "my-hub-tsv4"
+
+
+def test_a_taken_id_is_made_longer() -> None:
+    taken = {"hub-tsv4", "hub-tsv4r"}
+    assert ids.bead_id("hub", UID, taken.__contains__) == "hub-tsv4rr"
+
+
+def test_when_every_length_is_taken_it_says_so() -> None:
+    with pytest.raises(BadInput, match="taken"):
+        ids.bead_id("hub", UID, lambda _: True)
+
+
+@given(st.binary(min_size=16, max_size=16))
+def test_minted_ids_are_ids(data: bytes) -> None:
+    uid = str(ULID.from_bytes(data))
+    for suffix in ids.suffixes(uid):
+        assert re.fullmatch(r"[0-9a-hjkmnp-tv-z]{4,16}", suffix)
+        assert ids.check_bead_id(f"hub-{suffix}") == f"hub-{suffix}"
+
+
+@pytest.mark.parametrize("text", ["hub-7k3q", "  hub-7k3q ", "HUB-1", "a", "beads-hub-a1b2.2x", "a_b-c.d-e", "7", "x" * 120])
+def test_what_can_be_an_id(text: str) -> None:
+    assert ids.check_bead_id(text) == text.strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        ".",
+        "..",
+        "../x",
+        "a/b",
+        "a\\b",
+        ".hidden",
+        "-x",
+        "a b",
+        "a..b",
+        "a.",
+        "é",
+        "a\n",
+        "a\nb",
+        "a\0b",
+        "x" * 121,
+        "con",
+        "NUL",
+        "aux.x",
+        "com1",
+        "lpt9.a",
+    ],
+)
+def test_what_can_not_be_an_id(text: str) -> None:
+    if text == "a\n":
+        assert ids.check_bead_id(text) == "a", "blanks around an id are trimmed"
+        return
+    with pytest.raises(BadInput, match="can't be a bead's id"):
+        ids.check_bead_id(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_name"),
+    [
+        ("coder", True),
+        ("a", True),
+        ("7of9", True),
+        ("pool-1", True),
+        ("x" * 63, True),
+        ("x" * 64, False),
+        ("", False),
+        ("-a", False),
+        ("Coder", False),
+        ("a b", False),
+        ("a.b", False),
+        ("a_b", False),
+        ("a@b", False),
+        ("a\n", False),
+        ("ä", False),
+    ],
+)
+def test_agent_names(text: str, is_name: bool) -> None:
+    assert ids.is_agent(text) is is_name
+    if is_name:
+        assert ids.check_agent(f" {text} ") == text
+    elif text.strip() == text:
+        with pytest.raises(BadInput, match="can't be an agent's name"):
+            ids.check_agent(text)
+
+
+@pytest.mark.parametrize(
+    ("person", "agent"),
+    [("Ada Lovelace", "ada-lovelace"), ("  X!! ", "x"), ("José", "jos"), ("a" * 80, "a" * 63), ("B. & C.", "b-c")],
+)
+def test_a_persons_name_as_an_agents(person: str, agent: str) -> None:
+    assert ids.agent_from_person(person) == agent
+    assert ids.is_agent(agent)
+
+
+@pytest.mark.parametrize("person", ["", "!!!", "李"])
+def test_a_name_without_anything_to_make_one_of(person: str) -> None:
+    with pytest.raises(BadInput):
+        ids.agent_from_person(person)
+
+
+@pytest.mark.parametrize("text", ["hub", "my-hub", "H1", "a_b"])
+def test_prefixes(text: str) -> None:
+    assert ids.check_prefix(text) == text
+
+
+@pytest.mark.parametrize("text", ["", "-x", "a.b", "a b", "x" * 41, "hub\n", "ü"])
+def test_what_is_no_prefix(text: str) -> None:
+    with pytest.raises(BadInput):
+        ids.check_prefix(text)
+
+
+# --- what was typed ---------------------------------------------------------------------------
+
+HUB = MemorySnapshot([make_bead(bead_id) for bead_id in ("q-dv7", "q-dv78", "q-xdv7", "q-m2v8", "my-hub-a1b2", "my-hub-a1b2.2x")])
+
+
+def resolve(typed: str) -> str:
+    return ids.resolve(typed, HUB.starting, HUB.exists)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("q-dv7", "q-dv7"),  # exact, although it starts another
+        ("  q-dv7 ", "q-dv7"),
+        ("q-dv78", "q-dv78"),
+        ("q-x", "q-xdv7"),
+        ("x", "q-xdv7"),
+        ("m2", "q-m2v8"),
+        ("dv78", "q-dv78"),
+        ("my-hub-a1b2", "my-hub-a1b2"),
+        ("my-hub-a1b2.", "my-hub-a1b2.2x"),
+        ("a1b2.2x", "my-hub-a1b2.2x"),
+    ],
+)
+def test_the_exact_id_or_the_only_one_that_starts_so(typed: str, meant: str) -> None:
+    if typed.endswith("."):
+        with pytest.raises(NoSuchBead):  # no id ends in a dot, so this is no part of one
+            resolve(typed)
+        return
+    assert resolve(typed) == meant
+
+
+@pytest.mark.parametrize(
+    ("typed", "candidates"),
+    [
+        ("q-dv", ["q-dv7", "q-dv78"]),
+        ("dv", ["q-dv7", "q-dv78"]),
+        ("dv7", ["q-dv7", "q-dv78"]),
+        ("q", ["q-dv7", "q-dv78", "q-m2v8", "q-xdv7"]),
+        ("a1", ["my-hub-a1b2", "my-hub-a1b2.2x"]),
+    ],
+)
+def test_an_ambiguous_one_names_the_candidates(typed: str, candidates: list[str]) -> None:
+    with pytest.raises(Ambiguous) as refusal:
+        resolve(typed)
+    assert refusal.value.data["candidates"] == candidates
+    assert all(name in str(refusal.value) for name in candidates)
+
+
+@pytest.mark.parametrize(
+    "typed", ["v7", "v8", "2v8", "-dv7", "b2", "2x", "hub", "q-dv7x", "none", "*", "%", "_", "q-dv_", "q_dv7"]
+)
+def test_never_by_substring_and_never_by_pattern(typed: str) -> None:
+    with pytest.raises(NoSuchBead):
+        resolve(typed)
+
+
+@pytest.mark.parametrize("typed", ["", "  ", "\n"])
+def test_nothing_typed(typed: str) -> None:
+    with pytest.raises(BadInput, match="an empty id"):
+        resolve(typed)
+
+
+@given(st.text(max_size=8))
+def test_whatever_is_typed_means_a_bead_that_starts_so_or_is_an_error(typed: str) -> None:
+    try:
+        meant = resolve(typed)
+    except (NoSuchBead, Ambiguous, BadInput):
+        return
+    assert HUB.exists(meant)
+    assert typed.strip() in (meant, meant[: len(typed.strip())], meant.rsplit("-", 1)[-1][: len(typed.strip())])

@@ -1,0 +1,110 @@
+"""What a command loads, seen in sys.modules: what is not needed is not imported, whatever the machine's speed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from tests.running import Clone
+
+HEAVY = ("git", "ruamel", "rich", "ulid", "filelock")
+# Of the standard library: each of them costs as much as a read's own work.
+SLOW = ("subprocess", "tempfile", "dataclasses", "urllib", "email", "logging", "asyncio")
+
+RUN = """
+import sys
+from bd.cli.main import main
+code = main(sys.argv[1:])
+sys.stdout.flush()
+print([code, sorted(sys.modules)], file=sys.stderr)
+"""
+
+
+def loaded(arguments: Sequence[str], folder: Path) -> tuple[int, set[str], set[str]]:
+    """The exit code of a command line in a process of its own, the packages it loaded, and bd's own modules."""
+    result = subprocess.run(
+        [sys.executable, "-c", RUN, *arguments], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+    code, names = ast.literal_eval(result.stderr.splitlines()[-1])
+    return code, {name.partition(".")[0] for name in names}, {name for name in names if name.startswith("bd.")}
+
+
+@pytest.fixture
+def warm(clone: Callable[[str], Clone]) -> Clone:
+    """A clone with beads and a warm cache."""
+    alice = clone("alice")
+    alice.bd("q", "One", "--labels", "a")
+    alice.bd("create", "Two", "--id", "hub-two", "--description", "Long\ntext.")
+    alice.bd("list")
+    return alice
+
+
+ALWAYS = [
+    ["--version"],
+    ["--help"],
+    ["-h"],
+    ["version"],
+    ["nonsense"],
+    ["list", "--help"],
+    ["claim", "--help"],
+    ["create", "--help"],
+    ["list", "--nonsense"],
+]
+
+
+@pytest.mark.parametrize("arguments", ALWAYS, ids=" ".join)
+def test_help_and_usage_errors_load_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
+    code, packages, modules = loaded(arguments, tmp_path)
+    assert code == (2 if any("nonsense" in word for word in arguments) else 0)
+    assert not packages & {*HEAVY, "sqlite3"}
+    assert not {name for name in modules if name.startswith("bd.store")}, "help needs no store"
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["list", "--help"]], ids=" ".join)
+def test_help_imports_no_other_command(arguments: list[str], tmp_path: Path) -> None:
+    _, _, modules = loaded(arguments, tmp_path)
+    commands = {name for name in modules if name.startswith("bd.cli.commands.")}
+    assert commands <= {"bd.cli.commands.list", "bd.cli.commands.listing", "bd.cli.commands.version"}
+
+
+READS = [
+    ["ready"],
+    ["ready", "--json"],
+    ["ready", "--agent", "coder", "--no-fetch"],
+    ["list"],
+    ["list", "--json", "--status", "open"],
+    ["show", "hub-two"],
+    ["show", "hub-two", "--json"],
+    ["count"],
+    ["why", "hub-two"],
+    ["search", "two"],
+    ["blocked"],
+    ["whoami"],
+    ["stats"],
+    [],
+]
+
+
+@pytest.mark.parametrize("arguments", READS, ids=lambda words: " ".join(words) or "bd alone")
+def test_a_read_from_a_warm_cache_loads_nothing_heavy(arguments: list[str], warm: Clone) -> None:
+    code, packages, modules = loaded(arguments, warm.path)
+    assert code == 0
+    assert not packages & set(HEAVY)
+    assert not packages & set(SLOW)
+    assert "bd.store.codec" not in modules, "a warm cache reads no YAML"
+    assert "bd.store.transaction" not in modules, "a read writes nothing"
+
+
+def test_a_claim_loads_no_library_at_all(warm: Clone) -> None:
+    code, packages, modules = loaded(["claim", "hub-two", "--agent", "coder"], warm.path)
+    assert code == 0
+    assert not packages & set(HEAVY)
+    assert "bd.store.codec" not in modules, "the claimed bead's lines tell where its keys are"

@@ -1,0 +1,69 @@
+"""The truth about a hub, read with git's own commands and never through a clone of bd.
+
+Belongs here: what tests ask a repository after bd has run. A test that would ask `bd show`
+whether `bd close` worked would only ask the same cache twice.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+from bd.model import Bead, bead_path
+from bd.store import codec
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def git(folder: Path | str, *args: str, data: bytes | None = None, check: bool = True) -> str:
+    """What a git command prints, stripped. Fails the test when git does, unless told otherwise."""
+    result = subprocess.run(["git", "-C", os.fspath(folder), *args], input=data, capture_output=True)
+    if check and result.returncode:
+        raise AssertionError(f"git {' '.join(args)}: exit {result.returncode}\n{result.stderr.decode(errors='replace')}")
+    return result.stdout.decode("utf-8", "replace").strip()
+
+
+def tip(repository: Path | str, branch: str = "main") -> str:
+    """The commit at the end of the branch."""
+    return git(repository, "rev-parse", "--verify", f"refs/heads/{branch}")
+
+
+def tip_paths(repository: Path | str, branch: str = "main") -> list[str]:
+    """Every path at the tip."""
+    return git(repository, "ls-tree", "-r", "--name-only", f"refs/heads/{branch}").splitlines()
+
+
+def tip_file(repository: Path | str, path: str, branch: str = "main") -> bytes | None:
+    """The bytes of a file at the tip; None when it is not there."""
+    result = subprocess.run(
+        ["git", "-C", os.fspath(repository), "cat-file", "blob", f"refs/heads/{branch}:{path}"], capture_output=True
+    )
+    return result.stdout if result.returncode == 0 else None
+
+
+def tip_bead(repository: Path | str, bead_id: str, branch: str = "main") -> Bead | None:
+    """A bead as the tip has it; None when it is not there."""
+    data = tip_file(repository, bead_path(bead_id), branch)
+    return None if data is None else Bead(codec.parse_bead(data, bead_id).fields)
+
+
+def log(repository: Path | str, branch: str = "main") -> list[str]:
+    """The subjects of the branch's commits, the newest first."""
+    return git(repository, "log", "--format=%s", f"refs/heads/{branch}").splitlines()
+
+
+def commits(repository: Path | str, branch: str = "main") -> list[str]:
+    """The branch's commits, the oldest first."""
+    return git(repository, "rev-list", "--reverse", f"refs/heads/{branch}").splitlines()
+
+
+def commit_file(folder: Path, path: str, text: str | bytes, message: str = "by hand") -> str:
+    """Write one file into a checkout and commit it with plain git; the commit."""
+    file = folder / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    git(folder, "add", "--", path)
+    git(folder, "commit", "--quiet", "-m", message)
+    return git(folder, "rev-parse", "HEAD")
