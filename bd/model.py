@@ -434,6 +434,13 @@ class Snapshot:
         """The whole beads of these ids, in their order; unknown ones left out."""
         return [bead for bead in (self.bead(bead_id) for bead_id in ids) if bead is not None]
 
+    def rendered(self, ids: list[str]) -> dict[str, str]:
+        """Texts kept for beads that have not changed since; a store may keep none."""
+        return {}
+
+    def keep_rendered(self, texts: dict[str, str]) -> None:
+        """Keep a text that each of these beads alone decides, by id; a store may forget it."""
+
     def dependent_counts(self, ids: list[str]) -> dict[str, int]:
         """How many beads wait for each of these by depends_on; those for which none do may be left out."""
         return {bead_id: len(self.dependents_of(bead_id)) for bead_id in ids}

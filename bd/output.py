@@ -76,6 +76,15 @@ class Output:
             value = {"schema_version": 1, "data": value}
         sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
+    def json_text(self, text: str) -> None:
+        """Print a JSON document that is rendered already."""
+        if os.environ.get("BD_JSON_ENVELOPE") == "1":
+            import json  # noqa: PLC0415
+
+            self.json(json.loads(text))
+        else:
+            sys.stdout.write(text + "\n")
+
     def object(self, value: dict[str, Any]) -> None:
         """Print a JSON object with the schema version that the Go tool injects."""
         self.json({**value, "schema_version": 1} if os.environ.get("BD_JSON_ENVELOPE") != "1" else value)

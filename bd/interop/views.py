@@ -6,6 +6,8 @@ is unset is left out.
 
 from __future__ import annotations
 
+import json
+
 from bd.clock import instant_of
 from bd.policy.priority import effective_priority
 from bd.policy.ready import is_blocked, phase_of, status_now
@@ -35,7 +37,12 @@ SCHEMA_VERSION = 1
 
 def issue(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
     """The Issue object of a bead: id first, labels sorted, times as stored, plus `phase` and `effective_priority`."""
-    shown: dict[str, Any] = {"id": bead.id, "title": bead.title, "status": status_now(bead, now)}
+    return {**_lasting(bead), **_passing(bead, snapshot, now)}
+
+
+def _lasting(bead: Bead) -> dict[str, Any]:
+    """What the bead's file alone decides of its Issue object."""
+    shown: dict[str, Any] = {"id": bead.id, "title": bead.title}
     for key, value in bead.fields.items():
         if key in _AS_THEY_ARE:
             shown[_RENAMED.get(key, key)] = value
@@ -45,9 +52,16 @@ def issue(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
     shown["updated_at"] = _later(bead.updated_at, shown["created_at"])
     if bead.labels:
         shown["labels"] = sorted(bead.labels)
-    shown["phase"] = phase_of(bead, snapshot, now)
-    shown["effective_priority"] = round(effective_priority(bead), 3)
     return shown
+
+
+def _passing(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
+    """What other beads and the clock decide of its Issue object."""
+    return {
+        "status": status_now(bead, now),
+        "phase": phase_of(bead, snapshot, now),
+        "effective_priority": _effective(bead),
+    }
 
 
 def _later(one: str, other: str) -> str:
@@ -80,23 +94,49 @@ def edges(bead: Bead) -> list[dict[str, Any]]:
     return found
 
 
-def listed(ids: list[str], snapshot: Snapshot, now: datetime) -> list[dict[str, Any]]:
-    """Issues with their counts and raw edges: `list`, `ready`, `search`, `children`. Counts are of `blocks` edges."""
+def listed(beads: list[Bead], snapshot: Snapshot, now: datetime) -> str:
+    """The JSON text of a list: Issues with counts (of `blocks` edges) and raw edges, two spaces of indentation.
+
+    What a bead's file alone decides is rendered once and kept by the store until the bead changes.
+    """
+    if not beads:
+        return "[]"
+    ids = [bead.id for bead in beads]
+    texts = snapshot.rendered(ids)
+    missing = [bead_id for bead_id in ids if bead_id not in texts]
+    if missing:
+        made = {bead.id: _rendered(bead) for bead in snapshot.wholes(missing)}
+        snapshot.keep_rendered(made)
+        texts = {**texts, **made}
     dependents = snapshot.dependent_counts(ids)
-    return [_listed(bead, dependents.get(bead.id, 0), snapshot, now) for bead in snapshot.wholes(ids)]
+    shown = (_with_passing(texts[bead.id], bead, dependents.get(bead.id, 0), snapshot, now) for bead in beads)
+    return "[\n" + ",\n".join(shown) + "\n]"
 
 
-def _listed(bead: Bead, dependents: int, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
-    shown = issue(bead, snapshot, now)
+def _rendered(bead: Bead) -> str:
+    """The lasting keys of a listed bead as lines of JSON, indented for their place in a list, without the braces."""
+    shown = _lasting(bead)
     raw = edges(bead)
     if raw:
         shown["dependencies"] = raw
     shown["dependency_count"] = len(bead.depends_on)
-    shown["dependent_count"] = dependents
     shown["comment_count"] = len(bead.comments)
     if bead.parent:
         shown["parent"] = bead.parent
-    return shown
+    return json.dumps(shown, indent=2, ensure_ascii=False)[2:-2].replace("\n", "\n  ")
+
+
+def _with_passing(text: str, bead: Bead, dependents: int, snapshot: Snapshot, now: datetime) -> str:
+    status = status_now(bead, now)
+    quoted = f'"{status}"' if status.isidentifier() else json.dumps(status, ensure_ascii=False)
+    return (
+        f'  {{\n  {text},\n    "status": {quoted},\n    "phase": "{phase_of(bead, snapshot, now)}",\n'
+        f'    "effective_priority": {_effective(bead)},\n    "dependent_count": {dependents}\n  }}'
+    )
+
+
+def _effective(bead: Bead) -> float:
+    return round(effective_priority(bead), 3)
 
 
 def detailed(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:

@@ -40,6 +40,8 @@ def capacity_of(name: str, snapshot: Snapshot, at: datetime, *, sign_of_life: bo
         "beads": sorted(held),
         "version": __version__,
     }
+    if not held:
+        del fields["beads"]  # an empty list is an unset one
     if held:
         fields["idle"] = False
         fields.pop("idle_since", None)

@@ -43,6 +43,8 @@ class Edit(Operation):
         tip = (snapshot.by_uid(uid) if uid else None) or snapshot.bead(bead_id)
         if old is None:
             return self._added(bead_id, new, tip, snapshot)
+        if tip is None and new is None:
+            return Change({}, "", touched=(bead_id,))
         if tip is None:
             raise NoSuchBead(bead_id)
         if new is None:

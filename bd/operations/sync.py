@@ -57,13 +57,17 @@ def sync(hub: Hub, by: str, *, force: bool = False) -> tuple[Outcome, Edits]:
 
     Raises RemoteUnreachable, ServerRefused, Damaged; what a newer hub refuses is kept and told.
     """
-    edits = edited(hub)
-    with hub.lock():
+    hub.begin_write()  # or another sync could bring the branch along between the look at the files and the commit of them
+    try:
+        loop = transaction(hub, force=force)
+        loop.settle_files()
+        edits = edited(hub)
         hand = hub.repo.ref(hub.branch)
         if edits.files:
             hand = _staged(hub, edits, hand, by)
-    loop = transaction(hub, force=force)
-    return loop.run(None, hand=hand), edits
+        return loop.run(None, hand=hand), edits
+    finally:
+        hub.end_write()
 
 
 def _staged(hub: Hub, edits: Edits, parent: str | None, by: str) -> str:

@@ -73,18 +73,22 @@ def status_now(bead: Bead, now: datetime) -> str:
 
 def phase_of(bead: Bead, snapshot: Snapshot, now: datetime) -> str:
     """The one phase a bead is in."""
-    status = status_now(bead, now)
+    get = bead.fields.get
+    status = get("status", "open")
+    if status == "deferred":
+        status = status_now(bead, now)
     if status in _PHASE_OF_STATUS:
         return _PHASE_OF_STATUS[status]
-    if status == "in_progress" or bead.get("claim"):
+    if status == "in_progress" or get("claim"):
         return _phase_of_claim(bead)
     if status == "deferred":
         return "pending"
-    if status != "open" or bead.type in NOT_WORK:
+    if status != "open" or get("type") in NOT_WORK:
         return "parked"
-    if next(holds(bead, snapshot, now), None) is not None:
+    may_wait = get("depends_on") or get("parent") or get("links") or get("defer_until")
+    if may_wait and next(holds(bead, snapshot, now), None) is not None:
         return "pending"
-    return "ready" if is_past(bead.get("retry_at"), now) else "retrying"
+    return "ready" if is_past(get("retry_at"), now) else "retrying"
 
 
 def standing(bead: Bead, snapshot: Snapshot, now: datetime) -> Standing:

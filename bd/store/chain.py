@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 from typing import NamedTuple
 
-from bd.model import BEAD_FIELDS, Change, Overlay, bead_path, fields_of_path
+from bd.errors import BadInput
+from bd.model import BEAD_FIELDS, FILE_LIMIT, Change, Overlay, bead_path, fields_of_path
 from bd.store import message, yamltext
 from bd.store.cache import Row, is_wanted, parse_file
 from bd.store.gitrepo import Draft
@@ -118,6 +119,8 @@ class Chain:
         else:
             text, is_simple = yamltext.document(plain, table), True
         out = text.encode()
+        if len(out) > FILE_LIMIT:
+            raise BadInput(f"{path} would be larger than {FILE_LIMIT // 1_000_000} MB", hint="store what is large as an artifact")
         is_simple = is_simple and yamltext.spans_of_lines(text.splitlines(keepends=True)) is not None
         self._texts[path] = (out, is_simple)
         self._rows[path] = Row(path, blob_id(out, len(self._base.commit)), plain, is_simple=is_simple)

@@ -63,7 +63,7 @@ def bring_along(repo: GitRepo, here: str | None, tip: str, *, wait_s: float = _L
 
 
 def take_back(repo: GitRepo, branch: str, there: str, tip: str | None) -> None:
-    """Index and files were moved to a commit that the branch did not get: move them back to where it is, as far as that goes."""
+    """Index and files were moved to a commit that the branch did not get: move them back, as far as that goes."""
     if tip and is_checked_out(repo, branch):
         with contextlib.suppress(InTheWay):
             bring_along(repo, there, tip)
@@ -181,6 +181,6 @@ def edited_files(repo: GitRepo, *folders: str) -> list[tuple[str, str]]:
 
 def stage(repo: GitRepo, paths: list[str]) -> None:
     """Put files into the index as they are. Raises InTheWay."""
-    data = "\0".join(paths).encode("utf-8", "surrogateescape")
+    data = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
     with locked_index(repo) as index:
-        repo.run("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul", data=data, env={"GIT_INDEX_FILE": index})
+        repo.run("update-index", "--add", "--remove", "-z", "--stdin", data=data, env={"GIT_INDEX_FILE": index})

@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import IO
 
 ZERO = "0" * 40
 # A change of more files than this goes through fast-import.
@@ -434,16 +435,17 @@ class ObjectReader:
                 stdin.flush()
             except BrokenPipeError as error:
                 raise Damaged("git cat-file ended early", hint="`git fsck` tells what is wrong") from error
-            for _ in chunk:
-                header = stdout.readline()
-                if not header:
-                    raise Damaged("git cat-file ended early", hint="`git fsck` tells what is wrong")
-                words = header.split()
-                if words[-1] in (b"missing", b"ambiguous"):
-                    yield None
-                    continue
-                content = stdout.read(int(words[-1]) + 1)
-                yield content[:-1]
+            # All of them at once: an answer that nobody has taken yet would be taken for the next question's.
+            yield from [self._answer(stdout) for _ in chunk]
+
+    def _answer(self, stdout: IO[bytes]) -> bytes | None:
+        header = stdout.readline()
+        if not header:
+            raise Damaged("git cat-file ended early", hint="`git fsck` tells what is wrong")
+        words = header.split()
+        if words[-1] in (b"missing", b"ambiguous"):
+            return None
+        return stdout.read(int(words[-1]) + 1)[:-1]
 
 
 def disk_error(words: str) -> BdError:

@@ -119,9 +119,11 @@ class Hub:
         published = self.repo.ref(PUBLISHED)
         moved = view is None or (view == published and self.repo.is_ancestor(view, tracked))
         if moved:
-            with contextlib.suppress(GitFailed):  # a writer was faster
+            try:
                 self.repo.update_refs([(PUBLISHED, tracked, published or ZERO), (VIEW, tracked, view or ZERO)])
-                view = tracked
+            except GitFailed:  # a writer of this clone was faster
+                return self.repo.ref(VIEW) or tracked
+            view = tracked
         self._note(_TRACKED, tracked)
         return view
 

@@ -114,7 +114,7 @@ class Pushing:
             self._repo.update_refs([(branch, commit, base or ZERO)])
         except GitFailed as error:
             tip = self._repo.ref(branch)
-            checkout.take_back(self._repo, branch, commit, tip)
+            checkout.take_back(self._repo, branch, commit, self._hand or tip)
             return Verdict("stuck", error.stderr.strip()) if tip == base else Verdict("lost")
         return Verdict("landed", commit=commit)
 

@@ -34,6 +34,12 @@ class CachedSnapshot(Snapshot):
         found = self.cache.wholes(ids)
         return [Bead(found[bead_id]) for bead_id in ids if bead_id in found]
 
+    def rendered(self, ids: list[str]) -> dict[str, str]:
+        return self.cache.rendered(ids)
+
+    def keep_rendered(self, texts: dict[str, str]) -> None:
+        self.cache.keep_rendered(texts)
+
     def dependent_counts(self, ids: list[str]) -> dict[str, int]:
         return self.cache.dependent_counts(ids)
 

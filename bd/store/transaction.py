@@ -160,7 +160,7 @@ class Transaction:
             self._step("build")
             commits = self._repo.write_commits(base, attempt.chain.drafts)
             tokens = [token for token, _ in attempt.change.tokens] if attempt.change else []
-            entry.write(state="pushing", base=base, commits=commits, tokens=tokens)
+            entry.write(state="pushing", base=base, commits=commits, tokens=tokens, hand=self._hand)
             self._step("push")
             verdict = self._pushing.publish(commits[-1], base)
             self._step("pushed")
@@ -225,6 +225,12 @@ class Transaction:
 
     # --- settling what a killed process left ---
 
+    def settle_files(self) -> None:
+        """Without a remote: move files back that a killed process had moved ahead of the branch, before they look like edits."""
+        tip = None if self._hub.remote else self._repo.ref(self._hub.branch)
+        if tip and not self._hub.journal.is_empty():
+            self._settle(tip, self._hub.snapshot(tip), None)
+
     def _settle(self, tip: str, snapshot: CachedSnapshot, operation: Decides | None) -> None:
         if self._hub.journal.is_empty():
             return
@@ -246,7 +252,7 @@ class Transaction:
             elif data.get("base") != tip:
                 entry.remove()  # somebody else's commit stands where ours had to: it can never land
             elif not self._hub.remote and commits:
-                self._undo_checkout(commits[-1], tip)
+                self._undo_checkout(commits[-1], data.get("hand") or tip)
                 entry.remove()
 
     def _is_inherited(self, operation: Decides | None, data: Mapping[str, Any]) -> bool:
@@ -349,7 +355,8 @@ class Transaction:
         try:
             self._repo.update_refs([(self._hub.branch, tip, here or ZERO)])
         except GitFailed as error:
-            checkout.take_back(self._repo, self._hub.branch, tip, self._repo.ref(self._hub.branch))
+            there = self._hand or self._repo.ref(self._hub.branch)
+            checkout.take_back(self._repo, self._hub.branch, tip, there)
             return [f"your branch stays where it was: {error}"]
         return []
 

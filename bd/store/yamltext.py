@@ -112,7 +112,7 @@ def entry(key: str, value: Any, indent: int = 0, times: set[str] = _NO_TIMES) ->
         return f"{pad}{name}:\n{_entries(value, indent + 2, _inner_times(key, times))}"
     if isinstance(value, list):
         flow = _flow(value)
-        if flow is not None and indent + len(name) + len(flow) <= _FLOW_WIDTH:
+        if flow is not None and (not value or indent + len(name) + len(flow) <= _FLOW_WIDTH):
             return f"{pad}{name}: {flow}"
         return f"{pad}{name}:\n" + "\n".join(_item(item, indent + 2, _inner_times(key, times)) for item in value)
     if isinstance(value, str):

@@ -320,6 +320,57 @@ def test_a_lock_on_the_branch_of_a_hub_without_remote_changes_nothing(local_hub:
     assert is_clean(local_hub)
 
 
+def test_a_lock_on_the_branch_while_edits_are_synced(person: Clone) -> None:
+    """The edits are there before and after, whether they could be published or not."""
+    write_field(person, "hub-a", "notes: by hand")
+    (person.path / "beads" / "hub-b.yaml").unlink()
+    lock = person.path / ".git" / "refs" / "heads" / "main.lock"
+    lock.touch()
+    has_remote = hub_of(person) != person.path
+    result = person.here("sync", code=0 if has_remote else 6)
+    assert "main.lock" in result.err
+    assert "notes: by hand" in (person.path / "beads" / "hub-a.yaml").read_text()
+    assert not (person.path / "beads" / "hub-b.yaml").exists()
+    lock.unlink()
+    assert person.here("sync", "--json").json["refused"] == []
+    bead = tip_bead(hub_of(person), "hub-a")
+    assert bead is not None
+    assert bead.get("notes") == "by hand"
+    assert tip_bead(hub_of(person), "hub-b") is None
+    assert len(subjects(hub_of(person), "edit")) == 1
+    assert is_clean(person)
+    assert git(person.path, "rev-parse", "HEAD") == tip(hub_of(person))
+
+
+def test_files_that_a_person_staged_are_synced(person: Clone) -> None:
+    """`git add` and `git rm` before `bd sync`, and files edited again after they were staged."""
+    folder = person.path / "beads"
+    write_field(person, "hub-a", "notes: staged")
+    (folder / "hub-new.yaml").write_text("id: hub-new\ntitle: Staged\n")
+    git(person.path, "add", "beads")
+    git(person.path, "rm", "--quiet", "beads/hub-b.yaml")
+    write_field(person, "hub-new", "notes: and more")
+    assert person.here("sync", "--json").json["refused"] == []
+    first, new = tip_bead(hub_of(person), "hub-a"), tip_bead(hub_of(person), "hub-new")
+    assert first is not None
+    assert new is not None
+    assert (first.get("notes"), new.get("notes")) == ("staged", "and more")
+    assert tip_bead(hub_of(person), "hub-b") is None
+    assert is_clean(person)
+
+
+def test_a_bead_deleted_by_hand_in_two_clones(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    git(bob.path, "pull", "--quiet")
+    for each in (alice, bob):
+        (each.path / "beads" / "hub-a.yaml").unlink()
+    for each in (alice, bob):
+        assert each.here("sync", "--json").json["refused"] == []
+        assert is_clean(each)
+    assert tip_bead(hub, "hub-a") is None
+
+
 # --- a person commits at the worst moment ---------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd import clock as bd_clock
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import operations, subjects
 from tests.race.seeds import seed
@@ -146,6 +147,49 @@ def test_a_late_first_push_and_a_second_try_are_one_write(
     assert bead is not None
     assert bead.get("notes") == "seen once"
     assert len(subjects(hub, "note")) == 1
+
+
+def test_who_is_overtaken_for_too_long_gives_up_and_wrote_nothing(
+    clone: Clones, hub: Path, steps: Interleaving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    monkeypatch.setattr(bd_clock, "sleep", lambda seconds: None)
+    passed = iter(range(0, 100_000, 20))
+    monkeypatch.setattr(bd_clock, "monotonic", lambda: float(next(passed)))
+    steps.at("push", *(lambda number=number: bob.bd("comment", "hub-a", f"{number}") for number in range(2)))
+    result = alice.here("claim", "hub-a", "--agent", "coder", "--json", env={"BD_RETRY_TIME": "60s"}, code=6)
+    assert (result.json["code"], result.json["written"]) == ("contention", "no")
+    assert subjects(hub, "claim") == []
+    assert alice.here("show", "hub-a", "--json").json[0]["status"] == "open"
+
+
+def test_the_pauses_between_tries_are_random_grow_and_stay_short(
+    clone: Clones, hub: Path, steps: Interleaving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    pauses: list[float] = []
+    monkeypatch.setattr(bd_clock, "sleep", pauses.append)
+    steps.at("push", *(lambda number=number: bob.here("comment", "hub-a", f"{number}") for number in range(8)))
+    alice.here("claim", "hub-a", "--agent", "coder")
+    assert len(set(pauses)) == 8
+    assert all(0 <= pause <= min(2.0, 0.05 * 2**number) for number, pause in enumerate(pauses, start=1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lands", [True, False])
+def test_a_push_without_an_answer_is_ended_and_found_out_about(lands: bool, clone: Clones, hub: Path, tmp_path: Path) -> None:
+    """The line hangs: the push is given up after git's time-out, and looked for."""
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    push = '"$real" "$@" > /dev/null 2>&1; ' if lands else ""
+    script = f'if [ "$verb" = push ] && ! [ -e {tmp_path}/once ]; then touch {tmp_path}/once; {push}exec sleep 600; fi'
+    env = {**git_wrapper(tmp_path / "bin", script), "BD_GIT_TIMEOUT": "5s"}
+    result = alice.bd("claim", "hub-a", "--agent", "coder", "--json", env=env)
+    assert result.json[0]["attempts"] == 1
+    assert len(subjects(hub, "claim")) == 1
+    assert git(hub, "log", "-1", "--format=%(trailers:key=Bd-Tries,valueonly)", "main") == ("1" if lands else "2")
 
 
 # --- refused for good ---------------------------------------------------------------------

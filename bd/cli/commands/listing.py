@@ -59,7 +59,7 @@ def show_list(
     size = limit if limit is not None else (0 if app.out.is_json else default_limit)
     shown = beads[:size] if size else beads
     if app.out.is_json:
-        app.out.json(views.listed([bead.id for bead in shown], snapshot, app.now))
+        app.out.json_text(views.listed(shown, snapshot, app.now))
     elif app.out.quiet:
         for bead in shown:
             app.out.line(bead.id)
