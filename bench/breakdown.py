@@ -114,17 +114,17 @@ def git_processes(trace: Path) -> list[GitProcess]:
     below: Counter[str] = Counter()
     for line in trace.read_text().splitlines():
         event = json.loads(line)
-        session = event["sid"]
-        if "/" in session:
-            below[session.split("/", 1)[0]] += event["event"] == "start"
+        process = event["sid"]
+        if "/" in process:
+            below[process.split("/", 1)[0]] += event["event"] == "start"
         elif event["event"] == "start":
-            begun[session] = (_verb(event["argv"]), _seconds(event["time"]))
+            begun[process] = (_verb(event["argv"]), _seconds(event["time"]))
         elif event["event"] == "exit":
-            ended[session] = float(event["t_abs"])
+            ended[process] = float(event["t_abs"])
     first = min(at for _, at in begun.values())
     found = [
-        GitProcess(verb, (at - first) * 1000, ended.get(session, 0.0) * 1000, below[session])
-        for session, (verb, at) in begun.items()
+        GitProcess(verb, (at - first) * 1000, ended.get(process, 0.0) * 1000, below[process])
+        for process, (verb, at) in begun.items()
     ]
     return sorted(found, key=lambda one: one.began_ms)
 

@@ -29,7 +29,7 @@ def claim(
     """Claim and answer. Raises BadInput, NoIdentity, and what the claim is refused with."""
     if bool(beads) == take_next and not (resume and not beads):
         raise BadInput("which bead?", hint="give ids, or --next for the best one that fits")
-    who = app.claimant()
+    who = app.claimant()  # who may not claim does not fetch either
     app.hub.begin_write()
     import os
 

@@ -6,7 +6,6 @@ changes into file contents and commit drafts. Does not belong here: pushing them
 
 from __future__ import annotations
 
-import hashlib
 from typing import NamedTuple
 
 from bd.errors import BadInput
@@ -14,6 +13,7 @@ from bd.model import BEAD_FIELDS, FILE_LIMIT, Change, Overlay, bead_path, fields
 from bd.store import message, yamltext
 from bd.store.cache import Row, is_wanted, parse_file
 from bd.store.gitrepo import Draft
+from bd.store.objects import name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Chain:
             if data is None:
                 self._rows[path] = path
             elif is_wanted(path):
-                self._rows[path] = parse_file(path, blob_id(data, len(self._base.commit)), data)
+                self._rows[path] = parse_file(path, name_of(b"blob", data, len(self._base.commit)), data)
         return files
 
     def _file(self, path: str, fields: Mapping[str, Any] | None, table: Mapping[str, Kind], *, exists: bool) -> bytes | None:
@@ -123,7 +123,7 @@ class Chain:
             raise BadInput(f"{path} would be larger than {FILE_LIMIT // 1_000_000} MB", hint="store what is large as an artifact")
         is_simple = is_simple and yamltext.spans_of_lines(text.splitlines(keepends=True)) is not None
         self._texts[path] = (out, is_simple)
-        self._rows[path] = Row(path, blob_id(out, len(self._base.commit)), plain, is_simple=is_simple)
+        self._rows[path] = Row(path, name_of(b"blob", out, len(self._base.commit)), plain, is_simple=is_simple)
         return out
 
     def _rewritten(
@@ -163,10 +163,3 @@ class Chain:
             return found[3] if found else {}
         record = self._base.cache.record(path)
         return record[2] if record else {}
-
-
-def blob_id(data: bytes, oid_length: int) -> str:
-    """The object name git gives a file's content, in the hash of a repository with names of this length."""
-    header = b"blob %d\0" % len(data)
-    make = hashlib.sha256 if oid_length == 64 else hashlib.sha1
-    return make(header + data, usedforsecurity=False).hexdigest()

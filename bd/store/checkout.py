@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 
 from bd import clock
 from bd.store.gitrepo import GitFailed, GitTimeout
@@ -101,8 +100,7 @@ def locked_index(repo: GitRepo, wait_s: float = _LOCK_WAIT_S) -> Iterator[str]:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(leftover)
         with contextlib.suppress(FileNotFoundError):
-            shutil.copyfile(index, copy)
-            shutil.copystat(index, copy)
+            _copy(index, copy)
         yield copy
         if os.path.exists(copy):
             os.replace(copy, index)
@@ -110,6 +108,14 @@ def locked_index(repo: GitRepo, wait_s: float = _LOCK_WAIT_S) -> Iterator[str]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(copy)
         os.unlink(lock)
+
+
+def _copy(index: str, copy: str) -> None:
+    """The index with its times, by which git tells which files may have changed since."""
+    with open(index, "rb") as file, open(copy, "wb") as out:
+        out.write(file.read())
+        stat = os.fstat(file.fileno())
+    os.utime(copy, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
 def _take_lock(repo: GitRepo, lock: str, wait_s: float) -> None:

@@ -3,22 +3,21 @@
 The view is a private ref: the last published tip plus what this clone has not published yet.
 Without a remote it is the hub branch itself. Reads never look at the checked-out branch or the
 working tree.
+
+Much is imported where it is used: a claim starts its fetch first, and imports the rest while that runs.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from functools import cached_property
 
 from bd import clock
 from bd.errors import Damaged, HubRewritten, NoHub, NotFound, RemoteUnreachable
 from bd.model import CONFIG_PATH, FORMAT_VERSION, METADATA_PATH
-from bd.store.cache import Cache
 from bd.store.gitrepo import ZERO, GitFailed, GitTimeout
 from bd.store.place import PUBLISHED, VIEW, Place
-from bd.store.snapshot import CachedSnapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +26,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.config import Settings
+    from bd.store.cache import Cache
     from bd.store.journal import Journal
     from bd.store.lock import CloneLock
+    from bd.store.snapshot import CachedSnapshot
 
 _TRACKED = "tracked"
 # What git says when the remote can't be talked to at all; everything else about a fetch is handled by name.
@@ -179,6 +180,8 @@ class Hub:
         if self._cache is None:
             with contextlib.suppress(OSError):
                 os.makedirs(self.place.folder, exist_ok=True)
+            from bd.store.cache import Cache  # noqa: PLC0415
+
             self._cache = Cache(os.path.join(self.place.folder, "cache.db"), self.repo)
         return self._cache
 
@@ -186,10 +189,15 @@ class Hub:
         """The hub at a commit, by default the view. It stays readable until the next call."""
         wanted = commit or self.view()
         self.cache.move_to(wanted, self._parse_progress)
+        from bd.store.snapshot import CachedSnapshot  # noqa: PLC0415
+
         return CachedSnapshot(self.cache, wanted)
 
     def snapshot_aside(self, commit: str) -> CachedSnapshot:
         """The hub at some other commit, in memory, without disturbing the cache (`--at`, checks)."""
+        from bd.store.cache import Cache  # noqa: PLC0415
+        from bd.store.snapshot import CachedSnapshot  # noqa: PLC0415
+
         cache = Cache(None, self.repo)
         self._memory.append(cache)
         cache.move_to(commit, self._parse_progress)
@@ -227,6 +235,8 @@ class Hub:
         """The id the hub was given when it was made."""
         data = self.repo.objects.read(f"{commit}:{METADATA_PATH}")
         try:
+            import json  # noqa: PLC0415
+
             return json.loads(data).get("hub_id") if data else None
         except ValueError:
             return None
@@ -334,6 +344,8 @@ class Hub:
         fresh = f"{path}.{os.getpid()}"
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(fresh, "w", encoding="utf-8") as file:
+            import json  # noqa: PLC0415
+
             json.dump(value, file)
         os.replace(fresh, path)
 
@@ -341,6 +353,8 @@ class Hub:
         """A note of this clone; None when there is none or it can't be read."""
         try:
             with open(os.path.join(self.place.folder, name), encoding="utf-8") as file:
+                import json  # noqa: PLC0415
+
                 return json.load(file)
         except (OSError, ValueError):
             return None

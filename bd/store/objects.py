@@ -8,7 +8,6 @@ fast-import (gitrepo.py).
 
 from __future__ import annotations
 
-import hashlib
 import os
 import zlib
 
@@ -17,6 +16,7 @@ from bd.errors import BadInput
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from bd.store.gitrepo import Draft, GitRepo
 
@@ -24,14 +24,28 @@ _TREE = b"40000"
 _FILE = b"100644"
 _SHARED_BITS = 0o2020  # setgid or group-writable: somebody else has to be able to write here too
 
+SHA256_LENGTH = 64
 # name -> (mode, raw object name)
 Entries = dict[bytes, tuple[bytes, bytes]]
 
 
 def name_of(kind: bytes, data: bytes, length: int) -> str:
     """The object name of some content, in the hash of a repository whose names have this length."""
-    make = hashlib.sha256 if length == 64 else hashlib.sha1
-    return make(kind + b" %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    name: str = _hash(length)(kind + b" %d\0" % len(data) + data).hexdigest()
+    return name
+
+
+def _hash(length: int) -> Any:
+    """Git's hash. The built-in SHA-1 where there is one: hashlib loads OpenSSL, which takes longer than a commit."""
+    if length == SHA256_LENGTH:
+        from hashlib import sha256  # noqa: PLC0415  repositories with SHA-256 are rare
+
+        return sha256
+    try:
+        from _sha1 import sha1  # type: ignore[import-not-found]  # noqa: PLC0415
+    except ImportError:
+        from hashlib import sha1  # noqa: PLC0415
+    return sha1
 
 
 class LooseWriter:

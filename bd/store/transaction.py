@@ -7,7 +7,6 @@ Git's fast-forward push is the compare-and-swap. What happened is always found o
 from __future__ import annotations
 
 import contextlib
-import random
 from typing import NamedTuple
 
 from bd import clock
@@ -21,6 +20,7 @@ from bd.store.replay import RefusedReplay, Replay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable, Mapping
     from typing import Any
 
@@ -88,7 +88,7 @@ class Transaction:
         self._author = author
         self._replay = Replay(hub, revive, by_difference)
         self._step = on_step or _no_step
-        self._rng = rng or random.Random()
+        self._rng = rng
         self._heal: list[str] = []
         self._inherited = False
         self._declined: dict[str, BdError] = {}
@@ -180,7 +180,14 @@ class Transaction:
                 )
             if clock.monotonic() >= deadline:
                 raise self._out_of_time(tries)
-            clock.sleep(self._rng.uniform(0, min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2 ** min(tries, 10))))
+            self._wait(tries)
+
+    def _wait(self, tries: int) -> None:
+        """Full jitter before the next try."""
+        import random  # noqa: PLC0415  only after a lost race
+
+        self._rng = self._rng or random.Random()
+        clock.sleep(self._rng.uniform(0, min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2 ** min(tries, 10))))
 
     def _out_of_time(self, tries: int) -> TryAgain:
         if self._pushing.in_doubt:
