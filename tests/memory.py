@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bd.config import merge
-from bd.model import CONFIG_PATH, LONG_FIELDS, Bead, Change, Damage, Snapshot, bead_path, mentions, suffix_of
+from bd.fields import CONFIG_PATH, LONG_FIELDS, bead_path
+from bd.model import Bead, Change, Damage, Snapshot, mentions, suffix_of
 from bd.operations.base import World
 from tests.clocks import START
 

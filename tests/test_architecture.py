@@ -38,13 +38,7 @@ CLOCK = {
 
 FUNCTION_LIMIT, MODULE_LIMIT = 40, 400
 # What was longer when this test was written. Entries may go and numbers may fall; nothing may be added.
-LONG_MODULES = {
-    "model.py": 564,
-    "operations/beads.py": 455,
-    "operations/claims.py": 423,
-    "store/gitrepo.py": 489,
-    "store/transaction.py": 423,
-}
+LONG_MODULES: dict[str, int] = {}
 LONG_FUNCTIONS = {"cli/commands/show.py:_show": 41, "store/transaction.py:Transaction._loop": 45}
 # Commands that catch an error, which only the door should. May only shrink too.
 CATCHERS = {"cli/commands/show.py"}

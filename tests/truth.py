@@ -10,7 +10,8 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-from bd.model import Bead, bead_path
+from bd.fields import bead_path
+from bd.model import Bead
 from bd.store import codec
 
 if TYPE_CHECKING:

@@ -175,6 +175,8 @@ class App:
         """Carry an operation out and tell what came with it. The result is acknowledged when the command ends well."""
         from bd.operations.publish import publish
 
+        if self.flags.at:
+            raise BadInput("--at looks at the past, where nothing can be written", hint="leave --at out")
         outcome = publish(self.hub, operation)
         self._pending.append(outcome)
         self._snapshot = None
@@ -220,7 +222,8 @@ class App:
         """The error to tell: a bead that is not found because its file can't be read is damaged, not absent."""
         if not isinstance(error, NoSuchBead) or self._hub is None:
             return error
-        from bd.model import BEADS_DIR, suffix_of
+        from bd.fields import BEADS_DIR
+        from bd.model import suffix_of
 
         typed = error.data.get("id")
         for damage in (self._snapshot or self._hub.snapshot()).damages:

@@ -37,7 +37,12 @@ COMMANDS: dict[str, Row] = {
     # people
     "create": Row("create", "people", "Make a bead, or many from a file in one commit."),
     "q": Row("create", "people", "Make a bead and print only its id.", "quick", beside="create"),
-    "list": Row("list", "people", "List beads by status, label, type and more.", line="List or count beads by status, label, type and more."),
+    "list": Row(
+        "list",
+        "people",
+        "List beads by status, label, type and more.",
+        line="List or count beads by status, label, type and more.",
+    ),
     "show": Row("show", "people", "Show beads in full.", line="Show beads in full, or what is below one."),
     "search": Row("search", "people", "Find beads by words in their texts."),
     "count": Row("count", "people", "Count beads, also by group.", beside="list"),
@@ -68,7 +73,12 @@ COMMANDS: dict[str, Row] = {
     "clone": Row("clone", "set-up", "Clone a hub."),
     "sync": Row("sync", "set-up", "Publish what is local, bring in what is new."),
     "config": Row("config", "set-up", "Read and change settings, and see where each comes from."),
-    "import": Row("import_", "set-up", "Bring in beads from JSONL or table dumps.", line="Bring in beads from JSONL or dumps, or write them out."),
+    "import": Row(
+        "import_",
+        "set-up",
+        "Bring in beads from JSONL or table dumps.",
+        line="Bring in beads from JSONL or dumps, or write them out.",
+    ),
     "export": Row("export", "set-up", "Write every bead as JSONL.", beside="import"),
     "demo": Row("demo", "set-up", "Watch four agents race through a hub of their own."),
     "version": Row("version", "set-up", "Print the version.", beside="demo"),

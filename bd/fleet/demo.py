@@ -16,12 +16,13 @@ from pathlib import Path
 
 from bd import clock
 from bd.errors import BadInput
+from bd.fields import agent_path
 from bd.fleet.demo_board import Board
 from bd.fleet.demo_race import Race
 from bd.fleet.setup import join_hub, make_hub, set_clone_setting
 from bd.identity import identify
-from bd.model import agent_path
-from bd.operations.beads import Create, Write
+from bd.operations.beads import Write
+from bd.operations.creation import Create
 from bd.operations.publish import publish
 from bd.operations.sync import sync
 from bd.store.gitrepo import GitRepo

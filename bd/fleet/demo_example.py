@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bd.errors import Damaged
-from bd.model import AGENT_FIELDS
+from bd.fields import AGENT_FIELDS
 from bd.store import codec
 
 TYPE_CHECKING = False

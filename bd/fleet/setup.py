@@ -6,13 +6,13 @@ import os
 
 from bd import clock
 from bd.errors import BadInput, NoHub, RemoteUnreachable
+from bd.fields import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
 from bd.identity import identify
-from bd.model import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
 from bd.operations.hubs import Init
 from bd.operations.publish import transaction
 from bd.store import yamltext
 from bd.store.hub import Hub
-from bd.store.making import add_remote, check_branch, check_url, clone_repo, make_repo
+from bd.store.making import add_remote, check_branch, check_url, clone_repo, make_repo, take_default_branch
 from bd.store.place import Place, clone_config_path, forget, locate, read_layer, user_config_path
 
 TYPE_CHECKING = False
@@ -24,19 +24,27 @@ if TYPE_CHECKING:
 
 
 def make_hub(
-    folder: str, prefix: str, *, remote: str | None = None, branch: str | None = None, domain: str | None = None
+    folder: str,
+    prefix: str,
+    *,
+    remote: str | None = None,
+    branch: str | None = None,
+    domain: str | None = None,
+    own: bool = False,
 ) -> tuple[bool, Hub]:
     """A hub in a folder: whether it was made just now, and the hub. Idempotent.
 
-    Raises BadInput, RemoteUnreachable (a hub that is to be shared is made on its remote or not at all).
+    `own`: the folder was named, and gets a repository of its own where it is new or empty. Raises BadInput, RemoteUnreachable (a hub that is to be shared is made on its remote or not at all).
     """
     if remote:
         check_url(remote)
     if branch:
         check_branch(branch)
-    repo = make_repo(folder)
+    repo = make_repo(folder, own=own)
     if remote:
         add_remote(repo, os.path.abspath(remote) if os.path.isdir(remote) else remote)
+        if not branch:
+            take_default_branch(repo)
     if branch:
         set_clone_setting(repo, "branch", branch)
     elif not read_layer(clone_config_path(repo)).get("branch"):

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.model import Kind
+    from bd.fields import Kind
 
 # `"code" | "research"`, as the source papers write a choice; no YAML reader takes it. Its first value stands for it.
 _CHOICE = re.compile(

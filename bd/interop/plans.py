@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from bd.clock import duration_text
 from bd.errors import BadInput
+from bd.fields import AGENT_FIELDS, CAPACITY_FIELDS
 from bd.ids import check_agent
 from bd.interop.documents import Entry, as_json, entries_of, first_choice, is_null, typed
 from bd.interop.jsonl import bytes_of
 from bd.interop.specs import Spec, edge_kind, read_spec
-from bd.model import AGENT_FIELDS, CAPACITY_FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

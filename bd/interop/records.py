@@ -10,9 +10,9 @@ import json
 import os
 
 from bd.errors import BadInput
+from bd.fields import BEAD_FIELDS
 from bd.interop.jsonl import FOREIGN_FIELDS, RENAMED, STRUCTURE
 from bd.interop.views import edges
-from bd.model import BEAD_FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

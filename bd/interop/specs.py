@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bd.clock import duration_text
 from bd.errors import BadInput
+from bd.fields import BEAD_FIELDS
 from bd.interop.documents import as_json, first_choice, is_null, typed
-from bd.model import BEAD_FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

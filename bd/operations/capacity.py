@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bd import __version__
 from bd.clock import time_text
-from bd.model import Overlay, capacity_path
+from bd.fields import capacity_path
+from bd.model import Overlay
 from bd.policy.fit import held_by
 
 TYPE_CHECKING = False

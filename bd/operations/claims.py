@@ -1,7 +1,7 @@
-"""Operations on who works on what: claim, start, release, close, reopen, cancel.
+"""Operations on who works on what: claim, start, release.
 
 Every one that changes a claim rewrites the capacity file of the agent concerned in the same
-commit. Does not belong here: failing and reassigning (recovery.py).
+commit. Does not belong here: the ends of work (endings.py), failing and reassigning (recovery.py).
 """
 
 from __future__ import annotations
@@ -12,12 +12,9 @@ from bd import __version__, ids
 from bd.clock import time_text
 from bd.errors import (
     AgentBusy,
-    AlreadyClosed,
-    BdError,
     DoesNotFit,
     NothingReady,
     OverCapacity,
-    StaleToken,
     StillBlocked,
     WrongState,
 )
@@ -25,8 +22,7 @@ from bd.model import Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.policy import fit, lifecycle
-from bd.policy.priority import order_key
-from bd.policy.ready import is_blocked, phase_of, standing
+from bd.policy.ready import standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -239,185 +235,3 @@ class Release(Operation):
         beads, done, failed = self.each(self.args["ids"], snapshot, give_back)
         change = Change(beads, subject("release", done, self.by), touched=tuple(done), failures=tuple(failed))
         return with_capacity(change, snapshot, owners, world.now, alive=self.agent if self.agent in owners else None)
-
-
-@register
-class Close(Operation):
-    """Finish beads: `ids`, `reason`, `force`; `next` ({agent, new_tokens, host}) claims the next one in the same commit."""
-
-    verb: ClassVar[str] = "close"
-
-    def prepare(self) -> None:
-        following = self.args.get("next")
-        if following:
-            following.setdefault("new_tokens", [ids.mint()])
-
-    @property
-    def needs_remote(self) -> bool:
-        return bool(self.args.get("next"))
-
-    def inherit(self, data: Mapping[str, Any]) -> bool:
-        """With `next`: take over the claim that a process of the same agent won here and died before it could say so."""
-        following = self.args.get("next")
-        if not following or data.get("agent") != following["agent"]:
-            return False
-        following["inherited"] = list(data["tokens"])
-        return True
-
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
-        owners: set[str | None] = set()
-        notes: list[str] = []
-
-        def finish(bead: Bead) -> Bead:
-            owners.add(bead.claim.agent if bead.claim else None)
-            return self._finished(bead, snapshot, world, notes)
-
-        beads, done, failed = self.each(self.args["ids"], snapshot, finish)
-        change = Change(beads, subject("close", done, self.by), touched=tuple(done), failures=tuple(failed))
-        change = self._with_news(change, snapshot, world, notes)
-        if self.args.get("next") and not failed:
-            change = self._with_next(change, snapshot, world)
-        return with_capacity(change, snapshot, owners, world.now, alive=self.agent if self.agent in owners else None)
-
-    def _finished(self, bead: Bead, snapshot: Snapshot, world: World, notes: list[str]) -> Bead:
-        token = self.token_for(bead.id)
-        force = self.args.get("force", False)
-        lifecycle.guard(bead, token, force=force)
-        if not force and not bead.is_done:
-            self._refuse_unfinished(bead, snapshot, world)
-        try:
-            return lifecycle.closed(bead, self.by, self.args.get("reason") or "Closed", self.asked_at)
-        except AlreadyClosed as already:
-            mine = (bead.get("closed_by") or "").split(":", 1)[-1] in (self.agent, "")
-            if token and not mine and bead.id in self.tokens:
-                raise StaleToken(f"{already}; your token is no longer current", id=bead.id) from None
-            notes.append(str(already))
-            return bead
-
-    def _refuse_unfinished(self, bead: Bead, snapshot: Snapshot, world: World) -> None:
-        waits = is_blocked(bead, snapshot, world.now)
-        if waits:
-            raise StillBlocked(
-                f"{bead.id} still waits on {', '.join(waits)}", hint="close those first, or --force", id=bead.id, blocked_by=waits
-            )
-        unfinished = [
-            child.id for child in snapshot.children_of(bead.id) if not child.is_done and child.id not in self.args["ids"]
-        ]
-        if unfinished:
-            raise StillBlocked(
-                f"{bead.id} has unfinished children: {', '.join(sorted(unfinished)[:5])}",
-                hint="close them first, or --force",
-                id=bead.id,
-            )
-        if bead.status == "pinned":
-            raise WrongState(f"{bead.id} is pinned", hint="--force closes it all the same", id=bead.id)
-
-    def _with_news(self, change: Change, snapshot: Snapshot, world: World, notes: list[str]) -> Change:
-        """Say which beads became ready by this."""
-        after = Overlay(snapshot, change)
-        waiting: list[Bead] = []
-        for bead_id in change.beads:
-            waiting += snapshot.dependents_of(bead_id)
-        others = sorted({bead.id: bead for bead in waiting if bead.id not in change.beads}.values(), key=order_key)
-        freed = [bead.id for bead in others if phase_of(bead, after, world.now) == "ready"]
-        if freed:
-            notes.append(f"now ready: {', '.join(freed)}")
-        return change._replace(notes=tuple(notes), result={"unblocked": freed})
-
-    def _with_next(self, change: Change, snapshot: Snapshot, world: World) -> Change:
-        following = self.args["next"]
-        claim = Claim(by=self.by, at=self.at, uid=self.uid, next=True, **following)
-        try:
-            taken = claim.decide(Overlay(snapshot, change), world)
-        except BdError as nothing:
-            if not isinstance(nothing, NothingReady):
-                raise
-            return change._replace(notes=(*change.notes, str(nothing)))
-        words = f"{change.subject}, claim {' '.join(taken.touched)}"
-        return change._replace(
-            beads={**change.beads, **taken.beads},
-            records={**change.records, **taken.records},
-            touched=(*change.touched, *taken.touched),
-            tokens=taken.tokens,
-            subject=words,
-        )
-
-    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        form = super().pinned(change, before)
-        claimed = {bead_id for _, bead_id in change.tokens}
-        form["args"]["ids"] = [bead_id for bead_id in change.touched if bead_id not in claimed]
-        return form
-
-
-@register
-class Reopen(Operation):
-    """Open beads again: `ids`, `reason` (kept as a comment)."""
-
-    verb: ClassVar[str] = "reopen"
-
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
-
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
-        def open_again(bead: Bead) -> Bead:
-            if bead.status == "open":
-                return bead
-            opened = lifecycle.reopened(bead, self.asked_at)
-            reason = self.args.get("reason")
-            if reason:
-                entry = {"id": self.args["comment_id"], "author": self.agent, "at": time_text(self.asked_at), "text": reason}
-                opened = opened.evolve(comments=[*opened.comments, entry])
-            return opened
-
-        beads, done, failed = self.each(self.args["ids"], snapshot, open_again)
-        return Change(beads, subject("reopen", done, self.by), touched=tuple(done), failures=tuple(failed))
-
-
-@register
-class Cancel(Operation):
-    """Call beads off: `ids`, `reason`, `cascade` (what waits for them and what is below them too), `unblock`, `force`."""
-
-    verb: ClassVar[str] = "cancel"
-
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
-        owners: set[str | None] = set()
-
-        def call_off(bead: Bead) -> Bead:
-            lifecycle.guard(bead, self.token_for(bead.id), force=self.args.get("force", False))
-            owners.add(bead.claim.agent if bead.claim else None)
-            return lifecycle.cancelled(bead, self.by, self.args.get("reason") or "Cancelled", self.asked_at)
-
-        names = list(self.args["ids"])
-        if self.args.get("cascade"):
-            names = self._with_dependents(names, snapshot)
-        beads, done, failed = self.each(names, snapshot, call_off)
-        change = Change(beads, subject("cancel", done, self.by), touched=tuple(done), failures=tuple(failed))
-        change = self._settle_dependents(change, snapshot)
-        return with_capacity(change, snapshot, owners, world.now)
-
-    def _with_dependents(self, names: list[str], snapshot: Snapshot) -> list[str]:
-        found = [self.find(name, snapshot).id for name in names]
-        for bead_id in found:
-            for other in [*snapshot.children_of(bead_id), *snapshot.dependents_of(bead_id)]:
-                if other.id not in found and not other.is_done:
-                    found.append(other.id)
-        return found
-
-    def _settle_dependents(self, change: Change, snapshot: Snapshot) -> Change:
-        beads = dict(change.beads)
-        left: list[str] = []
-        for bead_id in change.beads:
-            for head in snapshot.dependents_of(bead_id):
-                if head.is_done or head.id in change.beads:
-                    continue
-                left.append(head.id)
-                other = beads.get(head.id) or snapshot.bead(head.id)
-                if self.args.get("unblock") and other is not None:
-                    kept = [target for target in other.depends_on if target != bead_id]
-                    beads[head.id] = lifecycle.touch(other.evolve(depends_on=kept), self.asked_at)
-        if not left or self.args.get("unblock"):
-            return change._replace(beads=beads)
-        note = (
-            f"still waiting for what was cancelled: {', '.join(sorted(set(left)))} (--cascade cancels them, --unblock frees them)"
-        )
-        return change._replace(notes=(*change.notes, note))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bd import ids
 from bd.clock import time_of_seconds
-from bd.model import BEADS_DIR
+from bd.fields import BEADS_DIR
 from bd.operations.hand import HandCommit
 from bd.store import codec, message
-from bd.store.cache import bead_id_of
+from bd.store.files import bead_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

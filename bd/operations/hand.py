@@ -10,8 +10,8 @@ from bd.clock import time_text
 from bd.errors import BdError, IdTaken, NoSuchBead, WrongState
 from bd.model import Bead, Change, Overlay
 from bd.operations.base import Operation, register, subject
-from bd.operations.beads import check_title
 from bd.operations.capacity import with_capacity
+from bd.operations.checking import check_title
 from bd.operations.graph import refuse_circles
 from bd.policy import lifecycle
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from bd import ids
-from bd.model import CONFIG_PATH, FORMAT_VERSION, IGNORE_PATH, METADATA_PATH, Change
+from bd.fields import CONFIG_PATH, FORMAT_VERSION, IGNORE_PATH, METADATA_PATH
+from bd.model import Change
 from bd.operations.base import Operation, register
 
 TYPE_CHECKING = False

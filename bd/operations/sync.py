@@ -10,8 +10,9 @@ from bd.errors import TryAgain
 from bd.model import Damage
 from bd.operations.publish import author_of, transaction
 from bd.store import checkout
-from bd.store.cache import is_wanted, parse_file
+from bd.store.files import is_wanted, parse_file
 from bd.store.gitrepo import Draft
+from bd.store.settling import Settling
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,15 +35,14 @@ def edited(hub: Hub) -> Edits:
         return Edits({}, [])
     files: dict[str, bytes | None] = {}
     damages: list[Damage] = []
-    for _, path in checkout.edited_files(hub.repo, *FOLDERS):
+    paths = [path for _, path in checkout.edited_files(hub.repo, *FOLDERS)]
+    blobs = checkout.as_committed(hub.repo, paths)
+    for path in paths:
         full = os.path.join(hub.repo.work_tree, path)
         if os.path.islink(full):
             damages.append(Damage(path, "is a symbolic link"))
             continue
-        data = None
-        if os.path.exists(full):
-            with open(full, "rb") as file:
-                data = file.read()
+        data = hub.repo.objects.read(blobs[path]) if path in blobs else None
         if data is not None and is_wanted(path):
             row = parse_file(path, "", data)
             if row.reason is not None:
@@ -59,13 +59,12 @@ def sync(hub: Hub, by: str, *, force: bool = False) -> tuple[Outcome, Edits]:
     """
     hub.begin_write()  # or another sync could bring the branch along between the look at the files and the commit of them
     try:
-        loop = transaction(hub, force=force)
-        loop.settle_files()
+        Settling(hub).settle_files()
         edits = edited(hub)
         hand = hub.repo.ref(hub.branch)
         if edits.files:
             hand = _staged(hub, edits, hand, by)
-        return loop.run(None, hand=hand), edits
+        return transaction(hub, force=force).run(None, hand=hand), edits
     finally:
         hub.end_write()
 

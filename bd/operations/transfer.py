@@ -12,7 +12,8 @@ import json
 from bd import ids
 from bd.clock import instant_of, time_text
 from bd.errors import BadInput, IdTaken
-from bd.model import DONE_STATUSES, Bead, Change
+from bd.fields import DONE_STATUSES
+from bd.model import Bead, Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.tangles import untangled

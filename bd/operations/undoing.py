@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bd.errors import NotFound, WrongState
-from bd.model import BEADS_DIR
+from bd.fields import BEADS_DIR
 from bd.operations.recovery import Undo
 from bd.store import codec, message
-from bd.store.cache import bead_id_of
+from bd.store.files import bead_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

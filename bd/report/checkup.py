@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 from bd.errors import BdError
-from bd.model import ARCHIVE_DIR, BEADS_DIR, FORMAT_VERSION, capacity_path
+from bd.fields import ARCHIVE_DIR, BEADS_DIR, FORMAT_VERSION, capacity_path
 from bd.operations.capacity import capacity_of
 from bd.policy.dag import awaited, find_cycle, find_parent_loop
 from bd.store.kept import kept
@@ -82,21 +82,18 @@ def _claims(snapshot: Snapshot, now: datetime) -> Iterator[Finding]:
         if bead.attempts < bead.get("attempts_forgiven", 0):
             yield Finding("damage", "attempts", bead.id, "forgives more attempts than were made")
     for path, wanted in stale_capacity(snapshot, now).items():
-        yield Finding(
-            "warning", "capacity", path, f"does not say what the claims say ({', '.join(wanted['beads']) or 'nothing held'})"
-        )
+        held = ", ".join(wanted["beads"] or ()) or "nothing held"
+        yield Finding("warning", "capacity", path, f"does not say what the claims say ({held})")
 
 
 def stale_capacity(snapshot: Snapshot, now: datetime) -> dict[str, dict[str, Any]]:
-    """The capacity files that do not repeat the live claims: path -> what they should say."""
+    """The capacity files that do not repeat the live claims: path -> what they should say (None: nothing)."""
     stale = {}
     for name, fields in snapshot.records(".agent-status/").items():
         wanted = capacity_of(name, snapshot, now, sign_of_life=False)
-        if (
-            any(fields.get(key) != wanted[key] for key in ("current_tasks",))
-            or sorted(fields.get("beads", [])) != wanted["beads"]
-        ):
-            stale[capacity_path(name)] = wanted
+        held = wanted.get("beads", [])
+        if fields.get("current_tasks") != wanted["current_tasks"] or sorted(fields.get("beads", [])) != held:
+            stale[capacity_path(name)] = {**wanted, "beads": held or None}
     return stale
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bd.clock import time_of_seconds
-from bd.model import ARCHIVE_DIR, BEADS_DIR
+from bd.fields import ARCHIVE_DIR, BEADS_DIR
 from bd.store import codec, message
 
 TYPE_CHECKING = False

@@ -14,9 +14,9 @@ import re
 from typing import NamedTuple
 
 from bd.errors import NoHub
-from bd.model import BEAD_FIELDS, BEADS_DIR, DONE_STATUSES
+from bd.fields import BEAD_FIELDS, BEADS_DIR, DONE_STATUSES
 from bd.store import codec, message
-from bd.store.cache import bead_id_of
+from bd.store.files import bead_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

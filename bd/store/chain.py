@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bd.errors import BadInput
-from bd.model import BEAD_FIELDS, FILE_LIMIT, Change, Overlay, bead_path, fields_of_path
+from bd.fields import BEAD_FIELDS, FILE_LIMIT, bead_path, fields_of_path
+from bd.model import Change, Overlay
 from bd.store import message, yamltext
-from bd.store.cache import Row, is_wanted, parse_file
+from bd.store.files import Row, is_wanted, parse_file
 from bd.store.gitrepo import Draft
 from bd.store.objects import name_of
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Protocol
 
-    from bd.model import Kind, Snapshot
+    from bd.fields import Kind
+    from bd.model import Snapshot
     from bd.store.gitrepo import GitRepo
     from bd.store.snapshot import CachedSnapshot
 

@@ -17,7 +17,7 @@ from bd.store.gitrepo import GitFailed, GitTimeout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from bd.store.gitrepo import GitRepo
 
@@ -46,6 +46,23 @@ def is_checked_out(repo: GitRepo, branch: str) -> bool:
     return repo.work_tree is not None and repo.head_branch() == branch
 
 
+def holder(repo: GitRepo, branch: str) -> GitRepo | None:
+    """The worktree of this clone that shows the hub branch: this one or another; None when none does."""
+    if is_checked_out(repo, branch):
+        return repo
+    if not os.path.isdir(os.path.join(repo.common_dir, "worktrees")):
+        return None
+    _, out, _ = repo.run("worktree", "list", "--porcelain")
+    for record in out.decode("utf-8", "surrogateescape").split("\n\n"):
+        lines = record.splitlines()
+        if f"branch {branch}" in lines:
+            from bd.store.location import find_repo  # noqa: PLC0415  only where there are several worktrees
+
+            found = find_repo(lines[0].removeprefix("worktree "))
+            return found if found and is_checked_out(found, branch) else None
+    return None
+
+
 def bring_along(repo: GitRepo, here: str | None, tip: str, *, wait_s: float = _LOCK_WAIT_S) -> None:
     """Move index and files from commit `here` to `tip`, under the clone's lock. The ref is the caller's.
 
@@ -63,9 +80,10 @@ def bring_along(repo: GitRepo, here: str | None, tip: str, *, wait_s: float = _L
 
 def take_back(repo: GitRepo, branch: str, there: str, tip: str | None) -> None:
     """Index and files were moved to a commit that the branch did not get: move them back, as far as that goes."""
-    if tip and is_checked_out(repo, branch):
+    where = holder(repo, branch) if tip else None
+    if where and tip:
         with contextlib.suppress(InTheWay):
-            bring_along(repo, there, tip)
+            bring_along(where, there, tip)
 
 
 def _merge(repo: GitRepo, index: str, trees: list[str]) -> None:
@@ -158,15 +176,9 @@ def undo_half(repo: GitRepo, base: str, commit: str) -> None:
     """Put back the files that a bd killed in the middle of a move from `base` to `commit` had already written."""
     if repo.work_tree is None:
         return
-    written = []
-    for entry in repo.diff(base, commit):
-        try:
-            with open(os.path.join(repo.work_tree, entry.path), "rb") as file:
-                there: bytes | None = file.read()
-        except OSError:
-            there = None
-        if there == (repo.objects.read(entry.oid) if entry.oid else None):
-            written.append(entry.path)
+    entries = repo.diff(base, commit)
+    there = as_committed(repo, [entry.path for entry in entries])
+    written = [entry.path for entry in entries if there.get(entry.path) == entry.oid]
     if written:
         paths = "\0".join(written).encode("utf-8", "surrogateescape")
         repo.run("checkout-index", "-f", "-q", "-z", "--stdin", data=paths, check=False)
@@ -183,6 +195,21 @@ def edited_files(repo: GitRepo, *folders: str) -> list[tuple[str, str]]:
     _, out, _ = repo.run(*args)
     records = out.decode("utf-8", "surrogateescape").split("\0")
     return [(record[:2], record[3:]) for record in records if record]
+
+
+def as_committed(repo: GitRepo, paths: Iterable[str]) -> dict[str, str]:
+    """The blobs that these files would be in a commit, with line ends and filters as git has them; those that are there."""
+    root = repo.work_tree or ""
+    files = [path for path in paths if _is_plain(os.path.join(root, path)) and "\n" not in path]
+    if not files:
+        return {}
+    data = "\n".join(files).encode("utf-8", "surrogateescape")
+    _, out, _ = repo.run("hash-object", "-w", "--stdin-paths", data=data)
+    return dict(zip(files, out.decode().split(), strict=True))
+
+
+def _is_plain(path: str) -> bool:
+    return os.path.isfile(path) and not os.path.islink(path)
 
 
 def stage(repo: GitRepo, paths: list[str]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from bd.model import BEAD_FIELDS, FILE_LIMIT, TITLE_LIMIT
+from bd.fields import BEAD_FIELDS, FILE_LIMIT, TITLE_LIMIT
 from bd.store import yamltext
 from bd.store.kinds import Plain, WrongKind, typed
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bd.model import Kind
+    from bd.fields import Kind
 
 DEPTH_LIMIT = yamltext.DEPTH_LIMIT
 SLOW_LIMIT = 100_000

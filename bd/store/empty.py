@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bd.model import Bead, Damage, Snapshot, bead_path
+from bd.fields import bead_path
+from bd.model import Bead, Damage, Snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ The hot path of reads and claims is git's own plumbing: `cat-file --batch`, `fas
 `diff-tree -z` and `push --porcelain` each do in one process what porcelain does in five, and
 cost less than importing GitPython, which clone.py uses for the rest. Callers can't tell.
 
-Git's manners are here: no prompts, editor, pager, hooks, automatic maintenance or tag
-following; `LC_ALL=C`; GIT_* cleared but for `KEPT_VARIABLES`; a time-out on everything.
+Git's manners are in manners.py; every process has a time-out.
 """
 
 from __future__ import annotations
@@ -15,35 +14,20 @@ import re
 from typing import NamedTuple
 
 from bd.errors import BadInput, BdError, Damaged, NoHub, TryAgain
+from bd.store.manners import QUIET, environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import IO
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from bd.store.objects import ObjectReader
 
 ZERO = "0" * 40
 # A change of more files than this goes through fast-import.
 LOOSE_LIMIT = 40
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _REF = re.compile(r"refs/[^\s~^:?*\[\\\x00-\x20\x7f]+\Z")
-# Each for a reason: how to reach the remote, and where tests and users keep git's own settings.
-KEPT_VARIABLES = frozenset(
-    {
-        "GIT_SSH",
-        "GIT_SSH_COMMAND",
-        "GIT_SSL_CAINFO",
-        "GIT_SSL_NO_VERIFY",
-        "GIT_HTTP_PROXY_AUTHMETHOD",
-        "GIT_CONFIG_GLOBAL",
-        "GIT_CONFIG_SYSTEM",
-        "GIT_CONFIG_NOSYSTEM",
-        "GIT_CEILING_DIRECTORIES",
-        "GIT_EXEC_PATH",
-        "GIT_ALLOW_PROTOCOL",
-    }
-)
-_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.quotePath=off")
 
 
 class GitFailed(Exception):
@@ -87,27 +71,6 @@ def refspec(source: str, target: str) -> str:
     return f"{source}:{target}"
 
 
-def environment() -> dict[str, str]:
-    """The environment of every git process."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_") or key in KEPT_VARIABLES}
-    kept.update(
-        LC_ALL="C",
-        LANGUAGE="",
-        GIT_TERMINAL_PROMPT="0",
-        GCM_INTERACTIVE="never",
-        GIT_EDITOR="true",
-        GIT_PAGER="cat",
-        GIT_OPTIONAL_LOCKS="0",
-        GIT_MERGE_AUTOEDIT="no",
-        SSH_ASKPASS_REQUIRE="never",
-    )
-    kept.pop("SSH_ASKPASS", None)
-    kept["GIT_ASKPASS"] = "true" if os.name == "posix" else ""
-    if "GIT_SSH" not in kept:
-        kept["GIT_SSH_COMMAND"] = f"{kept.get('GIT_SSH_COMMAND', 'ssh')} -o BatchMode=yes"
-    return kept
-
-
 class GitRepo:
     """One repository as bd sees it: where its git folder, its common folder and its files are."""
 
@@ -131,7 +94,7 @@ class GitRepo:
         place = ["--git-dir", self.git_dir]
         if self.work_tree:
             place += ["--work-tree", self.work_tree]
-        return ["git", *place, *_QUIET, *args]
+        return ["git", *place, *QUIET, *args]
 
     def spawn(self, args: Sequence[str], *, stdin: bool = False, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
         """Start a git process with its streams piped."""
@@ -165,7 +128,9 @@ class GitRepo:
             raise
         return process.returncode, out, err.decode("utf-8", "replace")
 
-    def run(self, *args: str, data: bytes | None = None, check: bool = True, env: Mapping[str, str] | None = None) -> tuple[int, bytes, str]:
+    def run(
+        self, *args: str, data: bytes | None = None, check: bool = True, env: Mapping[str, str] | None = None
+    ) -> tuple[int, bytes, str]:
         """Run git to its end. With `check`, raises GitFailed for any exit but 0."""
         code, out, err = self.finish(self.spawn(args, stdin=data is not None, env=env), args, data)
         if check and code:
@@ -178,7 +143,9 @@ class GitRepo:
     def objects(self) -> ObjectReader:
         """The one `cat-file --batch` process of this command."""
         if self._objects is None:
-            self._objects = ObjectReader(self)
+            from bd.store.objects import ObjectReader as Reader  # noqa: PLC0415  the writer beside it imports this module's names
+
+            self._objects = Reader(self)
         return self._objects
 
     def close(self) -> None:
@@ -355,7 +322,15 @@ class GitRepo:
         """Begin fetching a branch into a private ref: no tags, no FETCH_HEAD, never forced."""
         spec = refspec(branch, target)
         # Not --quiet: then git would not say that a tip was rejected because it does not descend from the last one.
-        args = ("fetch", "--no-progress", "--no-tags", "--refmap=", "--no-write-fetch-head", "--no-recurse-submodules", *depth_args)
+        args = (
+            "fetch",
+            "--no-progress",
+            "--no-tags",
+            "--refmap=",
+            "--no-write-fetch-head",
+            "--no-recurse-submodules",
+            *depth_args,
+        )
         return self.spawn([*args, "--end-of-options", remote, spec])
 
     def push(
@@ -405,49 +380,6 @@ class Draft(NamedTuple):
     files: dict[str, bytes | None]
 
 
-class ObjectReader:
-    """A running `git cat-file --batch`: objects by name, one process for the whole command."""
-
-    def __init__(self, repo: GitRepo) -> None:
-        self._process = repo.spawn(["cat-file", "--batch"], stdin=True)
-
-    def close(self) -> None:
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream:
-                stream.close()
-        self._process.wait()
-
-    def read(self, name: str) -> bytes | None:
-        """The content of the object a name means, or None when there is none."""
-        return next(self.read_many([name]))
-
-    def read_many(self, names: Sequence[str], *, at_once: int = 200) -> Iterator[bytes | None]:
-        """The contents of many objects in order. `at_once` requests stay below a pipe's buffer."""
-        stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is None or stdout is None:
-            raise Damaged("git cat-file did not start")
-        for start in range(0, len(names), at_once):
-            chunk = names[start : start + at_once]
-            if any("\n" in name for name in chunk):
-                raise BadInput("a name with a line break in it")
-            try:
-                stdin.write("".join(f"{name}\n" for name in chunk).encode("utf-8", "surrogateescape"))
-                stdin.flush()
-            except BrokenPipeError as error:
-                raise Damaged("git cat-file ended early", hint="`git fsck` tells what is wrong") from error
-            # All of them at once: an answer that nobody has taken yet would be taken for the next question's.
-            yield from [self._answer(stdout) for _ in chunk]
-
-    def _answer(self, stdout: IO[bytes]) -> bytes | None:
-        header = stdout.readline()
-        if not header:
-            raise Damaged("git cat-file ended early", hint="`git fsck` tells what is wrong")
-        words = header.split()
-        if words[-1] in (b"missing", b"ambiguous"):
-            return None
-        return stdout.read(int(words[-1]) + 1)[:-1]
-
-
 def disk_error(words: str) -> BdError:
     """What a failed write into this clone means."""
     text = words.strip()
@@ -456,36 +388,6 @@ def disk_error(words: str) -> BdError:
         return TryAgain(f"this clone's disk is full: {text.splitlines()[-1]}", hint="make room, then try again")
     if "permission denied" in lowered or "read-only file system" in lowered:
         return TryAgain(f"this clone can't be written: {text.splitlines()[-1]}", hint="check the rights of its .git folder")
-    return Damaged(f"git could not write the commit: {text.splitlines()[-1] if text else 'no words'}", hint="`git fsck` tells more")
-
-
-# --- finding a repository -----------------------------------------------------------------
-
-
-def find_repo(start: str) -> GitRepo | None:
-    """The repository that a folder is in: a checkout, a linked worktree, a bare repository; None outside."""
-    folder = os.path.abspath(start)
-    while True:
-        dot_git = os.path.join(folder, ".git")
-        if os.path.isdir(dot_git):
-            return GitRepo(dot_git, _common_dir(dot_git), folder)
-        if os.path.isfile(dot_git):
-            with open(dot_git, encoding="utf-8") as file:
-                text = file.read().strip()
-            if text.startswith("gitdir: "):
-                git_dir = os.path.normpath(os.path.join(folder, text[8:]))
-                return GitRepo(git_dir, _common_dir(git_dir), folder)
-        if all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")):
-            return GitRepo(folder, _common_dir(folder), None)
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
-
-
-def _common_dir(git_dir: str) -> str:
-    try:
-        with open(os.path.join(git_dir, "commondir"), encoding="utf-8") as file:
-            return os.path.normpath(os.path.join(git_dir, file.read().strip()))
-    except FileNotFoundError:
-        return git_dir
+    return Damaged(
+        f"git could not write the commit: {text.splitlines()[-1] if text else 'no words'}", hint="`git fsck` tells more"
+    )

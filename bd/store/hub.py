@@ -15,7 +15,7 @@ from functools import cached_property
 
 from bd import clock
 from bd.errors import Damaged, HubRewritten, NoHub, NotFound, RemoteUnreachable
-from bd.model import CONFIG_PATH, FORMAT_VERSION, METADATA_PATH
+from bd.fields import CONFIG_PATH, FORMAT_VERSION, METADATA_PATH
 from bd.store.gitrepo import ZERO, GitFailed, GitTimeout
 from bd.store.place import PUBLISHED, VIEW, Place
 
@@ -375,6 +375,9 @@ class Hub:
 
 
 def _last_line(words: str) -> str:
+    """The line of git's words that says why: the `fatal:` one, or what ssh said before a fatal that says nothing."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
-    told = [line.removeprefix("fatal: ") for line in lines if line.startswith(("fatal:", "ERROR", "remote:"))]
-    return (told or lines or ["no words"])[0]
+    at = next((place for place, line in enumerate(lines) if line.startswith(("fatal:", "ERROR", "remote:"))), 0)
+    if at and "Could not read from remote repository" in lines[at]:
+        at -= 1
+    return lines[at].removeprefix("fatal: ") if lines else "no words"

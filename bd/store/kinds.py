@@ -9,13 +9,13 @@ import re
 
 from bd.clock import canonical_time, duration_s
 from bd.errors import BadInput
-from bd.model import INNER_FIELDS
+from bd.fields import INNER_FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.model import Kind
+    from bd.fields import Kind
 
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d+)?\Z", re.ASCII)
 _WHOLE = re.compile(r"[-+]?\d+\Z", re.ASCII)

@@ -12,7 +12,9 @@ import re
 import warnings
 
 from bd.errors import BadInput, NotFound, RemoteUnreachable, TryAgain
-from bd.store.gitrepo import KEPT_VARIABLES, GitRepo, environment, find_repo
+from bd.store.gitrepo import GitRepo, GitTimeout
+from bd.store.location import find_repo
+from bd.store.manners import KEPT_VARIABLES, environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,15 +46,19 @@ def check_branch(name: str) -> str:
     return name
 
 
-def make_repo(folder: str) -> GitRepo:
-    """A new repository with the branch main, unless the folder is in one already. Raises BadInput and TryAgain."""
+def make_repo(folder: str, *, own: bool = False) -> GitRepo:
+    """A new repository with the branch main, unless the folder is in one already. Raises BadInput and TryAgain.
+
+    With `own`, a folder that is new or empty gets a repository of its own, also inside of another one.
+    """
     import git
 
     try:
         os.makedirs(folder, exist_ok=True)
+        is_empty = not os.listdir(folder)
     except OSError as error:
         raise BadInput(f"can't make the folder {folder}: {error.strerror}") from error
-    found = find_repo(folder)
+    found = None if own and is_empty else find_repo(folder)
     if found is not None:
         return found
     words = ""
@@ -78,6 +84,20 @@ def add_remote(repo: GitRepo, url: str) -> None:
                 raise BadInput(f"origin is {there} already, not {url}", hint=f"git remote set-url origin {url}")
             return
         opened.create_remote("origin", url)
+
+
+def take_default_branch(repo: GitRepo) -> None:
+    """Let a repository without a commit have the branch that its origin calls its own, where there is one."""
+    head = repo.head_branch()
+    if head is None or repo.ref(head) is not None:
+        return
+    try:
+        code, out, _ = repo.run("ls-remote", "--quiet", "--symref", "--end-of-options", "origin", "HEAD", check=False)
+    except GitTimeout:
+        return  # the fetch that follows says so
+    words = out.decode("utf-8", "replace").split()
+    if code == 0 and words[:1] == ["ref:"] and words[1] != head:
+        repo.run("symbolic-ref", "HEAD", words[1])
 
 
 def clone_repo(url: str, folder: str, on_progress: Callable[[int, int, str], None] | None) -> GitRepo:

@@ -1,4 +1,6 @@
-"""Writing a few loose objects ourselves: the blobs, trees and commit of one small change.
+"""Objects: read through one running git, and a few of them written by ourselves.
+
+Written are the blobs, trees and commit of one small change.
 
 A claim changes two files. Git's own ways to commit them without an index cost two processes
 (fast-import, and the unpack-objects it starts); this costs none and writes the same bytes, which
@@ -11,12 +13,12 @@ from __future__ import annotations
 import os
 import zlib
 
-from bd.errors import BadInput
+from bd.errors import BadInput, Damaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import IO, Any
 
     from bd.store.gitrepo import Draft, GitRepo
 
@@ -155,3 +157,46 @@ def _checked(path: str) -> bytes:
     if any(part in ("", ".", "..") or part.lower() == ".git" for part in parts) or any(char in path for char in '\n\\"\0'):
         raise BadInput(f"{path!r} can't be a file of a hub")
     return path.encode("utf-8", "surrogateescape")
+
+
+class ObjectReader:
+    """A running `git cat-file --batch`: objects by name, one process for the whole command."""
+
+    def __init__(self, repo: GitRepo) -> None:
+        self._process = repo.spawn(["cat-file", "--batch"], stdin=True)
+
+    def close(self) -> None:
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream:
+                stream.close()
+        self._process.wait()
+
+    def read(self, name: str) -> bytes | None:
+        """The content of the object a name means, or None when there is none."""
+        return next(self.read_many([name]))
+
+    def read_many(self, names: Sequence[str], *, at_once: int = 200) -> Iterator[bytes | None]:
+        """The contents of many objects in order. `at_once` requests stay below a pipe's buffer."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            raise Damaged("git cat-file did not start")
+        for start in range(0, len(names), at_once):
+            chunk = names[start : start + at_once]
+            if any("\n" in name for name in chunk):
+                raise BadInput("a name with a line break in it")
+            try:
+                stdin.write("".join(f"{name}\n" for name in chunk).encode("utf-8", "surrogateescape"))
+                stdin.flush()
+            except BrokenPipeError as error:
+                raise Damaged("git cat-file ended early", hint="`git fsck` tells what is wrong") from error
+            # All of them at once: an answer that nobody has taken yet would be taken for the next question's.
+            yield from [self._answer(stdout) for _ in chunk]
+
+    def _answer(self, stdout: IO[bytes]) -> bytes | None:
+        header = stdout.readline()
+        if not header:
+            raise Damaged("git cat-file ended early", hint="`git fsck` tells what is wrong")
+        words = header.split()
+        if words[-1] in (b"missing", b"ambiguous"):
+            return None
+        return stdout.read(int(words[-1]) + 1)[:-1]

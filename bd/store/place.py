@@ -13,8 +13,9 @@ import os
 from typing import NamedTuple
 
 from bd.errors import BadInput, NoHub
-from bd.model import CONFIG_FIELDS, CONFIG_PATH
-from bd.store.gitrepo import GitRepo, find_repo
+from bd.fields import CONFIG_FIELDS, CONFIG_PATH
+from bd.store.gitrepo import GitRepo
+from bd.store.location import find_repo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -212,8 +213,10 @@ def _last(git: Mapping[str, list[str]], key: str) -> str:
 
 
 def _holds_hub(repo: GitRepo, ref: str) -> bool:
+    """Whether a branch holds a hub's settings; the Go tool's file of the same name does not say which format it has."""
     commit = repo.ref(ref)
-    return commit is not None and repo.objects.read(f"{commit}:{CONFIG_PATH}") is not None
+    data = repo.objects.read(f"{commit}:{CONFIG_PATH}") if commit else None
+    return data is not None and b"\nformat:" in b"\n" + data
 
 
 def _find_branch(repo: GitRepo, known: Mapping[str, Any]) -> str | None:

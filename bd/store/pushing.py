@@ -101,9 +101,10 @@ class Pushing:
     def _publish_here(self, commit: str, base: str | None) -> Verdict:
         """Without a remote: the checkout first, then the branch by compare-and-swap."""
         branch = self._hub.branch
-        if checkout.is_checked_out(self._repo, branch):
+        where = checkout.holder(self._repo, branch)
+        if where is not None:
             try:
-                checkout.bring_along(self._repo, self._hand or base, commit)
+                checkout.bring_along(where, self._hand or base, commit)
             except checkout.InTheWay as error:
                 raise TryAgain(
                     f"the hub branch is checked out here and can't be moved: {error}",

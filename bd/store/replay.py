@@ -62,7 +62,7 @@ class Replay:
             commits += [commit for commit in self._repo.commits_between(base, tip, without=past) if commit not in commits]
         if not commits:
             return []
-        known = self._landed_uids(base, commits[0])
+        known = self._landed_uids(base, commits)
         items = (self._pending(commit, base) for commit in commits)
         return [item for item in items if item is not None and item.operation.uid not in known]
 
@@ -92,13 +92,18 @@ class Replay:
             refused += [RefusedReplay(uid, item.commit, error) for error in errors]
         return refused, renamed
 
-    def _landed_uids(self, base: str | None, first: str) -> set[str]:
-        """The uids of the operations that the hub has and the first unpublished commit's parents do not."""
+    def _landed_uids(self, base: str | None, commits: list[str]) -> set[str]:
+        """The uids of the operations that came to the hub since the unpublished commits began to differ from it."""
         if base is None:
             return set()
-        args = ("log", "--format=%(trailers:key=Bd-Uid,valueonly)", base, f"^{first}^@")
-        _, out, _ = self._repo.run(*args, check=False)
+        outside = {parent for commit in commits for parent in self._parents(commit)} - {*commits}
+        _, out, _ = self._repo.run("merge-base", "--octopus", *outside, check=False)
+        began = [f"^{commit}" for commit in out.decode().split()]
+        _, out, _ = self._repo.run("log", "--format=%(trailers:key=Bd-Uid,valueonly)", base, *began, check=False)
         return set(out.decode("utf-8", "replace").split())
+
+    def _parents(self, commit: str) -> list[str]:
+        return message.split_commit(self._repo.objects.read(commit) or b"")[0].get("parent", [])
 
     def _pending(self, commit: str, base: str | None) -> Pending | None:
         headers, text = message.split_commit(self._repo.objects.read(commit) or b"")

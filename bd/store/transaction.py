@@ -6,17 +6,17 @@ Git's fast-forward push is the compare-and-swap. What happened is always found o
 
 from __future__ import annotations
 
-import contextlib
 from typing import NamedTuple
 
 from bd import clock
 from bd.errors import BdError, Contention, NoHub, RemoteUnreachable, TryAgain
-from bd.store import checkout, kept
+from bd.store import kept
 from bd.store.chain import Chain
-from bd.store.gitrepo import ZERO, GitFailed
+from bd.store.following import follow
 from bd.store.place import PUBLISHED, VIEW
 from bd.store.pushing import Pushing, refused_by_server
 from bd.store.replay import RefusedReplay, Replay
+from bd.store.settling import Settling
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,8 +89,7 @@ class Transaction:
         self._replay = Replay(hub, revive, by_difference)
         self._step = on_step or _no_step
         self._rng = rng
-        self._heal: list[str] = []
-        self._inherited = False
+        self._settling = Settling(hub)
         self._declined: dict[str, BdError] = {}
         self._some_landed = False
         self._hand: str | None = None
@@ -213,7 +212,7 @@ class Transaction:
         snapshot: Any = self._hub.snapshot(base) if base else EMPTY
         if base:
             self._hub.check_format(snapshot)
-            self._settle(base, snapshot, operation)
+            self._settling.settle(base, snapshot, operation)
         world = self._world(snapshot)
         chain = Chain(self._repo, snapshot, world)
         pending = self._replay.unpublished(base, self._hand)
@@ -229,52 +228,6 @@ class Transaction:
                     raise
                 refusal = error
         return _Attempt(base, chain, world.settings.retry_time, refused, renamed, change, refusal)
-
-    # --- settling what a killed process left ---
-
-    def settle_files(self) -> None:
-        """Without a remote: move files back that a killed process had moved ahead of the branch, before they look like edits."""
-        tip = None if self._hub.remote else self._repo.ref(self._hub.branch)
-        if tip and not self._hub.journal.is_empty():
-            self._settle(tip, self._hub.snapshot(tip), None)
-
-    def _settle(self, tip: str, snapshot: CachedSnapshot, operation: Decides | None) -> None:
-        if self._hub.journal.is_empty():
-            return
-        current = {(bead.get("claim") or {}).get("token") for bead in snapshot.claimed()}
-        for entry in self._hub.journal.of_the_dead():
-            data = entry.data
-            commits, tokens = data.get("commits") or [], data.get("tokens") or []
-            held = any(token in current for token in tokens)
-            if commits and data.get("base") and checkout.is_checked_out(self._repo, self._hub.branch):
-                checkout.undo_half(self._repo, data["base"], commits[-1])
-            if data["state"] == "begun":
-                entry.remove()
-            elif data["state"] == "won" or held or (commits and self._repo.is_ancestor(commits[-1], tip)):
-                self._heal += commits[-1:]
-                if not held or self._is_inherited(operation, data):
-                    entry.remove()
-                elif data["state"] != "won":
-                    entry.write(state="won")
-            elif data.get("base") != tip:
-                entry.remove()  # somebody else's commit stands where ours had to: it can never land
-            elif not self._hub.remote and commits:
-                self._undo_checkout(commits[-1], data.get("hand") or tip)
-                entry.remove()
-
-    def _is_inherited(self, operation: Decides | None, data: Mapping[str, Any]) -> bool:
-        """Whether this operation takes over what a dead process of the same agent had won."""
-        inherit = getattr(operation, "inherit", None)
-        if self._inherited or inherit is None or not inherit(data):
-            return False
-        self._inherited = True
-        return True
-
-    def _undo_checkout(self, there: str, tip: str) -> None:
-        """Index and files were moved to a commit that its writer did not live to publish: move them back."""
-        if checkout.is_checked_out(self._repo, self._hub.branch):
-            with contextlib.suppress(checkout.InTheWay):
-                checkout.bring_along(self._repo, there, tip)
 
     def _one_by_one(self, verdict: Verdict, commits: list[str], attempt: _Attempt, operation: Decides | None) -> Verdict:
         """A push was declined: push a batch's commits singly. What is declined alone is left out from now on.
@@ -328,7 +281,10 @@ class Transaction:
         received = 0
         if self._first_view and attempt.base and self._first_view != attempt.base and self._hub.remote:
             received = len(self._repo.commits_between(self._first_view, attempt.base))
-        notes = [*self._note_renamed(attempt.renamed), *self._advance(attempt.base, tip)]
+        notes = [
+            *self._note_renamed(attempt.renamed),
+            *follow(self._hub, attempt.base, tip, hand=self._hand, half_way=self._settling.landed),
+        ]
         if received:
             self._hub.stamp()
         return Outcome(
@@ -341,46 +297,6 @@ class Transaction:
             notes=tuple(notes),
             refusal=attempt.refusal,
         )
-
-    def _advance(self, base: str | None, tip: str) -> list[str]:
-        """Set the private refs to the published tip, and bring a checked-out branch along."""
-        if not self._hub.remote:
-            return []
-        notes: list[str] = []
-        branch = self._hub.branch
-        if checkout.is_checked_out(self._repo, branch):
-            here = self._repo.ref(branch)
-            if here != tip or self._hand:
-                notes = self._bring_along(here, tip, base)
-                if not notes and here != tip:
-                    notes = self._move_branch(here, tip)
-        self._repo.set_private_refs({name: tip for name in (PUBLISHED, VIEW) if self._repo.ref(name) != tip})
-        return notes
-
-    def _move_branch(self, here: str | None, tip: str) -> list[str]:
-        """The checked-out branch follows its files; where somebody else moves or locks it, they go back."""
-        try:
-            self._repo.update_refs([(self._hub.branch, tip, here or ZERO)])
-        except GitFailed as error:
-            there = self._hand or self._repo.ref(self._hub.branch)
-            checkout.take_back(self._repo, self._hub.branch, tip, there)
-            return [f"your branch stays where it was: {error}"]
-        return []
-
-    def _bring_along(self, here: str | None, tip: str, base: str | None) -> list[str]:
-        if not self._hand and here not in (None, base) and not self._repo.is_ancestor(here or "", tip):
-            return ["your branch has commits of its own; `bd sync` publishes them"]
-        # Index and files may be ahead of the ref: edits that sync has staged, or a command killed half way.
-        starts = [self._hand, here] if self._hand else [here, *self._heal]
-        words = ""
-        for start in dict.fromkeys(starts):
-            try:
-                checkout.bring_along(self._repo, start, tip)
-            except checkout.InTheWay as error:
-                words = words or str(error)
-            else:
-                return []
-        return [f"the files here stay as they were: {words}"]
 
     # --- without the remote ---
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from bd.errors import BadInput
-from bd.model import BEAD_FIELDS, CAPACITY_FIELDS, INNER_FIELDS
+from bd.fields import BEAD_FIELDS, CAPACITY_FIELDS, INNER_FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -27,6 +27,11 @@ DAMAGE: dict[str, tuple[dict[str, str], str, str]] = {
     "a wrong type": ({"beads/hub-x.yaml": GOOD.replace("priority: 2", "priority: [1]")}, "unreadable", "beads/hub-x.yaml"),
     "a list": ({"beads/hub-x.yaml": "- one\n- two\n"}, "unreadable", "beads/hub-x.yaml"),
     "an id that is not the file's": ({"beads/hub-x.yaml": GOOD.replace("hub-x", "hub-y")}, "unreadable", "beads/hub-x.yaml"),
+    "a file that is too large": (
+        {"beads/hub-x.yaml": GOOD + "notes: " + "x" * 5_000_000 + "\n"},
+        "unreadable",
+        "beads/hub-x.yaml",
+    ),
     "an unreadable agent": ({".beads/agents/bob.yaml": "name: [\n"}, "unreadable", ".beads/agents/bob.yaml"),
     "an id twice": (
         {"beads/hub-x.yaml": GOOD, "beads/archive/2026-02/hub-x.yaml": GOOD},
@@ -143,6 +148,17 @@ def test_fix_shows_its_difference_and_asks(board: Clone) -> None:
     assert "+ " in fixed.err
     assert tip(board.path) != before
     assert board.here("doctor", "--json").json["findings"] == []
+
+
+def test_an_agent_that_holds_nothing(board: Clone) -> None:
+    board.here("close", "hub-work", "--agent", "codemonkey")
+    assert board.here("doctor", "--json").json["findings"] == []
+    path = board.path / ".agent-status" / "codemonkey.yaml"
+    commit_file(board.path, ".agent-status/codemonkey.yaml", path.read_text() + "beads: [hub-work]\n")
+    assert "nothing held" in board.here("doctor").out
+    board.here("doctor", "--fix", "--yes")
+    assert board.here("doctor", "--json").json["findings"] == []
+    assert b"beads" not in (tip_file(board.path, ".agent-status/codemonkey.yaml") or b"beads")
 
 
 def test_fix_without_an_answer_changes_nothing(board: Clone) -> None:

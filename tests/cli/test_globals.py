@@ -251,8 +251,8 @@ def test_a_control_character_in_an_id_is_escaped_too(board: Clone) -> None:
     assert "\x1b" not in refused.err
 
 
-def in_a_terminal(*args: str, cwd: Path, env: dict[str, str] | None = None, columns: int = 80) -> str:
-    """What a command shows on a terminal of its own."""
+def in_a_terminal(*args: str, cwd: Path, env: dict[str, str] | None = None, columns: int = 80, types: str = "") -> str:
+    """What a command shows on a terminal of its own, where somebody types."""
     import fcntl
     import struct
     import termios
@@ -264,6 +264,7 @@ def in_a_terminal(*args: str, cwd: Path, env: dict[str, str] | None = None, colu
         [*BD, *args], cwd=cwd, stdin=follower, stdout=follower, stderr=follower, env={**kept, "TERM": "xterm", **(env or {})}
     )
     os.close(follower)
+    os.write(leader, types.encode())
     shown = b""
     while True:
         try:
@@ -299,6 +300,20 @@ def test_tables_on_a_terminal_cut_words_and_never_names(board: Clone) -> None:
     assert any("max_attempts" in line for line in shown), shown
     assert any(line.startswith("stall_factor") for line in shown)
     assert all(len(line) <= 80 for line in shown)
+
+
+def test_a_person_at_a_terminal_claims_as_gits_user(board: Clone) -> None:
+    shown = in_a_terminal("claim", "hub-bug", cwd=board.path)
+    assert any(line.startswith("✓ Claimed hub-bug — Fix CORS") for line in visible(shown)), shown
+    assert board.here("show", "hub-bug", "--json").json[0]["owner"] == "test-person@hub"
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y\n", None), ("n\n", "open"), ("", "open")])
+def test_a_terminal_is_asked_before_something_goes_for_good(board: Clone, answer: str, status: str | None) -> None:
+    shown = in_a_terminal("delete", "hub-bug", cwd=board.path, types=answer or "\x04")
+    assert "Delete hub-bug for good?" in shown
+    beads = {bead["id"]: bead["status"] for bead in board.here("list", "--json").json}
+    assert beads.get("hub-bug") == status
 
 
 def test_no_color(board: Clone) -> None:

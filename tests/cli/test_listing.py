@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.running import BD
+from tests.truth import tip
 
 if TYPE_CHECKING:
     from tests.clocks import FakeClock
@@ -163,6 +164,18 @@ def test_the_queue_as_it_was(board: Clone) -> None:
     assert board.here("why", "hub-work", "--at", "2026-02-21T15:07:30Z", "--json").json["ready"] is True
     board.here("show", "hub-later", "--at", "2026-02-21T15:03:30Z", code=4)
     assert names(board, "list") == "bug epic kid1 kid2 later res work", "and the present is as it was"
+
+
+def test_nothing_is_written_in_the_past(board: Clone) -> None:
+    before = tip(board.path)
+    for args in (
+        ("create", "X"),
+        ("close", "hub-bug"),
+        ("claim", "--next", "--agent", "bob"),
+        ("claim", "hub-bug", "--agent", "bob"),
+    ):
+        assert "--at looks at the past" in board.here(*args, "--at", "HEAD~1", code=2).err
+    assert tip(board.path) == before
 
 
 # --- check lines of pools -----------------------------------------------------------------

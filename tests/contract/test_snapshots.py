@@ -6,19 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.model import (
-    BEAD_FIELDS,
-    CONFIG_PATH,
-    LONG_FIELDS,
-    Bead,
-    Change,
-    Overlay,
-    Snapshot,
-    agent_path,
-    bead_path,
-    capacity_path,
-    fields_of_path,
-)
+from bd.fields import BEAD_FIELDS, CONFIG_PATH, LONG_FIELDS, agent_path, bead_path, capacity_path, fields_of_path
+from bd.model import Bead, Change, Overlay, Snapshot
 from bd.store import yamltext
 from bd.store.hub import Hub
 from bd.store.place import locate

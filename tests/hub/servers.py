@@ -7,9 +7,9 @@ of bare repositories, needs no root, and leaves nothing running.
 from __future__ import annotations
 
 import base64
-import getpass
 import gzip
 import os
+import pwd
 import shutil
 import socket
 import subprocess
@@ -142,7 +142,7 @@ class SshServer:
             self._process = None
 
     def url(self, path: Path) -> str:
-        return f"ssh://{getpass.getuser()}@{LOOPBACK}:{self.port}{path}"
+        return f"ssh://{pwd.getpwuid(os.getuid()).pw_name}@{LOOPBACK}:{self.port}{path}"
 
     def environment(self, key: str = "writer", *, known: bool = True) -> dict[str, str]:
         """What a client's environment needs to get in with this key; `known` False: it has never seen the host."""

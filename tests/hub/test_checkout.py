@@ -98,6 +98,27 @@ def test_a_branch_that_is_not_checked_out_moves_nothing_in_the_checkout(clone: C
     assert bead.title == "Another title"
 
 
+def test_without_a_remote_the_branch_never_moves_under_another_worktrees_files(local_hub: Clone) -> None:
+    """bd runs in a linked worktree, and the hub branch is checked out in the main one: its files come along."""
+    seed(local_hub, "hub-a")
+    local_hub.here("list")
+    git(local_hub.path, "worktree", "add", "--quiet", "-b", "work", "../linked")
+    linked = local_hub._replace(path=local_hub.path.parent / "linked")
+    linked.here("update", "hub-a", "--title", "From the other worktree")
+    assert "title: From the other worktree\n" in (local_hub.path / "beads" / "hub-a.yaml").read_text()
+    assert is_clean(local_hub)
+    assert git(linked.path, "status", "--porcelain") == ""
+    write_field(local_hub, "hub-a", "notes: by hand")
+    result = linked.here("update", "hub-a", "--priority", "0", code=6)
+    assert "hub-a.yaml" in result.err
+    git(local_hub.path, "commit", "--quiet", "-am", "my notes")
+    linked.here("update", "hub-a", "--priority", "0")
+    bead = tip_bead(local_hub.path, "hub-a")
+    assert bead is not None
+    assert (bead.title, bead.get("notes"), bead.priority) == ("From the other worktree", "by hand", 0)
+    assert is_clean(local_hub)
+
+
 # --- what is in the way -------------------------------------------------------------------------
 
 
@@ -115,7 +136,9 @@ def test_unrelated_files_stay_as_they_are_and_out_of_the_commits(person: Clone) 
     made = person.here("create", "Something", "--json").json["id"]
     person.here("claim", made, "--agent", "coder")
     person.here("close", made, "--reason", "done", "--agent", "coder")
-    paths = set(git(hub_of(person), "log", "--format=", "--name-only", f"-{len(commits(hub_of(person))) - before}", "main").split())
+    paths = set(
+        git(hub_of(person), "log", "--format=", "--name-only", f"-{len(commits(hub_of(person))) - before}", "main").split()
+    )
     assert paths == {f"beads/{made}.yaml", ".agent-status/coder.yaml"}
     assert (person.path / "readme.txt").read_text() == "being edited\n"
     assert (person.path / "secret.env").read_text() == "PASSWORD=1\n"
@@ -192,7 +215,9 @@ def test_an_untracked_file_where_a_bead_has_to_be(clone: Clones, hub: Path) -> N
     assert "title: Mine" in git(alice.path, "show", kept["commit"])
 
 
-@pytest.mark.parametrize(("name", "words"), [("MERGE_HEAD", "a merge"), ("rebase-merge", "a rebase"), ("CHERRY_PICK_HEAD", "a cherry-pick")])
+@pytest.mark.parametrize(
+    ("name", "words"), [("MERGE_HEAD", "a merge"), ("rebase-merge", "a rebase"), ("CHERRY_PICK_HEAD", "a cherry-pick")]
+)
 def test_nothing_moves_while_a_person_is_in_the_middle_of_something(name: str, words: str, person: Clone) -> None:
     marker = person.path / ".git" / name
     if name == "rebase-merge":

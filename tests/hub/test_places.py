@@ -516,6 +516,35 @@ def test_a_repository_without_a_hub(tmp_path: Path) -> None:
     assert not (tmp_path / "code" / ".git" / "bd").exists()
 
 
+def test_a_branch_cut_from_the_hubs_is_no_hub(clone: Callable[[str], Clone], hub: Path, tmp_path: Path) -> None:
+    """A first command on a branch of one's own, or in a worktree of one, still goes to the hub."""
+    alice, bob = clone("alice"), clone("bob")
+    git(alice.path, "checkout", "--quiet", "-b", "topic")
+    first = alice.here("q", "From a topic").out.strip()
+    git(bob.path, "worktree", "add", "--quiet", "-b", "side", str(tmp_path / "side"))
+    second = Clone(tmp_path / "side").here("q", "From a worktree").out.strip()
+    assert tip_bead(hub, first) is not None
+    assert tip_bead(hub, second) is not None
+    assert git(hub, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
+    assert git(alice.path, "status", "--porcelain") == ""
+    assert git(alice.path, "rev-parse", "topic") == git(alice.path, "rev-parse", "main")
+
+
+def test_a_workspace_of_the_go_tool_is_a_hub_after_init(tmp_path: Path) -> None:
+    """Its `.beads/config.yaml` has the name of ours and is not ours; its settings stay."""
+    git(tmp_path, "init", "--quiet", "place")
+    place = Clone(tmp_path / "place")
+    commit_file(place.path, ".beads/config.yaml", '# issue-prefix: ""\nsync.mode: git\n')
+    assert "bd init" in place.here("list", code=4).err
+    made = place.here("init", "--prefix", "go", "--json").json
+    assert (made["created"], made["prefix"]) == (True, "go")
+    assert place.here("q", "Ours").out.startswith("go-")
+    text = (tip_file(place.path, ".beads/config.yaml") or b"").decode()
+    assert {'# issue-prefix: ""', "sync.mode: git", "format: 1"} <= set(text.splitlines())
+    assert place.here("init", "--json").json["created"] is False
+    assert git(place.path, "status", "--porcelain") == ""
+
+
 # --- init and clone -----------------------------------------------------------------------
 
 
@@ -538,6 +567,28 @@ def test_init_joins_a_hub_that_is_there(tmp_path: Path, hub: Path) -> None:
     assert (alice.path / "beads" / f"{bead_id}.yaml").exists()
     assert git(alice.path, "status", "--porcelain") == ""
     assert git(alice.path, "rev-parse", "HEAD") == tip(hub)
+
+
+def test_init_takes_the_branch_that_the_remote_calls_its_own(tmp_path: Path, remote: Path) -> None:
+    run_here("init", "first", "--prefix", "hub", "--remote", str(remote))
+    git(remote, "branch", "-m", "main", "trunk")
+    git(remote, "symbolic-ref", "HEAD", "refs/heads/trunk")
+    made = run_here("init", "alice", "--remote", str(remote), "--json").json
+    assert (made["created"], made["branch"]) == (False, "refs/heads/trunk")
+    bead_id = run_here("q", "On the trunk", cwd=tmp_path / "alice").out.strip()
+    assert tip_bead(remote, bead_id, branch="trunk") is not None
+    assert git(remote, "for-each-ref", "--format=%(refname)") == "refs/heads/trunk"
+    assert git(tmp_path / "alice", "status", "--porcelain") == ""
+    assert git(tmp_path / "alice", "rev-parse", "HEAD") == tip(remote, "trunk")
+
+
+def test_a_new_folder_in_a_code_repository_is_a_hub_of_its_own(code: Path) -> None:
+    before = _code_state(code)
+    run_here("init", "hub", "--prefix", "hub", cwd=code)
+    bead_id = run_here("q", "Beside the code", cwd=code / "hub").out.strip()
+    assert tip_bead(code / "hub", bead_id) is not None
+    shutil.rmtree(code / "hub")
+    assert _code_state(code) == before
 
 
 def test_init_of_a_branch_that_was_never_pushed(tmp_path: Path, remote: Path) -> None:

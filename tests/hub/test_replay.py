@@ -446,6 +446,31 @@ def test_hand_commits_and_bds_own_are_published_together(clone: Clones, hub: Pat
     assert git(alice.path, "status", "--porcelain") == ""
 
 
+def test_a_hand_commit_that_was_published_is_not_decided_again(clone: Clones, hub: Path) -> None:
+    """The branch could not follow the sync and still holds the commit; what others did since then stays."""
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", "hub-b", labels="[one]")
+    write_field(alice, "hub-a", "needs: [git]")
+    git(alice.path, "commit", "--quiet", "-am", "it needs git")
+    in_the_way = alice.path / "beads" / "hub-a.yaml"
+    in_the_way.write_text(in_the_way.read_text() + "notes: [unfinished\n")
+    alice.here("sync", code=7)
+    assert bead_of(hub, "hub-a").get("needs") == ["git"]
+    bob.here("sync")
+    file = bob.path / "beads" / "hub-a.yaml"
+    file.write_text(file.read_text().replace("needs: [git]\n", ""))
+    bob.here("sync")
+    assert bead_of(hub, "hub-a").get("needs") is None
+    git(alice.path, "checkout", "--quiet", "beads/hub-a.yaml")
+    alice.here("list", "--fetch")
+    with offline(alice):
+        alice.here("comment", "hub-b", "offline")
+    assert alice.here("sync", "--json").json["refused"] == []
+    assert bead_of(hub, "hub-a").get("needs") is None
+    assert len(bead_of(hub, "hub-b").comments) == 1
+    assert git(alice.path, "rev-parse", "HEAD") == tip(hub)
+
+
 def test_two_changes_of_one_text_are_a_refused_replay(clone: Clones, hub: Path) -> None:
     alice, bob = clone("alice"), clone("bob")
     seed(alice, "hub-a")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.errors import BadInput, NotFound
+from bd.fields import AGENT_FIELDS, CAPACITY_FIELDS
 from bd.interop.plans import read_agent, read_plan
-from bd.model import AGENT_FIELDS, CAPACITY_FIELDS
 from bd.store import codec, yamltext
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from bd.errors import BadInput, IdTaken, NoSuchBead, StaleToken, WouldCycle
-from bd.model import CONFIG_PATH, agent_path
-from bd.operations.beads import Comment, Create, Delete, Update, Write
+from bd.fields import CONFIG_PATH, agent_path
+from bd.operations.beads import Comment, Delete, Update, Write
+from bd.operations.creation import Create
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import AT, STAMP, by
 

@@ -18,9 +18,12 @@ from bd.errors import (
     StillBlocked,
     WrongState,
 )
-from bd.model import Bead, agent_path, capacity_path
-from bd.operations.beads import Create, Delete
-from bd.operations.claims import Cancel, Claim, Close, Release, Reopen, Start
+from bd.fields import agent_path, capacity_path
+from bd.model import Bead
+from bd.operations.beads import Delete
+from bd.operations.claims import Claim, Release, Start
+from bd.operations.creation import Create
+from bd.operations.endings import Cancel, Close, Reopen
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import STAMP, by
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from bd.errors import BdError
-from bd.model import CONFIG_PATH, agent_path, capacity_path
+from bd.fields import CONFIG_PATH, agent_path, capacity_path
 from bd.operations.base import REGISTRY, Operation
-from bd.operations.beads import Comment, Create, Delete, Update, Write
-from bd.operations.claims import Cancel, Claim, Close, Release, Reopen, Start
+from bd.operations.beads import Comment, Delete, Update, Write
+from bd.operations.claims import Claim, Release, Start
+from bd.operations.creation import Create
+from bd.operations.endings import Cancel, Close, Reopen
 from bd.operations.graph import DepAdd, DepRemove
 from bd.operations.hand import Edit, HandCommit
 from bd.operations.hubs import Init

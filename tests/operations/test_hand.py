@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bd.errors import BdError, IdTaken, NoSuchBead, StaleToken, WouldCycle, WrongState
-from bd.model import Bead, agent_path
+from bd.fields import agent_path
+from bd.model import Bead
 from bd.operations.hand import Edit, HandCommit, merge_field
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import by

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bd.errors import BdError, NothingReady
-from bd.operations.claims import Claim, Close
+from bd.operations.claims import Claim
+from bd.operations.endings import Close
 from bd.policy.fit import offer
 from bd.policy.priority import order_key
 from bd.policy.ready import PHASES, phase_of, phases, ready_beads, standing

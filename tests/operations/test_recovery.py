@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.errors import WrongState
-from bd.model import agent_path
-from bd.operations.beads import Comment, Create, Delete, Update
-from bd.operations.claims import Claim, Close
+from bd.fields import agent_path
+from bd.operations.beads import Comment, Delete, Update
+from bd.operations.claims import Claim
+from bd.operations.creation import Create
+from bd.operations.endings import Close
 from bd.operations.recovery import Undo
 from tests.memory import MemoryStore, make_bead
 from tests.operations.asking import by

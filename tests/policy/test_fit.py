@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bd.model import Bead, agent_path, capacity_path
+from bd.fields import agent_path, capacity_path
+from bd.model import Bead
 from bd.policy.fit import interval_of, matches_skills, misfits, no_claims_reason, offer, room, skills_of
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead

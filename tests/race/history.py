@@ -51,7 +51,9 @@ def assert_one_owner(repository: Path) -> None:
         held = {bead_id: bead.claim for bead_id, bead in state.items() if bead.claim}
         for bead_id, claim in held.items():
             last = before.get(bead_id, claim)
-            assert (last.agent, last.attempt) == (claim.agent, claim.attempt), f"{bead_id} went from one claim straight to another"
+            assert (last.agent, last.attempt) == (claim.agent, claim.attempt), (
+                f"{bead_id} went from one claim straight to another"
+            )
             assert state[bead_id].status in ("in_progress", "validating"), f"{bead_id} is held and {state[bead_id].status}"
         names = Counter(state[bead_id].get("exclusive") for bead_id in held)
         assert not [name for name, count in names.items() if name and count > 1], f"exclusive beads held together: {names}"

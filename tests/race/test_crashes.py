@@ -194,7 +194,10 @@ def test_two_claims_lost_one_after_the_other_are_handed_back_one_by_one(clone: C
 
 @pytest.mark.parametrize(
     ("step", "with_remote"),
-    [*((step, True) for step in ("push", "pushed", "refs")), *((step, False) for step in ("push", "checked-out", "pushed", "refs"))],
+    [
+        *((step, True) for step in ("push", "pushed", "refs")),
+        *((step, False) for step in ("push", "checked-out", "pushed", "refs")),
+    ],
 )
 def test_a_sync_of_hand_edits_killed_at_a_step(step: str, with_remote: bool, clone: Clones, local_hub: Clone) -> None:
     """An edited bead, a new one and a deleted one: the next sync has them all on the hub, once, and refuses nothing."""
@@ -208,7 +211,10 @@ def test_a_sync_of_hand_edits_killed_at_a_step(step: str, with_remote: bool, clo
     person.bd("sync", env={"BD_TEST_STOP_AT": step}, code=STOPPED)
     result = person.here("sync", "--json").json
     assert result["refused"] == []
-    assert sorted(path for path in tip_paths(repository) if path.startswith("beads/")) == ["beads/hub-a.yaml", "beads/hub-new.yaml"]
+    assert sorted(path for path in tip_paths(repository) if path.startswith("beads/")) == [
+        "beads/hub-a.yaml",
+        "beads/hub-new.yaml",
+    ]
     edited, new = tip_bead(repository, "hub-a"), tip_bead(repository, "hub-new")
     assert edited is not None
     assert new is not None
@@ -340,7 +346,12 @@ def test_killed_with_its_git_while_files_are_written(
     seed(alice, "hub-a", "hub-b")
     alice.bd("sync")
     fatal = tmp_path / "fatal"
-    git(alice.path, "config", "filter.deadly.smudge", f"if [ -e {fatal} ]; then rm {fatal}; kill -9 -$(cat {tmp_path}/group); fi; cat")
+    git(
+        alice.path,
+        "config",
+        "filter.deadly.smudge",
+        f"if [ -e {fatal} ]; then rm {fatal}; kill -9 -$(cat {tmp_path}/group); fi; cat",
+    )
     fatal.touch()
     command = ["sh", "-c", f'echo $$ > {tmp_path}/group; exec "$@"', "sh", *BD, "claim", "hub-b", "--agent", "coder"]
     process = subprocess.Popen(command, cwd=alice.path, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -180,7 +180,11 @@ class Contest(NamedTuple):
 CLAIMED = ("claim hub-a --agent coder",)
 CONTESTED = {
     "a claim is lost": Contest(
-        "claim hub-a --agent coder", "claim hub-a --agent other", 5, {"assignee": "other", "attempts": 1}, words="already claimed by"
+        "claim hub-a --agent coder",
+        "claim hub-a --agent other",
+        5,
+        {"assignee": "other", "attempts": 1},
+        words="already claimed by",
     ),
     "a claim of a bead that was closed": Contest(
         "claim hub-a --agent coder", "close hub-a --reason done", 5, {"status": "closed", "attempts": None}, words="closed"
@@ -207,7 +211,11 @@ CONTESTED = {
         words="no longer current",
     ),
     "two closes of a free bead": Contest(
-        "close hub-a --reason mine", "close hub-a --reason theirs --agent other", 0, {"close_reason": "theirs"}, words="already closed"
+        "close hub-a --reason mine",
+        "close hub-a --reason theirs --agent other",
+        0,
+        {"close_reason": "theirs"},
+        words="already closed",
     ),
     "a close of a bead that was claimed": Contest(
         "close hub-a --reason mine", "claim hub-a --agent other", 5, {"status": "in_progress", "assignee": "other"}
@@ -230,7 +238,11 @@ CONTESTED = {
         ("claim hub-a --reserve --agent coder",),
     ),
     "a resume after a close": Contest(
-        "claim hub-a --resume --agent coder", "close hub-a --reason theirs --force --agent overseer", 5, {"status": "closed"}, CLAIMED
+        "claim hub-a --resume --agent coder",
+        "close hub-a --reason theirs --force --agent overseer",
+        5,
+        {"status": "closed"},
+        CLAIMED,
     ),
     "a status on a bead that was claimed": Contest(
         "update hub-a --status blocked --reason x", "claim hub-a --agent other", 5, {"status": "in_progress"}
@@ -239,9 +251,15 @@ CONTESTED = {
     "a deferral of a bead that was claimed": Contest(
         "defer hub-a --until 2090-01-01", "claim hub-a --agent other", 5, {"status": "in_progress"}
     ),
-    "a cancellation of a bead that was claimed": Contest("cancel hub-a --reason x", "claim hub-a --agent other", 5, {"status": "in_progress"}),
-    "a cancellation of a bead that was closed": Contest("cancel hub-a --reason x", "close hub-a --reason done", 5, {"status": "closed"}),
-    "a deletion of a bead that was claimed": Contest("delete hub-a --force", "claim hub-a --agent other", 5, {"assignee": "other"}),
+    "a cancellation of a bead that was claimed": Contest(
+        "cancel hub-a --reason x", "claim hub-a --agent other", 5, {"status": "in_progress"}
+    ),
+    "a cancellation of a bead that was closed": Contest(
+        "cancel hub-a --reason x", "close hub-a --reason done", 5, {"status": "closed"}
+    ),
+    "a deletion of a bead that was claimed": Contest(
+        "delete hub-a --force", "claim hub-a --agent other", 5, {"assignee": "other"}
+    ),
     "two deletions": Contest("delete hub-a --force", "delete hub-a --force", 4, {}),
     "a reopening of a bead that was reopened and claimed": Contest(
         "reopen hub-a", "reopen hub-a", 0, {"status": "open"}, ("close hub-a --reason done",)
@@ -249,8 +267,12 @@ CONTESTED = {
     "an undo of what was changed since": Contest(
         "undo", "update hub-a --priority 1", 5, {"priority": 1}, ("update hub-a --priority 4",), words="was changed since"
     ),
-    "an undo that is only overtaken": Contest("undo", "comment hub-b meanwhile", 0, {"priority": 2}, ("update hub-a --priority 4",)),
-    "two edges that make a circle": Contest("dep add hub-a hub-b", "dep add hub-b hub-a", 5, {"depends_on": None}, words="hub-a -> hub-b"),
+    "an undo that is only overtaken": Contest(
+        "undo", "comment hub-b meanwhile", 0, {"priority": 2}, ("update hub-a --priority 4",)
+    ),
+    "two edges that make a circle": Contest(
+        "dep add hub-a hub-b", "dep add hub-b hub-a", 5, {"depends_on": None}, words="hub-a -> hub-b"
+    ),
     "two parents that make a circle": Contest("update hub-a --parent hub-b", "update hub-b --parent hub-a", 5, {"parent": None}),
     "two equal edges": Contest("dep add hub-a hub-b", "dep add hub-a hub-b", 0, {"depends_on": ["hub-b"]}),
     "two equal labels": Contest("label add hub-a x", "label add hub-a x", 0, {"labels": ["x"]}),
@@ -258,7 +280,9 @@ CONTESTED = {
     "two titles": Contest("update hub-a --title Mine", "update hub-a --title Theirs", 0, {"title": "Mine"}),
     "two fields": Contest("update hub-a --title Mine", "update hub-a --priority 0", 0, {"title": "Mine", "priority": 0}),
     "two notes": Contest("note hub-a mine", "note hub-a theirs", 0, {"notes": "theirs\nmine"}),
-    "a create with an id that was taken": Contest("create Mine --id hub-x", "create Theirs --id hub-x", 5, {}, words="exists already"),
+    "a create with an id that was taken": Contest(
+        "create Mine --id hub-x", "create Theirs --id hub-x", 5, {}, words="exists already"
+    ),
     "a create below a bead that was deleted": Contest("create Mine --parent hub-a", "delete hub-a --force", 4, {}),
     "a create with a key that was used": Contest(
         "create Mine --idempotency-key k --id hub-mine", "create Mine --idempotency-key k --id hub-theirs", 0, {}

@@ -8,7 +8,8 @@ import pytest
 
 from bd.errors import NoHub
 from bd.report.proof import Held, Proof, Step, judge, prove
-from bd.store.gitrepo import GitRepo, find_repo
+from bd.store.gitrepo import GitRepo
+from bd.store.location import find_repo
 from tests.truth import commit_file, git, tip
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.model import BEAD_FIELDS, CONFIG_PATH, agent_path, bead_path, capacity_path
+from bd.fields import BEAD_FIELDS, CONFIG_PATH, agent_path, bead_path, capacity_path
 from bd.store import yamltext
-from bd.store.cache import SCHEMA, Cache, Row, bead_id_of, is_wanted, parse_file
+from bd.store.cache import SCHEMA, Cache
+from bd.store.files import Row, bead_id_of, is_wanted, parse_file
 from bd.store.hub import Hub
 from bd.store.place import locate
 from tests.memory import held, make_bead
@@ -141,14 +142,14 @@ def test_what_an_own_write_leaves_is_as_built_cold(local_hub: Clone, hub_of: Cal
 
 
 def test_a_bead_is_parsed_once_per_content(local_hub: Clone, hub_of: Callable[[], Hub], monkeypatch: pytest.MonkeyPatch) -> None:
-    from bd.store import cache as cache_module
+    from bd.store import files as files_module
 
     for number in range(5):
         commit_file(local_hub.path, bead_path(f"hub-{number}"), text_of(f"hub-{number}"))
     hub_of().snapshot()
     commit_file(local_hub.path, bead_path("hub-3"), text_of("hub-3", title="Changed"))
     parsed: list[str] = []
-    monkeypatch.setattr(cache_module, "parse_file", lambda path, oid, data: parsed.append(path) or parse_file(path, oid, data))
+    monkeypatch.setattr(files_module, "parse_file", lambda path, oid, data: parsed.append(path) or parse_file(path, oid, data))
     hub_of().snapshot()
     assert parsed == [bead_path("hub-3")]
     hub_of().snapshot()

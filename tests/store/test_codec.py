@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bd.model import AGENT_FIELDS, BEAD_FIELDS, CAPACITY_FIELDS, CONFIG_FIELDS, INNER_FIELDS
+from bd.fields import AGENT_FIELDS, BEAD_FIELDS, CAPACITY_FIELDS, CONFIG_FIELDS, INNER_FIELDS
 from bd.store import codec
 from tests.store.values import NASTY, fields, same, texts
 

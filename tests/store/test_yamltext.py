@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from bd.errors import BadInput
-from bd.model import BEAD_FIELDS
+from bd.fields import BEAD_FIELDS
 from bd.store import codec, yamltext
 from tests.store.values import NASTY, fields, texts
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from bd.clock import time_text
-from bd.model import BEAD_FIELDS, INNER_FIELDS
+from bd.fields import BEAD_FIELDS, INNER_FIELDS
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-    from bd.model import Kind
+    from bd.fields import Kind
 
 # What some YAML reader takes for something else than the text it is, or can't read unless it is quoted with care.
 NASTY = [

@@ -10,7 +10,7 @@ import click
 from bd.cli.context import App
 from bd.cli.options import accept, pass_app, text_argument
 from bd.errors import BadInput
-from bd.operations.claims import Close
+from bd.operations.endings import Close
 
 EXAMPLE = """
 \b

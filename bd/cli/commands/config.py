@@ -11,8 +11,8 @@ from bd.cli.options import pass_app
 from bd.clock import duration_text
 from bd.config import KEYS, PLACE_KEYS
 from bd.errors import BadInput
+from bd.fields import CONFIG_PATH
 from bd.fleet.setup import set_clone_setting, set_user_setting
-from bd.model import CONFIG_PATH
 from bd.operations.beads import Write
 from bd.store.place import forget
 

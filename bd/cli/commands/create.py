@@ -10,7 +10,7 @@ import click
 from bd.cli.context import App
 from bd.cli.options import PRIORITY, accept, flat, list_option, pass_app, text_argument
 from bd.errors import BadInput
-from bd.operations.beads import Create
+from bd.operations.creation import Create
 from bd.output import escaped
 
 EXAMPLE = """

@@ -45,7 +45,9 @@ def command(app: App, fix: bool, yes: bool, offline: bool) -> None:
     for finding in findings:
         app.out.line(f"{finding.level}: {finding.where} {finding.text}")
     counts = {level: sum(finding.level == level for finding in findings) for level in ("damage", "warning")}
-    app.out.line(f"{beads} beads read at {snapshot.commit[:7]}: {counts['damage']} damaged, {_counted(counts['warning'], 'warning')}")
+    app.out.line(
+        f"{beads} beads read at {snapshot.commit[:7]}: {counts['damage']} damaged, {_counted(counts['warning'], 'warning')}"
+    )
 
 
 def _counted(number: int, noun: str) -> str:

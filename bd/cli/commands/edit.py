@@ -13,7 +13,7 @@ from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.errors import BadInput, NoSuchBead
 from bd.operations.hand import Edit
-from bd.store.cache import Row, parse_file
+from bd.store.files import Row, parse_file
 
 
 @click.command("edit", epilog="\b\nExample:\n  EDITOR=vim bd edit hub-7k3q")

@@ -48,7 +48,7 @@ def command(app: App, folder: str | None, prefix: str | None, remote: str | None
     if folder and folder.startswith("-"):
         raise BadInput(f"{folder!r} is no folder")
     chosen = ids.check_prefix(prefix) if prefix else _prefix_of(where)
-    made, hub = make_hub(where, chosen, remote=remote, branch=branch, domain=domain)
+    made, hub = make_hub(where, chosen, remote=remote, branch=branch, domain=domain, own=folder is not None)
     app.use(hub)
     commit = hub.view()
     if app.out.is_json:

@@ -1,0 +1,224 @@
+"""The tables of docs/format.md: the keys of every file of a hub, their kinds and order, and where files lie.
+
+The codec types, orders and checks by them. A new field is a line here.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Kind = Literal["text", "int", "number", "bool", "time", "duration", "list", "map", "maps", "any", "priority", "status"]
+
+FORMAT_VERSION = 1
+TITLE_LIMIT = 500
+FILE_LIMIT = 5_000_000
+
+
+CLAIM_FIELDS: dict[str, Kind] = {
+    "agent": "text",
+    "token": "text",
+    "attempt": "int",
+    "claimed_at": "time",
+    "started_at": "time",
+    "expires_at": "time",
+    "heartbeat_interval_s": "number",
+    "heartbeat_by": "text",
+    "host": "text",
+    "version": "text",
+    "work_ref": "text",
+    "routed": "text",
+}
+COMMENT_FIELDS: dict[str, Kind] = {"id": "text", "author": "text", "at": "time", "text": "text"}
+FAILURE_FIELDS: dict[str, Kind] = {
+    "attempt": "int",
+    "agent": "text",
+    "reason": "text",
+    "error": "text",
+    "at": "time",
+    "duration_s": "number",
+    "cost_usd": "number",
+}
+
+BEAD_FIELDS: dict[str, Kind] = {
+    "id": "text",
+    "uid": "text",
+    "title": "text",
+    "type": "text",
+    "status": "status",
+    "priority": "priority",
+    "base_priority": "number",
+    "priority_boost_per_minute": "number",
+    "deadline": "time",
+    "temperature": "number",
+    "heated_at": "time",
+    "labels": "list",
+    "assignee": "text",
+    "owner": "text",
+    "needs": "list",
+    "expected": "duration",
+    "prefer_agent": "text",
+    "prefer_until": "time",
+    "exclusive": "text",
+    "description": "text",
+    "design": "text",
+    "acceptance_criteria": "text",
+    "notes": "text",
+    "spec": "map",
+    "depends_on": "list",
+    "parent": "text",
+    "links": "maps",
+    "claim": "map",
+    "claim_mode": "text",
+    "claims": "maps",
+    "claimed_at": "time",
+    "attempts": "int",
+    "attempts_forgiven": "int",
+    "max_attempts": "int",
+    "retry": "map",
+    "retry_at": "time",
+    "failures": "maps",
+    "poison_pill": "bool",
+    "dead_lettered_at": "time",
+    "reviewed": "bool",
+    "resolution": "text",
+    "notified": "map",
+    "progress": "maps",
+    "budget_ceiling_usd": "number",
+    "waiting_on": "text",
+    "status_reason": "text",
+    "output": "map",
+    "cost": "map",
+    "idempotency_key": "text",
+    "external_ref": "text",
+    "metadata": "map",
+    "estimated_minutes": "number",
+    "defer_until": "time",
+    "created_at": "time",
+    "created_by": "text",
+    "updated_at": "time",
+    "started_at": "time",
+    "closed_at": "time",
+    "closed_by": "text",
+    "close_reason": "text",
+    "comments": "maps",
+}
+
+# What stands inside the maps of a bead; a key that is not here is any JSON value.
+INNER_FIELDS: dict[str, dict[str, Kind]] = {
+    "claim": CLAIM_FIELDS,
+    "claims": CLAIM_FIELDS,
+    "comments": COMMENT_FIELDS,
+    "failures": FAILURE_FIELDS,
+    "links": {"type": "text", "id": "text", "created_at": "time", "created_by": "text"},
+    "progress": {"at": "time", "agent": "text", "text": "text"},
+    "notified": {"by": "text", "at": "time", "done": "bool"},
+}
+
+# Fields that no list and no policy looks at; a cache leaves them out of the heads it hands to policy.
+LONG_FIELDS = frozenset(
+    """
+    description design acceptance_criteria notes spec comments failures progress output metadata retry notified cost
+    uid created_by closed_by close_reason estimated_minutes external_ref
+    """.split()
+)
+
+CAPACITY_FIELDS: dict[str, Kind] = {
+    "agent": "text",
+    "status": "text",
+    "current_tasks": "int",
+    "max_concurrent": "int",
+    "last_heartbeat": "time",
+    "beads": "list",
+    "idle": "bool",
+    "idle_since": "time",
+    "pending_count": "int",
+    "failed_tasks": "int",
+    "interval_s": "number",
+    "empty_cycles": "int",
+    "budget_remaining_usd": "number",
+    "host": "text",
+    "version": "text",
+}
+
+AGENT_FIELDS: dict[str, Kind] = {
+    "name": "text",
+    "role": "text",
+    "interval": "duration",
+    "max_concurrent": "int",
+    "skills": "map",
+    "capabilities": "list",
+    "models_available": "list",
+    "budget_usd": "number",
+    "cool_down": "duration",
+    "fallback": "bool",
+    "pool": "map",
+}
+
+CONFIG_FIELDS: dict[str, Kind] = {
+    "format": "int",
+    "prefix": "text",
+    "domain": "text",
+    "branch": "text",
+    "remote": "text",
+    "agent": "text",
+    "types": "list",
+    "statuses": "list",
+    "defaults": "map",
+    "schedules": "maps",
+}
+
+STORED_STATUSES = ("open", "in_progress", "blocked", "deferred", "validating", "closed", "cancelled", "dead_letter")
+DONE_STATUSES = frozenset({"closed", "cancelled"})
+TYPES = [
+    "task",
+    "bug",
+    "feature",
+    "epic",
+    "chore",
+    "code",
+    "research",
+    "review",
+    "test",
+    "deploy",
+    "synthesis",
+    "decision",
+    "spike",
+    "story",
+    "milestone",
+]
+
+CONFIG_PATH = ".beads/config.yaml"
+METADATA_PATH = ".beads/metadata.json"
+IGNORE_PATH = ".beads/.gitignore"
+BEADS_DIR = "beads/"
+ARCHIVE_DIR = "beads/archive/"
+AGENTS_DIR = ".beads/agents/"
+CAPACITY_DIR = ".agent-status/"
+
+
+def bead_path(bead_id: str) -> str:
+    """Where an active bead's file lies in the hub."""
+    return f"{BEADS_DIR}{bead_id}.yaml"
+
+
+def agent_path(name: str) -> str:
+    """Where an agent's file lies in the hub."""
+    return f"{AGENTS_DIR}{name}.yaml"
+
+
+def capacity_path(name: str) -> str:
+    """Where an agent's capacity file lies in the hub."""
+    return f"{CAPACITY_DIR}{name}.yaml"
+
+
+def fields_of_path(path: str) -> dict[str, Kind]:
+    """The table for the YAML file at a hub path; an empty one for any other file."""
+    if path.startswith(BEADS_DIR):
+        return BEAD_FIELDS
+    if path.startswith(AGENTS_DIR):
+        return AGENT_FIELDS
+    if path.startswith(CAPACITY_DIR):
+        return CAPACITY_FIELDS
+    return CONFIG_FIELDS if path == CONFIG_PATH else {}

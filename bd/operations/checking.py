@@ -1,0 +1,85 @@
+"""Typed-in bead fields in their stored form: types, statuses, titles, times, priorities."""
+
+from __future__ import annotations
+
+from bd.clock import duration_s, typed_time
+from bd.errors import BadInput
+from bd.fields import BEAD_FIELDS, STORED_STATUSES, TITLE_LIMIT, TYPES
+from bd.policy.priority import priority_of_base
+from bd.policy.ready import NOT_WORK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.operations.base import World
+
+
+TYPE_ALIASES = {
+    "mr": "merge-request",
+    "feat": "feature",
+    "mol": "molecule",
+    "enhancement": "feature",
+    "dec": "decision",
+    "adr": "decision",
+    "investigation": "spike",
+    "timebox": "spike",
+    "user-story": "story",
+    "ms": "milestone",
+}
+
+
+def check_type(text: str, world: World) -> str:
+    """The bead type, aliases resolved. Raises BadInput naming the known ones."""
+    name = TYPE_ALIASES.get(text.strip().lower(), text.strip().lower())
+    known = {*TYPES, *NOT_WORK, "publish", "event", *world.settings.types}
+    if name not in known:
+        raise BadInput(
+            f"{text!r} is no bead type here",
+            hint=f"one of {', '.join([*TYPES, *world.settings.types])}; `types:` in {'.beads/config.yaml'} adds more",
+        )
+    return name
+
+
+def check_status(text: str, world: World) -> str:
+    """The stored status. Raises BadInput for one this hub does not know."""
+    name = text.strip().lower().replace("-", "_")
+    if name not in {*STORED_STATUSES, "ready", "pinned", "hooked", *world.settings.statuses}:
+        raise BadInput(f"{text!r} is no status here", hint=f"one of {', '.join([*STORED_STATUSES, *world.settings.statuses])}")
+    return name
+
+
+def checked(fields: dict[str, Any], world: World) -> dict[str, Any]:
+    """Typed-in bead fields in their stored form: times, durations, priority, type. Raises BadInput."""
+    out: dict[str, Any] = {}
+    for key, value in fields.items():
+        kind = BEAD_FIELDS.get(key)
+        if value is None or value == "":
+            out[key] = None
+        elif key == "title":
+            out[key] = check_title(value)
+        elif key == "type":
+            out[key] = check_type(str(value), world)
+        elif kind == "time":
+            out[key] = typed_time(str(value), world.now)
+        elif kind == "duration":
+            duration_s(str(value))
+            out[key] = str(value)
+        else:
+            out[key] = value
+    base = out.get("base_priority")
+    if base is not None:
+        if not 0 <= float(base) <= 100:
+            raise BadInput(f"base_priority {base} is not between 0 and 100")
+        out.setdefault("priority", priority_of_base(float(base)))
+    return out
+
+
+def check_title(text: str) -> str:
+    """The title on one line. Raises BadInput for an empty or too long one."""
+    title = " ".join(str(text).split())
+    if not title:
+        raise BadInput("a bead needs a title", hint='bd create "Fix the login page"')
+    if len(title) > TITLE_LIMIT:
+        raise BadInput(f"the title has {len(title)} characters, {TITLE_LIMIT} are allowed", hint="use --description")
+    return title

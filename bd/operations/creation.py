@@ -1,0 +1,220 @@
+"""Making beads: one or a whole plan, in one commit."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd import ids
+from bd.clock import time_text
+from bd.errors import BadInput, IdTaken
+from bd.fields import BEAD_FIELDS
+from bd.model import Bead, Change
+from bd.operations.base import Operation, register, subject
+from bd.operations.checking import check_status, check_title, checked
+from bd.operations.graph import refuse_circles
+from bd.policy import lifecycle
+from bd.policy.dag import WAITING_LINKS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, ClassVar
+
+    from bd.model import Snapshot
+    from bd.operations.base import World
+
+
+# `--deps` kinds that mean "the new bead waits for the other".
+_BLOCKING_KINDS = frozenset({"", "blocks-on", "blocked-by", "depends-on"})
+_KNOWN_LINKS = WAITING_LINKS | {
+    "related",
+    "relates-to",
+    "discovered-from",
+    "duplicates",
+    "supersedes",
+    "caused-by",
+    "replies-to",
+    "validates",
+    "tracks",
+    "until",
+    "authored-by",
+    "assigned-to",
+    "approved-by",
+    "attests",
+    "delegated-from",
+}
+
+
+def parse_dep(text: str) -> tuple[str, str]:
+    """The kind and the id of a `--deps` entry: `ID`, or `kind:ID`. Raises BadInput for an unknown kind."""
+    kind, colon, target = text.strip().partition(":")
+    if not colon:
+        return "", kind
+    kind = kind.strip().lower().replace("_", "-")
+    if kind not in _BLOCKING_KINDS | _KNOWN_LINKS | {"blocks", "parent-child", "parent"}:
+        raise BadInput(f"{kind!r} is no kind of dependency", hint="ID, blocks:ID, or discovered-from:ID, related:ID ...")
+    return kind, target.strip()
+
+
+class _Edges(NamedTuple):
+    """The edges of one new bead, as exact ids; `blocks` are those that wait for it."""
+
+    depends_on: list[str]
+    links: list[dict[str, str]]
+    blocks: list[str]
+    parent: str | None
+
+
+@register
+class Create(Operation):
+    """New beads. `beads`: a list of {uid, title, any field, id?, name?, deps?}; all in one commit.
+
+    `deps` and `parent` are ids, or names of other beads of the same call.
+    """
+
+    verb: ClassVar[str] = "create"
+
+    def prepare(self) -> None:
+        for spec in self.args["beads"]:
+            spec.setdefault("uid", ids.mint())
+        self._ids_before = [spec.get("id") for spec in self.args["beads"]]
+
+    def renamed(self, change: Change) -> dict[str, str]:
+        pairs = zip(self._ids_before, change.touched, strict=True)
+        return {old: new for old, new in pairs if old and old != new}
+
+    def follow(self, renamed: Mapping[str, str]) -> None:
+        super().follow(renamed)
+        for spec in self.args["beads"]:  # a child's id starts with its parent's
+            above, dot, rest = (spec.get("id") or "").rpartition(".")
+            if spec.get("minted") and above in renamed:
+                spec["id"] = f"{renamed[above]}{dot}{rest}"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        specs = self.args["beads"]
+        present = [snapshot.by_uid(spec["uid"]) for spec in specs]
+        if all(present):
+            made = tuple(bead.id for bead in present if bead)
+            return Change({}, "", touched=made, result={spec.get("name") or made[i]: made[i] for i, spec in enumerate(specs)})
+        beads: dict[str, Bead | None] = {}
+        touched: list[str] = []
+        names: dict[str, str] = {}
+        for spec in specs:  # names first, so that one bead of the call may wait for a later one
+            known = self._same_key(spec, snapshot)
+            new_id = known.id if known else self._new_id(spec, snapshot, world, {*beads}, names)
+            if spec.get("name"):
+                names[spec["name"]] = new_id
+            touched.append(new_id)
+            if not known:
+                beads[new_id] = None
+        new = [(new_id, spec) for new_id, spec in zip(touched, specs, strict=True) if new_id in beads]
+        edges = {new_id: self._edges(spec, snapshot, names) for new_id, spec in new}
+        for new_id, spec in new:
+            beads[new_id] = self._made(new_id, spec, edges[new_id], snapshot, world)
+        for new_id, spec_edges in edges.items():
+            self._let_wait(spec_edges.blocks, new_id, snapshot, beads)
+        change = Change(
+            {bead_id: bead for bead_id, bead in beads.items() if bead is not None},
+            subject("create", touched, self.by),
+            touched=tuple(touched),
+            result={spec.get("name") or touched[i]: touched[i] for i, spec in enumerate(specs)},
+        )
+        refuse_circles(change, snapshot)
+        return change
+
+    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        form = super().pinned(change, before)
+        beads = []
+        for spec, bead_id in zip(self.args["beads"], change.touched, strict=True):
+            made = {**self._exact(spec, before), "id": bead_id}
+            beads.append(made if spec.get("id") else {**made, "minted": True})
+        form["args"] = {"beads": beads}
+        return form
+
+    def _exact(self, spec: dict[str, Any], before: Snapshot) -> dict[str, Any]:
+        """The spec with whole ids where a beginning was typed; names of this call stay names."""
+        names = {other.get("name") for other in self.args["beads"]}
+
+        def exact(entry: str) -> str:
+            kind, colon, typed = entry.rpartition(":")
+            return entry if typed.strip() in names else f"{kind}{colon}{self.find(typed, before).id}"
+
+        edges: dict[str, Any] = {key: [exact(entry) for entry in spec[key]] for key in ("depends_on", "deps") if spec.get(key)}
+        return {**spec, **edges, **({"parent": exact(spec["parent"])} if spec.get("parent") else {})}
+
+    def _same_key(self, spec: dict[str, Any], snapshot: Snapshot) -> Bead | None:
+        key = spec.get("idempotency_key")
+        if not key:
+            return None
+        return next((bead for bead in snapshot.every() if bead.get("idempotency_key") == key), None)
+
+    def _new_id(self, spec: dict[str, Any], snapshot: Snapshot, world: World, taken: set[str], names: dict[str, str]) -> str:
+        def is_taken(bead_id: str) -> bool:
+            return bead_id in taken or snapshot.exists(bead_id)
+
+        wanted = spec.get("id")
+        if wanted:
+            wanted = ids.check_bead_id(wanted)
+            if not is_taken(wanted):
+                return wanted
+            if not spec.get("minted"):
+                raise IdTaken(f"{wanted} exists already", hint="leave --id out, and an id is made", id=wanted)
+        parent = spec.get("parent")
+        if parent:
+            parent = names.get(parent) or self.find(parent, snapshot).id
+        return ids.bead_id(world.settings.prefix, spec["uid"], is_taken, parent)
+
+    def _made(self, new_id: str, spec: dict[str, Any], edges: _Edges, snapshot: Snapshot, world: World) -> Bead:
+        given = {key: value for key, value in spec.items() if key in BEAD_FIELDS}
+        fields = {key: value for key, value in checked(given, world).items() if value not in (None, [], {})}
+        if edges.parent:
+            fields["parent"] = edges.parent
+            above = snapshot.head(edges.parent)
+            if above is not None and spec.get("inherit_labels", True):
+                labels = sorted({*fields.get("labels", []), *above.labels})
+                fields.update({"labels": labels} if labels else {})
+        stamp = time_text(self.asked_at)
+        status = check_status(str(fields.get("status", "open")), world)
+        fields.setdefault("priority", 2)
+        bead = Bead(
+            {
+                **fields,
+                "id": new_id,
+                "uid": spec["uid"],
+                "title": check_title(fields.get("title", "")),
+                "type": fields.get("type", "task"),
+                "status": "open" if status == "ready" else status,
+                "created_at": fields.get("created_at", stamp),
+                "created_by": fields.get("created_by", self.by),
+                "updated_at": time_text(self.asked_at, exact=True),
+            }
+        )
+        if fields.get("defer_until") and bead.status == "open":
+            bead = bead.evolve(status="deferred")
+        return bead.evolve(depends_on=edges.depends_on, links=edges.links)
+
+    def _let_wait(self, targets: list[str], new_id: str, snapshot: Snapshot, beads: dict[str, Bead | None]) -> None:
+        """The other way round: beads that were there, or are made beside it, wait for the new one."""
+        for target in targets:
+            other = beads.get(target) or snapshot.bead(target)
+            if other is not None and new_id not in other.depends_on:
+                beads[target] = lifecycle.touch(other.evolve(depends_on=[*other.depends_on, new_id]), self.asked_at)
+
+    def _edges(self, spec: dict[str, Any], snapshot: Snapshot, names: dict[str, str]) -> _Edges:
+        depends_on: list[str] = []
+        links = [dict(link) for link in spec.get("links", [])]
+        blocks: list[str] = []
+        parent = spec.get("parent")
+        parent = (names.get(parent) or self.find(parent, snapshot).id) if parent else None
+        for entry in [*spec.get("depends_on", []), *spec.get("deps", [])]:
+            kind, typed = parse_dep(entry)
+            target = names.get(typed) or self.find(typed, snapshot).id
+            if kind in _BLOCKING_KINDS:
+                depends_on.append(target)
+            elif kind == "blocks":
+                blocks.append(target)
+            elif kind in ("parent", "parent-child"):
+                parent = target
+            else:
+                links.append({"type": kind, "id": target})
+        return _Edges(list(dict.fromkeys(depends_on)), links, blocks, parent)
