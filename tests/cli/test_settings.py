@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.running import Clone
 from tests.truth import commit_file, git, tip, tip_file
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tests.running import Clone
 
 
 def test_the_strongest_layer_wins_and_is_named(board: Clone) -> None:
@@ -127,7 +126,5 @@ def test_trust_is_the_clones_own(board: Clone, tmp_path: Path) -> None:
     board.here("trust", "--yes")
     before = tip(board.path)
     git(tmp_path, "clone", "--quiet", str(board.path), "copy")
-    from tests.running import Clone as Other
-
-    assert not any(entry["trusted"] for entry in Other(tmp_path / "copy").here("trust", "--json").json)
+    assert not any(entry["trusted"] for entry in Clone(tmp_path / "copy").here("trust", "--json").json)
     assert tip(board.path) == before
