@@ -156,7 +156,8 @@ class Claim(Operation):
                 id=bead.id,
             )
         if where.phase != "ready":
-            raise WrongState(f"{bead.id} is not ready: it {where.reasons[0].text}", hint=f"`bd why {bead.id}`", id=bead.id)
+            words = where.reasons[0].text.removeprefix("is ")
+            raise WrongState(f"{bead.id} is not ready: {words}", hint=f"`bd why {bead.id}` says more", id=bead.id)
         reasons = fit.misfits(bead, self.name, snapshot, world.now)
         if reasons and not (self.args.get("force") and all(reason.code != "exclusive" for reason in reasons)):
             hint = f"`bd claim {bead.id} --agent {self.name} --force` takes it all the same"

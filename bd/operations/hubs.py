@@ -38,8 +38,11 @@ class Init(Operation):
         return True
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
-        if snapshot.record(CONFIG_PATH) is not None:
+        there = snapshot.record(CONFIG_PATH) or {}
+        if "format" in there:
             return Change({}, "")
-        fields: dict[str, Any] = {"format": FORMAT_VERSION, "prefix": self.args["prefix"], **(self.args.get("fields") or {})}
+        # Settings without a format are the Go tool's: they stay, ours are added.
+        own = {"format": FORMAT_VERSION, "prefix": self.args["prefix"], **(self.args.get("fields") or {})}
+        fields: dict[str, Any] = {**there, **own}
         files = {METADATA_PATH: metadata(self.args["hub_id"]).encode(), IGNORE_PATH: IGNORED.encode()}
         return Change({}, f"init: a hub for {self.args['prefix']} by {self.agent}", records={CONFIG_PATH: fields}, files=files)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bd.errors import BadInput
-from bd.fields import BEAD_FIELDS, FILE_LIMIT, bead_path, fields_of_path
+from bd.errors import BadInput, Damaged
+from bd.fields import BEAD_FIELDS, CAPACITY_DIR, FILE_LIMIT, bead_path, fields_of_path
 from bd.model import Change, Overlay
 from bd.store import message, yamltext
 from bd.store.files import Row, is_wanted, parse_file
@@ -87,13 +87,18 @@ class Chain:
 
     def _encode(self, change: Change, before: Snapshot) -> dict[str, bytes | None]:
         files: dict[str, bytes | None] = {}
+        damaged = {damage.path: damage.reason for damage in self._base.damages}
         for bead_id, bead in change.beads.items():
             there = before.head(bead_id) is not None
             path = before.path_of(bead_id) if there else bead_path(bead_id)
             if path in change.texts:
                 self._texts[path] = (change.texts[path], False)
+            _refuse_damaged(path, damaged, self._texts)
             files[path] = self._file(path, bead.fields if bead else None, BEAD_FIELDS, exists=there or path in change.texts)
         for path, fields in change.records.items():
+            if path in damaged and path.startswith(CAPACITY_DIR):
+                continue  # it only repeats the claims, and is not ours to replace
+            _refuse_damaged(path, damaged, self._texts)
             exists = before.record(path) is not None
             files[path] = self._file(path, fields, fields_of_path(path), exists=exists)
         for path, data in change.files.items():
@@ -165,3 +170,9 @@ class Chain:
             return found[3] if found else {}
         record = self._base.cache.record(path)
         return record[2] if record else {}
+
+
+def _refuse_damaged(path: str, damaged: Mapping[str, str], mended: Mapping[str, Any]) -> None:
+    """What can't be read is never rewritten, except by the person who mends it."""
+    if path in damaged and path not in mended:
+        raise Damaged(f"{path} {damaged[path]}", hint="mend it by hand, bd leaves it alone; `bd doctor` lists every damaged file")
