@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd import errors, model
+from bd import errors, fields
 from bd.cli.table import ALIASES, COMMANDS
 from bd.config import KEYS, PLACE_KEYS
 from tests.conftest import GIT_CONFIGURATION
@@ -109,13 +109,13 @@ def test_the_table_of_exit_codes_has_each_code_once() -> None:
 @pytest.mark.parametrize(
     ("heading", "table"),
     [
-        ("## A bead file", model.BEAD_FIELDS),
-        ("### The claim of a bead", model.CLAIM_FIELDS),
-        ("### A comment", model.COMMENT_FIELDS),
-        ("### A failure", model.FAILURE_FIELDS),
-        ("## A capacity file", model.CAPACITY_FIELDS),
-        ("## An agent file", model.AGENT_FIELDS),
-        ("## The hub's settings", model.CONFIG_FIELDS),
+        ("## A bead file", fields.BEAD_FIELDS),
+        ("### The claim of a bead", fields.CLAIM_FIELDS),
+        ("### A comment", fields.COMMENT_FIELDS),
+        ("### A failure", fields.FAILURE_FIELDS),
+        ("## A capacity file", fields.CAPACITY_FIELDS),
+        ("## An agent file", fields.AGENT_FIELDS),
+        ("## The hub's settings", fields.CONFIG_FIELDS),
     ],
 )
 def test_every_key_of_a_file_is_documented_with_its_kind_in_the_order_it_is_written(heading: str, table: dict[str, str]) -> None:
@@ -135,8 +135,8 @@ def test_every_setting_is_documented() -> None:
 
 def test_statuses_and_types_are_documented() -> None:
     page = text_of("format.md")
-    assert {names_in(cells[0])[0] for cells in rows(section(page, "### Status"))} == set(model.STORED_STATUSES)
-    assert set(model.TYPES) <= set(names_in(section(page, "### Type")))
+    assert {names_in(cells[0])[0] for cells in rows(section(page, "### Status"))} == set(fields.STORED_STATUSES)
+    assert set(fields.TYPES) <= set(names_in(section(page, "### Type")))
 
 
 def test_every_word_of_the_glossary_stands_there_once() -> None:

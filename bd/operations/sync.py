@@ -57,24 +57,25 @@ def sync(hub: Hub, by: str, *, force: bool = False) -> tuple[Outcome, Edits]:
 
     Raises RemoteUnreachable, ServerRefused, Damaged; what a newer hub refuses is kept and told.
     """
+    author = author_of(hub, by, hub.settings(hub.snapshot()))
     hub.begin_write()  # or another sync could bring the branch along between the look at the files and the commit of them
     try:
         Settling(hub).settle_files()
         edits = edited(hub)
         hand = hub.repo.ref(hub.branch)
         if edits.files:
-            hand = _staged(hub, edits, hand, by)
+            hand = _staged(hub, edits, hand, by, author)
         return transaction(hub, force=force).run(None, hand=hand), edits
     finally:
         hub.end_write()
 
 
-def _staged(hub: Hub, edits: Edits, parent: str | None, by: str) -> str:
+def _staged(hub: Hub, edits: Edits, parent: str | None, by: str, author: str) -> str:
     """A commit of the edited files on top of the local branch, and the index saying the same. The branch stays."""
     names = [os.path.basename(path).removesuffix(".yaml") for path in edits.files]
     what = " ".join(names) if len(names) <= 3 else f"{len(names)} files"
     message = f"edit: {what} by {by.split(':', 1)[-1]}\n"
-    draft = Draft(message, author_of(hub, by, hub.settings(hub.snapshot(hub.view()))), int(clock.now().timestamp()), edits.files)
+    draft = Draft(message, author, int(clock.now().timestamp()), edits.files)
     commit = hub.repo.write_commits(parent, [draft])[0]
     try:
         checkout.stage(hub.repo, list(edits.files))

@@ -117,6 +117,8 @@ class Hub:
             return view or self.repo.ref(self.branch)
         if tracked == view or tracked == self._noted(_TRACKED):
             return view or tracked
+        if self._held is not None:  # a fetch is under way, and sets the same refs
+            return view or tracked
         published = self.repo.ref(PUBLISHED)
         moved = view is None or (view == published and self.repo.is_ancestor(view, tracked))
         if moved:
