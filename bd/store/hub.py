@@ -366,7 +366,9 @@ class Hub:
         named = self.repo.commit_of(text)
         if named:
             if self.repo.objects.read(f"{named}:{CONFIG_PATH}") is None:
-                raise NotFound(f"{text} is a commit of something else, not of the hub", hint=f"the hub's are on {self.branch_name}")
+                raise NotFound(
+                    f"{text} is a commit of something else, not of the hub", hint=f"the hub's are on {self.branch_name}"
+                )
             return named
         instant = clock.instant_of(clock.typed_time(text, clock.now()))
         if instant > clock.now():
