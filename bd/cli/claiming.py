@@ -28,7 +28,8 @@ def claim(
 ) -> None:
     """Claim and answer. Raises BadInput, NoIdentity, and what the claim is refused with."""
     if bool(beads) == take_next and not (resume and not beads):
-        raise BadInput("which bead?", hint="give ids, or --next for the best one that fits")
+        words = "ids and --next together" if beads else "which bead?"
+        raise BadInput(words, hint="give ids, or --next for the best one that fits, not both")
     who = app.claimant()  # who may not claim does not fetch either
     app.hub.begin_write()
     import os

@@ -181,8 +181,21 @@ class App:
         self._pending.append(outcome)
         self._snapshot = None
         self._keep_tokens(outcome)
+        self._forget_tokens(operation, outcome)
         self._tell(outcome)
         return outcome
+
+    def _forget_tokens(self, operation: Operation, outcome: Outcome) -> None:
+        """A claim that its own holder has ended makes no later claim of the same name doubtful."""
+        used = [(bead_id, token) for bead_id, token in operation.tokens.items() if bead_id != "*"]
+        if not used or outcome.change is None or outcome.change.is_empty:
+            return
+        snapshot = self.hub.snapshot(outcome.commit)
+        for bead_id, token in used:
+            bead = snapshot.head(bead_id)
+            claim = bead.claim if bead else None
+            if bead_id in outcome.change.touched and (claim is None or claim.token != token):
+                self.tokens.forget(bead_id, token)
 
     def _keep_tokens(self, outcome: Outcome) -> None:
         if outcome.change is None or not outcome.change.tokens:

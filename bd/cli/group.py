@@ -117,6 +117,8 @@ def bd(ctx: click.Context) -> None:
 
 def run(app: App, words: Sequence[str]) -> int:
     """Run a command line without its global flags. Raises BadInput for what click can't read."""
+    if words and words[0] == "help":
+        words = [*words[1:], "--help"]
     try:
         code = bd.main(list(words), prog_name="bd", standalone_mode=False, obj=app)
     except click.Abort:

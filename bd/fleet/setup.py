@@ -12,7 +12,16 @@ from bd.operations.hubs import Init
 from bd.operations.publish import transaction
 from bd.store import yamltext
 from bd.store.hub import Hub
-from bd.store.making import add_remote, check_branch, check_url, clone_repo, make_repo, take_default_branch
+from bd.store.making import (
+    add_remote,
+    check_branch,
+    check_url,
+    clone_repo,
+    make_repo,
+    remove_remote,
+    show_branch,
+    take_default_branch,
+)
 from bd.store.place import Place, clone_config_path, forget, locate, read_layer, user_config_path
 
 TYPE_CHECKING = False
@@ -41,19 +50,34 @@ def make_hub(
     if branch:
         check_branch(branch)
     repo = make_repo(folder, own=own)
-    if remote:
-        add_remote(repo, os.path.abspath(remote) if os.path.isdir(remote) else remote)
-        if not branch:
-            take_default_branch(repo)
-    if branch:
-        set_clone_setting(repo, "branch", branch)
-    elif not read_layer(clone_config_path(repo)).get("branch"):
+    before = read_layer(clone_config_path(repo)).get("branch")
+    added = remote is not None and add_remote(repo, os.path.abspath(remote) if os.path.isdir(remote) else remote)
+    try:
+        set_clone_setting(repo, "branch", branch or before or _branch_for(repo, folder, is_shared=bool(remote)))
+        forget(repo)
+        return _made(locate(folder), prefix, domain)
+    except BaseException:
+        set_clone_setting(repo, "branch", before)
+        if added:
+            remove_remote(repo)
+        forget(repo)
+        raise
+
+
+def _branch_for(repo: GitRepo, folder: str, *, is_shared: bool) -> str:
+    """Where a hub is made when nobody says: where there is one already, else the branch that is checked out. Raises BadInput."""
+    if is_shared:
+        take_default_branch(repo)
+    try:
+        return locate(folder).branch.removeprefix("refs/heads/")
+    except NoHub:
         head = repo.head_branch()
-        if head is None:
-            raise BadInput("no branch is checked out here", hint="`git switch main` first, or --branch beads")
-        set_clone_setting(repo, "branch", head.removeprefix("refs/heads/"))
-    forget(repo)
-    place = locate(folder)
+    if head is None:
+        raise BadInput("no branch is checked out here", hint="`git switch main` first, or --branch beads")
+    return head.removeprefix("refs/heads/")
+
+
+def _made(place: Place, prefix: str, domain: str | None) -> tuple[bool, Hub]:
     hub = Hub(place)
     _refuse_unpushed(place)
     by = identify(None, place.clone_layer, place.user_layer, place.user_name).by
@@ -96,6 +120,7 @@ def join_hub(url: str, folder: str, branch: str | None, on_progress: Callable[[i
         raise NoHub(f"{url} is cloned to {folder}, and holds no hub", hint=f"cd {folder} && bd init") from error
     hub = Hub(place)
     hub.fetch()
+    show_branch(repo, place.branch, f"refs/remotes/{place.remote}/{hub.branch_name}")
     write_client_folder(hub)
     return hub
 

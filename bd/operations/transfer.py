@@ -250,7 +250,7 @@ def _replaced(local: Bead, record: dict[str, Any]) -> Bead:
     comments = _union(local.comments, record.get("comments", []))
     if comments:
         fields["comments"] = comments
-    if not fields.get("claim"):
+    if known and not fields.get("claim"):
         fields.pop("claimed_at", None)
     if known and record.get("priority") != local.priority and "base_priority" not in record:
         fields.pop("base_priority", None)

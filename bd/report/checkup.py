@@ -8,6 +8,7 @@ from typing import NamedTuple
 from bd.errors import BdError
 from bd.fields import ARCHIVE_DIR, BEADS_DIR, FORMAT_VERSION, capacity_path
 from bd.operations.capacity import capacity_of
+from bd.operations.sync import edited
 from bd.policy.dag import awaited, find_cycle, find_parent_loop
 from bd.store.kept import kept
 
@@ -107,6 +108,8 @@ def _clone(hub: Hub, snapshot: CachedSnapshot) -> Iterator[Finding]:
         yield Finding(
             "warning", "kept", item.uid, f"was refused and is kept at {item.commit[:10]}: {item.error or 'no reason noted'}"
         )
+    for damage in edited(hub).damages:
+        yield Finding("damage", "unreadable_edit", damage.path, f"as edited here {damage.reason}; `bd sync` leaves it alone")
     for name in ("index.lock", "HEAD.lock"):
         path = os.path.join(hub.repo.git_dir, name)
         if os.path.exists(path):

@@ -81,6 +81,8 @@ def parse_bead(data: bytes, bead_id: str) -> Parsed:
     """Read a bead file; its id must be the file's name. Raises Unreadable."""
     parsed = parse(data, BEAD_FIELDS)
     fields = parsed.fields
+    if "id" not in fields:
+        raise Unreadable(f"has no id: write `id: {bead_id}` in it")
     if fields.get("id") != bead_id:
         raise Unreadable(f"says id {fields.get('id')!r}, and is named {bead_id}.yaml")
     title = fields.get("title")

@@ -195,15 +195,26 @@ class GitRepo:
 
         Raises GitFailed when one is not what was expected; then none has changed.
         """
-        lines = []
+        lines, leftovers = [], []
         for name, new, old in updates:
+            if name.startswith("refs/bd/"):  # only bd locks these, under the clone's lock: a lock that stays is a dead command's
+                leftovers.append(os.path.join(self.common_dir, f"{name}.lock"))
             if new is None:
                 lines.append(f"delete {name}" + (f" {old}" if old else ""))
             elif old == ZERO:  # written out, it would have to be as long as the repository's hashes
                 lines.append(f"create {name} {new}")
             else:
                 lines.append(f"update {name} {new}" + (f" {old}" if old else ""))
-        self.run("update-ref", "--stdin", data=("\n".join(lines) + "\n").encode())
+        data = ("\n".join(lines) + "\n").encode()
+        try:
+            self.run("update-ref", "--stdin", data=data)
+        except GitFailed:
+            leftovers = [path for path in leftovers if os.path.exists(path)]
+            if not leftovers:
+                raise
+            for path in leftovers:
+                os.unlink(path)
+            self.run("update-ref", "--stdin", data=data)
 
     def set_private_refs(self, values: Mapping[str, str]) -> None:
         """Set refs below refs/bd/ that only bd writes, under the clone's lock: plain files, no process."""
@@ -230,10 +241,6 @@ class GitRepo:
             return True
         code, _, _ = self.run("merge-base", "--is-ancestor", older, newer, check=False)
         return code == 0
-
-    def merge_base(self, one: str, other: str) -> str | None:
-        code, out, _ = self.run("merge-base", one, other, check=False)
-        return out.decode().strip() if code == 0 and out else None
 
     def commits_between(
         self, older: str | None, newer: str, *, first_parent: bool = False, without: Iterable[str] = ()

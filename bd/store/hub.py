@@ -93,7 +93,7 @@ class Hub:
 
     def published(self) -> str | None:
         """The last tip known to be on the hub."""
-        return self.repo.ref(self.published_ref)
+        return self.repo.ref(self.published_ref) or self.repo.ref(f"refs/remotes/{self.remote}/{self.branch_name}")
 
     def view(self) -> str:
         """The commit that reads answer from. Raises NoHub when there is none."""
@@ -223,7 +223,7 @@ class Hub:
         return merge(layers)
 
     def check_format(self, snapshot: CachedSnapshot) -> None:
-        """Refuse to write to a hub of a newer format, or one whose settings can't be read. Raises Damaged."""
+        """Refuse to write where there is no hub, or one of a newer format, or whose settings can't be read. Raises NoHub, Damaged."""
         version = snapshot.config().get("format", FORMAT_VERSION)
         if version > FORMAT_VERSION:
             raise Damaged(
@@ -232,6 +232,8 @@ class Hub:
         broken = next((damage for damage in snapshot.damages if damage.path == CONFIG_PATH), None)
         if broken:
             raise Damaged(f"{CONFIG_PATH} {broken.reason}", hint="mend that file; `bd doctor` lists every damaged one")
+        if snapshot.record(CONFIG_PATH) is None:
+            raise NoHub(f"the branch {self.branch_name} holds no hub", hint="`bd init` makes one")
 
     def hub_id(self, commit: str) -> str | None:
         """The id the hub was given when it was made."""

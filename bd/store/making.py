@@ -73,8 +73,8 @@ def make_repo(folder: str, *, own: bool = False) -> GitRepo:
     return made
 
 
-def add_remote(repo: GitRepo, url: str) -> None:
-    """Make `url` the remote origin. Raises BadInput when origin is something else."""
+def add_remote(repo: GitRepo, url: str) -> bool:
+    """Make `url` the remote origin; whether it was not before. Raises BadInput when origin is something else."""
     import git
 
     with git.Repo(repo.work_tree or repo.git_dir, expand_vars=False) as opened:
@@ -82,8 +82,23 @@ def add_remote(repo: GitRepo, url: str) -> None:
             there = next(opened.remote("origin").urls)
             if there != url:
                 raise BadInput(f"origin is {there} already, not {url}", hint=f"git remote set-url origin {url}")
-            return
+            return False
         opened.create_remote("origin", url)
+        return True
+
+
+def remove_remote(repo: GitRepo) -> None:
+    """Take the remote origin away again."""
+    import git
+
+    with git.Repo(repo.work_tree or repo.git_dir, expand_vars=False) as opened:
+        opened.delete_remote(opened.remote("origin"))
+
+
+def show_branch(repo: GitRepo, branch: str, tracked: str) -> None:
+    """Check the hub branch out in a fresh clone that shows nothing, because the remote's own HEAD names no branch there is."""
+    if repo.work_tree and repo.ref(repo.head_branch() or "") is None and repo.ref(tracked):
+        repo.run("checkout", "--quiet", "-B", branch.removeprefix("refs/heads/"), "--track", tracked)
 
 
 def take_default_branch(repo: GitRepo) -> None:

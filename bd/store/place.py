@@ -223,6 +223,7 @@ def _find_branch(repo: GitRepo, known: Mapping[str, Any]) -> str | None:
     """The branch that holds the hub: a remote's default branch, the one checked out, or `beads`.
 
     The remote's comes first: a branch of one's own that was cut from the hub's holds the same files, and is no hub.
+    Otherwise the only remote branch that holds one.
     """
     head = repo.head_branch()
     remotes = [key[7:-4] for key in known["git"] if key.startswith("remote.") and key.endswith(".url")]
@@ -232,7 +233,15 @@ def _find_branch(repo: GitRepo, known: Mapping[str, Any]) -> str | None:
         local = f"refs/heads/{name}"
         if _holds_hub(repo, local) or any(_holds_hub(repo, f"refs/remotes/{remote}/{name}") for remote in remotes):
             return local
-    return None
+    held = [
+        name for remote in remotes for name in _remote_branches(repo, remote) if _holds_hub(repo, f"refs/remotes/{remote}/{name}")
+    ]
+    return f"refs/heads/{held[0]}" if len(set(held)) == 1 else None
+
+
+def _remote_branches(repo: GitRepo, remote: str) -> list[str]:
+    prefix = f"refs/remotes/{remote}/"
+    return [ref[len(prefix) :] for ref in repo.refs(prefix) if not ref.endswith("/HEAD")]
 
 
 def _default_branch(repo: GitRepo, remote: str) -> str | None:

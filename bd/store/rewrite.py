@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bd.errors import BadInput, HubRewritten, NoHub, RemoteUnreachable, TryAgain
+from bd.fields import CONFIG_PATH
 from bd.store import checkout, kept
 from bd.store.gitrepo import GitFailed
 from bd.store.place import PUBLISHED, REWRITTEN, VIEW
@@ -27,6 +28,11 @@ def accept_rewrite(hub: Hub) -> tuple[str, list[str]]:
     repo = hub.repo
     with hub.lock():
         tip = _remote_tip(hub)
+        if tip and repo.objects.read(f"{tip}:{CONFIG_PATH}") is None:
+            raise NoHub(
+                f"the branch {hub.branch_name} holds no hub on {hub.remote}",
+                hint="is the hub on another branch? `bd init` finds it",
+            )
         published, view = repo.ref(PUBLISHED), repo.ref(VIEW)
         lost = repo.commits_between(published, view) if published and view else []
         here = repo.ref(hub.branch)

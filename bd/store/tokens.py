@@ -54,6 +54,18 @@ class Tokens:
             self._thin_out(names)
         return found
 
+    def forget(self, bead_id: str, token: str) -> None:
+        """The claim of this token was ended by who held it: it no longer makes a later one doubtful."""
+        path = os.path.join(self._folder, bead_id)
+        rest = [" ".join(line) for line in self._held(bead_id) if line[0] != token]
+        with contextlib.suppress(OSError):
+            if rest:
+                with open(f"{path}.{os.getpid()}", "w", encoding="utf-8") as file:
+                    file.write("".join(f"{line}\n" for line in rest))
+                os.replace(f"{path}.{os.getpid()}", path)
+            else:
+                os.unlink(path)
+
     def count(self, bead_id: str) -> int:
         """How many tokens this clone has held for a bead."""
         return len({token for token, _, _ in self._held(bead_id)})

@@ -93,6 +93,7 @@ class Transaction:
         self._declined: dict[str, BdError] = {}
         self._some_landed = False
         self._hand: str | None = None
+        self._creates_hub = False
         self._pushing = Pushing(hub, self._step, None)
         self._first_view: str | None = None
 
@@ -103,6 +104,7 @@ class Transaction:
         those. Raises the operation's refusal, TryAgain (with `written`), ServerRefused, Damaged.
         """
         self._hand = hand
+        self._creates_hub = creates_hub
         self._pushing = Pushing(self._hub, self._step, hand)
         self._hub.begin_write()
         try:
@@ -211,7 +213,8 @@ class Transaction:
 
         snapshot: Any = self._hub.snapshot(base) if base else EMPTY
         if base:
-            self._hub.check_format(snapshot)
+            if not self._creates_hub:
+                self._hub.check_format(snapshot)
             self._settling.settle(base, snapshot, operation)
         world = self._world(snapshot)
         chain = Chain(self._repo, snapshot, world)

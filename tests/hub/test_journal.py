@@ -173,6 +173,30 @@ def test_a_lost_claim_that_was_taken_away_meanwhile_is_not_handed_over(clone: Cl
     assert entries(alice) == []
 
 
+@pytest.mark.parametrize("name", ["view", "published"])
+@pytest.mark.parametrize("is_away", [True, False])
+def test_a_lock_that_a_killed_git_left_on_a_private_ref_is_in_nobodys_way(
+    name: str, is_away: bool, clone: Clones, hub: Path
+) -> None:
+    """Refs below refs/bd/ are bd's alone and moved under the clone's lock: whoever locked one is dead."""
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    alice.here("comment", "hub-a", "before")
+    lock = alice.path / ".git" / "refs" / "bd" / f"{name}.lock"
+    lock.touch()
+    if is_away:
+        url = git(alice.path, "remote", "get-url", "origin")
+        git(alice.path, "remote", "set-url", "origin", "/nowhere")
+        alice.here("comment", "hub-a", "after")
+        git(alice.path, "remote", "set-url", "origin", url)
+        alice.here("sync")
+    else:
+        alice.here("comment", "hub-a", "after")
+    bead = tip_bead(hub, "hub-a")
+    assert bead is not None
+    assert [comment["text"] for comment in bead.comments] == ["before", "after"]
+
+
 @pytest.mark.parametrize("verb", ["create", "comment"])
 def test_an_unknown_write_that_landed_is_there_once(verb: str, clone: Clones, hub: Path, tmp_path: Path) -> None:
     alice = clone("alice")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
@@ -13,6 +14,7 @@ from bd.config import KEYS, PLACE_KEYS
 from bd.errors import BadInput
 from bd.fields import CONFIG_PATH
 from bd.fleet.setup import set_clone_setting, set_user_setting
+from bd.ids import check_agent, check_prefix
 from bd.operations.beads import Write
 from bd.store.place import forget
 
@@ -31,6 +33,16 @@ _DURATIONS = frozenset({"claim_ttl", "retry_time", "lock_timeout", "git_timeout"
 @click.group("config", no_args_is_help=False)
 def command() -> None:
     """Read and change settings, and see where each comes from."""
+
+
+def _check(name: str, value: str) -> None:
+    """What a name made with this setting has to be. Raises BadInput."""
+    if value and name == "prefix":
+        check_prefix(value)
+    elif value and name == "agent":
+        check_agent(value)
+    elif value and name == "domain" and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", value):
+        raise BadInput(f"{value!r} can't be a domain", hint="letters, digits, dots and -, such as b4mad")
 
 
 def _value(app: App, key: str) -> Any:
@@ -89,6 +101,7 @@ def set_value(app: App, key: str, value: str, layer: str) -> None:
         raise BadInput(f"{name} is a matter of the clone", hint=f"bd config set {name} {value} --clone")
     if name not in KEYS and name not in PLACE_KEYS and "." not in name:
         raise BadInput(f"no setting {key!r}", hint=f"one of {', '.join([*KEYS, *PLACE_KEYS])}")
+    _check(name, value)
     stored: Any = KEYS[name].read(value) if name in _LISTS else value
     if name in KEYS and value:
         KEYS[name].read(value)

@@ -43,7 +43,7 @@ def command(app: App, fix: bool, yes: bool, offline: bool) -> None:
         )
         return
     for finding in findings:
-        app.out.line(f"{finding.level}: {finding.where} {finding.text}")
+        app.out.line(f"{finding.level}: {finding.where}: {finding.text}")
     counts = {level: sum(finding.level == level for finding in findings) for level in ("damage", "warning")}
     app.out.line(
         f"{beads} beads read at {snapshot.commit[:7]}: {counts['damage']} damaged, {_counted(counts['warning'], 'warning')}"

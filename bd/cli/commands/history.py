@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import click
@@ -64,5 +65,5 @@ def _pair(pair: tuple[Any, Any]) -> dict[str, Any]:
 def _short(value: Any) -> str:
     if value is None:
         return "(unset)"
-    text = escaped(str(value).replace("\n", " "))
+    text = escaped(value.replace("\n", " ") if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
