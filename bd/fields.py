@@ -73,6 +73,7 @@ BEAD_FIELDS: dict[str, Kind] = {
     "claim_mode": "text",
     "claims": "maps",
     "claimed_at": "time",
+    "routed": "text",
     "attempts": "int",
     "attempts_forgiven": "int",
     "max_attempts": "int",

@@ -225,6 +225,10 @@ class Snapshot:
         """The fields of each YAML file below the folder, by file name without ending."""
         raise NotImplementedError
 
+    def files_changed(self) -> Mapping[str, bytes | None]:
+        """The files that are neither bead nor record and that differ from the commit; None for a deleted one."""
+        return {}
+
     # --- derived, the same for every store (some have a faster way) ---
 
     def wholes(self, ids: list[str]) -> list[Bead]:
@@ -266,13 +270,15 @@ class Change(NamedTuple):
 
     `subject` is the commit's first line, `touched` the ids to show, `notes` lines for people,
     `result` what the command answers with. `texts` are files a person arranged, by path: the
-    bead is written into that text, so that comments and spacing stay.
+    bead or record is written into that text, so that comments and spacing stay. `modes` are
+    git's modes of the `files`, where they matter.
     """
 
     beads: Mapping[str, Bead | None]
     subject: str
     records: Mapping[str, Mapping[str, Any] | None] = {}
     files: Mapping[str, bytes | None] = {}
+    modes: Mapping[str, str] = {}
     texts: Mapping[str, bytes] = {}
     touched: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -297,6 +303,7 @@ class Overlay(Snapshot):
         self._below = below
         self._beads = change.beads
         self._records = change.records
+        self._files = change.files
         self.commit = below.commit
 
     @property
@@ -346,6 +353,9 @@ class Overlay(Snapshot):
 
     def record(self, path: str) -> Mapping[str, Any] | None:
         return self._records[path] if path in self._records else self._below.record(path)
+
+    def files_changed(self) -> Mapping[str, bytes | None]:
+        return {**self._below.files_changed(), **self._files}
 
     def records(self, folder: str) -> dict[str, Mapping[str, Any]]:
         found = self._below.records(folder)

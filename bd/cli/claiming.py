@@ -39,7 +39,7 @@ def claim(
     asked = app.asked(agent=who.agent, host=os.uname().nodename if hasattr(os, "uname") else "", force=force)
     asked["by"] = who.by
     if beads:
-        asked["ids"] = list(beads)
+        asked.update({"ids": list(beads), "held_tokens": app.held_tokens(beads)})
     else:
         asked.update({"next": take_next, "count": count})
     if reserve:

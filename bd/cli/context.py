@@ -50,6 +50,7 @@ class App:
         self._hub: Hub | None = None
         self._snapshot: CachedSnapshot | None = None
         self._pending: list[Outcome] = []
+        self.words: tuple[str, ...] = ()
 
     # --- what there is ---
 
@@ -187,14 +188,14 @@ class App:
 
     def _forget_tokens(self, operation: Operation, outcome: Outcome) -> None:
         """A claim that its own holder has ended makes no later claim of the same name doubtful."""
-        used = [(bead_id, token) for bead_id, token in operation.tokens.items() if bead_id != "*"]
-        if not used or outcome.change is None or outcome.change.is_empty:
+        if not operation.tokens or outcome.change is None or outcome.change.is_empty:
             return
+        used = [(bead_id, operation.token_for(bead_id) or "") for bead_id in outcome.change.touched]
         snapshot = self.hub.snapshot(outcome.commit)
         for bead_id, token in used:
             bead = snapshot.head(bead_id)
             claim = bead.claim if bead else None
-            if bead_id in outcome.change.touched and (claim is None or claim.token != token):
+            if claim is None or claim.token != token:
                 self.tokens.forget(bead_id, token)
 
     def _keep_tokens(self, outcome: Outcome) -> None:
@@ -220,9 +221,16 @@ class App:
     def finish(self) -> int:
         """End well: every won claim is now known to whoever asked. The exit code."""
         sys.stdout.flush()
+        self._tell_renamed()
         for outcome in self._pending:
             outcome.acknowledge()
         return self.out.exit_code
+
+    def _tell_renamed(self) -> None:
+        """Say what became of an id of this clone that was typed, and now is somebody else's bead."""
+        renamed = (self._hub.noted_json("renamed.json") or {}) if self._hub is not None else {}
+        for old in dict.fromkeys(word for word in self.words if word in renamed):
+            self.out.note(f"{old} is another bead; yours is now {renamed[old]}")
 
     def close(self) -> None:
         if self._hub is not None:

@@ -28,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         flags, rest = global_flags.split(words)
         app = App(flags)
+        app.words = tuple(rest)
         out = app.out
         return _run(app, rest) or app.finish()
     except BdError as error:

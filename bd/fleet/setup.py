@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from bd import clock
-from bd.errors import BadInput, NoHub, RemoteUnreachable
+from bd.errors import BadInput, NoHub, RemoteUnreachable, TryAgain
 from bd.fields import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
 from bd.identity import identify
 from bd.operations.hubs import Init
@@ -56,9 +56,9 @@ def make_hub(
         set_clone_setting(repo, "branch", branch or before or _branch_for(repo, folder, is_shared=bool(remote)))
         forget(repo)
         return _made(locate(folder), prefix, domain)
-    except BaseException:
+    except BaseException as error:
         set_clone_setting(repo, "branch", before)
-        if added:
+        if added and isinstance(error, TryAgain):  # nobody is there: the next try may name another remote
             remove_remote(repo)
         forget(repo)
         raise

@@ -13,6 +13,7 @@ from bd import ids
 from bd.clock import instant_of
 from bd.errors import BdError, NoSuchBead
 from bd.model import Change
+from bd.policy import lifecycle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,6 +76,25 @@ class Operation:
 
     def token_for(self, bead_id: str) -> str | None:
         return self.tokens.get(bead_id) or self.tokens.get("*")
+
+    def proof_for(self, bead: Bead, snapshot: Snapshot) -> str | None:
+        """The token that speaks of this bead's claim: one given for any bead may be that of another one."""
+        token = self.token_for(bead.id)
+        if token and bead.claim is None and bead.id not in self.tokens:
+            held = (other.claim for other in snapshot.claimed())
+            return None if any(claim and claim.token == token for claim in held) else token
+        return token
+
+    def guard(self, bead: Bead, snapshot: Snapshot, *, force: bool | None = None) -> None:
+        """Refuse to change another's claim. `force` is the argument of that name, and needs a `reason`.
+
+        Raises StaleToken and BadInput.
+        """
+        token = self.proof_for(bead, snapshot)
+        force = self.args.get("force", False) if force is None else force
+        if force:
+            lifecycle.refuse_silent_force(bead, token, self.args.get("reason"))
+        lifecycle.guard(bead, token, force=force)
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         """The JSON form for the commit: arguments with exact ids, and the uids a replay finds them by."""

@@ -14,6 +14,7 @@ from bd.operations.capacity import with_capacity
 from bd.operations.checking import check_status, checked
 from bd.operations.graph import refuse_circles
 from bd.policy import lifecycle
+from bd.policy.fit import refuse_overlap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Update(Operation):
         change = Change(beads, subject(words, done, self.by), touched=tuple(done), failures=tuple(failed))
         if self.args.get("set", {}).get("parent"):
             refuse_circles(change, snapshot)
+        if self.args.get("set", {}).get("exclusive"):
+            refuse_overlap(change, snapshot)
         if self.args.get("status") or "assignee" in self.args.get("set", {}):
             change = with_capacity(change, snapshot, owners, world.now)
         return change
@@ -61,11 +64,11 @@ class Update(Operation):
         status = args.get("status")
         after = bead
         if "assignee" in wanted and wanted["assignee"] != bead.assignee:
-            lifecycle.guard(bead, self.token_for(bead.id), force=args.get("force", False))
+            self.guard(bead, snapshot)
         if status:
             status = check_status(status, world)
             if status != bead.status:
-                lifecycle.guard(bead, self.token_for(bead.id), force=args.get("force", False))
+                self.guard(bead, snapshot)
                 if wanted.get("defer_until"):
                     after = after.evolve(defer_until=wanted["defer_until"])
                 after = lifecycle.with_status(after, status, self.by, args.get("reason"), self.asked_at)
@@ -128,7 +131,7 @@ class Delete(Operation):
         owners: set[str | None] = set()
 
         def remove(bead: Bead) -> None:
-            lifecycle.guard(bead, self.token_for(bead.id))
+            self.guard(bead, snapshot, force=False)
             owners.add(bead.claim.agent if bead.claim else None)
 
         beads, done, failed = self.each(self.args["ids"], snapshot, remove)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 class Claim(Operation):
     """Take beads for an agent: `agent`; `ids`, or `next` with `count`; `reserve`, `resume`, `force`, `host`.
 
+    `held_tokens`: what the asker can prove; a bead it holds already counts as claimed.
     `new_tokens`: one per bead, minted with the operation. Which beads `next` takes is decided
     here, on the snapshot the commit is built on, so a lost race takes the next best.
     """
@@ -57,8 +58,8 @@ class Claim(Operation):
             return Change({}, "", touched=tuple(won), tokens=tuple((won[bead_id], bead_id) for bead_id in won))
         if self.args.get("resume"):
             return self._resume(snapshot, world)
-        self._refuse_idle_agent(snapshot)
         if self.args.get("next"):
+            self._refuse_idle_agent(snapshot)
             return self._take_best(snapshot, world)
         return self._take_named(snapshot, world)
 
@@ -66,7 +67,7 @@ class Claim(Operation):
         form = super().pinned(change, before)
         tokens = [token for token, _ in change.tokens]
         form["args"] = {**form["args"], "new_tokens": tokens, "ids": list(change.touched)}
-        for key in ("next", "inherited"):
+        for key in ("next", "inherited", "held_tokens"):
             form["args"].pop(key, None)
         return form
 
@@ -134,8 +135,12 @@ class Claim(Operation):
     def _take_named(self, snapshot: Snapshot, world: World) -> Change:
         taken: dict[str, Bead | None] = {}
         room = fit.room(self.name, snapshot)
+        held_tokens = self.args.get("held_tokens") or {}
 
         def take(bead: Bead) -> Bead:
+            if bead.claim and bead.claim.token in (held_tokens.get(bead.id), held_tokens.get("*")):
+                return bead
+            self._refuse_idle_agent(snapshot)
             after = Overlay(snapshot, Change(taken, ""))
             self._refuse(bead, after, world)
             if room is not None and len(taken) >= room:
@@ -174,6 +179,8 @@ class Claim(Operation):
             if not any(self._is_me(holder, world) for holder in holders):
                 hint = f"`bd release {bead.id} --force --reason TEXT` frees it"
                 raise DoesNotFit(f"{bead.id} is {' and '.join(sorted(holders))}'s, not {self.name}'s", hint=hint, id=bead.id)
+            if bead.claim is None:
+                self._refuse_crowd(bead, taken, snapshot)
             claim = self._claim_map(self.args["new_tokens"][len(taken)], started=True, world=world)
             taken[bead.id] = lifecycle.resumed(bead, claim, world.settings.owner(self.name), self.asked_at)
             return taken[bead.id]  # type: ignore[return-value]
@@ -182,6 +189,13 @@ class Claim(Operation):
             raise NothingReady(f"{self.name} holds nothing to resume")
         _, done, failed = self.each(names, snapshot, take_over)
         return self._finish(taken, done, snapshot, world, failed)
+
+    def _refuse_crowd(self, bead: Bead, taken: dict[str, Bead | None], snapshot: Snapshot) -> None:
+        """Work that had no claim gets one: that needs room, and nobody at the same exclusive name."""
+        after = Overlay(snapshot, Change(taken, ""))
+        if fit.room(self.name, after) == 0:
+            raise OverCapacity(f"{self.name} has room for 0 more", id=bead.id)
+        fit.refuse_rival(bead, after)
 
     def _is_me(self, holder: str, world: World) -> bool:
         """Whether a holder's name means this agent: as agent, as owner, as git's user, or as the part before an imported @."""
@@ -196,8 +210,11 @@ class Claim(Operation):
         world: World,
         failed: list[dict[str, Any]] | None = None,
     ) -> Change:
-        tokens = tuple((bead.get("claim")["token"], bead.id) for bead in taken.values() if bead)
-        words = subject("claim", done, f"agent:{self.name}")
+        claims = ((bead_id, taken.get(bead_id) or snapshot.bead(bead_id)) for bead_id in done)
+        tokens = tuple((bead.get("claim")["token"], bead_id) for bead_id, bead in claims if bead)
+        if not taken:
+            return Change({}, "", touched=tuple(done), tokens=tokens, failures=tuple(failed or ()))
+        words = subject("claim", taken, f"agent:{self.name}")
         change = Change(taken, words, touched=tuple(done), tokens=tokens, failures=tuple(failed or ()))
         return with_capacity(change, snapshot, [self.name], world.now, alive=self.name)
 
@@ -212,7 +229,7 @@ class Start(Operation):
         def begin(bead: Bead) -> Bead:
             if bead.claim is None:
                 raise WrongState(f"{bead.id} is not claimed", hint=f"`bd claim {bead.id}` first", id=bead.id)
-            lifecycle.guard(bead, self.token_for(bead.id))
+            self.guard(bead, snapshot)
             return lifecycle.started(bead, self.asked_at)
 
         beads, done, failed = self.each(self.args["ids"], snapshot, begin)
@@ -229,7 +246,7 @@ class Release(Operation):
         owners: set[str | None] = set()
 
         def give_back(bead: Bead) -> Bead:
-            lifecycle.guard(bead, self.token_for(bead.id), force=self.args.get("force", False))
+            self.guard(bead, snapshot)
             owners.add(bead.claim.agent if bead.claim else None)
             return lifecycle.released(bead, self.args.get("reason"), self.asked_at)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bd import ids
 from bd.clock import time_of_seconds
-from bd.fields import BEADS_DIR
+from bd.fields import BEADS_DIR, fields_of_path
 from bd.operations.hand import HandCommit
 from bd.store import codec, message
-from bd.store.files import bead_id_of
+from bd.store.files import bead_id_of, is_wanted
+from bd.store.gitrepo import GITLINK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,14 +26,25 @@ def operation_of(hub: Hub, commit: str, parent: str, author: str, *, force: bool
     headers, text = message.split_commit(repo.objects.read(commit) or b"")
     form = message.form_of(text) or {}
     edits: list[dict[str, Any]] = []
+    records: dict[str, Any] = {}
     files: dict[str, Any] = {}
+    modes: dict[str, str] = {}
     tip = hub.published() or ""
     for entry in repo.diff(parent or None, commit):
         old_data = repo.objects.read(f"{parent}:{entry.path}") if parent else None
-        new_data = repo.objects.read(entry.oid) if entry.oid else None
+        is_link = entry.mode == GITLINK and entry.oid
+        new_data = entry.oid.encode() if entry.oid and is_link else repo.objects.read(entry.oid) if entry.oid else None
+        if is_wanted(entry.path) and not entry.path.startswith(BEADS_DIR):
+            record = _record(entry.path, new_data)
+            if record is not None or new_data is None:
+                if old_data != new_data:
+                    records[entry.path] = (_record(entry.path, old_data), record, new_data)
+                continue
         bead_id = bead_id_of(entry.path) if entry.path.startswith(BEADS_DIR) and entry.path.endswith(".yaml") else None
         new = _fields(bead_id, new_data)
         if bead_id is None or (new is None and new_data is not None):
+            if entry.oid:
+                modes[entry.path] = entry.mode
             files[entry.path] = (old_data, new_data, repo.objects.read(f"{tip}:{entry.path}") if tip else None)
             continue
         old = _fields(bead_id, old_data)
@@ -40,9 +52,8 @@ def operation_of(hub: Hub, commit: str, parent: str, author: str, *, force: bool
     stamp = (headers.get("author") or ["x <x> 0 +0000"])[0].split("> ")[-1].split()[0]
     at = time_of_seconds(int(stamp))
     name = author.split(" <", maxsplit=1)[0]
-    return HandCommit(
-        by=form.get("by") or f"human:{name}", at=at, uid=form.get("uid") or commit, edits=edits, files=files, force=force
-    )
+    by, uid = form.get("by") or f"human:{name}", form.get("uid") or commit
+    return HandCommit(by=by, at=at, uid=uid, edits=edits, records=records, files=files, modes=modes, force=force)
 
 
 def _fields(bead_id: str | None, data: bytes | None) -> dict[str, Any] | None:
@@ -50,5 +61,14 @@ def _fields(bead_id: str | None, data: bytes | None) -> dict[str, Any] | None:
         return None
     try:
         return codec.parse_bead(data, bead_id).fields
+    except codec.Unreadable:
+        return None
+
+
+def _record(path: str, data: bytes | None) -> dict[str, Any] | None:
+    if data is None:
+        return None
+    try:
+        return codec.parse(data, fields_of_path(path)).fields
     except codec.Unreadable:
         return None

@@ -64,16 +64,16 @@ class Close(Operation):
         return with_capacity(change, snapshot, owners, world.now, alive=self.agent if self.agent in owners else None)
 
     def _finished(self, bead: Bead, snapshot: Snapshot, world: World, notes: list[str]) -> Bead:
-        token = self.token_for(bead.id)
         force = self.args.get("force", False)
-        lifecycle.guard(bead, token, force=force)
+        if bead.status != "closed":
+            self.guard(bead, snapshot)
         if not force and not bead.is_done:
             self._refuse_unfinished(bead, snapshot, world)
         try:
             return lifecycle.closed(bead, self.by, self.args.get("reason") or "Closed", self.asked_at)
         except AlreadyClosed as already:
             mine = (bead.get("closed_by") or "").split(":", 1)[-1] in (self.agent, "")
-            if token and not mine and bead.id in self.tokens:
+            if self.token_for(bead.id) and not mine and not force:
                 raise StaleToken(f"{already}; your token is no longer current", id=bead.id) from None
             notes.append(str(already))
             return bead
@@ -167,7 +167,7 @@ class Cancel(Operation):
         owners: set[str | None] = set()
 
         def call_off(bead: Bead) -> Bead:
-            lifecycle.guard(bead, self.token_for(bead.id), force=self.args.get("force", False))
+            self.guard(bead, snapshot)
             owners.add(bead.claim.agent if bead.claim else None)
             return lifecycle.cancelled(bead, self.by, self.args.get("reason") or "Cancelled", self.asked_at)
 

@@ -82,7 +82,9 @@ class Edit(Operation):
         if bead.get("claim") and not self.args.get("force"):
             raise WrongState(f"{bead_id}: a claim is made with `bd claim`, not by hand", id=bead_id)
         texts = {snapshot.path_of(bead_id): self.args["text"]} if self.args.get("text") else {}
-        return Change({bead_id: bead}, subject("edit", [bead_id], self.by), texts=texts, touched=(bead_id,))
+        change = Change({bead_id: bead}, subject("edit", [bead_id], self.by), texts=texts, touched=(bead_id,))
+        refuse_circles(change, snapshot)
+        return change
 
     def _merged(self, tip: Bead, old: dict[str, Any], new: dict[str, Any]) -> Bead:
         guarded = {key for key in lifecycle.GUARDED if old.get(key) != new.get(key)}
@@ -110,7 +112,9 @@ class Edit(Operation):
                 id=tip.id,
             )
         if "status" in guarded and "status" in old and tip.status == new.get("status", "open"):
-            return tip
+            guarded = guarded - {"status"}
+            if not guarded:
+                return tip
         lifecycle.guard(tip, self.token_for(tip.id), force=force)
         after = tip
         if "status" in guarded:
@@ -119,7 +123,8 @@ class Edit(Operation):
         elif dropped_claim:
             after = lifecycle.released(tip, None, self.asked_at)
         for key in guarded & {"assignee", "owner", "output"}:
-            after = after.evolve(**{key: new.get(key)})
+            merged = new.get(key) if force else merge_field(tip.id, key, old.get(key), new.get(key), tip.get(key))
+            after = after.evolve(**{key: merged})
         return after
 
 
@@ -142,8 +147,24 @@ def merge_field(bead_id: str, key: str, old: Any, new: Any, tip: Any) -> Any:
     raise WrongState(f"{bead_id}: {key} was changed here and on the hub", id=bead_id, field=key)
 
 
+def _merged_record(
+    path: str, old: dict[str, Any] | None, new: dict[str, Any] | None, tip: dict[str, Any] | None
+) -> dict[str, Any] | None:
+    """Three-way merge of a record, key by key; None where it was deleted. Raises WrongState on a clash."""
+    if tip == old:
+        return new
+    if new is None or tip is None:
+        raise WrongState(f"{path} was changed here and on the hub", path=path)
+    old = old or {}
+    changed = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+    merged = {key: merge_field(path, key, old.get(key), new.get(key), tip.get(key)) for key in changed}
+    return {key: value for key, value in {**tip, **merged}.items() if value is not None}
+
+
 class HandCommit(Operation):
-    """A commit made with plain git, as edits: `edits` [{id, old, new, path}], `files` {path: (old, new) bytes}.
+    """A commit made with plain git, as edits: `edits` [{id, old, new, text}], `files` {path: (old, new, tip) bytes}.
+
+    `records` {path: (old, new, text)} are the other YAML files that bd reads, merged key by key.
 
     What the hub refuses of it is collected in `refusals`; the rest goes through. Lives only in
     memory: its commit on the hub names no arguments, and is read from its difference.
@@ -174,17 +195,43 @@ class HandCommit(Operation):
                 texts={**change.texts, **part.texts},
                 touched=(*change.touched, *part.touched),
             )
-        files = self._files()
-        if not change.beads and not files:
+        records, texts = self._records(Overlay(snapshot, change))
+        files = self._files(snapshot)
+        if not change.beads and not records and not files:
             return Change({}, "", touched=change.touched)
-        words = subject("edit", change.touched, self.by) if change.beads else f"edit: {', '.join(files)} by {self.agent}"
-        return change._replace(files=files, subject=words)
+        modes = {path: mode for path, mode in self.args.get("modes", {}).items() if path in files}
+        words = subject("edit", change.touched, self.by)
+        if not change.beads:
+            words = f"edit: {', '.join([*records, *files])} by {self.agent}"
+        return change._replace(
+            records={**change.records, **records}, texts={**change.texts, **texts}, files=files, modes=modes, subject=words
+        )
 
-    def _files(self) -> dict[str, bytes | None]:
+    def _records(self, snapshot: Snapshot) -> tuple[dict[str, dict[str, Any] | None], dict[str, bytes]]:
+        """The configuration, agents and capacity files of the commit, merged; and those kept as they were typed."""
+        taken: dict[str, dict[str, Any] | None] = {}
+        texts: dict[str, bytes] = {}
+        for path, (old, new, text) in self.args.get("records", {}).items():
+            found = snapshot.record(path)
+            tip = None if found is None else dict(found)
+            if tip == new and tip != old:
+                continue
+            try:
+                taken[path] = _merged_record(path, old, new, tip)
+            except BdError as error:
+                self.refusals.append(error)
+                continue
+            if tip == old and text is not None:
+                texts[path] = text
+        return taken, texts
+
+    def _files(self, snapshot: Snapshot) -> dict[str, bytes | None]:
         """The other files of the commit; one that the hub changed too is refused."""
         taken: dict[str, bytes | None] = {}
-        for path, (old, new, tip) in self.args["files"].items():
-            if tip == new:
+        waiting = snapshot.files_changed()
+        for path, (old, new, published) in self.args["files"].items():
+            tip = waiting.get(path, published)
+            if tip == new and old != new:  # where both are the same, the commit changes the mode alone
                 continue
             if tip == old:
                 taken[path] = new

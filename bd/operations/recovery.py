@@ -7,6 +7,7 @@ from bd.model import Bead, Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.policy import lifecycle
+from bd.policy.fit import refuse_overlap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,11 +21,18 @@ if TYPE_CHECKING:
 class Undo(Operation):
     """Take a write back: `words` (its subject), `beads` {id: {before, after}} (fields or None).
 
-    Refused as soon as one of the beads is no longer as that write left it. An undone claim
-    stays counted in `attempts` and is forgiven.
+    Refused as soon as one of the beads is no longer as that write left it, when others name a
+    bead that it made, and when it would change another's claim. An undone claim stays counted
+    in `attempts` and is forgiven.
     """
 
     verb: ClassVar[str] = "undo"
+
+    @property
+    def needs_remote(self) -> bool:
+        """Whether a claim comes back: only the hub can say that nobody else has the bead."""
+        versions = self.args["beads"].values()
+        return any(_claim(one["before"]) and _claim(one["before"]) != _claim(one["after"]) for one in versions)
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         beads: dict[str, Bead | None] = {}
@@ -33,12 +41,26 @@ class Undo(Operation):
             tip = snapshot.bead(bead_id)
             if (dict(tip.fields) if tip else None) != versions["after"]:
                 raise WrongState(f"{bead_id} was changed since; the write is no longer the last word", id=bead_id)
+            self._refuse_loss(tip, versions["before"], snapshot)
             for fields in (versions["before"], versions["after"]):
-                names.add(((fields or {}).get("claim") or {}).get("agent"))
+                names.add(_claim(fields).get("agent"))
             beads[bead_id] = self._restored(versions["before"], tip)
         words = subject("undo", list(beads), self.by)
         change = Change(beads, words, touched=tuple(beads), result={"undone": self.args["words"]})
+        refuse_overlap(change, snapshot)
         return with_capacity(change, snapshot, names, world.now)
+
+    def _refuse_loss(self, tip: Bead | None, before: dict[str, Any] | None, snapshot: Snapshot) -> None:
+        """Refuse to take away what others rely on: a claim that is not the asker's, a bead they name."""
+        if tip is None:
+            return
+        if tip.claim and (before is None or any(before.get(key) != tip.get(key) for key in lifecycle.GUARDED)):
+            self.guard(tip, snapshot)
+        if before is None:
+            others = sorted(head.id for head in snapshot.mentioning(tip.id) if head.id not in self.args["beads"])
+            if others:
+                hint = f"`bd delete {tip.id}` removes it all the same"
+                raise WrongState(f"{tip.id} is named by {', '.join(others[:5])} by now", hint=hint, id=tip.id)
 
     def _restored(self, before: dict[str, Any] | None, tip: Bead | None) -> Bead | None:
         if before is None:
@@ -51,3 +73,7 @@ class Undo(Operation):
             forgiven = tip.get("attempts_forgiven", 0) + spent
             bead = bead.evolve(attempts=tip.attempts, attempts_forgiven=forgiven)
         return lifecycle.touch(bead.evolve(updated_at=tip.get("updated_at")), self.asked_at)
+
+
+def _claim(fields: dict[str, Any] | None) -> dict[str, Any]:
+    return (fields or {}).get("claim") or {}

@@ -19,23 +19,30 @@ if TYPE_CHECKING:
     from bd.store.hub import Hub
     from bd.store.transaction import Outcome
 
+_UNTRACKED = "??"
 FOLDERS = ("beads", ".beads", ".agent-status", "artifacts")
 
 
 class Edits(NamedTuple):
-    """Files of the hub that were edited here and not committed: the good ones by path, and those that can't be read."""
+    """Files of the hub that were edited here and not committed: the good ones by path, and those that can't be read.
+
+    `strangers` are untracked files that are none of bd's: nobody said that they are for everybody.
+    """
 
     files: dict[str, bytes | None]
     damages: list[Damage]
+    strangers: list[str]
 
 
 def edited(hub: Hub) -> Edits:
     """What was edited by hand in the checkout of the hub branch; nothing where it is not checked out."""
     if not checkout.is_checked_out(hub.repo, hub.branch) or hub.repo.work_tree is None:
-        return Edits({}, [])
+        return Edits({}, [], [])
     files: dict[str, bytes | None] = {}
     damages: list[Damage] = []
-    paths = [path for _, path in checkout.edited_files(hub.repo, *FOLDERS)]
+    found = checkout.edited_files(hub.repo, *FOLDERS)
+    strangers = [path for status, path in found if status == _UNTRACKED and not is_wanted(path)]
+    paths = [path for _, path in found if path not in strangers]
     blobs = checkout.as_committed(hub.repo, paths)
     for path in paths:
         full = os.path.join(hub.repo.work_tree, path)
@@ -49,7 +56,7 @@ def edited(hub: Hub) -> Edits:
                 damages.append(Damage(path, row.reason))
                 continue
         files[path] = data
-    return Edits(files, damages)
+    return Edits(files, damages, strangers)
 
 
 def sync(hub: Hub, by: str, *, force: bool = False) -> tuple[Outcome, Edits]:
@@ -65,9 +72,17 @@ def sync(hub: Hub, by: str, *, force: bool = False) -> tuple[Outcome, Edits]:
         hand = hub.repo.ref(hub.branch)
         if edits.files:
             hand = _staged(hub, edits, hand, by, author)
-        return transaction(hub, force=force).run(None, hand=hand), edits
+        outcome = transaction(hub, force=force).run(None, hand=hand)
+        return outcome._replace(notes=(*outcome.notes, *_left_out(edits.strangers))), edits
     finally:
         hub.end_write()
+
+
+def _left_out(strangers: list[str]) -> list[str]:
+    if not strangers:
+        return []
+    named = ", ".join(strangers[:5]) + (f" and {len(strangers) - 5} more" if len(strangers) > 5 else "")
+    return [f"not published, for git does not track it: {named} (`git add` it to publish it)"]
 
 
 def _staged(hub: Hub, edits: Edits, parent: str | None, by: str, author: str) -> str:

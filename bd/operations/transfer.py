@@ -17,6 +17,7 @@ from bd.model import Bead, Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.tangles import untangled
+from bd.policy.fit import refuse_overlap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Import(Operation):
             raise BadInput(f"{self.args['on_conflict']!r} is no rule for conflicts", hint="newer, skip or fail")
 
     @property
-    def claims_too(self) -> bool:
+    def needs_remote(self) -> bool:
         """Whether a record carries a claim: that is never kept in this clone for later."""
         return any(record.get("claim") or record.get("claims") for record in self.args["beads"])
 
@@ -85,6 +86,7 @@ class Import(Operation):
         touched = [*result["created"], *result["updated"]]
         change = Change(dict(beads), subject("import", touched, self.by), touched=tuple(touched), result=result)
         holders = {bead.claim.agent for bead in beads.values() if bead.claim}
+        refuse_overlap(change, snapshot)
         return with_capacity(change, snapshot, holders, world.now) if holders else change
 
     def _wanted(

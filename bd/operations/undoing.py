@@ -10,13 +10,14 @@ from bd.store.files import bead_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from bd.store.hub import Hub
 
 
-def undo_of_last(hub: Hub, asked: dict[str, Any]) -> Undo:
-    """The operation that takes back this clone's last write. Raises NotFound and WrongState."""
+def undo_of_last(hub: Hub, ask: Callable[[list[str]], dict[str, Any]]) -> Undo:
+    """The operation that takes back this clone's last write; `ask` says who asks, with the tokens for the beads. Raises NotFound and WrongState."""
     last = hub.noted_json("last.json")
     if not last:
         raise NotFound("this clone has written nothing that could be taken back")
@@ -36,7 +37,7 @@ def undo_of_last(hub: Hub, asked: dict[str, Any]) -> Undo:
         beads[bead_id] = {"before": _fields(before, bead_id), "after": _fields(after, bead_id)}
     if not beads:
         raise WrongState(f"the last write ({last['subject']}) changed no bead", hint="change settings back with `bd config set`")
-    return Undo(words=last["subject"], beads=beads, **asked)
+    return Undo(words=last["subject"], beads=beads, **ask(list(beads)))
 
 
 def _fields(data: bytes | None, bead_id: str) -> dict[str, Any] | None:

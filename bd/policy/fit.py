@@ -1,7 +1,7 @@
 """May this agent take this bead: routing, skills, capabilities, capacity, exclusivity.
 
-`offer` is the one answer to "which beads may this agent take": ready, count, why and claim
-all call it.
+`misfits` is the one answer to "may this agent take this bead": ready, count, why and claim all come
+to it, the lists among them through `fitting`.
 """
 
 from __future__ import annotations
@@ -10,15 +10,18 @@ import re
 from functools import lru_cache
 
 from bd.clock import duration_s, instant_of
+from bd.errors import DoesNotFit
+from bd.fields import AGENTS_DIR
+from bd.model import Overlay
 from bd.policy.ready import Reason, is_past, ready_beads, ready_since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Bead, Snapshot
+    from bd.model import Bead, Change, Snapshot
 
 # Base intervals in seconds per role (the source paper, section 5).
 ROLE_INTERVAL_S = {"infrastructure": 900, "coding": 1800, "research": 3600, "overseer": 900, "publisher": 1800}
@@ -89,8 +92,13 @@ def _glob(pattern: str) -> re.Pattern[str]:
     return re.compile(translate(pattern.casefold()))
 
 
-def misfits(bead: Bead, name: str, snapshot: Snapshot, now: datetime) -> list[Reason]:
-    """Why this agent may not take this ready bead; empty when it may. Capacity is `room` below."""
+def misfits(
+    bead: Bead, name: str, snapshot: Snapshot, now: datetime, others: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[Reason]:
+    """Why this agent may not take this ready bead; empty when it may. Capacity is `room` below.
+
+    `others` are the other agents' files, for who asks about many beads.
+    """
     reasons: list[Reason] = []
     agent = snapshot.agent(name)
     routed_to_me = bead.assignee == name
@@ -106,7 +114,7 @@ def misfits(bead: Bead, name: str, snapshot: Snapshot, now: datetime) -> list[Re
     if rival:
         reasons.append(Reason("exclusive", f"shares {bead.get('exclusive')} with {rival.id}, which is in work", rival.id))
     if agent is not None and not routed_to_me:
-        skill = _skill_reason(bead, name, agent, snapshot, now)
+        skill = _skill_reason(bead, name, agent, others if others is not None else others_of(name, snapshot), snapshot, now)
         if skill:
             reasons.append(skill)
     return reasons
@@ -120,8 +128,38 @@ def _exclusive_holder(bead: Bead, snapshot: Snapshot) -> Bead | None:
     return next(held, None)
 
 
-def _skill_reason(bead: Bead, name: str, agent: Mapping[str, Any], snapshot: Snapshot, now: datetime) -> Reason | None:
-    others = {other: fields for other, fields in snapshot.records(".beads/agents/").items() if other != name}
+def others_of(name: str, snapshot: Snapshot) -> dict[str, Mapping[str, Any]]:
+    """The files of the other agents, by name."""
+    return {other: fields for other, fields in snapshot.records(AGENTS_DIR).items() if other != name}
+
+
+def refuse_rival(bead: Bead, snapshot: Snapshot) -> None:
+    """Refuse a claim beside another one of the same exclusive name. Raises DoesNotFit."""
+    rival = _exclusive_holder(bead, snapshot)
+    if rival:
+        words = f"{bead.id} shares {bead.get('exclusive')} with {rival.id}, which is in work"
+        raise DoesNotFit(words, hint=f"`bd show {rival.id}` tells who is at it", id=bead.id, reason="exclusive")
+
+
+def refuse_overlap(change: Change, snapshot: Snapshot) -> None:
+    """Refuse a change by which two claims of one exclusive name come to be. Raises DoesNotFit."""
+    after = Overlay(snapshot, change)
+    for bead in change.beads.values():
+        if bead is None or bead.claim is None:
+            continue
+        before = snapshot.bead(bead.id)
+        if before is None or before.claim is None or before.get("exclusive") != bead.get("exclusive"):
+            refuse_rival(bead, after)
+
+
+def _skill_reason(
+    bead: Bead,
+    name: str,
+    agent: Mapping[str, Any],
+    others: Mapping[str, Mapping[str, Any]],
+    snapshot: Snapshot,
+    now: datetime,
+) -> Reason | None:
     if agent.get("fallback"):
         return _fallback_reason(bead, agent, others, snapshot, now)
     skills = skills_of(agent)
@@ -135,7 +173,7 @@ def _skill_reason(bead: Bead, name: str, agent: Mapping[str, Any], snapshot: Sna
 
 
 def _fallback_reason(
-    bead: Bead, agent: Mapping[str, Any], others: dict[str, Mapping[str, Any]], snapshot: Snapshot, now: datetime
+    bead: Bead, agent: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]], snapshot: Snapshot, now: datetime
 ) -> Reason | None:
     """A fallback agent takes what nobody claimed for 2 cycles of the slowest agent that fits, else 2 of its own."""
     able = [
@@ -179,6 +217,12 @@ def no_claims_reason(name: str, snapshot: Snapshot) -> Reason | None:
     return None
 
 
-def offer(snapshot: Snapshot, name: str, now: datetime) -> list[Bead]:
-    """The beads this agent may take now, best first (its capacity apart)."""
-    return [bead for bead in ready_beads(snapshot, now) if not misfits(bead, name, snapshot, now)]
+def fitting(ready: Iterable[Bead], name: str, snapshot: Snapshot, now: datetime) -> Iterator[Bead]:
+    """Those of the ready beads that this agent may take (its capacity apart), judged as they are asked for."""
+    others = others_of(name, snapshot)
+    return (bead for bead in ready if not misfits(bead, name, snapshot, now, others))
+
+
+def offer(snapshot: Snapshot, name: str, now: datetime) -> Iterator[Bead]:
+    """The beads this agent may take now, best first."""
+    return fitting(ready_beads(snapshot, now), name, snapshot, now)

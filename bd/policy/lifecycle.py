@@ -36,10 +36,19 @@ def touch(bead: Bead, at: datetime) -> Bead:
 
 
 def guard(bead: Bead, token: str | None, *, force: bool = False) -> None:
-    """Refuse who does not hold the claim. Raises StaleToken; a bead without a claim is anyone's."""
+    """Refuse who does not hold the claim. Raises StaleToken.
+
+    A bead without a claim is anyone's, but not for who comes with a token: that claim was taken away.
+    """
     claim = bead.claim
-    if claim is None or force or token == claim.token:
+    if force or token == (claim.token if claim else None):
         return
+    if claim is None:
+        raise StaleToken(
+            f"{bead.id} is {bead.status} and nobody holds it; the claim your token is of has ended",
+            hint=f"`bd claim {bead.id}` takes it anew; without BD_TOKEN in the environment none is sent",
+            id=bead.id,
+        )
     who = bead.owner or claim.agent
     if token is None:
         raise StaleToken(
@@ -53,6 +62,14 @@ def guard(bead: Bead, token: str | None, *, force: bool = False) -> None:
         hint="stop working on it; `bd claim --next` takes other work",
         id=bead.id,
     )
+
+
+def refuse_silent_force(bead: Bead, token: str | None, reason: str | None) -> None:
+    """Refuse to take without a word what another holds. Raises BadInput."""
+    claim = bead.claim
+    if claim is not None and token != claim.token and not (reason or "").strip():
+        who = bead.owner or claim.agent
+        raise BadInput(f"{bead.id} is held by {who}; --force needs --reason", hint="say why with --reason TEXT", id=bead.id)
 
 
 def refuse_held(bead: Bead, at: datetime) -> None:
@@ -126,7 +143,9 @@ def resumed(bead: Bead, claim: dict[str, Any], owner: str, at: datetime) -> Bead
 
 
 def unclaimed(bead: Bead) -> Bead:
-    """The bead without its claim: owner cleared, assignee as it was before the claim."""
+    """The bead without its claim: owner cleared, assignee as it was before the claim. One that nobody holds stays as it is."""
+    if bead.claim is None and bead.status != "in_progress":
+        return bead
     routed = (bead.get("claim") or {}).get("routed")
     return bead.evolve(claim=None, claimed_at=None, owner=None, assignee=routed)
 
@@ -153,6 +172,7 @@ def closed(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
     done = bead.evolve(
         status="closed",
         claim=None,
+        routed=(bead.get("claim") or {}).get("routed"),
         retry_at=None,
         defer_until=None,
         waiting_on=None,
@@ -177,11 +197,18 @@ def cancelled(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
 
 
 def reopened(bead: Bead, at: datetime) -> Bead:
-    """The bead open again, its end and its waiting forgotten. Raises WrongState when it is held."""
+    """The bead open again, its end and its waiting forgotten, routed as before the claim it was closed under.
+
+    Raises WrongState when it is held.
+    """
     if bead.claim is not None or bead.status == "in_progress":
         raise WrongState(f"{bead.id} is in progress", hint=f"`bd release {bead.id} --reason TEXT` opens it", id=bead.id)
+    was_claimed = bead.get("claimed_at") is not None
     opened = bead.evolve(
         status="open",
+        assignee=bead.get("routed") if was_claimed else bead.assignee,
+        routed=None,
+        claimed_at=None,
         owner=None,
         closed_at=None,
         closed_by=None,

@@ -75,7 +75,7 @@ class Chain:
             return change
         files = self._encode(change, before)
         text = message.compose(change, operation.pinned(change, before), tries=tries, original=original)
-        self.steps.append(Step(operation, change, files, Draft(text, author, at_s, files)))
+        self.steps.append(Step(operation, change, files, Draft(text, author, at_s, files, change.modes)))
         self.snapshot = Overlay(before, change)
         return change
 
@@ -98,8 +98,10 @@ class Chain:
         for path, fields in change.records.items():
             if path in damaged and path.startswith(CAPACITY_DIR):
                 continue  # it only repeats the claims, and is not ours to replace
+            if path in change.texts:
+                self._texts[path] = (change.texts[path], False)
             _refuse_damaged(path, damaged, self._texts)
-            exists = before.record(path) is not None
+            exists = before.record(path) is not None or path in change.texts
             files[path] = self._file(path, fields, fields_of_path(path), exists=exists)
         for path, data in change.files.items():
             files[path] = data

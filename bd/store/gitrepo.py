@@ -24,22 +24,24 @@ if TYPE_CHECKING:
     from bd.store.objects import ObjectReader
 
 ZERO = "0" * 40
+FETCH_FLAGS = ("--no-tags", "--refmap=", "--no-write-fetch-head", "--no-recurse-submodules")
+GITLINK = "160000"  # the mode of a submodule
 # A change of more files than this goes through fast-import.
 LOOSE_LIMIT = 40
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _REF = re.compile(r"refs/[^\s~^:?*\[\\\x00-\x20\x7f]+\Z")
 
 
-class GitFailed(Exception):
-    """A git process that ended badly; never leaves store/."""
+class GitFailed(TryAgain):
+    """A git process that ended badly. The store handles it where it knows what it means; elsewhere it is exit 6."""
 
-    def __init__(self, args: Sequence[str], code: int, stderr: str) -> None:
-        super().__init__(f"git {args[0] if args else ''}: {stderr.strip() or f'exit {code}'}")
-        self.code = code
+    def __init__(self, args: Sequence[str], status: int, stderr: str) -> None:
+        super().__init__(f"git {args[0] if args else ''}: {stderr.strip() or f'exit {status}'}", hint="git's own words say why")
+        self.status = status
         self.stderr = stderr
 
 
-class GitTimeout(Exception):
+class GitTimeout(TryAgain):
     """A git process that did not end in time, and was ended."""
 
 
@@ -81,11 +83,12 @@ class GitRepo:
         self.timeout_s = timeout_s
         self._objects: ObjectReader | None = None
         self._env: dict[str, str] | None = None
+        self.ssh_command = ""
 
     @property
     def env(self) -> dict[str, str]:
         if self._env is None:
-            self._env = environment()
+            self._env = environment(self.ssh_command)
         return self._env
 
     # --- running ---
@@ -293,11 +296,12 @@ class GitRepo:
         return made
 
     def _import_commits(self, base: str | None, drafts: Sequence[Draft]) -> list[str]:
-        """The same by one `fast-import`; nothing points at the commits but the private `refs/bd/pending`."""
+        """The same by one `fast-import`, through a private ref that is gone afterwards."""
+        ref = f"refs/bd/pending-{os.getpid()}"
         stream: list[bytes] = []
         for number, draft in enumerate(drafts, start=1):
             message = draft.message.encode()
-            stream.append(b"commit refs/bd/pending\nmark :%d\n" % number)
+            stream.append(b"commit %s\nmark :%d\n" % (ref.encode(), number))
             stream.append(b"author %s %d +0000\n" % (draft.author.encode(), draft.at_s))
             stream.append(b"committer %s %d +0000\n" % (draft.author.encode(), draft.at_s))
             stream.append(b"data %d\n%s\n" % (len(message), message))
@@ -311,33 +315,28 @@ class GitRepo:
                     raise BadInput(f"{path!r} can't be a file of a hub")
                 if content is None:
                     stream.append(b"D %s\n" % name)
+                elif (mode := draft.modes.get(path, "100644")) == GITLINK:
+                    stream.append(b"M %s %s %s\n" % (mode.encode(), content, name))
                 else:
-                    stream.append(b"M 100644 inline %s\ndata %d\n%s\n" % (name, len(content), content))
+                    stream.append(b"M %s inline %s\ndata %d\n%s\n" % (mode.encode(), name, len(content), content))
             stream.append(b"\nget-mark :%d\n" % number)
         # Without `from`, a first commit would go on from where pending was left.
-        reset = b"reset refs/bd/pending\n" + (b"from %s\n\n" % base.encode() if base else b"\n")
+        reset = b"reset %s\n" % ref.encode() + (b"from %s\n\n" % base.encode() if base else b"\n")
         data = reset + b"".join(stream) + b"done\n"
         try:
             _, out, _ = self.run("fast-import", "--quiet", "--done", "--force", "--date-format=raw", data=data)
         except GitFailed as error:
             raise disk_error(error.stderr) from error
+        self.update_refs([(ref, None, None)])
         return out.decode().split()
 
     # --- the remote ---
 
-    def start_fetch(self, remote: str, branch: str, target: str, *, depth_args: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+    def start_fetch(self, remote: str, branch: str, target: str) -> subprocess.Popen[bytes]:
         """Begin fetching a branch into a private ref: no tags, no FETCH_HEAD, never forced."""
         spec = refspec(branch, target)
         # Not --quiet: then git would not say that a tip was rejected because it does not descend from the last one.
-        args = (
-            "fetch",
-            "--no-progress",
-            "--no-tags",
-            "--refmap=",
-            "--no-write-fetch-head",
-            "--no-recurse-submodules",
-            *depth_args,
-        )
+        args = ("fetch", "--no-progress", *FETCH_FLAGS)
         return self.spawn([*args, "--end-of-options", remote, spec])
 
     def push(
@@ -379,12 +378,13 @@ class GitRepo:
 
 
 class Draft(NamedTuple):
-    """A commit to be made: its message, author (`Name <mail>`), time in seconds, and files (None deletes)."""
+    """A commit to be made: message, author (`Name <mail>`), seconds, files (None deletes) and modes of those not plain."""
 
     message: str
     author: str
     at_s: int
     files: dict[str, bytes | None]
+    modes: Mapping[str, str] = {}
 
 
 def disk_error(words: str) -> BdError:

@@ -14,14 +14,14 @@ import os
 from functools import cached_property
 
 from bd import clock
-from bd.errors import Damaged, HubRewritten, NoHub, NotFound, RemoteUnreachable
-from bd.fields import CONFIG_PATH, FORMAT_VERSION, METADATA_PATH
-from bd.store.gitrepo import ZERO, GitFailed, GitTimeout
+from bd.errors import Damaged, NoHub, NotFound
+from bd.fields import CONFIG_PATH, FORMAT_VERSION
+from bd.store.fetching import Fetching
+from bd.store.gitrepo import ZERO, GitFailed
 from bd.store.place import PUBLISHED, VIEW, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable, Mapping
     from typing import Any
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from bd.store.snapshot import CachedSnapshot
 
 _TRACKED = "tracked"
-# What git says when the remote can't be talked to at all; everything else about a fetch is handled by name.
-_DEEPEN = 200
 
 
 class Hub:
@@ -54,9 +52,7 @@ class Hub:
         self.on_wait = on_wait
         self._cache: Cache | None = None
         self._memory: list[Cache] = []
-        self._fetching: subprocess.Popen[bytes] | None = None
         self._held: CloneLock | None = None
-        self.fetched_at: float | None = None
 
     def close(self) -> None:
         """End helper processes, let go of the lock and close the cache."""
@@ -65,6 +61,11 @@ class Hub:
             if cache is not None:
                 cache.close()
         self.repo.close()
+
+    @cached_property
+    def fetching(self) -> Fetching:
+        """The fetch of the hub branch."""
+        return Fetching(self.repo, self.place)
 
     @cached_property
     def journal(self) -> Journal:
@@ -168,10 +169,7 @@ class Hub:
         """Let go of the writer lock; a fetch that nobody waited for is waited for first."""
         if self._held is None:
             return
-        process, self._fetching = self._fetching, None
-        if process is not None:
-            with contextlib.suppress(GitTimeout):
-                self.repo.finish(process, ("fetch",))
+        self.fetching.drop()
         held, self._held = self._held, None
         held.__exit__()
 
@@ -235,84 +233,16 @@ class Hub:
         if snapshot.record(CONFIG_PATH) is None:
             raise NoHub(f"the branch {self.branch_name} holds no hub", hint="`bd init` makes one")
 
-    def hub_id(self, commit: str) -> str | None:
-        """The id the hub was given when it was made."""
-        data = self.repo.objects.read(f"{commit}:{METADATA_PATH}")
-        try:
-            import json  # noqa: PLC0415
-
-            return json.loads(data).get("hub_id") if data else None
-        except ValueError:
-            return None
-
     # --- the remote ---
 
     def begin_fetch(self) -> None:
         """Start the fetch of the hub branch; `finish_fetch` waits for it. Only under the lock."""
-        if self.remote and self._fetching is None:
-            self._fetching = self.repo.start_fetch(self.remote, self.branch, PUBLISHED)
+        if self.remote:
+            self.fetching.begin()
 
     def finish_fetch(self) -> str | None:
-        """The remote's tip, now in the published ref. None when the remote has no such branch yet.
-
-        Raises RemoteUnreachable, and HubRewritten when the tip does not descend from what was
-        published before, or when a branch that was there is gone.
-        """
-        before = self.repo.ref(PUBLISHED)
-        words = self._fetch_once()
-        if words and self._is_shallow() and "non-fast-forward" in words:
-            words = self._deepen(before)
-        if words and (PUBLISHED + ".lock" in words or "cannot lock ref" in words):
-            with contextlib.suppress(FileNotFoundError):  # private to bd and we hold its lock: left by a killed child
-                os.unlink(os.path.join(self.repo.common_dir, PUBLISHED + ".lock"))
-            words = self._fetch_once()
-        if not words:
-            self.fetched_at = clock.monotonic()
-            return self.repo.ref(PUBLISHED)
-        if "couldn't find remote ref" in words:
-            if before is None:
-                return None
-            raise HubRewritten(
-                f"the hub branch {self.branch_name} is gone from {self.remote}",
-                hint=f"`git push {self.remote} {PUBLISHED}:{self.branch}` brings it back as this clone last saw it; "
-                "if it is meant to be gone, `bd sync --accept-rewrite`",
-            )
-        if "non-fast-forward" in words or "[rejected]" in words:
-            raise HubRewritten(
-                f"the hub's history on {self.remote} was rewritten: its tip does not descend from what was published",
-                hint="look at it with git first; `bd sync --accept-rewrite` goes on from the new history",
-            )
-        raise RemoteUnreachable(
-            f"the remote {self.remote} can't be reached: {_last_line(words)}",
-            hint="check the network and your credentials, then try again",
-        )
-
-    def _fetch_once(self) -> str:
-        """Run one fetch; empty when it went well, else git's words."""
-        self.begin_fetch()
-        process, self._fetching = self._fetching, None
-        if process is None:
-            return ""
-        try:
-            code, out, err = self.repo.finish(process, ("fetch",))
-        except GitTimeout as error:
-            raise RemoteUnreachable(f"the remote {self.remote} does not answer: {error}") from None
-        return "" if code == 0 else err + out.decode("utf-8", "replace") or "fetch failed"
-
-    def _is_shallow(self) -> bool:
-        return os.path.exists(os.path.join(self.repo.common_dir, "shallow"))
-
-    def _deepen(self, base: str | None) -> str:
-        """Fetch more history until the base is in it, so that a shallow clone is not taken for a rewrite."""
-        for depth_args in (("--deepen", str(_DEEPEN)), ("--deepen", str(_DEEPEN * 25)), ("--unshallow",)):
-            args = ["fetch", "--quiet", "--no-tags", "--refmap=", "--no-write-fetch-head", *depth_args]
-            code, _, err = self.repo.run(*args, "--end-of-options", self.remote or "", self.branch, check=False)
-            if code and "unshallow" not in err:
-                return err
-            words = self._fetch_once()
-            if "non-fast-forward" not in words:
-                return words
-        return words
+        """The remote's tip, now in the published ref; see fetching.py for what it raises."""
+        return self.fetching.finish()
 
     def fetch(self) -> str:
         """Bring in what is new, for reads that ask for it; the view moves when nothing is unpublished here."""
@@ -380,12 +310,3 @@ class Hub:
         if not found:
             raise NotFound(f"the hub has no commit as old as {text}")
         return found
-
-
-def _last_line(words: str) -> str:
-    """The line of git's words that says why: the `fatal:` one, or what ssh said before a fatal that says nothing."""
-    lines = [line.strip() for line in words.splitlines() if line.strip()]
-    at = next((place for place, line in enumerate(lines) if line.startswith(("fatal:", "ERROR", "remote:"))), 0)
-    if at and "Could not read from remote repository" in lines[at]:
-        at -= 1
-    return lines[at].removeprefix("fatal: ") if lines else "no words"

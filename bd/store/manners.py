@@ -24,11 +24,22 @@ KEPT_VARIABLES = frozenset(
         "GIT_ALLOW_PROTOCOL",
     }
 )
-QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.quotePath=off")
+QUIET = (
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
+    "-c",
+    "core.quotePath=off",
+    "-c",
+    "push.pushOption=",
+)
 
 
-def environment() -> dict[str, str]:
-    """The environment of every git process."""
+def environment(ssh_command: str = "") -> dict[str, str]:
+    """The environment of every git process; `ssh_command` is what the repository's own settings say."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_") or key in KEPT_VARIABLES}
     kept.update(
         LC_ALL="C",
@@ -44,5 +55,5 @@ def environment() -> dict[str, str]:
     kept.pop("SSH_ASKPASS", None)
     kept["GIT_ASKPASS"] = "true" if os.name == "posix" else ""
     if "GIT_SSH" not in kept:
-        kept["GIT_SSH_COMMAND"] = f"{kept.get('GIT_SSH_COMMAND', 'ssh')} -o BatchMode=yes"
+        kept["GIT_SSH_COMMAND"] = f"{kept.get('GIT_SSH_COMMAND') or ssh_command or 'ssh'} -o BatchMode=yes"
     return kept

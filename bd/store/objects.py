@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
     from bd.store.gitrepo import Draft, GitRepo
 
+    _Blob = tuple[bytes | None, bytes]  # its mode (None: as it is there), its raw object name
+
 _TREE = b"40000"
 _FILE = b"100644"
+_GITLINK = "160000"
 _SHARED_BITS = 0o2020  # setgid or group-writable: somebody else has to be able to write here too
 
 SHA256_LENGTH = 64
@@ -68,9 +71,14 @@ class LooseWriter:
     def commit(self, base: str, draft: Draft) -> str:
         """A commit on top of `base` with the draft's files; returns its name. Raises OSError."""
         length = len(base)
-        changes: dict[bytes, bytes | None] = {}
+        changes: dict[bytes, _Blob | None] = {}
         for path, content in draft.files.items():
-            changes[_checked(path)] = None if content is None else bytes.fromhex(self._write(b"blob", content, length))
+            mode = draft.modes.get(path)
+            if content is None:
+                changes[_checked(path)] = None
+                continue
+            name = content.decode() if mode == _GITLINK else self._write(b"blob", content, length)
+            changes[_checked(path)] = (mode.encode() if mode else None, bytes.fromhex(name))
         root = self._tree_of(base)
         tree = self._edited(root, changes, length) or self._write(b"tree", b"", length)
         author = draft.author.encode()
@@ -86,14 +94,21 @@ class LooseWriter:
         return self._write(b"commit", text, length)
 
     def _tree_of(self, commit: str) -> Entries:
-        raw = self._fresh.get(commit) or self._repo.objects.read(commit) or b""
+        raw = self._known(commit)
         tree = raw.split(b"\n", 1)[0].removeprefix(b"tree ").decode()
         return self._entries(tree, len(commit))
 
-    def _entries(self, oid: str, length: int) -> Entries:
+    def _known(self, oid: str) -> bytes:
+        """The content of an object that has to be there. Raises Damaged: a missing tree is not an empty one."""
         raw = self._fresh.get(oid)
         if raw is None:
-            raw = self._repo.objects.read(oid) or b""
+            raw = self._repo.objects.read(oid)
+        if raw is None:
+            raise Damaged(f"this clone lacks the object {oid}", hint="`git fsck` tells more; a fresh `bd clone` mends it")
+        return raw
+
+    def _entries(self, oid: str, length: int) -> Entries:
+        raw = self._known(oid)
         size = length // 2
         entries: Entries = {}
         place = 0
@@ -104,9 +119,9 @@ class LooseWriter:
             place = end + 1 + size
         return entries
 
-    def _edited(self, entries: Entries, changes: Mapping[bytes, bytes | None], length: int) -> str | None:
+    def _edited(self, entries: Entries, changes: Mapping[bytes, _Blob | None], length: int) -> str | None:
         """The tree with these paths set or removed; None when nothing is left of it."""
-        below: dict[bytes, dict[bytes, bytes | None]] = {}
+        below: dict[bytes, dict[bytes, _Blob | None]] = {}
         for path, blob in changes.items():
             name, slash, rest = path.partition(b"/")
             if slash:
@@ -114,8 +129,8 @@ class LooseWriter:
             elif blob is None:
                 entries.pop(name, None)
             else:
-                mode = entries[name][0] if name in entries and entries[name][0].startswith(b"100") else _FILE
-                entries[name] = (mode, blob)
+                kept = entries[name][0] if name in entries and entries[name][0].startswith(b"100") else _FILE
+                entries[name] = (blob[0] or kept, blob[1])
         for name, inner in below.items():
             there = entries.get(name)
             sub = self._entries(there[1].hex(), length) if there and there[0] == _TREE else {}
@@ -197,6 +212,6 @@ class ObjectReader:
         if not header:
             raise Damaged("git cat-file ended early", hint="`git fsck` tells what is wrong")
         words = header.split()
-        if words[-1] in (b"missing", b"ambiguous"):
+        if words[-1] in (b"missing", b"ambiguous", b"submodule"):
             return None
         return stdout.read(int(words[-1]) + 1)[:-1]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-PLACE_VERSION = 2
+PLACE_VERSION = 3
 PUBLISHED = "refs/bd/published"
 VIEW = "refs/bd/view"
 # Tips that were published once and are no longer in the hub's history, since somebody accepted a rewrite.
@@ -102,6 +102,7 @@ def locate(directory: str | None = None) -> Place:
     if is_new and not (os.environ.get("BD_BRANCH") or os.environ.get("BD_REMOTE")):
         _remember(repo, known)
     remote = known["remote"]
+    repo.ssh_command = _last(known["git"], "core.sshcommand")
     return Place(
         repo,
         branch,
@@ -173,7 +174,11 @@ def _read(repo: GitRepo) -> dict[str, Any]:
     return {
         "version": PLACE_VERSION,
         "sources": sources,
-        "git": {key: values for key, values in git.items() if key.startswith(("remote.", "branch.", "user."))},
+        "git": {
+            key: values
+            for key, values in git.items()
+            if key.startswith(("remote.", "branch.", "user.", "core.sshcommand", "include"))
+        },
         "clone": clone,
         "user": user,
         "branch": full,
@@ -182,6 +187,8 @@ def _read(repo: GitRepo) -> dict[str, Any]:
 
 
 def _remember(repo: GitRepo, known: dict[str, Any]) -> None:
+    if any(key.startswith("include") for key in known["git"]):
+        return  # included files would have to be watched too
     path = os.path.join(repo.common_dir, "bd", "place")
     fresh = f"{path}.{os.getpid()}"
     with contextlib.suppress(OSError):

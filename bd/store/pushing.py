@@ -61,7 +61,7 @@ class Pushing:
 
     def landed_in(self, tip: str | None) -> str | None:
         """The commit whose push got no answer, and which this tip holds."""
-        found = (commit for commit in self._unanswered if tip and self._repo.is_ancestor(commit, tip))
+        found = (commit for commit in reversed(self._unanswered) if tip and self._repo.is_ancestor(commit, tip))
         return next(found, None)
 
     def publish(self, commit: str, base: str | None) -> Verdict:

@@ -62,9 +62,16 @@ class Replay:
             commits += [commit for commit in self._repo.commits_between(base, tip, without=past) if commit not in commits]
         if not commits:
             return []
-        known = self._landed_uids(base, commits)
-        items = (self._pending(commit, base) for commit in commits)
-        return [item for item in items if item is not None and item.operation.uid not in known]
+        landed = self._landed(base, commits)
+        by_bd = {*self._repo.commits_between(base, view, without=past)} if view and view != base else set()
+        found: list[Pending] = []
+        for commit in commits:
+            item = self._pending(commit, base)
+            if item is not None and item.operation.uid in landed:
+                item = None if commit in by_bd else self._amended(item, landed[item.operation.uid], landed)
+            if item is not None:
+                found.append(item)
+        return found
 
     def onto(
         self, chain: Chain, pending: list[Pending], declined: Mapping[str, BdError], tries: int
@@ -92,15 +99,40 @@ class Replay:
             refused += [RefusedReplay(uid, item.commit, error) for error in errors]
         return refused, renamed
 
-    def _landed_uids(self, base: str | None, commits: list[str]) -> set[str]:
-        """The uids of the operations that came to the hub since the unpublished commits began to differ from it."""
+    def _landed(self, base: str | None, commits: list[str]) -> dict[str, str]:
+        """The operations that came to the hub since the unpublished commits began to differ from it: uid -> commit."""
         if base is None:
-            return set()
+            return {}
         outside = {parent for commit in commits for parent in self._parents(commit)} - {*commits}
         _, out, _ = self._repo.run("merge-base", "--octopus", *outside, check=False)
         began = [f"^{commit}" for commit in out.decode().split()]
-        _, out, _ = self._repo.run("log", "--format=%(trailers:key=Bd-Uid,valueonly)", base, *began, check=False)
-        return set(out.decode("utf-8", "replace").split())
+        form = "--format=%H %(trailers:key=Bd-Uid,valueonly,separator=%x20)"
+        _, out, _ = self._repo.run("log", form, base, *began, check=False)
+        lines = (line.split() for line in out.decode("utf-8", "replace").splitlines())
+        return {uid: commit for commit, *uids in filter(None, lines) for uid in uids}
+
+    def _amended(self, item: Pending, twin: str, landed: Mapping[str, str]) -> Pending | None:
+        """What a person made of a commit of bd's that is on the hub as `twin` (`git commit --amend`, a rebase).
+
+        Its trailers still tell the old operation; only what differs from it is new. None when nothing is.
+        """
+        commit = item.commit
+        if commit in landed:
+            return None
+        parents = self._parents(commit)
+        parent = twin if parents == self._parents(twin) else (parents or [""])[0]
+        same = not self._repo.diff(twin, commit) if parent == twin else self._patch(commit) == self._patch(twin)
+        if same:
+            return None
+        operation = self._by_difference(commit, parent, item.author)
+        operation.uid = commit
+        original = message.split_commit(self._repo.objects.read(commit) or b"")[1].split("\n\nBd-Op:", maxsplit=1)[0]
+        return item._replace(operation=operation, original=original)
+
+    def _patch(self, commit: str) -> bytes:
+        """What the lines that a commit changes are known by, wherever it stands in history."""
+        _, patch, _ = self._repo.run("diff-tree", "-p", "--root", "--binary", "--no-renames", commit)
+        return self._repo.run("patch-id", "--stable", data=patch)[1].partition(b" ")[0]
 
     def _parents(self, commit: str) -> list[str]:
         return message.split_commit(self._repo.objects.read(commit) or b"")[0].get("parent", [])

@@ -140,7 +140,7 @@ class Transaction:
         deadline: float | None = None
         tries, stuck = 0, 0
         self._first_view = self._repo.ref(VIEW)
-        attempt: _Attempt | None = None
+        made: dict[str, _Attempt] = {}
         while True:
             tries += 1
             self._step("look")
@@ -149,8 +149,8 @@ class Transaction:
             except RemoteUnreachable as error:
                 return self._without_remote(operation, error)
             landed = self._pushing.landed_in(base)
-            if landed and attempt:
-                return self._finished(attempt, landed, tries - 1)
+            if landed in made:  # not necessarily the last one that was tried
+                return self._finished(made[landed], landed, tries - 1)
             attempt = self._attempt(base, operation, tries)
             deadline = deadline or clock.monotonic() + attempt.retry_time_s
             if not attempt.chain.steps:
@@ -162,6 +162,7 @@ class Transaction:
             commits = self._repo.write_commits(base, attempt.chain.drafts)
             tokens = [token for token, _ in attempt.change.tokens] if attempt.change else []
             entry.write(state="pushing", base=base, commits=commits, tokens=tokens, hand=self._hand)
+            made[commits[-1]] = attempt
             self._step("push")
             verdict = self._pushing.publish(commits[-1], base)
             self._step("pushed")
@@ -169,16 +170,11 @@ class Transaction:
                 verdict = self._one_by_one(verdict, commits, attempt, operation)
                 if verdict.kind == "refused":
                     continue
-            if verdict.kind == "landed":
-                return self._finished(attempt, verdict.commit, tries)
+            if verdict.kind == "landed" and verdict.commit in made:
+                return self._finished(made[verdict.commit], verdict.commit, tries)
             stuck = stuck + 1 if verdict.kind == "stuck" else 0
             if stuck >= STUCK_LIMIT:
-                if self._pushing.in_doubt:
-                    raise self._in_doubt()
-                raise TryAgain(
-                    f"the server can't take the push, and nothing else moves: {verdict.words}",
-                    hint="a lock left in the hub by a killed process? The server's words name it",
-                )
+                raise self._stuck(verdict.words)
             if clock.monotonic() >= deadline:
                 raise self._out_of_time(tries)
             self._wait(tries)
@@ -194,6 +190,12 @@ class Transaction:
         if self._pushing.in_doubt:
             return self._in_doubt()
         return Contention(f"{tries} tries, and each time somebody was faster", hint="try again in a moment")
+
+    def _stuck(self, words: str) -> TryAgain:
+        if self._pushing.in_doubt:
+            return self._in_doubt()
+        hint = "a lock left in the hub by a killed process? The server's words name it"
+        return TryAgain(f"the server can't take the push, and nothing else moves: {words}", hint=hint)
 
     def _in_doubt(self) -> RemoteUnreachable:
         words = "the remote did not say whether it took the write"
@@ -246,7 +248,7 @@ class Transaction:
                 if step.operation is operation:
                     raise error
                 self._declined[step.operation.uid] = error
-            if verdict.kind != "landed":
+            if verdict.kind != "landed" or verdict.commit != commit:
                 break
             base, self._some_landed = commit, True
             self._repo.set_private_refs({PUBLISHED: commit})
@@ -320,7 +322,8 @@ class Transaction:
         needs_to_be_told = _names_token(operation, change, snapshot)
         commits = self._repo.write_commits(base, chain.drafts)
         self._step("keep")
-        self._repo.update_refs([(VIEW, commits[-1], self._repo.ref(VIEW))])
+        first: list[tuple[str, str | None, str | None]] = [] if self._repo.ref(PUBLISHED) else [(PUBLISHED, base, None)]
+        self._repo.update_refs([*first, (VIEW, commits[-1], self._repo.ref(VIEW))])
         self._hub.cache.advance(chain.rows(), commits[-1])
         self._hub.stamp()
         self._note_last(change, commits[-1])

@@ -70,8 +70,10 @@ def test_the_compatible_form_claims_as_gits_user(board: Clone) -> None:
     bead = board.here("update", "hub-bug", "--claim", "--json").json[0]
     assert (bead["assignee"], bead["owner"], bead["status"]) == ("test-person", "test-person@hub", "in_progress")
     again = board.here("update", "hub-bug", "--claim", check=False)
-    assert again.code == 5
-    assert "already claimed by test-person" in again.err
+    assert again.code == 0, "it holds it already"
+    other = board.here("update", "hub-bug", "--claim", env={"BD_SESSION": "another"}, check=False)
+    assert other.code == 5
+    assert "already claimed by test-person" in other.err
 
 
 def test_the_login_name_serves_where_git_has_none(board: Clone, tmp_path: Path) -> None:
@@ -136,7 +138,7 @@ def test_bd_token_wins(board: Clone) -> None:
 def test_two_tokens_of_one_bead_and_none_is_supplied(board: Clone) -> None:
     """Which of two processes of one name is asking can't be told, so each has to say its token."""
     first = board.here("claim", "hub-bug", "--agent", "bob", "--json").json[0]["claim"]["token"]
-    board.here("release", "hub-bug", "--reason", "later", "--agent", "bob")
+    board.here("release", "hub-bug", "--reason", "later", "--agent", "overseer", "--force")
     text = board.here("claim", "hub-bug", "--agent", "bob")
     second = tip_bead(board.path, "hub-bug").claim.token  # type: ignore[union-attr]
     assert f"export BD_TOKEN={second}" in text.out
@@ -146,6 +148,51 @@ def test_two_tokens_of_one_bead_and_none_is_supplied(board: Clone) -> None:
     assert "no token was given" in refused.err
     board.here("close", "hub-bug", "--agent", "bob", env={"BD_TOKEN": first}, code=5)
     board.here("close", "hub-bug", "--agent", "bob", env={"BD_TOKEN": second})
+
+
+def test_a_claim_is_idempotent_for_who_holds_it(board: Clone) -> None:
+    first = board.here("claim", "hub-bug", "--agent", "bob", "--json").json[0]["claim"]["token"]
+    before = git(board.path, "rev-parse", "HEAD")
+    elsewhere = {"BD_SESSION": "another"}
+    for env in ({}, {**elsewhere, "BD_TOKEN": first}):
+        assert board.here("claim", "hub-bug", "--agent", "bob", "--json", env=env).json[0]["claim"]["token"] == first
+    board.here("claim", "hub-bug", "--agent", "bob", env=elsewhere, code=5)
+    board.here("claim", "hub-bug", "--agent", "eve", code=5)
+    assert git(board.path, "rev-parse", "HEAD") == before
+
+
+def test_a_token_whose_claim_was_taken_away_ends_nothing(board: Clone) -> None:
+    token = board.here("claim", "hub-bug", "--agent", "bob", "--json").json[0]["claim"]["token"]
+    board.here("release", "hub-bug", "--reason", "gone silent", "--agent", "overseer", "--force")
+    for env in ({}, {"BD_TOKEN": token}):
+        refused = board.here("close", "hub-bug", "--reason", "done", "--agent", "bob", "--json", env=env, code=5)
+        assert refused.json["code"] == "stale_token"
+    assert tip_bead(board.path, "hub-bug").status == "open"  # type: ignore[union-attr]
+    board.here("close", "hub-bug", "--reason", "done", "--agent", "overseer")
+    for env in ({}, {"BD_TOKEN": token}):
+        board.here("close", "hub-bug", "--reason", "done", "--agent", "bob", env=env, code=5)
+    board.here("close", "hub-bug", "--reason", "done", "--agent", "overseer")
+
+
+def test_bd_token_of_one_bead_is_in_nobodys_way_at_another(board: Clone) -> None:
+    token = board.here("claim", "hub-bug", "--agent", "bob", "--json").json[0]["claim"]["token"]
+    other = board.here("q", "Another").out.strip()
+    board.here("close", other, "--agent", "bob", env={"BD_TOKEN": token})
+
+
+def test_what_was_closed_with_bd_token_is_closed_again_after_a_reopen(board: Clone) -> None:
+    token = board.here("claim", "hub-bug", "--agent", "bob", "--json").json[0]["claim"]["token"]
+    board.here("close", "hub-bug", "--agent", "bob", env={"BD_TOKEN": token})
+    board.here("close", "hub-bug", "--agent", "bob", env={"BD_TOKEN": token})
+    board.here("reopen", "hub-bug", "--agent", "bob")
+    board.here("close", "hub-bug", "--agent", "bob")
+
+
+def test_another_agent_in_the_clone_does_not_undo_a_claim(board: Clone) -> None:
+    board.here("claim", "hub-bug", "--agent", "bob")
+    assert board.here("undo", "--agent", "eve", "--json", code=5).json["code"] == "stale_token"
+    board.here("undo", "--agent", "bob")
+    board.here("close", "hub-bug", "--agent", "bob")
 
 
 def test_resume_takes_ones_own_claim_over(board: Clone) -> None:
@@ -167,6 +214,9 @@ def test_resume_without_an_id_takes_what_the_agent_holds(board: Clone) -> None:
 
 def test_force_with_a_reason_overrides_and_is_recorded(board: Clone) -> None:
     assert "needs --reason" in board.here("close", "hub-work", "--force", code=2).err
+    for typed in (("close", "work"), ("cancel", "hub-work"), ("update", "hub-work", "--status", "open")):
+        refused = board.here(*typed, "--force", "--json", code=2)
+        assert "needs --reason" in refused.json["error"]
     board.here("close", "hub-work", "--force", "--reason", "its agent is gone")
     bead = tip_bead(board.path, "hub-work")
     assert bead is not None

@@ -149,13 +149,42 @@ def test_a_late_first_push_and_a_second_try_are_one_write(
     assert len(subjects(hub, "note")) == 1
 
 
+def test_the_claim_that_landed_is_the_one_that_is_told(
+    clone: Clones, hub: Path, steps: Interleaving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first push, without an answer, lands after all, while the second try has taken a bead that became due meanwhile."""
+    alice = clone("alice")
+    seed(alice, "hub-b")
+    seed(alice, "hub-a", priority="0", status="deferred", defer_until="2026-02-21T00:00:00Z")
+    script = (
+        f'if [ "$verb" = push ] && ! [ -e {tmp_path}/once ]; then touch {tmp_path}/once; printf "%s\\n" "$@" > {tmp_path}/args; '
+        "exit 128; fi"
+    )
+    monkeypatch.setenv("PATH", git_wrapper(tmp_path / "bin", script)["PATH"])
+    times = iter([bd_clock.instant_of("2026-02-20T12:00:00Z")] * 3)
+    late = bd_clock.instant_of("2026-02-22T12:00:00Z")
+    monkeypatch.setattr(bd_clock, "now", lambda: next(times, late))
+
+    def deliver() -> None:
+        git(alice.path, *(tmp_path / "args").read_text().splitlines())
+
+    steps.at("push", lambda: None, deliver)
+    told = alice.here("claim", "--next", "--agent", "coder", "--json").json[0]
+    held = [bead for bead in (tip_bead(hub, "hub-a"), tip_bead(hub, "hub-b")) if bead is not None and bead.claim is not None]
+    assert [bead.id for bead in held] == [told["id"]]
+    assert held[0].claim is not None
+    assert held[0].claim.token == told["claim"]["token"]
+    listed = {bead["id"]: bead["status"] for bead in alice.here("list", "--all", "--json").json}
+    assert [bead_id for bead_id, status in listed.items() if status == "in_progress"] == [told["id"]]
+
+
 def test_who_is_overtaken_for_too_long_gives_up_and_wrote_nothing(
     clone: Clones, hub: Path, steps: Interleaving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alice, bob = clone("alice"), clone("bob")
     seed(alice, "hub-a")
     monkeypatch.setattr(bd_clock, "sleep", lambda seconds: None)
-    passed = iter(range(0, 100_000, 20))
+    passed = iter(range(0, 100_000, 40))
     monkeypatch.setattr(bd_clock, "monotonic", lambda: float(next(passed)))
     steps.at("push", *(lambda number=number: bob.bd("comment", "hub-a", f"{number}") for number in range(2)))
     result = alice.here("claim", "hub-a", "--agent", "coder", "--json", env={"BD_RETRY_TIME": "60s"}, code=6)

@@ -512,3 +512,116 @@ def test_a_new_bead_by_hand_gets_what_a_bead_needs(clone: Clones, hub: Path) -> 
     assert bead.title == "By hand"
     assert bead.uid
     assert alice.here("claim", "--next", "--agent", "coder", "--json").json[0]["id"] == "hub-mine"
+
+
+def test_an_edit_put_into_bds_own_published_commit_is_published(clone: Clones, hub: Path) -> None:
+    """`git commit --amend` keeps the trailers of the operation that is on the hub already."""
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", "hub-b")
+    alice.here("claim", "hub-a", "--agent", "coder")
+    write_field(alice, "hub-a", "notes: by hand")
+    git(alice.path, "commit", "--quiet", "--amend", "--no-edit", "-a")
+    bob.here("update", "hub-a", "--priority", "1")
+    assert alice.here("sync", "--json").json["refused"] == []
+    bead = bead_of(hub, "hub-a")
+    assert (bead.get("notes"), bead.priority, bead.claim is not None) == ("by hand", 1, True)
+    assert git(alice.path, "rev-parse", "HEAD") == tip(hub)
+    before = tip(hub)
+    assert alice.here("sync", "--json").json["replayed"] == 0
+    assert tip(hub) == before
+
+
+def test_bds_published_commits_with_other_words_are_nothing_new(clone: Clones, hub: Path) -> None:
+    """The older commit is reworded, the newer one is rebased onto it: neither changes a file."""
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    alice.here("note", "hub-a", "one")
+    alice.here("note", "hub-a", "two")
+    words = git(alice.path, "log", "-1", "--format=%B", "HEAD~1")
+    newest = git(alice.path, "rev-parse", "HEAD")
+    git(alice.path, "reset", "--quiet", "--hard", "HEAD~1")
+    git(alice.path, "commit", "--quiet", "--amend", "-m", f"Reworded\n\n{words}")
+    git(alice.path, "cherry-pick", newest)
+    before = tip(hub)
+    assert alice.here("sync", "--json").json["replayed"] == 0
+    assert tip(hub) == before
+    assert bead_of(hub, "hub-a").get("notes") == "one\ntwo"
+
+
+def test_an_offline_setting_and_a_hand_commit_of_the_configuration_both_survive(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    config = alice.path / ".beads" / "config.yaml"
+    with offline(alice):
+        alice.here("config", "set", "max_attempts", "7")
+    config.write_text(config.read_text() + "types: [task, spike]  # what we do\n")
+    git(alice.path, "commit", "--quiet", "-am", "spikes")
+    bob.here("config", "set", "claim_ttl", "2h")
+    assert alice.here("sync", "--json").json["refused"] == []
+    text = git(hub, "show", "main:.beads/config.yaml").replace('"', "")
+    assert "max_attempts: 7" in text
+    assert "claim_ttl: 2h" in text
+    assert "types: [task, spike]" in text
+
+
+def test_a_comment_in_the_configuration_is_published_as_it_was_typed(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    config = alice.path / ".beads" / "config.yaml"
+    config.write_text(config.read_text() + "# ask before you change this\n")
+    git(alice.path, "commit", "--quiet", "-am", "a word of warning")
+    alice.here("sync")
+    assert git(hub, "show", "main:.beads/config.yaml").strip() == config.read_text().strip()
+
+
+def test_two_hand_commits_of_one_other_file_are_both_published(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    for text in ("a", "ab"):
+        (alice.path / "R.md").write_text(text)
+        git(alice.path, "add", "R.md")
+        git(alice.path, "commit", "--quiet", "-m", f"say {text}")
+    assert alice.here("sync", "--json").json["refused"] == []
+    assert git(hub, "show", "main:R.md") == "ab"
+    assert git(hub, "show", "main~1:R.md") == "a"
+
+
+def test_untracked_files_that_are_none_of_bds_stay_here_and_are_named(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    for path in (".beads/secrets.env", "artifacts/.env", "beads/notes.txt", "artifacts/report.txt"):
+        (alice.path / path).parent.mkdir(exist_ok=True)
+        (alice.path / path).write_text("hush\n")
+    git(alice.path, "add", "artifacts/report.txt")
+    (alice.path / "beads" / "hub-mine.yaml").write_text("id: hub-mine\ntitle: By hand\n")
+    result = alice.here("sync")
+    paths = tip_paths(hub)
+    assert {"beads/hub-mine.yaml", "artifacts/report.txt"} <= {*paths}
+    assert not {".beads/secrets.env", "artifacts/.env", "beads/notes.txt"} & {*paths}
+    for path in (".beads/secrets.env", "artifacts/.env", "beads/notes.txt"):
+        assert path in result.err
+        assert (alice.path / path).exists()
+
+
+@pytest.mark.parametrize("more", [0, 50])
+def test_programs_links_and_submodules_of_a_hand_commit_stay_what_they_are(more: int, clone: Clones, hub: Path) -> None:
+    """Few files and many go different ways to git."""
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    (alice.path / "run.sh").write_text("#!/bin/sh\n")
+    (alice.path / "run.sh").chmod(0o755)
+    (alice.path / "link").symlink_to("run.sh")
+    for number in range(more):
+        (alice.path / f"plain{number}.txt").write_text("x\n")
+    head = git(alice.path, "rev-parse", "HEAD")
+    git(alice.path, "add", ".")
+    git(alice.path, "update-index", "--add", "--cacheinfo", f"160000,{head},module")
+    git(alice.path, "commit", "--quiet", "-m", "other files")
+    wanted = git(alice.path, "ls-tree", "-r", "HEAD")
+    assert alice.here("sync", "--json").json["refused"] == []
+    assert git(hub, "ls-tree", "-r", "main") == wanted
+
+    git(alice.path, "update-index", "--chmod=-x", "run.sh")
+    git(alice.path, "commit", "--quiet", "-m", "no program after all")
+    (alice.path / "run.sh").chmod(0o644)
+    assert alice.here("sync", "--json").json["refused"] == []
+    assert git(hub, "ls-tree", "main", "run.sh").startswith("100644")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.errors import BadInput, IdTaken
+from bd.errors import BadInput, DoesNotFit, IdTaken
 from bd.ids import is_ulid
 from bd.operations.base import from_json
 from bd.operations.transfer import Import, derived_uid
@@ -159,7 +159,7 @@ def test_claims_travel_only_with_records_that_have_one() -> None:
     store = MemoryStore()
     claimed = dict(held("web-1").fields)
     operation = importing(claimed, record("web-2", status="in_progress"))
-    assert operation.claims_too
+    assert operation.needs_remote
     store.publish(operation)
     claim = store.bead("web-1").claim
     assert claim is not None
@@ -168,7 +168,13 @@ def test_claims_travel_only_with_records_that_have_one() -> None:
     capacity = store.tip.capacity("coder")
     assert capacity is not None
     assert capacity["beads"] == ["web-1"]
-    assert not importing(record("web-2", status="in_progress")).claims_too
+    assert not importing(record("web-2", status="in_progress")).needs_remote
+
+
+def test_an_imported_claim_does_not_overlap_one_here() -> None:
+    store = MemoryStore(held("hub-1", exclusive="site"))
+    with pytest.raises(DoesNotFit, match="shares site with hub-1"):
+        store.publish(importing(dict(held("web-1", "other", "01OTHER", exclusive="site").fields)))
 
 
 def test_a_circle_with_beads_of_the_hub_gives_way_on_the_side_of_the_import() -> None:

@@ -20,7 +20,7 @@ from bd.errors import (
 )
 from bd.fields import agent_path, capacity_path
 from bd.model import Bead
-from bd.operations.beads import Delete
+from bd.operations.beads import Delete, Update
 from bd.operations.claims import Claim, Release, Start
 from bd.operations.creation import Create
 from bd.operations.endings import Cancel, Close, Reopen
@@ -638,3 +638,37 @@ def test_a_close_and_next_inherits_too() -> None:
 )
 def test_what_would_be_a_lie_without_the_remote(operation: Claim | Close | Release, needs: bool) -> None:
     assert operation.needs_remote is needs
+
+
+# --- what holds beside a claim of the same exclusive name ----------------------------------------
+
+
+def test_a_held_bead_gets_no_exclusive_name_that_is_in_work() -> None:
+    store = MemoryStore(held(), held("hub-b", "other", "01OTHER", exclusive="site"))
+    with pytest.raises(DoesNotFit, match="shares site with hub-b"):
+        store.publish(Update(ids=["hub-a"], set={"exclusive": "site"}, **by()))
+    store.publish(Update(ids=["hub-a"], set={"exclusive": "docs"}, **by()))
+    assert store.bead("hub-a").get("exclusive") == "docs"
+
+
+def test_work_without_a_claim_is_resumed_where_there_is_room_and_no_rival() -> None:
+    by_hand = make_bead(status="in_progress", assignee="coder", exclusive="site")
+    store = MemoryStore(by_hand, held("hub-b", "other", "01OTHER", exclusive="site"))
+    with pytest.raises(DoesNotFit, match="shares site with hub-b"):
+        store.publish(claim("coder", "hub-a", resume=True))
+    busy = MemoryStore(by_hand, held("hub-c"), records=agents(coder={"max_concurrent": 1}))
+    with pytest.raises(OverCapacity):
+        busy.publish(claim("coder", "hub-a", resume=True))
+    free = MemoryStore(by_hand, records=agents(coder={"max_concurrent": 1}))
+    free.publish(claim("coder", "hub-a", resume=True))
+    assert free.bead("hub-a").claim.agent == "coder"  # type: ignore[union-attr]
+
+
+def test_what_the_asker_holds_counts_as_claimed_also_when_it_has_no_room() -> None:
+    store = MemoryStore(held(), make_bead("hub-b"), records=agents(coder={"max_concurrent": 1}))
+    before = store.tip
+    change = store.publish(claim("coder", "hub-a", "hub-b", held_tokens={"hub-a": "01TOKEN"}))
+    assert change.tokens == (("01TOKEN", "hub-a"),)
+    assert [failure["id"] for failure in change.failures] == ["hub-b"]
+    assert store.bead("hub-a") == before.bead("hub-a")
+    assert store.bead("hub-b").claim is None

@@ -135,6 +135,24 @@ def test_claims_are_not_made_by_hand(changes: dict[str, Any]) -> None:
             store.publish(edit(bead, bead.evolve(**changes)))
 
 
+@pytest.mark.parametrize("key", ["assignee", "owner"])
+def test_two_changes_of_who_does_it_are_refused(key: str) -> None:
+    bead = make_bead(**{key: "a"})
+    store = MemoryStore(bead)
+    with pytest.raises(WrongState, match=f"{key} was changed here and on the hub"):
+        store.publish(edit(bead, bead.evolve(**{key: "c"})), overtaken_by=lambda: store.put(bead.evolve(**{key: "b"})))
+    assert store.tip.bead("hub-a").get(key) == "b"  # type: ignore[union-attr]
+
+
+def test_who_does_it_is_kept_although_the_new_status_is_there_already() -> None:
+    bead = make_bead()
+    store = MemoryStore(bead)
+    closed = bead.evolve(status="closed", closed_at="2026-02-21T14:00:00Z")
+    store.publish(edit(bead, bead.evolve(status="closed", assignee="ada")), overtaken_by=lambda: store.put(closed))
+    after = store.bead("hub-a")
+    assert (after.status, after.assignee, after.get("closed_at")) == ("closed", "ada", "2026-02-21T14:00:00Z")
+
+
 def test_other_fields_of_a_held_bead_are_free() -> None:
     store = MemoryStore(held("hub-a", "coder", "t"), records={agent_path("coder"): {"name": "coder"}})
     bead = store.bead("hub-a")
@@ -219,6 +237,14 @@ def test_circles_by_hand_are_refused(changes: dict[str, Any]) -> None:
         store.publish(edit(bead, bead.evolve(**changes)))
 
 
+def test_a_new_bead_by_hand_that_makes_a_circle_is_refused() -> None:
+    store = MemoryStore(make_bead("hub-a", depends_on=["hub-n"]))
+    with pytest.raises(WouldCycle):
+        store.publish(edit(None, make_bead("hub-n", depends_on=["hub-a"])))
+    with pytest.raises(WouldCycle):
+        store.publish(edit(None, make_bead("hub-s", depends_on=["hub-s"])))
+
+
 def test_an_edit_that_the_tip_has_already_is_none() -> None:
     store = MemoryStore(make_bead(title="Same"))
     assert store.decide(edit(make_bead(), make_bead(title="Same"))).is_empty
@@ -256,3 +282,17 @@ def test_edits_of_one_commit_see_each_other() -> None:
     store.publish(operation)
     assert [type(error) for error in operation.refusals] == [WouldCycle]
     assert (store.bead("hub-a").depends_on, store.bead("hub-b").depends_on) == (["hub-b"], [])
+
+
+def test_records_of_a_commit_merge_key_by_key() -> None:
+    path = agent_path("coder")
+    old = {"name": "coder", "can": ["git"], "max_tasks": 1}
+    store = MemoryStore(records={path: {**old, "max_tasks": 3}})
+    new = {"name": "coder", "can": ["git", "go"], "max_tasks": 1}
+    operation = HandCommit(edits=[], files={}, records={path: (old, new, b"name: coder")}, **by())
+    change = store.publish(operation)
+    assert store.tip.record(path) == {"name": "coder", "can": ["git", "go"], "max_tasks": 3}
+    assert not change.texts, "the hub's version is not overwritten by the typed one"
+    clash = HandCommit(edits=[], files={}, records={path: (old, {**old, "max_tasks": 5}, b"")}, **by())
+    assert store.decide(clash).is_empty
+    assert [str(error) for error in clash.refusals] == [f"{path}: max_tasks was changed here and on the hub"]

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.errors import WrongState
+from bd.errors import DoesNotFit, StaleToken, WrongState
 from bd.fields import agent_path
 from bd.operations.beads import Comment, Delete, Update
 from bd.operations.claims import Claim
 from bd.operations.creation import Create
 from bd.operations.endings import Close
 from bd.operations.recovery import Undo
-from tests.memory import MemoryStore, make_bead
+from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import by
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ def test_everything_but_the_stamp_is_as_it_was(operation: Operation) -> None:
 
 def test_an_undone_claim_stays_counted_and_is_forgiven() -> None:
     store = a_store()
-    store.publish(undoing(store, Claim(agent="coder", ids=["hub-a"], **by())))
+    undo = undoing(store, Claim(agent="coder", ids=["hub-a"], **by()))
+    undo.tokens = {"hub-a": store.bead("hub-a").claim.token}  # type: ignore[union-attr]
+    store.publish(undo)
     bead = store.bead("hub-a")
     assert (bead.status, bead.claim, bead.owner) == ("open", None, None)
     assert (bead.attempts, bead.attempts_counted) == (1, 0)
@@ -98,3 +100,42 @@ def test_an_undo_is_taken_back_only_once() -> None:
     store.publish(undo)
     with pytest.raises(WrongState):
         store.publish(undo)
+
+
+def test_another_does_not_take_back_a_claim() -> None:
+    store = a_store()
+    undo = undoing(store, Claim(agent="coder", ids=["hub-a"], **by()))
+    before = store.tip
+    with pytest.raises(StaleToken):
+        store.publish(undo)
+    assert store.tip is before
+
+
+def test_who_does_not_hold_a_bead_takes_back_what_is_free_to_change() -> None:
+    store = MemoryStore(held())
+    store.publish(undoing(store, Update(ids=["hub-a"], set={"priority": 0}, **by("other"))))
+    assert store.bead("hub-a").priority == 2
+
+
+def test_a_bead_that_others_name_by_now_is_not_taken_back() -> None:
+    store = a_store()
+    undo = undoing(store, Create(beads=[{"title": "New"}], **by()))
+    (made,) = undo.args["beads"]
+    store.publish(Create(beads=[{"title": "Waits", "deps": [made]}], **by()))
+    with pytest.raises(WrongState, match="is named by"):
+        store.publish(undo)
+    assert store.bead(made).title == "New"
+
+
+def test_a_claim_does_not_come_back_beside_another_of_its_exclusive_name() -> None:
+    store = MemoryStore(held(exclusive="site"), make_bead("hub-b", exclusive="site"))
+    undo = undoing(store, Close(ids=["hub-a"], **by(hub_a="01TOKEN")))
+    assert undo.needs_remote
+    store.publish(Claim(agent="other", ids=["hub-b"], **by("other")))
+    with pytest.raises(DoesNotFit, match="shares site with hub-b"):
+        store.publish(undo)
+
+
+def test_an_undo_that_brings_no_claim_back_needs_no_remote() -> None:
+    store = MemoryStore(held())
+    assert not undoing(store, Update(ids=["hub-a"], set={"priority": 0}, **by())).needs_remote

@@ -90,7 +90,7 @@ def test_every_change_of_every_state(state: str, change: str) -> None:
     ("bead", "token", "force", "passes"),
     [
         (make_bead(), None, False, True),
-        (make_bead(), "anything", False, True),
+        (make_bead(), "anything", True, True),
         (STATES["by_hand"], None, False, True),
         (held(), "01TOKEN", False, True),
         (held(), None, False, False),
@@ -109,6 +109,41 @@ def test_only_the_token_opens_a_held_bead(bead: Bead, token: str | None, force: 
     else:
         with pytest.raises(StaleToken, match="coder@hub"):
             lifecycle.guard(bead, token, force=force)
+
+
+def test_a_token_does_not_outlive_its_claim() -> None:
+    with pytest.raises(StaleToken, match="has ended"):
+        lifecycle.guard(make_bead(), "01TOKEN")
+
+
+def test_force_needs_a_reason_only_against_another() -> None:
+    lifecycle.refuse_silent_force(make_bead(), None, None)
+    lifecycle.refuse_silent_force(held(), "01TOKEN", None)
+    lifecycle.refuse_silent_force(held(), None, "gone silent")
+    for reason in (None, "", " "):
+        with pytest.raises(BadInput, match="needs --reason"):
+            lifecycle.refuse_silent_force(held(), "01OLD", reason)
+
+
+@pytest.mark.parametrize("status", ["deferred", "blocked", "cancelled"])
+def test_what_nobody_holds_stays_routed(status: str) -> None:
+    bead = make_bead(assignee="alice", owner="ada@hub")
+    after = lifecycle.with_status(bead, status, "human:Ada", "why", START)
+    assert (after.status, after.assignee, after.owner) == (status, "alice", "ada@hub")
+
+
+@pytest.mark.parametrize("routed", ["alice", None])
+def test_what_is_reopened_is_routed_as_before_the_claim(routed: str | None) -> None:
+    claim = {"routed": routed} if routed else {}
+    done = lifecycle.closed(held(claim=claim), "agent:coder", "done", START)
+    assert done.assignee == "coder", "a list shows who did it"
+    opened = lifecycle.reopened(done, START)
+    assert (opened.assignee, opened.get("routed"), opened.get("claimed_at")) == (routed, None, None)
+
+
+def test_what_was_closed_without_a_claim_is_reopened_as_it_was_routed() -> None:
+    done = lifecycle.closed(make_bead(assignee="alice"), "human:Ada", "done", START)
+    assert lifecycle.reopened(done, START).assignee == "alice"
 
 
 @pytest.mark.parametrize(("state", "held_by"), [("held", "coder@hub"), ("reserved", "coder@hub"), ("by_hand", "Ada")])

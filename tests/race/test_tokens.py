@@ -141,11 +141,22 @@ def test_two_workers_of_one_agent_finish_at_once(clone: Clones, hub: Path) -> No
 
 def test_a_clone_that_held_a_bead_twice_supplies_no_token(clone: Clones, hub: Path) -> None:
     """Which of two processes of one name is asking can't be told; the token has to be said."""
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    claim(alice, "hub-a", "coder")
+    bob.here("release", "hub-a", "--reason", "gone silent", "--force", "--agent", "overseer")
+    current = claim(alice, "hub-a", "coder")
+    before = tip(hub)
+    result = alice.here("close", "hub-a", "--reason", "done", "--agent", "coder", "--json", code=5)
+    assert "BD_TOKEN" in result.json["hint"]
+    assert tip(hub) == before
+    alice.here("close", "hub-a", "--reason", "done", "--agent", "coder", env={"BD_TOKEN": current})
+
+
+def test_a_claim_that_its_holder_ended_leaves_no_doubt_about_the_next(clone: Clones, hub: Path) -> None:
     alice = clone("alice")
     seed(alice, "hub-a")
     claim(alice, "hub-a", "coder")
     alice.here("release", "hub-a", "--reason", "later", "--agent", "coder")
-    current = claim(alice, "hub-a", "coder")
-    result = alice.here("close", "hub-a", "--reason", "done", "--agent", "coder", "--json", code=5)
-    assert "BD_TOKEN" in result.json["hint"]
-    alice.here("close", "hub-a", "--reason", "done", "--agent", "coder", env={"BD_TOKEN": current})
+    claim(alice, "hub-a", "coder")
+    alice.here("close", "hub-a", "--reason", "done", "--agent", "coder")

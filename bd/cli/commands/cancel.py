@@ -14,7 +14,7 @@ from bd.operations.endings import Cancel
 @click.option("--reason", "-r", help="Why; kept on the bead.")
 @click.option("--cascade", is_flag=True, help="Also what is below it and what waits for it.")
 @click.option("--unblock", is_flag=True, help="Let what waits for it go on without it.")
-@click.option("--force", is_flag=True, help="Although somebody holds it.")
+@click.option("--force", is_flag=True, help="Although another holds it (needs --reason).")
 @pass_app
 def command(app: App, beads: tuple[str, ...], reason: str | None, cascade: bool, unblock: bool, force: bool) -> None:
     """Call beads off. What waits for them keeps waiting, unless --cascade or --unblock decides."""

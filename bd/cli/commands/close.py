@@ -9,7 +9,6 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import accept, pass_app, text_argument
-from bd.errors import BadInput
 from bd.operations.endings import Close
 
 EXAMPLE = """
@@ -40,15 +39,7 @@ def command(app: App, beads: tuple[str, ...], reason: str | None, reason_file: s
     extra: dict[str, Any] = {}
     if take_next:
         extra["next"] = {"agent": app.claimant().agent, "host": socket.gethostname()}
-    if force and not reason and _is_held(app, beads):
-        raise BadInput("closing what another holds needs --reason")
     outcome = app.publish(Close(**app.asked(beads, ids=list(beads), reason=reason, force=force, **extra)))
     claimed = {bead_id for _, bead_id in outcome.change.tokens} if outcome.change else set()
     said = {bead.id: "Claimed" if bead.id in claimed else "Closed" for bead in app.written(outcome)}
     app.show_written(outcome, said)
-
-
-def _is_held(app: App, beads: tuple[str, ...]) -> bool:
-    held = app.held_tokens(beads)
-    heads = (app.snapshot().head(bead_id) for bead_id in beads)
-    return any(bead and bead.claim and held.get(bead.id) != bead.claim.token for bead in heads)

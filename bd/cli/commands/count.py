@@ -38,7 +38,7 @@ def command(app: App, ready: bool, group: str | None, **flags: Any) -> None:
         wanted = wanted._replace(everything=True)
     if ready:
         name = app.flags.agent
-        beads = fit.offer(snapshot, name, now) if name else ready_beads(snapshot, now)
+        beads = list(fit.offer(snapshot, name, now)) if name else ready_beads(snapshot, now)
         if wanted != wanted.__class__(everything=True):
             passing = {bead.id for bead in selected(snapshot, wanted, now, app.settings())}
             beads = [bead for bead in beads if bead.id in passing]

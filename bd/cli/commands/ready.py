@@ -40,7 +40,7 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, **flags: An
     snapshot = app.snapshot(fetch=name is not None)
     now = app.now
     ready = ready_beads(snapshot, now)
-    fitting = [bead for bead in ready if not fit.misfits(bead, name, snapshot, now)] if name and not everybody else ready
+    fitting = list(fit.fitting(ready, name, snapshot, now)) if name and not everybody else ready
     wanted = wanted_of(app, snapshot, **flags)._replace(everything=True)
     if wanted != wanted.__class__(everything=True):
         passing = {bead.id for bead in selected(snapshot, wanted, now, app.settings())}

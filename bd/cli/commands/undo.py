@@ -16,7 +16,7 @@ def command(app: App) -> None:
 
     By a new commit, and only where nobody has built on it since.
     """
-    operation = undo_of_last(app.hub, app.asked())
+    operation = undo_of_last(app.hub, app.asked)
     outcome = app.publish(operation)
     if app.out.is_json or app.out.quiet:
         app.show_written(outcome, "Undone")

@@ -84,12 +84,11 @@ def command(app: App, beads: tuple[str, ...], claim: bool, **flags: Any) -> None
             raise BadInput("which bead?", hint="bd update ID --priority 1")
     if any("=" in bead for bead in beads):
         raise BadInput(f"{next(bead for bead in beads if '=' in bead)!r} is no id", hint="fields are flags: --priority 1")
-    if flags.get("force") and not flags.get("reason"):
-        raise BadInput("--force needs --reason")
     operation: Operation
     if claim:
         who = app.claimant(compatible=True)
-        operation = Claim(**{**app.asked(ids=list(beads), agent=who.agent), "by": who.by})
+        held = app.held_tokens(beads)
+        operation = Claim(**{**app.asked(ids=list(beads), agent=who.agent, held_tokens=held), "by": who.by})
     else:
         changes = changes_of(app, **flags)
         if not changes:
