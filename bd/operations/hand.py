@@ -14,6 +14,7 @@ from bd.operations.capacity import with_capacity
 from bd.operations.checking import check_title
 from bd.operations.graph import refuse_circles
 from bd.policy import lifecycle
+from bd.policy.fit import refuse_overlap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Edit(Operation):
         texts = {snapshot.path_of(tip.id): self.args["text"]} if self.args.get("text") and dict(tip.fields) == old else {}
         change = Change({tip.id: after}, subject("edit", [tip.id], self.by), texts=texts, touched=(tip.id,))
         refuse_circles(change, snapshot)
+        refuse_overlap(change, snapshot)
         return with_capacity(change, snapshot, [tip.claim.agent if tip.claim else None], world.now)
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
@@ -84,6 +86,7 @@ class Edit(Operation):
         texts = {snapshot.path_of(bead_id): self.args["text"]} if self.args.get("text") else {}
         change = Change({bead_id: bead}, subject("edit", [bead_id], self.by), texts=texts, touched=(bead_id,))
         refuse_circles(change, snapshot)
+        refuse_overlap(change, snapshot)
         return change
 
     def _merged(self, tip: Bead, old: dict[str, Any], new: dict[str, Any]) -> Bead:

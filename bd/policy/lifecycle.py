@@ -46,7 +46,7 @@ def guard(bead: Bead, token: str | None, *, force: bool = False) -> None:
     if claim is None:
         raise StaleToken(
             f"{bead.id} is {bead.status} and nobody holds it; the claim your token is of has ended",
-            hint=f"`bd claim {bead.id}` takes it anew; without BD_TOKEN in the environment none is sent",
+            hint=f"stop, or take it anew with `bd claim {bead.id}`; `--force --reason TEXT` overrides",
             id=bead.id,
         )
     who = bead.owner or claim.agent

@@ -198,9 +198,10 @@ CONTESTED = {
     "a close after a release by force": Contest(
         "close hub-a --reason done --agent coder",
         "release hub-a --reason silent --force --agent overseer",
-        0,
-        {"status": "closed", "close_reason": "done", "closed_by": "agent:coder"},
+        5,
+        {"status": "open", "status_reason": "silent", "closed_by": None},
         CLAIMED,
+        "the claim your token is of has ended",
     ),
     "a close after a close by force": Contest(
         "close hub-a --reason mine --agent coder",

@@ -36,7 +36,12 @@ DRAFT = Draft(
     "a change\n",
     "Ada <ada@example.org>",
     1_770_000_000,
-    {"beads/hub-3.yaml": b"id: hub-3\ntitle: New\n", "beads/hub-7.yaml": None, "beads.txt": b"sorted beside a folder\n", "a/b/c": b"deep\n"},
+    {
+        "beads/hub-3.yaml": b"id: hub-3\ntitle: New\n",
+        "beads/hub-7.yaml": None,
+        "beads.txt": b"sorted beside a folder\n",
+        "a/b/c": b"deep\n",
+    },
 )
 
 
