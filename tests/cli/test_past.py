@@ -79,13 +79,15 @@ def test_undo_of_every_kind(board: Clone) -> None:
     ):
         board.here(*args)
         assert state() != before, args
-        assert board.here("undo").out.startswith("✓ Taken back: "), args
+        who = args[args.index("--agent") :] if "--agent" in args else ()
+        assert board.here("undo", *who).out.startswith("✓ Taken back: "), args
         assert state() == before, args
 
 
 def test_an_undone_claim_stays_counted_and_is_forgiven(board: Clone) -> None:
     board.here("claim", "hub-bug", "--agent", "bob")
-    board.here("undo")
+    assert "is claimed by bob@hub" in board.here("undo", code=5).err  # not anybody's to take back
+    board.here("undo", "--agent", "bob")
     bead = tip_bead(board.path, "hub-bug")
     assert bead is not None
     assert bead.claim is None

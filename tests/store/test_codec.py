@@ -259,7 +259,7 @@ def test_whatever_the_bytes_the_answer_is_fields_or_unreadable(data: bytes) -> N
     ("text", "words"),
     [
         ("id: hub-b\ntitle: x\n", "says id 'hub-b', and is named hub-a.yaml"),
-        ("title: x\n", "says id None"),
+        ("title: x\n", "has no id"),
         ("id: hub-a\n", "has no title"),
         ("id: hub-a\ntitle: ' '\n", "has no title"),
         (f"id: hub-a\ntitle: {'x' * 501}\n", "more than 500 characters"),
