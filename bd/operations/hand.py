@@ -51,9 +51,9 @@ class Edit(Operation):
         if new is None:
             if dict(tip.fields) != old:
                 raise WrongState(f"{tip.id} was changed since it was deleted by hand", id=tip.id)
-            lifecycle.guard(tip, self.token_for(tip.id), force=self.args.get("force", False))
+            lifecycle.guard(tip, self.proof_for(tip, snapshot), force=self.args.get("force", False))
             return Change({tip.id: None}, subject("edit", [tip.id], self.by), touched=(tip.id,))
-        merged = self._merged(tip, old, new)
+        merged = self._merged(tip, old, new, snapshot)
         if merged == tip:
             return Change({}, "", touched=(tip.id,))
         after = lifecycle.touch(merged, self.asked_at) if merged.updated_at == tip.updated_at else merged
@@ -89,11 +89,11 @@ class Edit(Operation):
         refuse_overlap(change, snapshot)
         return change
 
-    def _merged(self, tip: Bead, old: dict[str, Any], new: dict[str, Any]) -> Bead:
+    def _merged(self, tip: Bead, old: dict[str, Any], new: dict[str, Any], snapshot: Snapshot) -> Bead:
         guarded = {key for key in lifecycle.GUARDED if old.get(key) != new.get(key)}
         after = tip
         if guarded:
-            after = self._judged(tip, old, new, guarded)
+            after = self._judged(tip, old, new, guarded, snapshot)
         for key in sorted({*old, *new}):
             if key in lifecycle.GUARDED or key in ("id", "uid") or old.get(key) == new.get(key):
                 continue
@@ -104,7 +104,7 @@ class Edit(Operation):
             after = after.evolve(**{key: merge_field(tip.id, key, old.get(key), new.get(key), after.get(key))})
         return after
 
-    def _judged(self, tip: Bead, old: dict[str, Any], new: dict[str, Any], guarded: set[str]) -> Bead:
+    def _judged(self, tip: Bead, old: dict[str, Any], new: dict[str, Any], guarded: set[str], snapshot: Snapshot) -> Bead:
         force = self.args.get("force", False)
         forbidden = guarded & {"claim", "claims", "attempts"}
         dropped_claim = "claim" in guarded and new.get("claim") is None
@@ -118,7 +118,7 @@ class Edit(Operation):
             guarded = guarded - {"status"}
             if not guarded:
                 return tip
-        lifecycle.guard(tip, self.token_for(tip.id), force=force)
+        lifecycle.guard(tip, self.proof_for(tip, snapshot), force=force)
         after = tip
         if "status" in guarded:
             reason = new.get("close_reason") or new.get("status_reason")

@@ -77,7 +77,13 @@ def refuse_held(bead: Bead, at: datetime) -> None:
     claim = bead.claim
     if claim is None and bead.status != "in_progress":
         return
-    who = bead.owner or bead.assignee or (claim.agent if claim else "somebody")
+    who = bead.owner or bead.assignee or (claim.agent if claim else None)
+    if who is None:
+        raise WrongState(
+            f"{bead.id} is in progress, held by nobody in particular",
+            hint=f"`bd release {bead.id} --reason TEXT` opens it",
+            id=bead.id,
+        )
     since = claim.claimed_at if claim else bead.updated_at
     words = f"{bead.id} is already claimed by {who}"
     if since:

@@ -59,7 +59,10 @@ def _sync(app: App, *, force: bool) -> None:
             }
         )
     else:
-        app.out.said(f"✓ In step with the hub at {outcome.commit[:7]}: {outcome.replayed} published, {outcome.received} received")
+        mark = "" if refused or edits.damages else "✓ "
+        app.out.said(
+            f"{mark}In step with the hub at {outcome.commit[:7]}: {outcome.replayed} published, {outcome.received} received"
+        )
     for note in outcome.notes:
         app.out.note(note)
     for item in refused:
