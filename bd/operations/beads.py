@@ -1,6 +1,6 @@
 """Operations on what beads say: update, comment, delete, and the hub's own files.
 
-Does not belong here: making beads (creation.py), claims and ends of work (claims.py), edges (graph.py), hand edits (hand.py).
+Does not belong here: making beads (creation.py), claims (claims.py), ends of work (endings.py), edges (graph.py), hand edits (hand.py).
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Comment(Operation):
 
 @register
 class Delete(Operation):
-    """Remove beads for good: `ids`, `force` (also when claimed). What waited for them no longer does."""
+    """Remove beads for good: `ids`. Refused while somebody else holds one. What waited for them no longer does."""
 
     verb: ClassVar[str] = "delete"
 

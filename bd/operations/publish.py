@@ -50,7 +50,7 @@ def publish(hub: Hub, operation: Operation) -> Outcome:
 
 
 def _kill_hook() -> Callable[[str], None] | None:
-    """`BD_TEST_STOP_AT=step[:n]`: end the process as kill -9 would at a named step (crash tests only)."""
+    """`BD_TEST_STOP_AT=step`: end the process as kill -9 would at a named step (crash tests only)."""
     import os  # noqa: PLC0415
 
     wanted = os.environ.get("BD_TEST_STOP_AT")

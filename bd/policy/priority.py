@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 # The finer scale behind P0..P4 (docs/format.md): what each stands for, and the last value of its range.
 BASE_OF_PRIORITY = (5, 20, 50, 70, 90)
 _LAST_OF_PRIORITY = (9, 29, 59, 79, 100)
-TIERS = ("critical", "high", "normal", "low", "background")
 
 
 def base_priority(bead: Bead) -> float:

@@ -1,6 +1,6 @@
 """YAML text <-> fields. The only importer of ruamel.
 
-`parse` types exactly what the tables of model.py type and nothing else: a plain `no` in a text
+`parse` types exactly what the tables of fields.py type and nothing else: a plain `no` in a text
 field stays the text "no". It refuses duplicate keys, anchors, aliases and tags, nesting deeper
 than `DEPTH_LIMIT`, and everything that is not one mapping. `rewrite` changes the top-level keys
 that differ and leaves every other byte alone.

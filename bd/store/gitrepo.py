@@ -2,7 +2,7 @@
 
 The hot path of reads and claims is git's own plumbing: `cat-file --batch`, `fast-import`,
 `diff-tree -z` and `push --porcelain` each do in one process what porcelain does in five, and
-cost less than importing GitPython, which clone.py uses for the rest. Callers can't tell.
+cost less than importing GitPython, which making.py uses for the rest. Callers can't tell.
 
 Git's manners are in manners.py; every process has a time-out.
 """
@@ -245,13 +245,9 @@ class GitRepo:
         code, _, _ = self.run("merge-base", "--is-ancestor", older, newer, check=False)
         return code == 0
 
-    def commits_between(
-        self, older: str | None, newer: str, *, first_parent: bool = False, without: Iterable[str] = ()
-    ) -> list[str]:
+    def commits_between(self, older: str | None, newer: str, *, without: Iterable[str] = ()) -> list[str]:
         """The commits of `newer` that `older` and `without` do not have, oldest first."""
         args = ["rev-list", "--reverse", "--topo-order", newer]
-        if first_parent:
-            args.insert(1, "--first-parent")
         args += [f"^{commit}" for commit in (older, *without) if commit]
         _, out, _ = self.run(*args)
         return out.decode().split()

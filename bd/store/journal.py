@@ -2,7 +2,7 @@
 
 An entry is written before anything is pushed and kept locked by its process; an entry whose
 lock is free belongs to the dead. Belongs here: the files and who is alive. Does not belong
-here: deciding what became of an operation (transaction.py).
+here: deciding what became of an operation (settling.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Plain YAML values -> the values of the tables of model.py: what a kind makes of a scalar, a list, a map.
+"""Plain YAML values -> the values of the tables of fields.py: what a kind makes of a scalar, a list, a map.
 
 Belongs here: typing alone. Does not belong here: YAML itself (codec.py).
 """
