@@ -55,6 +55,19 @@ def _seconds(value: Any) -> float:
     return duration_s(str(value))
 
 
+def _truth(value: Any) -> bool:
+    word = str(value).strip().lower()
+    if word not in ("true", "false", "yes", "no", "1", "0", "on", "off"):
+        raise BadInput(f"{value!r} is neither true nor false")
+    return word in ("true", "yes", "1", "on")
+
+
+def _claim_mode(value: Any) -> str:
+    if value not in ("exclusive", "advisory"):
+        raise BadInput(f"{value!r} is neither exclusive nor advisory")
+    return str(value)
+
+
 def _names(value: Any) -> list[str]:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
@@ -70,6 +83,12 @@ KEYS: dict[str, Key] = {
     "max_attempts": Key(3, _whole, "claims a bead may use up"),
     "claim_ttl": Key(900.0, _seconds, "how long a reserved bead may wait to be started"),
     "stall_factor": Key(2.0, _number, "stalled after this many times the expected duration"),
+    "heartbeat_interval": Key(0.0, _seconds, "how often work gives a sign of life; unset: 30s on a local remote, 5m elsewhere"),
+    "recover": Key(True, _truth, "whether claim --next, work and poll free what has stalled"),
+    "stop_when_cut_off": Key(False, _truth, "whether work ends its command when the hub was out of reach for the stall time"),
+    "claim_mode": Key("exclusive", _claim_mode, "exclusive, or advisory: several may claim the same bead, and see each other"),
+    "heat_half_life": Key(86400.0, _seconds, "how fast a bead's temperature falls to its half"),
+    "archive_after": Key(30 * 86400.0, _seconds, "how long a closed bead stays among the others before it is archived"),
     "retry_time": Key(60.0, _seconds, "how long a write tries again before it gives up"),
     "lock_timeout": Key(60.0, _seconds, "how long a command waits for this clone's other writers"),
     "git_timeout": Key(60.0, _seconds, "how long one git process may take"),
@@ -89,6 +108,12 @@ class Settings(NamedTuple):
     max_attempts: int
     claim_ttl: float
     stall_factor: float
+    heartbeat_interval: float
+    recover: bool
+    stop_when_cut_off: bool
+    claim_mode: str
+    heat_half_life: float
+    archive_after: float
     retry_time: float
     lock_timeout: float
     git_timeout: float

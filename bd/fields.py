@@ -25,6 +25,7 @@ CLAIM_FIELDS: dict[str, Kind] = {
     "expires_at": "time",
     "heartbeat_interval_s": "number",
     "heartbeat_by": "text",
+    "heartbeat_at": "time",
     "host": "text",
     "version": "text",
     "work_ref": "text",
@@ -136,6 +137,10 @@ CAPACITY_FIELDS: dict[str, Kind] = {
     "idle_since": "time",
     "pending_count": "int",
     "failed_tasks": "int",
+    "recent": "list",
+    "overloaded_at": "time",
+    "next_poll_at": "time",
+    "progress": "maps",
     "interval_s": "number",
     "empty_cycles": "int",
     "budget_remaining_usd": "number",
@@ -167,6 +172,7 @@ CONFIG_FIELDS: dict[str, Kind] = {
     "types": "list",
     "statuses": "list",
     "defaults": "map",
+    "paused": "map",
     "schedules": "maps",
 }
 

@@ -179,6 +179,8 @@ class Snapshot:
     """
 
     commit: str = ""
+    # What agents said of themselves beside the hub branch since their last commit: capacity records by agent.
+    heard: Mapping[str, Mapping[str, Any]] = {}
 
     @property
     def damages(self) -> list[Damage]:
@@ -259,7 +261,11 @@ class Snapshot:
         return self.record(agent_path(name))
 
     def capacity(self, name: str) -> Mapping[str, Any] | None:
-        return self.record(capacity_path(name))
+        """An agent's capacity record as of its last sign of life: the tracked file, or what it said since, whichever is newer."""
+        tracked, heard = self.record(capacity_path(name)), self.heard.get(name)
+        if tracked is None or heard is None:
+            return tracked or heard
+        return heard if (heard.get("last_heartbeat") or "") > (tracked.get("last_heartbeat") or "") else tracked
 
     def config(self) -> Mapping[str, Any]:
         return self.record(CONFIG_PATH) or {}
@@ -305,6 +311,7 @@ class Overlay(Snapshot):
         self._records = change.records
         self._files = change.files
         self.commit = below.commit
+        self.heard = below.heard
 
     @property
     def damages(self) -> list[Damage]:
