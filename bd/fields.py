@@ -89,6 +89,7 @@ BEAD_FIELDS: dict[str, Kind] = {
     "progress": "maps",
     "budget_ceiling_usd": "number",
     "waiting_on": "text",
+    "waiting_since": "time",
     "status_reason": "text",
     "output": "map",
     "cost": "map",

@@ -181,6 +181,7 @@ BEFORE = {
     "start": ["claim hub-7k3q --agent codemonkey --reserve"],
     "release": ["claim hub-7k3q"],
     "undefer": ["defer hub-7k3q"],
+    "answer": ["wait-human hub-7k3q --reason 'which logo?'"],
     "reopen": ["close hub-7k3q"],
     "undo": ["update hub-7k3q --priority 0"],
     "bd claim hub-7k3q --agent codemonkey --resume": ["claim hub-7k3q --agent codemonkey"],

@@ -73,6 +73,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         list_option("--label-any", "labels_any", help="Only beads with one of these labels."),
         list_option("--exclude-label", "labels_not", help="No beads with these labels."),
         list_option("--exclude-type", "types_not", help="No beads of these types."),
+        click.option("--waiting", metavar="WORD", help="Only what waits for this, such as human."),
         click.option("--parent", help="Only beads below this one."),
         click.option("--no-parent", is_flag=True, help="Only beads that are below none."),
         click.option("--title", "--title-contains", help="Only titles with this text in them."),

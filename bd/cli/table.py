@@ -32,6 +32,7 @@ COMMANDS: dict[str, Row] = {
     "start": Row("claim", "agents", "Begin the work on a reserved bead.", "start", beside="claim"),
     "release": Row("release", "agents", "Give a bead back; it costs no attempt."),
     "close": Row("close", "agents", "Finish beads, and with --next claim the next one."),
+    "wait-human": Row("wait_human", "agents", "Park a bead until a person answers; it costs no attempt."),
     "why": Row("why", "agents", "Say why a bead is not ready, or why an agent may not take it."),
     "whoami": Row("whoami", "agents", "Show who writes and claims here."),
     # people
@@ -52,6 +53,7 @@ COMMANDS: dict[str, Row] = {
     "comment": Row("comments", "people", "Comment on a bead.", "comment"),
     "comments": Row("comments", "people", "List a bead's comments, or add one.", "comments", beside="comment"),
     "note": Row("comments", "people", "Append to a bead's notes.", "note", beside="comment"),
+    "answer": Row("wait_human", "people", "Answer what a bead waits for, and open it again.", "answer"),
     "label": Row("label", "people", "Add, remove and list labels."),
     "dep": Row("dep", "people", "Add, remove and look at dependencies."),
     "assign": Row("assign", "people", "Route a bead to an agent or a person."),

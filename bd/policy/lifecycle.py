@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 # Keys that belong to whoever holds the claim.
 GUARDED = frozenset({"status", "owner", "assignee", "claim", "claims", "output", "attempts"})
+# What a bead that no longer waits for anybody is without.
+NOT_WAITING: dict[str, None] = {"waiting_on": None, "waiting_since": None, "status_reason": None}
+HUMAN = "human"
 
 
 def touch(bead: Bead, at: datetime) -> Bead:
@@ -166,6 +169,42 @@ def released(bead: Bead, reason: str | None, at: datetime, *, forgiven: bool = T
     return touch(opened, at)
 
 
+def waits_for_human(bead: Bead) -> bool:
+    """Whether the bead stands still until a person answers."""
+    return bead.status == "blocked" and bead.get("waiting_on") == HUMAN
+
+
+def parked_for_human(bead: Bead, question: str, at: datetime) -> Bead:
+    """The bead waiting for a person's answer; it costs no attempt, and remembers who had it.
+
+    Raises WrongState for one that is neither open nor held.
+    """
+    if waits_for_human(bead):
+        hint = f"`bd comment {bead.id} TEXT` adds to it, `bd answer {bead.id} TEXT` answers"
+        words = f"{bead.id} waits for a person already: {bead.get('status_reason') or 'no question noted'}"
+        raise WrongState(words, hint=hint, id=bead.id)
+    before = bead.get("updated_at")
+    had = bead.claim.agent if bead.claim else None
+    if had or bead.status == "in_progress":
+        bead = released(bead, None, at)
+    elif bead.status != "open":
+        raise WrongState(f"{bead.id} is {bead.status}", hint="only what is open or held can wait for a person", id=bead.id)
+    if had:
+        bead = bead.evolve(prefer_agent=had, prefer_until=None)  # its time begins with the answer
+    asked = bead.evolve(status="blocked", waiting_on=HUMAN, waiting_since=time_text(at), status_reason=question)
+    return touch(asked.evolve(updated_at=before), at)
+
+
+def answered(bead: Bead, kept_s: float, at: datetime) -> Bead:
+    """The bead open again, for `kept_s` seconds offered first to who had it. Raises WrongState for one that waits for no person."""
+    if not waits_for_human(bead):
+        raise WrongState(f"{bead.id} is {bead.status} and waits for no person", hint=f"`bd comment {bead.id} TEXT`", id=bead.id)
+    opened = bead.evolve(status="open", **NOT_WAITING)
+    if bead.get("prefer_agent") and not bead.get("prefer_until"):
+        opened = opened.evolve(prefer_until=time_text(at + timedelta(seconds=kept_s)))
+    return touch(opened, at)
+
+
 def closed(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
     """The bead done. Raises AlreadyClosed (naming who did it first) and WrongState."""
     if bead.status == "closed":
@@ -181,8 +220,7 @@ def closed(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
         routed=(bead.get("claim") or {}).get("routed"),
         retry_at=None,
         defer_until=None,
-        waiting_on=None,
-        status_reason=None,
+        **NOT_WAITING,
         closed_at=time_text(at),
         closed_by=by,
         close_reason=reason,
@@ -197,7 +235,13 @@ def cancelled(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
     if bead.status == "cancelled":
         raise AlreadyClosed(f"{bead.id} is already cancelled", id=bead.id)
     ended = unclaimed(bead).evolve(
-        status="cancelled", closed_at=time_text(at), closed_by=by, close_reason=reason, retry_at=None, defer_until=None
+        status="cancelled",
+        closed_at=time_text(at),
+        closed_by=by,
+        close_reason=reason,
+        retry_at=None,
+        defer_until=None,
+        **NOT_WAITING,
     )
     return touch(ended, at)
 
@@ -220,10 +264,9 @@ def reopened(bead: Bead, at: datetime) -> Bead:
         closed_by=None,
         close_reason=None,
         defer_until=None,
-        waiting_on=None,
-        status_reason=None,
         retry_at=None,
         dead_lettered_at=None,
+        **NOT_WAITING,
     )
     return touch(opened, at)
 
@@ -232,7 +275,7 @@ def deferred(bead: Bead, until: str | None, at: datetime) -> Bead:
     """The bead hidden until a time (or until undeferred, without one)."""
     if bead.is_done:
         raise WrongState(f"{bead.id} is {bead.status}", id=bead.id)
-    return touch(unclaimed(bead).evolve(status="deferred", defer_until=until, status_reason=None), at)
+    return touch(unclaimed(bead).evolve(status="deferred", defer_until=until, **NOT_WAITING), at)
 
 
 def undeferred(bead: Bead, at: datetime) -> Bead:
@@ -262,5 +305,6 @@ def with_status(bead: Bead, status: str, by: str, reason: str | None, at: dateti
         return touch(reopened(bead, at).evolve(status="in_progress", started_at=bead.get("started_at") or time_text(at)), at)
     if status in ("stalled", "retrying"):
         raise BadInput(f"{status} is worked out from the clock, never set", hint="set open, blocked, deferred or closed")
-    parked = unclaimed(bead).evolve(status=status, status_reason=reason, closed_at=None, closed_by=None, close_reason=None)
+    waiting = {**NOT_WAITING, "status_reason": reason}
+    parked = unclaimed(bead).evolve(status=status, closed_at=None, closed_by=None, close_reason=None, **waiting)
     return touch(parked, at)

@@ -37,6 +37,7 @@ class Wanted(NamedTuple):
     labels: tuple[str, ...] = ()
     labels_any: tuple[str, ...] = ()
     labels_not: tuple[str, ...] = ()
+    waiting: str | None = None
     parent: str | None = None
     no_parent: bool = False
     title: str | None = None
@@ -128,6 +129,9 @@ def _tests(wanted: Wanted, snapshot: Snapshot, now: datetime) -> Iterable[Callab
         yield lambda bead: bool(set(wanted.labels_any) & set(bead.labels))
     if wanted.labels_not:
         yield lambda bead: not set(wanted.labels_not) & set(bead.labels)
+    if wanted.waiting:
+        word = wanted.waiting.casefold()
+        yield lambda bead: (bead.get("waiting_on") or "").casefold() == word
     if wanted.parent:
         yield lambda bead: any(parent.id == wanted.parent for parent in ancestors(bead, snapshot))
     if wanted.no_parent:

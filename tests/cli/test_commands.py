@@ -42,6 +42,19 @@ CASES: dict[str, list[Case]] = {
     ],
     "start": [Case("start hub-bug --agent bob", "issues", "✓ Started hub-bug", ("claim hub-bug --agent bob --reserve",))],
     "release": [Case("release hub-work --reason tired --agent codemonkey", "issues", "✓ Released hub-work")],
+    "wait-human": [
+        Case("wait-human hub-work --reason which --agent codemonkey", "issues", "✓ Waiting for a person: hub-work — Review"),
+        Case("wait-human hub-bug --reason which", "issues", "✓ Waiting for a person: hub-bug"),
+    ],
+    "answer": [
+        Case("answer hub-bug the blue one", "issues", "✓ Answered hub-bug", ("wait-human hub-bug --reason which",)),
+        Case(
+            "answer hub-work yes",
+            "issues",
+            "  Kept for codemonkey until 2026-02-21T17:14:00Z.",
+            ("wait-human hub-work --reason which --agent codemonkey",),
+        ),
+    ],
     "close": [
         Case("close hub-work --reason done --agent codemonkey", "issues", "✓ Closed hub-work — Review the pull request: done"),
         Case("close hub-bug hub-res", "issues", "✓ Closed hub-res"),
@@ -63,6 +76,12 @@ CASES: dict[str, list[Case]] = {
         Case("list", "issues", "hub-work"),
         Case("list --all --limit 2", "issues", "hub-bug"),
         Case("list -t gate", "issues", "No beads match"),
+        Case(
+            "list --waiting human",
+            "issues",
+            "waits for human, 0s: which",
+            ("wait-human hub-bug --reason which --agent codemonkey",),
+        ),
     ],
     "show": [Case("show hub-bug", "issues", "It fails."), Case("show hub-bug hub-res", "issues", "Compare queues")],
     "search": [Case("search form", "issues", "Wire the form"), Case("search nothing-like-it", "issues", "Nothing found")],

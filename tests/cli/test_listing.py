@@ -200,3 +200,21 @@ def test_check_lines_of_pools(board: Clone, line: str) -> None:
 def test_check_lines_of_an_empty_hub(local_hub: Clone, line: str) -> None:
     words = line.partition(" | ")[0].split()[1:]
     assert json.loads(local_hub.here(*words).out) == []
+
+
+def test_what_waits_for_a_person_is_a_list_of_its_own(board: Clone, clock: FakeClock) -> None:
+    board.here("wait-human", "hub-bug", "--reason", "Which proxy?")
+    clock.move(hours=3)
+    board.here("update", "hub-bug", "--status", "blocked", "--priority", "1")  # a change does not make it younger
+    assert names(board, "list", "--waiting", "human") == "bug"
+    assert names(board, "list", "--waiting", "Human", "-t", "task") == ""
+    assert names(board, "list", "--waiting", "vendor") == ""
+    assert (
+        "hub-bug ● P1 bug Fix CORS in the auth middleware   waits for human, 3h: Which proxy?"
+        in board.here("list", "--waiting", "human").out
+    )
+    assert board.here("list", "--waiting", "human", "--json").json[0]["waiting_since"] == "2026-02-21T16:14:00Z"
+    assert "bug" not in names(board, "ready")
+    assert names(board, "list", "--status", "stalled") == "work"
+    board.here("update", "hub-bug", "--status", "open")
+    assert names(board, "list", "--waiting", "human") == "", "however it was opened"

@@ -18,13 +18,14 @@ from bd.operations.graph import DepAdd, DepRemove
 from bd.operations.hand import Edit, HandCommit
 from bd.operations.hubs import Init
 from bd.operations.recovery import Undo
+from bd.operations.waiting import Answer, WaitHuman
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import AT, by, form_of, revived
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-UIDS = {name: f"01ARZ3NDEKTSV4RRFFQ69G5F{name.upper()}{name.upper()}" for name in "abcdeh"}
+UIDS = {name: f"01ARZ3NDEKTSV4RRFFQ69G5F{name.upper()}{name.upper()}" for name in "abcdehw"}
 
 
 def a_hub() -> MemoryStore:
@@ -35,6 +36,7 @@ def a_hub() -> MemoryStore:
         make_bead("hub-c", uid=UIDS["c"], parent="hub-b", title="Fix c", notes="first"),
         make_bead("hub-d", uid=UIDS["d"], status="closed", closed_by="human:Ada", title="Fix d"),
         make_bead("hub-e", uid=UIDS["e"], status="deferred", title="Fix e"),
+        make_bead("hub-w", uid=UIDS["w"], status="blocked", waiting_on="human", prefer_agent="coder", title="Fix w"),
         held("hub-h", "coder", "t-h", uid=UIDS["h"], title="Fix h", claim={"started_at": None}),
         records={
             agent_path("coder"): {"name": "coder", "role": "coding", "max_concurrent": 5},
@@ -86,6 +88,9 @@ CASES: dict[str, Case] = {
     "reopen": Case(lambda: Reopen(ids=["hub-d"], reason="not done", **by())),
     "cancel": Case(lambda: Cancel(ids=["hub-a"], reason="no", cascade=True, **by()), has_name=False),
     "cancel and unblock": Case(lambda: Cancel(ids=["hub-a"], unblock=True, **by()), has_name=False),
+    "wait-human": Case(lambda: WaitHuman(ids=["hub-h"], reason="Which?", **by(hub_h="t-h"))),
+    "wait-human on an open one": Case(lambda: WaitHuman(ids=["a"], reason="Which?", **by())),
+    "answer": Case(lambda: Answer(ids=["w"], text="That one.", **by())),
     "dep add": Case(lambda: DepAdd(ids=["hub-e", "hub-a"], kind="blocks", **by())),
     "dep add a link": Case(lambda: DepAdd(ids=["hub-e", "hub-a"], kind="related", **by())),
     "dep remove": Case(lambda: DepRemove(ids=["hub-b", "hub-a"], **by())),
@@ -192,7 +197,8 @@ def test_nothing_takes_effect_twice(name: str) -> None:
     [
         name
         for name in CASES
-        if not name.startswith(
+        if name != "wait-human"
+        and not name.startswith(
             (
                 "create",
                 "claim the",
@@ -207,6 +213,7 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "init",
                 "write",
                 "update a parent",
+                "answer",
             )
         )
     ],

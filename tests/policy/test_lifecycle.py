@@ -42,22 +42,26 @@ CHANGES: dict[str, Callable[[Bead], Bead]] = {
     "reopen": lambda bead: lifecycle.reopened(bead, START),
     "defer": lambda bead: lifecycle.deferred(bead, "2026-03-02T00:00:00Z", START),
     "undefer": lambda bead: lifecycle.undeferred(bead, START),
+    "wait-human": lambda bead: lifecycle.parked_for_human(bead, "Which?", START),
+    "answer": lambda bead: lifecycle.answered(bead, 3600.0, START),
 }
 # What each change makes of each state: the new status, or the refusal. One row a state, one column a change.
+# fmt: off
 TABLE: dict[str, dict[str, str | type[BdError]]] = {
-    #              release        close                cancel               reopen              defer               undefer
-    "open": dict(zip(CHANGES, [WrongState, "closed", "cancelled", "open", "deferred", WrongState], strict=True)),
-    "held": dict(zip(CHANGES, ["open", "closed", "cancelled", WrongState, "deferred", WrongState], strict=True)),
-    "reserved": dict(zip(CHANGES, ["open", "closed", "cancelled", WrongState, "deferred", WrongState], strict=True)),
-    "by_hand": dict(zip(CHANGES, ["open", "closed", "cancelled", WrongState, "deferred", WrongState], strict=True)),
-    "blocked": dict(zip(CHANGES, [WrongState, "closed", "cancelled", "open", "deferred", WrongState], strict=True)),
-    "deferred": dict(zip(CHANGES, [WrongState, "closed", "cancelled", "open", "deferred", "open"], strict=True)),
-    "validating": dict(zip(CHANGES, ["open", "closed", "cancelled", WrongState, "deferred", WrongState], strict=True)),
-    "closed": dict(zip(CHANGES, [WrongState, AlreadyClosed, WrongState, "open", WrongState, WrongState], strict=True)),
-    "cancelled": dict(zip(CHANGES, [WrongState, WrongState, AlreadyClosed, "open", WrongState, WrongState], strict=True)),
-    "dead_letter": dict(zip(CHANGES, [WrongState, "closed", "cancelled", "open", "deferred", WrongState], strict=True)),
-    "pinned": dict(zip(CHANGES, [WrongState, "closed", "cancelled", "open", "deferred", WrongState], strict=True)),
+    #              release        close                cancel               reopen              defer               undefer     wait-human  answer
+    "open": dict(zip(CHANGES, [WrongState, "closed", "cancelled", "open", "deferred", WrongState, "blocked", WrongState], strict=True)),
+    "held": dict(zip(CHANGES, ["open", "closed", "cancelled", WrongState, "deferred", WrongState, "blocked", WrongState], strict=True)),
+    "reserved": dict(zip(CHANGES, ["open", "closed", "cancelled", WrongState, "deferred", WrongState, "blocked", WrongState], strict=True)),
+    "by_hand": dict(zip(CHANGES, ["open", "closed", "cancelled", WrongState, "deferred", WrongState, "blocked", WrongState], strict=True)),
+    "blocked": dict(zip(CHANGES, [WrongState, "closed", "cancelled", "open", "deferred", WrongState, WrongState, "open"], strict=True)),
+    "deferred": dict(zip(CHANGES, [WrongState, "closed", "cancelled", "open", "deferred", "open", WrongState, WrongState], strict=True)),
+    "validating": dict(zip(CHANGES, ["open", "closed", "cancelled", WrongState, "deferred", WrongState, "blocked", WrongState], strict=True)),
+    "closed": dict(zip(CHANGES, [WrongState, AlreadyClosed, WrongState, "open", WrongState, WrongState, WrongState, WrongState], strict=True)),
+    "cancelled": dict(zip(CHANGES, [WrongState, WrongState, AlreadyClosed, "open", WrongState, WrongState, WrongState, WrongState], strict=True)),
+    "dead_letter": dict(zip(CHANGES, [WrongState, "closed", "cancelled", "open", "deferred", WrongState, WrongState, WrongState], strict=True)),
+    "pinned": dict(zip(CHANGES, [WrongState, "closed", "cancelled", "open", "deferred", WrongState, WrongState, WrongState], strict=True)),
 }
+# fmt: on
 
 
 def test_the_table_has_every_state() -> None:

@@ -34,6 +34,7 @@ WRITES = {
     "close": ["close", "hub-mine", "--reason", "done", "--next", "--agent", "coder"],
     "update": ["update", "hub-a", "--priority", "0", "--append-notes", "seen", "--agent", "coder"],
     "comment": ["comment", "hub-a", "seen", "--agent", "coder"],
+    "wait-human": ["wait-human", "hub-mine", "--reason", "which", "--agent", "coder"],
 }
 
 
@@ -64,6 +65,8 @@ def landed(verb: str, repository: Path) -> bool:
         assert first.claim.agent == "coder"
     elif verb == "update":
         assert (first.priority, first.get("notes")) == (0, "seen")
+    elif verb == "wait-human":
+        assert (mine.status, mine.claim, mine.get("prefer_agent")) == ("blocked", None, "coder")
     else:
         assert [comment["text"] for comment in first.comments] == ["seen"]
     if verb == "close":

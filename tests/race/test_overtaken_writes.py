@@ -73,6 +73,17 @@ WRITES = {
         {"status": "open", "claim": None, "attempts": 1, "attempts_forgiven": 1},
         ("claim hub-a --agent coder",),
     ),
+    "wait-human": Write(
+        "wait-human hub-a --reason which", {"status": "blocked", "waiting_on": "human", "status_reason": "which"}
+    ),
+    "wait-human claimed": Write(
+        "wait-human hub-a --reason which --agent coder",
+        {"status": "blocked", "claim": None, "prefer_agent": "coder", "attempts": 1, "attempts_forgiven": 1},
+        ("claim hub-a --agent coder",),
+    ),
+    "answer": Write(
+        "answer hub-a blue", {"status": "open", "waiting_on": None, "waiting_since": None}, ("wait-human hub-a --reason which",)
+    ),
     "close": Write("close hub-a --reason done", {"status": "closed", "close_reason": "done"}),
     "close claimed": Write(
         "close hub-a --reason done --agent coder", {"status": "closed", "claim": None}, ("claim hub-a --agent coder",)
@@ -230,6 +241,24 @@ CONTESTED = {
         5,
         {"status": "open", "status_reason": "theirs", "attempts_forgiven": 1},
         CLAIMED,
+    ),
+    "a question after a release": Contest(
+        "wait-human hub-a --reason which --agent coder",
+        "release hub-a --reason silent --force --agent overseer",
+        5,
+        {"status": "open", "waiting_on": None},
+        CLAIMED,
+    ),
+    "two questions": Contest(
+        "wait-human hub-a --reason mine", "wait-human hub-a --reason theirs", 5, {"status_reason": "theirs"}, words="theirs"
+    ),
+    "two answers": Contest(
+        "answer hub-a mine",
+        "answer hub-a theirs",
+        5,
+        {"status": "open"},
+        ("wait-human hub-a --reason which",),
+        words="waits for no person",
     ),
     "a start after a release": Contest(
         "start hub-a --agent coder",

@@ -18,6 +18,7 @@ Examples:
   bd list                                  everything that is not done
   bd list --status ready --label merge --json | jq length
   bd list --status in_progress --sort updated
+  bd list --waiting human                  what only a person can decide, with the question
 """
 
 
@@ -43,6 +44,9 @@ def command(app: App, limit: int | None, sort: str, reverse: bool, ready: bool, 
     beads = ordered(selected(snapshot, wanted, app.now, app.settings()), sort, app.now, reverse=reverse)
 
     def tail(bead: Any) -> str:
+        if wanted.waiting:
+            age = app.out.age(bead.get("waiting_since") or bead.updated_at, app.now)
+            return f"waits for {escaped(wanted.waiting)}, {age}: {escaped(bead.get('status_reason') or 'no question noted')}"
         who = f", {escaped(bead.assignee)}" if bead.assignee else ""
         return f"{app.out.state(bead, snapshot, app.now)}{who}"
 

@@ -32,6 +32,7 @@ def wanted_of(app: App, snapshot: Snapshot, **flags: Any) -> Wanted:
         labels=tuple(flat(flags.get("labels"))),
         labels_any=tuple(flat(flags.get("labels_any"))),
         labels_not=tuple(flat(flags.get("labels_not"))),
+        waiting=flags.get("waiting") or None,
         parent=ids.resolve(parent, snapshot.starting, snapshot.exists) if parent else None,
         no_parent=bool(flags.get("no_parent")),
         title=flags.get("title"),

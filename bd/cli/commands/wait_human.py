@@ -1,0 +1,49 @@
+"""bd wait-human, bd answer."""
+
+from __future__ import annotations
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import pass_app, text_argument
+from bd.errors import BadInput
+from bd.operations.waiting import Answer, WaitHuman
+from bd.output import escaped
+
+
+@click.command("wait-human", epilog='\b\nExample:\n  bd wait-human hub-7k3q --reason "which of the two logos?"')
+@click.argument("bead")
+@click.option("--reason", "-r", help="The question; - reads stdin.")
+@click.option("--force", is_flag=True, help="Take it from whoever holds it.")
+@pass_app
+def command(app: App, bead: str, reason: str | None, force: bool) -> None:
+    """Park a bead until a person answers; it costs no attempt.
+
+    Nobody is offered it meanwhile. `bd list --waiting human` shows what waits.
+    """
+    question = text_argument(app, reason, None, "question")
+    if not (question or "").strip():
+        raise BadInput("waiting for a person needs a question", hint=f'bd wait-human {bead} --reason "what you must know"')
+    outcome = app.publish(WaitHuman(**app.asked([bead], ids=[bead], reason=question, force=force)))
+    app.show_written(outcome, "Waiting for a person:")
+
+
+@click.command("answer", epilog='\b\nExample:\n  bd answer hub-7k3q "the blue one"')
+@click.argument("bead")
+@click.argument("words", nargs=-1)
+@click.option("--file", "-f", help="Read it from a file, - for stdin.")
+@pass_app
+def answer(app: App, bead: str, words: tuple[str, ...], file: str | None) -> None:
+    """Answer what a bead waits for, and open it again.
+
+    The answer is a comment. Who had the bead is offered it first, for two of its intervals.
+    """
+    text = text_argument(app, " ".join(words), file, "answer")
+    if not (text or "").strip():
+        raise BadInput("an empty answer", hint=f'bd answer {bead} "what is to be done"')
+    outcome = app.publish(Answer(**app.asked(ids=[bead], text=text)))
+    app.show_written(outcome, "Answered")
+    for written in app.written(outcome):
+        if written.get("prefer_until") and not app.out.is_json:
+            kept = f"  Kept for {written.get('prefer_agent')} until {written.get('prefer_until')}."
+            app.out.said(escaped(kept))

@@ -1,0 +1,77 @@
+"""Operations on beads that wait for a person: the question, and the answer."""
+
+from __future__ import annotations
+
+from bd import ids
+from bd.clock import time_text
+from bd.errors import BadInput
+from bd.model import Change
+from bd.operations.base import Operation, register, subject
+from bd.operations.capacity import with_capacity
+from bd.policy import lifecycle
+from bd.policy.fit import interval_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from bd.model import Bead, Snapshot
+    from bd.operations.base import World
+
+# For how many of its intervals an answered bead is kept for the agent that asked.
+KEPT_INTERVALS = 2
+
+
+class _Said(Operation):
+    """Something said about one bead: `ids` (one), `comment_id`, under which the words are kept among its comments."""
+
+    def prepare(self) -> None:
+        self.args.setdefault("comment_id", ids.mint())
+
+    def has_been_said(self, bead: Bead) -> bool:
+        return any(comment.get("id") == self.args["comment_id"] for comment in bead.comments)
+
+    def with_words(self, bead: Bead, words: str) -> Bead:
+        entry = {"id": self.args["comment_id"], "author": self.agent, "at": time_text(self.asked_at), "text": words}
+        return bead.evolve(comments=[*bead.comments, entry])
+
+
+@register
+class WaitHuman(_Said):
+    """Park a bead until a person answers: `ids` (one), `reason` (the question), `force`. Costs no attempt.
+
+    The question is also kept as a comment, for who takes the bead up after the answer.
+    """
+
+    verb: ClassVar[str] = "wait-human"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        question = (self.args.get("reason") or "").strip()
+        if not question:
+            raise BadInput("waiting for a person needs a question")
+        bead = self.find(self.args["ids"][0], snapshot)
+        if self.has_been_said(bead):
+            return Change({}, "", touched=(bead.id,))
+        self.guard(bead, snapshot)
+        had = bead.claim.agent if bead.claim else None
+        after = self.with_words(lifecycle.parked_for_human(bead, question, self.asked_at), question)
+        change = Change({bead.id: after}, subject("wait-human", [bead.id], self.by), touched=(bead.id,))
+        return with_capacity(change, snapshot, [had], world.now, alive=had if had == self.agent else None)
+
+
+@register
+class Answer(_Said):
+    """Answer what a bead waits for, which opens it again: `ids` (one), `text`."""
+
+    verb: ClassVar[str] = "answer"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        text = (self.args.get("text") or "").strip()
+        if not text:
+            raise BadInput("an empty answer")
+        bead = self.find(self.args["ids"][0], snapshot)
+        if self.has_been_said(bead):
+            return Change({}, "", touched=(bead.id,))
+        kept_s = KEPT_INTERVALS * interval_of(snapshot.agent(bead.get("prefer_agent") or "") or {})
+        after = self.with_words(lifecycle.answered(bead, kept_s, self.asked_at), text)
+        return Change({bead.id: after}, subject("answer", [bead.id], self.by), touched=(bead.id,))
