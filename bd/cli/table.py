@@ -33,6 +33,7 @@ COMMANDS: dict[str, Row] = {
     "release": Row("release", "agents", "Give a bead back; it costs no attempt."),
     "close": Row("close", "agents", "Finish beads, and with --next claim the next one."),
     "wait-human": Row("wait_human", "agents", "Park a bead until a person answers; it costs no attempt."),
+    "handoff": Row("handoff", "agents", "Close a bead and hand what came of it to the next."),
     "why": Row("why", "agents", "Say why a bead is not ready, or why an agent may not take it."),
     "whoami": Row("whoami", "agents", "Show who writes and claims here."),
     # people

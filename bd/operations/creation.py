@@ -56,6 +56,13 @@ def parse_dep(text: str) -> tuple[str, str]:
     return kind, target.strip()
 
 
+def follow_parent(spec: dict[str, Any], renamed: Mapping[str, str]) -> None:
+    """A child's id starts with its parent's: where that was minted anew, the child's follows."""
+    above, dot, rest = (spec.get("id") or "").rpartition(".")
+    if spec.get("minted") and above in renamed:
+        spec["id"] = f"{renamed[above]}{dot}{rest}"
+
+
 class _Edges(NamedTuple):
     """The edges of one new bead, as exact ids; `blocks` are those that wait for it."""
 
@@ -85,10 +92,8 @@ class Create(Operation):
 
     def follow(self, renamed: Mapping[str, str]) -> None:
         super().follow(renamed)
-        for spec in self.args["beads"]:  # a child's id starts with its parent's
-            above, dot, rest = (spec.get("id") or "").rpartition(".")
-            if spec.get("minted") and above in renamed:
-                spec["id"] = f"{renamed[above]}{dot}{rest}"
+        for spec in self.args["beads"]:
+            follow_parent(spec, renamed)
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         specs = self.args["beads"]

@@ -55,6 +55,19 @@ CASES: dict[str, list[Case]] = {
             ("wait-human hub-work --reason which --agent codemonkey",),
         ),
     ],
+    "handoff": [
+        Case(
+            "handoff hub-kid1 --to hub-kid2 --artifact form=https://x.org/f",
+            "issues",
+            "✓ Handed over to hub-kid2 — Wire the form",
+        ),
+        Case(
+            "handoff hub-bug --to new:Tell-them --note fixed",
+            "issues",
+            "✓ Closed hub-bug — Fix CORS in the auth middleware: fixed",
+        ),
+        Case("handoff hub-bug --to agent:axiom --title Why --artifact .beads/config.yaml", "issues", "✓ Handed over to hub-"),
+    ],
     "close": [
         Case("close hub-work --reason done --agent codemonkey", "issues", "✓ Closed hub-work — Review the pull request: done"),
         Case("close hub-bug hub-res", "issues", "✓ Closed hub-res"),

@@ -166,3 +166,16 @@ def test_an_idempotent_create(board: Clone) -> None:
     second = board.here("create", "Once more", "--idempotency-key", "mail-7", "--json").json
     assert (second["id"], second["title"]) == (first["id"], "Once")
     assert tip(board.path) == before
+
+
+def test_show_tells_what_was_handed_over(board: Clone) -> None:
+    board.here(
+        "handoff", "hub-kid1", "--to", "hub-kid2", "--artifact", "form=https://x.org/f", "--artifact", ".beads/config.yaml"
+    )
+    first, second = board.here("show", "hub-kid1").out, board.here("show", "hub-kid2").out
+    assert "\nartifacts\n  form  https://x.org/f\n  config.yaml  .beads/config.yaml\n" in first
+    assert "\ncontext\n  form=https://x.org/f\n  .beads/config.yaml\n" in second
+    assert "From hub-kid1: Handed over: form, config.yaml" in second
+    shown = board.here("show", "hub-kid1", "hub-kid2", "--json").json
+    assert shown[0]["output"]["artifacts"][0] == {"name": "form", "ref": "https://x.org/f"}
+    assert shown[1]["spec"]["context_refs"] == ["form=https://x.org/f", ".beads/config.yaml"]

@@ -16,6 +16,7 @@ from bd.operations.creation import Create
 from bd.operations.endings import Cancel, Close, Reopen
 from bd.operations.graph import DepAdd, DepRemove
 from bd.operations.hand import Edit, HandCommit
+from bd.operations.handover import Handoff
 from bd.operations.hubs import Init
 from bd.operations.recovery import Undo
 from bd.operations.waiting import Answer, WaitHuman
@@ -53,6 +54,7 @@ class Case(NamedTuple):
     has_name: bool = True
 
 
+ARTIFACTS = [{"name": "report.md", "ref": "artifacts/a/report.md"}, {"name": "site", "ref": "https://x.org"}]
 BEFORE = dict(make_bead("hub-a", uid=UIDS["a"], labels=["x"], title="Fix a").fields)
 CASES: dict[str, Case] = {
     "create": Case(lambda: Create(beads=[{"title": "New", "type": "bug", "labels": ["y"]}], **by())),
@@ -91,6 +93,8 @@ CASES: dict[str, Case] = {
     "wait-human": Case(lambda: WaitHuman(ids=["hub-h"], reason="Which?", **by(hub_h="t-h"))),
     "wait-human on an open one": Case(lambda: WaitHuman(ids=["a"], reason="Which?", **by())),
     "answer": Case(lambda: Answer(ids=["w"], text="That one.", **by())),
+    "handoff": Case(lambda: Handoff(ids=["hub-h", "a"], artifacts=ARTIFACTS, note="Go on.", **by(hub_h="t-h"))),
+    "handoff to a new one": Case(lambda: Handoff(ids=["a"], new={"title": "More", "assignee": "other"}, artifacts=ARTIFACTS, **by())),
     "dep add": Case(lambda: DepAdd(ids=["hub-e", "hub-a"], kind="blocks", **by())),
     "dep add a link": Case(lambda: DepAdd(ids=["hub-e", "hub-a"], kind="related", **by())),
     "dep remove": Case(lambda: DepRemove(ids=["hub-b", "hub-a"], **by())),

@@ -34,6 +34,7 @@ WRITES = {
     "close": ["close", "hub-mine", "--reason", "done", "--next", "--agent", "coder"],
     "update": ["update", "hub-a", "--priority", "0", "--append-notes", "seen", "--agent", "coder"],
     "comment": ["comment", "hub-a", "seen", "--agent", "coder"],
+    "handoff": ["handoff", "hub-mine", "--to", "hub-a", "--artifact", "https://x.org/r.md", "--agent", "coder"],
     "wait-human": ["wait-human", "hub-mine", "--reason", "which", "--agent", "coder"],
 }
 
@@ -65,6 +66,10 @@ def landed(verb: str, repository: Path) -> bool:
         assert first.claim.agent == "coder"
     elif verb == "update":
         assert (first.priority, first.get("notes")) == (0, "seen")
+    elif verb == "handoff":
+        assert (mine.status, mine.get("output")) == ("closed", {"artifacts": [{"name": "r.md", "ref": "https://x.org/r.md"}]})
+        assert first.get("spec") == {"context_refs": ["https://x.org/r.md"]}
+        assert len(first.comments) == 1
     elif verb == "wait-human":
         assert (mine.status, mine.claim, mine.get("prefer_agent")) == ("blocked", None, "coder")
     else:

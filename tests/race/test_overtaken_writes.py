@@ -84,6 +84,12 @@ WRITES = {
     "answer": Write(
         "answer hub-a blue", {"status": "open", "waiting_on": None, "waiting_since": None}, ("wait-human hub-a --reason which",)
     ),
+    "handoff": Write(
+        "handoff hub-a --to hub-b --artifact report=https://x.org/r --agent coder",
+        {"status": "closed", "claim": None, "output": {"artifacts": [{"name": "report", "ref": "https://x.org/r"}]}},
+        ("claim hub-a --agent coder",),
+    ),
+    "handoff new": Write("handoff hub-a --to new:More --note on", {"status": "closed", "close_reason": "on"}),
     "close": Write("close hub-a --reason done", {"status": "closed", "close_reason": "done"}),
     "close claimed": Write(
         "close hub-a --reason done --agent coder", {"status": "closed", "claim": None}, ("claim hub-a --agent coder",)
@@ -110,6 +116,16 @@ def check(verb: str, hub: Path, first: Bead) -> None:
         assert [comment["text"] for comment in first.comments] == ["meanwhile", "mine"]
     elif verb == "dep add -t related":
         assert [(link.type, link.id) for link in first.links] == [("related", "hub-b")]
+    elif verb == "handoff":
+        fed = tip_bead(hub, "hub-b")
+        assert fed is not None
+        assert fed.get("spec") == {"context_refs": ["report=https://x.org/r"]}
+        assert [comment["text"] for comment in fed.comments] == ["From hub-a: Handed over: report"]
+    elif verb == "handoff new":
+        made = {"beads/hub-a.yaml", "beads/hub-b.yaml", "beads/hub-c.yaml"} ^ {
+            p for p in tip_paths(hub) if p.startswith("beads/")
+        }
+        assert len(made) == 1, "one was made, once"
     elif verb == "start":
         assert first.claim is not None
         assert first.claim.started_at is not None
@@ -307,6 +323,12 @@ CONTESTED = {
     "two equal edges": Contest("dep add hub-a hub-b", "dep add hub-a hub-b", 0, {"depends_on": ["hub-b"]}),
     "two equal labels": Contest("label add hub-a x", "label add hub-a x", 0, {"labels": ["x"]}),
     "two labels": Contest("label add hub-a x", "label add hub-a y", 0, {"labels": ["x", "y"]}),
+    "a handoff to a bead that was closed": Contest(
+        "handoff hub-a --to hub-b --note on", "close hub-b", 5, {"status": "open"}, words="hub-b is closed"
+    ),
+    "two handoffs": Contest(
+        "handoff hub-a --to hub-b --note mine", "handoff hub-a --to hub-b --note theirs", 5, {"close_reason": "theirs"}
+    ),
     "two titles": Contest("update hub-a --title Mine", "update hub-a --title Theirs", 0, {"title": "Mine"}),
     "two fields": Contest("update hub-a --title Mine", "update hub-a --priority 0", 0, {"title": "Mine", "priority": 0}),
     "two notes": Contest("note hub-a mine", "note hub-a theirs", 0, {"notes": "theirs\nmine"}),

@@ -91,16 +91,40 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
     for key in _TEXTS:
         if bead.get(key):
             out.line(f"\n{out.styled(key.replace('_', ' '), 'bold')}\n{escaped(bead.get(key), one_line=False).rstrip()}")
+    _references(app, bead)
     _relations(app, bead, snapshot)
-    for comment in views.comments(bead):
-        head = out.styled(f"{escaped(comment['author'])}, {out.age(comment['created_at'], now)} ago", "dim")
-        out.line(f"\n{head}\n{escaped(comment['text'], one_line=False).rstrip()}")
+    _comments(app, bead)
 
 
 def _in_words(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}={entry}" for key, entry in value.items())
     return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _references(app: App, bead: Bead) -> None:
+    """What the bead starts from, and what came of it."""
+    spec, output = bead.get("spec") or {}, bead.get("output") or {}
+    context, artifacts = spec.get("context_refs"), output.get("artifacts")
+    groups = {
+        "context": [str(ref) for ref in context] if isinstance(context, list) else [],
+        "artifacts": [_artifact(one) for one in artifacts] if isinstance(artifacts, list) else [],
+    }
+    for word, lines in groups.items():
+        if lines:
+            app.out.line(f"\n{app.out.styled(word, 'bold')}")
+        for line in lines:
+            app.out.line(f"  {escaped(line)}")
+
+
+def _artifact(one: Any) -> str:
+    return f"{one.get('name', '')}  {one.get('ref', '')}".strip() if isinstance(one, dict) else str(one)
+
+
+def _comments(app: App, bead: Bead) -> None:
+    for comment in views.comments(bead):
+        head = app.out.styled(f"{escaped(comment['author'])}, {app.out.age(comment['created_at'], app.now)} ago", "dim")
+        app.out.line(f"\n{head}\n{escaped(comment['text'], one_line=False).rstrip()}")
 
 
 def _relations(app: App, bead: Bead, snapshot: Snapshot) -> None:

@@ -1,0 +1,70 @@
+"""bd handoff."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.errors import BadInput
+from bd.ids import check_agent
+from bd.operations.handover import Handoff, parse_artifact
+from bd.store.artifacts import reference
+
+EXAMPLE = """
+\b
+Examples:
+  bd handoff hub-7k3q --to hub-q9x1 --artifact report=https://example.org/report.pdf
+  bd handoff hub-7k3q --to agent:writer --title "Write it up" --artifact site@3f2a91c:notes.md
+  bd handoff hub-7k3q --to "new:Try it on staging" --note "built, not tried yet"
+"""
+
+
+@click.command("handoff", epilog=EXAMPLE)
+@click.argument("bead")
+@click.option("--to", "target", required=True, help="A bead's id; new:TITLE makes one; agent:NAME makes one for that agent.")
+@click.option("--title", help="With agent:NAME: the new bead's title.")
+@click.option("--type", "-t", "bead_type", help="With new: and agent: task, bug, feature ... (task)")
+@click.option("--artifact", "artifacts", multiple=True, metavar="[NAME=]REF", help="A file, a URL, or REPOSITORY@COMMIT:PATH.")
+@click.option("--note", "--reason", "-r", help="What the next one should know.")
+@click.option("--force", is_flag=True, help="As of close: although it is blocked, or another's (then needs --note).")
+@pass_app
+def command(app: App, bead: str, target: str, title: str | None, bead_type: str | None, **flags: Any) -> None:
+    """Close a bead and hand what came of it to the next.
+
+    One commit. The next bead gets the references, the note as a comment, and a link back. A new one is
+    made below the same parent and as urgent. What is referred to is not copied.
+    """
+    note = (flags["note"] or "").strip()
+    if not flags["artifacts"] and not note:
+        raise BadInput("nothing is handed over", hint="--artifact REF, or --note TEXT; `bd close` only closes")
+    artifacts = [_artifact(app, text) for text in flags["artifacts"]]
+    names = [one["name"] for one in artifacts]
+    if len(names) != len(set(names)):
+        raise BadInput("two artifacts of one name", hint="name them: --artifact one=REF --artifact two=REF")
+    named, new = _next(target, title, bead_type)
+    extra = {"artifacts": artifacts, "note": note or None, "force": flags["force"], **({"new": new} if new else {})}
+    outcome = app.publish(Handoff(**app.asked([bead], ids=[bead, *named], **extra)))
+    touched = outcome.change.touched if outcome.change else ()
+    app.show_written(outcome, dict(zip(touched, ("Closed", "Handed over to"), strict=False)))
+
+
+def _artifact(app: App, text: str) -> dict[str, str]:
+    name, typed = parse_artifact(text)
+    return {"name": name, "ref": reference(app.hub, typed)}
+
+
+def _next(target: str, title: str | None, bead_type: str | None) -> tuple[list[str], dict[str, Any] | None]:
+    """The id of the next bead, or the fields of a new one."""
+    kind, _, rest = target.partition(":")
+    if kind not in ("new", "agent") or ":" not in target:
+        if title or bead_type:
+            raise BadInput("--title and --type are a new bead's", hint="--to new:TITLE, or --to agent:NAME --title TITLE")
+        return [target], None
+    words = (rest if kind == "new" else title or "").strip()
+    if not words or (kind == "new" and title):
+        raise BadInput("a new bead needs one title", hint="--to new:TITLE, or --to agent:NAME --title TITLE")
+    new = {"title": words, "type": bead_type, "assignee": check_agent(rest) if kind == "agent" else None}
+    return [], {key: value for key, value in new.items() if value}

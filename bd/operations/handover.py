@@ -1,0 +1,161 @@
+"""Handing over: one bead is closed, the next gets what came of it, in one commit."""
+
+from __future__ import annotations
+
+import re
+
+from bd import ids
+from bd.clock import time_text
+from bd.errors import AlreadyClosed, BadInput, WrongState
+from bd.model import Change, Overlay, mentions
+from bd.operations.base import Operation, register, subject
+from bd.operations.creation import Create, follow_parent
+from bd.operations.endings import Close
+from bd.policy import lifecycle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, ClassVar
+
+    from bd.model import Bead, Snapshot
+    from bd.operations.base import World
+
+# How the next bead says where it came from, where nothing else links the two yet.
+LINK = "discovered-from"
+_NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9 ._-]*)=(.+)\Z")
+
+
+def parse_artifact(text: str) -> tuple[str, str]:
+    """(name, reference) of `NAME=REFERENCE`, or of a bare reference, whose name is its last part. Raises BadInput."""
+    named = _NAMED.match(text.strip())
+    name, reference = (named[1].strip(), named[2].strip()) if named else ("", text.strip())
+    if not reference:
+        raise BadInput("an empty artifact", hint="--artifact report=artifacts/hub-7k3q/report.md")
+    return name or name_of(reference), reference
+
+
+def name_of(reference: str) -> str:
+    """What an artifact without a name of its own is called: the last part of its path."""
+    path = re.split(r"[?#]", reference)[0] if "://" in reference else reference
+    return re.split(r"[/:\\]", path.rstrip("/"))[-1] or reference
+
+
+@register
+class Handoff(Operation):
+    """Close a bead and give the next one what came of it: `ids` ([finished, next]), `artifacts` [{name, ref}], `note`, `force`.
+
+    With `new` (a bead's fields) the next one is made, beside the finished one: below the same
+    parent, as urgent; `ids` is then the finished one alone. The next bead gets the references
+    into `spec.context_refs`, the note as a comment, and a link back.
+    """
+
+    verb: ClassVar[str] = "handoff"
+
+    def prepare(self) -> None:
+        self.args.setdefault("comment_id", ids.mint())
+        new = self.args.get("new")
+        if new:
+            new.setdefault("uid", ids.mint())
+        self._id_before: str | None = (new or {}).get("id")
+
+    def renamed(self, change: Change) -> dict[str, str]:
+        made = change.touched[-1] if change.touched else None
+        return {self._id_before: made} if self._id_before and made and made != self._id_before else {}
+
+    def follow(self, renamed: Mapping[str, str]) -> None:
+        super().follow(renamed)
+        if self.args.get("new"):
+            follow_parent(self.args["new"], renamed)
+
+    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        form = super().pinned(change, before)
+        new = self.args.get("new")
+        if new:
+            form["args"]["ids"] = [change.touched[0]]
+            form["args"]["new"] = {**new, "id": change.touched[1], "minted": True}
+        return form
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        finished = self.find(self.args["ids"][0], snapshot)
+        there = self._fed_before(snapshot)
+        if there is not None:
+            return Change({}, "", touched=(finished.id, there.id))
+        closing = self._closing(finished, snapshot, world)
+        after = Overlay(snapshot, closing)
+        following = self._next(finished, after, world)
+        closed = after.bead(finished.id) or finished
+        reason = self.args.get("note") or f"Handed over to {following.id}"
+        handed = closed.evolve(close_reason=reason, output=self._output(closed))
+        return closing._replace(
+            beads={**closing.beads, finished.id: handed, following.id: self._fed(following, finished)},
+            subject=subject("handoff", [finished.id], self.by, more=f" to {following.id}"),
+            touched=(finished.id, following.id),
+        )
+
+    def _closing(self, finished: Bead, snapshot: Snapshot, world: World) -> Change:
+        """The end of the finished bead. Raises what a close raises, and AlreadyClosed."""
+        if finished.status == "closed":
+            words = f"{finished.id} is already closed by {finished.get('closed_by') or 'somebody'}"
+            hint = f"`bd create TITLE --deps {LINK}:{finished.id}` goes on from it"
+            raise AlreadyClosed(words, hint=hint, id=finished.id)
+        given = {"ids": [finished.id], "reason": self.args.get("note"), "force": self.args.get("force", False)}
+        return Close(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **given).decide(snapshot, world)
+
+    def _fed_before(self, snapshot: Snapshot) -> Bead | None:
+        """The next bead where it has got this already."""
+        new = self.args.get("new")
+        if new:
+            return snapshot.by_uid(new["uid"])
+        following = self.find(self.args["ids"][1], snapshot)
+        fed = any(comment.get("id") == self.args["comment_id"] for comment in following.comments)
+        return following if fed else None
+
+    def _next(self, finished: Bead, after: Snapshot, world: World) -> Bead:
+        """The bead that goes on, as it is before it is fed. Raises BadInput and WrongState."""
+        new = self.args.get("new")
+        if new:
+            beside = {"priority": finished.priority, **({"parent": finished.parent} if finished.parent else {})}
+            creation = Create(by=self.by, at=self.at, uid=self.uid, beads=[{**beside, **new}])
+            made = creation.decide(after, world)
+            bead = made.beads[made.touched[0]]
+            assert bead is not None
+            return bead
+        following = self.find(self.args["ids"][1], after)
+        if following.id == finished.id:
+            raise BadInput(f"{finished.id} can't be handed over to itself")
+        if following.is_done:
+            raise WrongState(f"{following.id} is {following.status}", hint=f"`bd reopen {following.id}` first", id=following.id)
+        return following
+
+    def _output(self, bead: Bead) -> dict[str, Any]:
+        """The bead's output with the artifacts in it; a name that was there before means the new reference."""
+        output = dict(bead.get("output") or {})
+        given = self.args.get("artifacts") or []
+        names = {one["name"] for one in given}
+        before = output.get("artifacts")
+        kept = [one for one in before or [] if not (isinstance(one, dict) and one.get("name") in names)]
+        return {**output, "artifacts": [*kept, *given]} if kept or given else output
+
+    def _fed(self, bead: Bead, finished: Bead) -> Bead:
+        """The next bead with the references, the words and the link."""
+        given = self.args.get("artifacts") or []
+        spec = dict(bead.get("spec") or {})
+        before = spec.get("context_refs") or []
+        refs = [*before] if isinstance(before, list) else [before]
+        texts = [one["ref"] if one["name"] == name_of(one["ref"]) else f"{one['name']}={one['ref']}" for one in given]
+        refs += [text for text in dict.fromkeys(texts) if text not in refs]
+        if refs:
+            spec["context_refs"] = refs
+        words = self.args.get("note") or f"Handed over: {', '.join(one['name'] for one in given)}"
+        entry = {
+            "id": self.args["comment_id"],
+            "author": self.agent,
+            "at": time_text(self.asked_at),
+            "text": f"From {finished.id}: {words}",
+        }
+        links = list(bead.get("links", []))
+        if finished.id not in mentions(bead):
+            links.append({"type": LINK, "id": finished.id})
+        fed = bead.evolve(spec=spec, comments=[*bead.comments, entry], links=links)
+        return fed if self.args.get("new") else lifecycle.touch(fed, self.asked_at)

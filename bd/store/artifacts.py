@@ -1,0 +1,37 @@
+"""What an artifact's reference may name: a URL, a place in a commit, a file. Only references are kept, never copies."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from bd.errors import BadInput
+from bd.store.checkout import is_checked_out
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.store.hub import Hub
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+\Z")
+_IN_COMMIT = re.compile(r"[^\s@:]+@[0-9a-fA-F]{7,64}:\S.*\Z")
+
+
+def reference(hub: Hub, typed: str) -> str:
+    """The reference to keep for what was typed: a file of the hub by its path there, any other by its full path.
+
+    Raises BadInput for a file that is not there.
+    """
+    if not typed.isprintable():
+        raise BadInput("an artifact with a control character in it")
+    if _URL.match(typed) or _IN_COMMIT.match(typed):
+        return typed
+    full = os.path.abspath(typed)
+    if os.path.exists(full):
+        root = os.path.realpath(hub.repo.work_tree) if hub.repo.work_tree and is_checked_out(hub.repo, hub.branch) else None
+        real = os.path.realpath(full)
+        inside = root is not None and real.startswith(root + os.sep)
+        return os.path.relpath(real, root).replace(os.sep, "/") if inside else full
+    path = os.path.normpath(typed).replace(os.sep, "/")
+    if not path.startswith(("/", "..")) and hub.repo.objects.read(f"{hub.view()}:{path}") is not None:
+        return path
+    raise BadInput(f"there is no {typed}", hint="an artifact is a file, a URL, or REPOSITORY@COMMIT:PATH")
