@@ -101,6 +101,17 @@ class NoSuchBead(NotFound):
         )
 
 
+class NoSuchAgent(NotFound):
+    code = "no_such_agent"
+
+    def __init__(self, name: str, nearest: str | None = None) -> None:
+        super().__init__(
+            f"no agent {name!r}",
+            hint=f"did you mean {nearest}?" if nearest else "`bd agent list` shows every agent, `bd agent add NAME` makes one",
+            agent=name,
+        )
+
+
 class NoHub(NotFound):
     code = "no_hub"
 
@@ -145,6 +156,14 @@ class WouldCycle(Refused):
 
 class OverCapacity(Refused):
     code = "over_capacity"
+
+
+class AgentOffline(Refused):
+    code = "agent_offline"
+
+
+class HoldsBeads(Refused):
+    code = "holds_beads"
 
 
 class IdTaken(Refused):

@@ -73,7 +73,7 @@ def split(arguments: Sequence[str]) -> tuple[Globals, list[str]]:
                 value = arguments[place]
                 place += 1
             if name in _VALUES:
-                found[_VALUES[name]] = _directory(value) if name == "--db" else value
+                found[_VALUES[name]] = _read(name, value)
         elif name == "--format" and _is_json(value, equals, arguments, place):
             found["json"] = True
             place += 0 if equals else 1
@@ -84,6 +84,15 @@ def split(arguments: Sequence[str]) -> tuple[Globals, list[str]]:
 
 def _is_json(value: str, equals: str, arguments: Sequence[str], place: int) -> bool:
     return value == "json" if equals else arguments[place : place + 1] == ["json"]
+
+
+def _read(name: str, value: str) -> str:
+    """The value of a flag. Raises BadInput for what can't be an agent's name."""
+    if name == "--agent" and value:
+        from bd.ids import check_agent
+
+        return check_agent(value)
+    return _directory(value) if name == "--db" else value
 
 
 def _directory(path: str) -> str:

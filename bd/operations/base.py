@@ -85,6 +85,10 @@ class Operation:
             return None if any(claim and claim.token == token for claim in held) else token
         return token
 
+    def is_holder(self, bead: Bead, snapshot: Snapshot) -> bool:
+        """Whether the asker holds the bead: its claim's token was given."""
+        return bead.claim is not None and self.proof_for(bead, snapshot) == bead.claim.token
+
     def guard(self, bead: Bead, snapshot: Snapshot, *, force: bool | None = None) -> None:
         """Refuse to change another's claim. `force` is the argument of that name, and needs a `reason`.
 

@@ -14,6 +14,7 @@ from bd.operations.capacity import with_capacity
 from bd.operations.checking import check_status, checked
 from bd.operations.graph import refuse_circles
 from bd.policy import lifecycle
+from bd.policy.capacity import refuse_away
 from bd.policy.fit import refuse_overlap
 
 TYPE_CHECKING = False
@@ -28,17 +29,21 @@ if TYPE_CHECKING:
 class Update(Operation):
     """Changes of fields. `ids`; `set` {field: value or None}; `append` {field: text}; `add`/`remove` {labels: [...]};
 
-    `metadata` {key: value or None}; `status` and `reason`; `force`.
+    `metadata` {key: value or None}; `status` and `reason`; `force` (also assigns to an agent that is offline).
     """
 
     verb: ClassVar[str] = "update"
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         owners: set[str | None] = set()
+        doers: list[str] = []
 
         def change_one(bead: Bead) -> Bead:
             owners.add(bead.claim.agent if bead.claim else None)
-            return self._changed(bead, snapshot, world)
+            after = self._changed(bead, snapshot, world)
+            if after.status == "closed" and self.is_holder(bead, snapshot) and bead.claim:
+                doers.append(bead.claim.agent)
+            return after
 
         beads, done, failed = self.each(self.args["ids"], snapshot, change_one)
         words = self.args.get("verb_words") or "update"
@@ -49,6 +54,8 @@ class Update(Operation):
             refuse_overlap(change, snapshot)
         if self.args.get("status") or "assignee" in self.args.get("set", {}):
             change = with_capacity(change, snapshot, owners, world.now)
+        for doer in doers:
+            change = with_capacity(change, snapshot, [doer], world.now, outcomes={doer: "done"})
         return change
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
@@ -65,6 +72,8 @@ class Update(Operation):
         after = bead
         if "assignee" in wanted and wanted["assignee"] != bead.assignee:
             self.guard(bead, snapshot)
+            if not args.get("force"):
+                refuse_away(wanted["assignee"], snapshot, self.asked_at)
         if status:
             status = check_status(status, world)
             if status != bead.status:

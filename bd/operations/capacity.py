@@ -1,7 +1,8 @@
 """An agent's capacity file, computed from the live claims of a snapshot.
 
-Whoever changes a claim rewrites its owner's file in the same commit: `with_capacity` adds
-that to a change. The file only repeats what the claims say; nothing decides by it.
+Whoever changes a claim rewrites its owner's file in the same commit: `with_capacity` adds that to a
+change. What the agent was told (`status`) and how its attempts ended (`recent`) are kept there;
+everything else only repeats the claims, and nothing decides by it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from bd import __version__
 from bd.clock import time_text
 from bd.fields import capacity_path
 from bd.model import Overlay
-from bd.policy.fit import held_by
+from bd.policy.capacity import held_by, limit_of, status_by, tracked, with_outcome
+from bd.policy.roles import interval_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,43 +22,51 @@ if TYPE_CHECKING:
 
     from bd.model import Change, Snapshot
 
-KEPT_STATUSES = frozenset({"draining", "offline", "overloaded"})
 
+def capacity_of(
+    name: str,
+    snapshot: Snapshot,
+    at: datetime,
+    *,
+    sign_of_life: bool,
+    outcome: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The capacity fields of an agent as the snapshot's claims have them; `at` is stamped only as a sign of life.
 
-def capacity_of(name: str, snapshot: Snapshot, at: datetime, *, sign_of_life: bool) -> dict[str, Any]:
-    """The capacity fields of an agent as the snapshot's claims have them; `at` is stamped only as a sign of life."""
-    before: Mapping[str, Any] = snapshot.capacity(name) or {}
-    agent = snapshot.agent(name) or {}
-    held = [bead.id for bead in held_by(name, snapshot)]
-    limit = agent.get("max_concurrent", before.get("max_concurrent", 1))
-    status = before.get("status", "available")
-    if status not in KEPT_STATUSES:
-        status = "busy" if len(held) >= limit else "available"
-    fields: dict[str, Any] = {
-        **before,
-        "agent": name,
-        "status": status,
-        "current_tasks": len(held),
-        "max_concurrent": limit,
-        "beads": sorted(held),
-        "version": __version__,
-    }
-    if not held:
-        del fields["beads"]  # an empty list is an unset one
+    `outcome` is how an attempt of it ended (done, failed, stalled); `changes` are keys to set before the rule
+    for the status is applied (None unsets).
+    """
+    fields: dict[str, Any] = {**tracked(name, snapshot), "agent": name, **(changes or {})}
+    if outcome:
+        fields.update(with_outcome(fields, outcome, at, interval_of(snapshot.agent(name) or {})))
+    held = sorted(bead.id for bead in held_by(name, snapshot))
+    limit = limit_of(name, snapshot)
+    fields["status"] = status_by(fields, len(held), limit)
+    fields.update({"current_tasks": len(held), "max_concurrent": limit, "beads": held, "version": __version__})
     if held:
-        fields["idle"] = False
-        fields.pop("idle_since", None)
+        fields.update({"idle": False, "idle_since": None})
     if sign_of_life:
         fields["last_heartbeat"] = time_text(at)
-    return fields
+    return {key: value for key, value in fields.items() if value not in (None, [])}
 
 
 def with_capacity(
-    change: Change, snapshot: Snapshot, names: Iterable[str | None], at: datetime, *, alive: str | None = None
+    change: Change,
+    snapshot: Snapshot,
+    names: Iterable[str | None],
+    at: datetime,
+    *,
+    alive: str | None = None,
+    outcomes: Mapping[str, str] | None = None,
 ) -> Change:
-    """The change with the capacity files of these agents rewritten; `alive` names the one that acts."""
+    """The change with the capacity files of these agents rewritten; `alive` names the one that acts.
+
+    `outcomes` says how an attempt of an agent ended: done, failed or stalled. A release is none of them.
+    """
     after = Overlay(snapshot, change)
     records = dict(change.records)
     for name in sorted({name for name in names if name}):
-        records[capacity_path(name)] = capacity_of(name, after, at, sign_of_life=name == alive)
+        outcome = (outcomes or {}).get(name)
+        records[capacity_path(name)] = capacity_of(name, after, at, sign_of_life=name == alive, outcome=outcome)
     return change._replace(records=records)

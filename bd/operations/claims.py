@@ -21,7 +21,7 @@ from bd.errors import (
 from bd.model import Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
-from bd.policy import fit, lifecycle
+from bd.policy import capacity, fit, lifecycle
 from bd.policy.ready import standing
 
 TYPE_CHECKING = False
@@ -31,6 +31,16 @@ if TYPE_CHECKING:
 
     from bd.model import Bead, Snapshot
     from bd.operations.base import World
+
+
+# What may be done about an agent that gets no work.
+_HINTS = {
+    "paused": "wait; `bd resume` lets the fleet claim again",
+    "offline": "`bd online {}` brings it back",
+    "draining": "`bd undrain {}` lets it claim again",
+    "overloaded": "`bd agent clear {}` forgets its failures",
+    "busy": "`bd list --assignee {}` shows what it holds",
+}
 
 
 @register
@@ -59,7 +69,7 @@ class Claim(Operation):
         if self.args.get("resume"):
             return self._resume(snapshot, world)
         if self.args.get("next"):
-            self._refuse_idle_agent(snapshot)
+            self._refuse_agent(snapshot, world)
             return self._take_best(snapshot, world)
         return self._take_named(snapshot, world)
 
@@ -90,10 +100,12 @@ class Claim(Operation):
             bead.id: bead.get("claim")["token"] for bead in snapshot.claimed() if (bead.get("claim") or {}).get("token") in mine
         }
 
-    def _refuse_idle_agent(self, snapshot: Snapshot) -> None:
-        reason = fit.no_claims_reason(self.name, snapshot)
+    def _refuse_agent(self, snapshot: Snapshot, world: World) -> None:
+        """Refuse every claim of an agent that gets no work at all now. Raises AgentBusy."""
+        reason = fit.no_claims_reason(self.name, snapshot, world.now)
         if reason:
-            raise AgentBusy(reason.text, hint=f"`bd list --assignee {self.name}` shows what it holds", reason=reason.code)
+            wait_s = fit.retry_after_s(reason, self.name, snapshot, world.now)
+            raise AgentBusy(reason.text, hint=_HINTS[reason.code].format(self.name), reason=reason.code, retry_after_s=wait_s)
 
     def _claim_map(self, token: str, *, started: bool, world: World) -> dict[str, Any]:
         stamp = time_text(self.asked_at)
@@ -114,7 +126,7 @@ class Claim(Operation):
 
     def _take_best(self, snapshot: Snapshot, world: World) -> Change:
         count = self.args.get("count", 1)
-        room = fit.room(self.name, snapshot)
+        room = capacity.room(self.name, snapshot, world.now)
         beads: dict[str, Bead | None] = {}
         for bead in fit.offer(snapshot, self.name, world.now):
             if len(beads) >= (count if room is None else min(count, room)):
@@ -134,13 +146,13 @@ class Claim(Operation):
 
     def _take_named(self, snapshot: Snapshot, world: World) -> Change:
         taken: dict[str, Bead | None] = {}
-        room = fit.room(self.name, snapshot)
+        room = capacity.room(self.name, snapshot, world.now)
         held_tokens = self.args.get("held_tokens") or {}
 
         def take(bead: Bead) -> Bead:
             if bead.claim and bead.claim.token in (held_tokens.get(bead.id), held_tokens.get("*")):
                 return bead
-            self._refuse_idle_agent(snapshot)
+            self._refuse_agent(snapshot, world)
             after = Overlay(snapshot, Change(taken, ""))
             self._refuse(bead, after, world)
             if room is not None and len(taken) >= room:
@@ -169,7 +181,9 @@ class Claim(Operation):
             raise DoesNotFit(f"{bead.id} {reasons[0].text}", hint=hint, id=bead.id, reason=reasons[0].code)
 
     def _resume(self, snapshot: Snapshot, world: World) -> Change:
-        names = self.args.get("ids") or [bead.id for bead in fit.held_by(self.name, snapshot)][: len(self.args["new_tokens"])]
+        names = (
+            self.args.get("ids") or [bead.id for bead in capacity.held_by(self.name, snapshot)][: len(self.args["new_tokens"])]
+        )
         taken: dict[str, Bead | None] = {}
 
         def take_over(bead: Bead) -> Bead:
@@ -180,7 +194,7 @@ class Claim(Operation):
                 hint = f"`bd release {bead.id} --force --reason TEXT` frees it"
                 raise DoesNotFit(f"{bead.id} is {' and '.join(sorted(holders))}'s, not {self.name}'s", hint=hint, id=bead.id)
             if bead.claim is None:
-                self._refuse_crowd(bead, taken, snapshot)
+                self._refuse_crowd(bead, taken, snapshot, world)
             claim = self._claim_map(self.args["new_tokens"][len(taken)], started=True, world=world)
             taken[bead.id] = lifecycle.resumed(bead, claim, world.settings.owner(self.name), self.asked_at)
             return taken[bead.id]  # type: ignore[return-value]
@@ -190,10 +204,10 @@ class Claim(Operation):
         _, done, failed = self.each(names, snapshot, take_over)
         return self._finish(taken, done, snapshot, world, failed)
 
-    def _refuse_crowd(self, bead: Bead, taken: dict[str, Bead | None], snapshot: Snapshot) -> None:
+    def _refuse_crowd(self, bead: Bead, taken: dict[str, Bead | None], snapshot: Snapshot, world: World) -> None:
         """Work that had no claim gets one: that needs room, and nobody at the same exclusive name."""
         after = Overlay(snapshot, Change(taken, ""))
-        if fit.room(self.name, after) == 0:
+        if capacity.room(self.name, after, world.now) == 0:
             raise OverCapacity(f"{self.name} has room for 0 more", id=bead.id)
         fit.refuse_rival(bead, after)
 

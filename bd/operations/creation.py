@@ -13,6 +13,7 @@ from bd.operations.base import Operation, register, subject
 from bd.operations.checking import check_status, check_title, checked
 from bd.operations.graph import refuse_circles
 from bd.policy import lifecycle
+from bd.policy.capacity import refuse_away
 from bd.policy.dag import WAITING_LINKS
 
 TYPE_CHECKING = False
@@ -76,7 +77,7 @@ class _Edges(NamedTuple):
 class Create(Operation):
     """New beads. `beads`: a list of {uid, title, any field, id?, name?, deps?}; all in one commit.
 
-    `deps` and `parent` are ids, or names of other beads of the same call.
+    `force` assigns also to agents that are offline. `deps` and `parent` are ids, or names of other beads of the same call.
     """
 
     verb: ClassVar[str] = "create"
@@ -115,6 +116,8 @@ class Create(Operation):
         new = [(new_id, spec) for new_id, spec in zip(touched, specs, strict=True) if new_id in beads]
         edges = {new_id: self._edges(spec, snapshot, names) for new_id, spec in new}
         for new_id, spec in new:
+            if not self.args.get("force"):
+                refuse_away(spec.get("assignee"), snapshot, self.asked_at)
             beads[new_id] = self._made(new_id, spec, edges[new_id], snapshot, world)
         for new_id, spec_edges in edges.items():
             self._let_wait(spec_edges.blocks, new_id, snapshot, beads)
@@ -133,7 +136,7 @@ class Create(Operation):
         for spec, bead_id in zip(self.args["beads"], change.touched, strict=True):
             made = {**self._exact(spec, before), "id": bead_id}
             beads.append(made if spec.get("id") else {**made, "minted": True})
-        form["args"] = {"beads": beads}
+        form["args"] = {**({"force": True} if self.args.get("force") else {}), "beads": beads}
         return form
 
     def _exact(self, spec: dict[str, Any], before: Snapshot) -> dict[str, Any]:

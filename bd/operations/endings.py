@@ -51,17 +51,24 @@ class Close(Operation):
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         owners: set[str | None] = set()
         notes: list[str] = []
+        doers: list[str] = []
 
         def finish(bead: Bead) -> Bead:
             owners.add(bead.claim.agent if bead.claim else None)
-            return self._finished(bead, snapshot, world, notes)
+            after = self._finished(bead, snapshot, world, notes)
+            if self.is_holder(bead, snapshot) and bead.claim:
+                doers.append(bead.claim.agent)
+            return after
 
         beads, done, failed = self.each(self.args["ids"], snapshot, finish)
         change = Change(beads, subject("close", done, self.by), touched=tuple(done), failures=tuple(failed))
         change = self._with_news(change, snapshot, world, notes)
+        change = with_capacity(change, snapshot, owners, world.now, alive=self.agent if self.agent in owners else None)
+        for doer in doers:  # before the next claim: a bead done may end an overload
+            change = with_capacity(change, snapshot, [doer], world.now, outcomes={doer: "done"})
         if self.args.get("next") and not failed:
             change = self._with_next(change, snapshot, world)
-        return with_capacity(change, snapshot, owners, world.now, alive=self.agent if self.agent in owners else None)
+        return change
 
     def _finished(self, bead: Bead, snapshot: Snapshot, world: World, notes: list[str]) -> Bead:
         force = self.args.get("force", False)

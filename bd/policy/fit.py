@@ -1,4 +1,4 @@
-"""May this agent take this bead: routing, skills, capabilities, capacity, exclusivity.
+"""May this agent take this bead: routing, skills, capabilities, exclusivity; and may it take any.
 
 `misfits` is the one answer to "may this agent take this bead": ready, count, why and claim all come
 to it, the lists among them through `fitting`.
@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from bd.clock import duration_s, instant_of
+from bd.clock import age_text, instant_of
 from bd.errors import DoesNotFit
 from bd.fields import AGENTS_DIR
 from bd.model import Overlay
+from bd.policy import capacity
 from bd.policy.ready import Reason, is_past, ready_beads, ready_since
+from bd.policy.roles import SKILL_RULES, interval_of, is_fallback, skills_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,31 +25,8 @@ if TYPE_CHECKING:
 
     from bd.model import Bead, Change, Snapshot
 
-# Base intervals in seconds per role (the source paper, section 5).
-ROLE_INTERVAL_S = {"infrastructure": 900, "coding": 1800, "research": 3600, "overseer": 900, "publisher": 1800}
-# Skill filters per role (the source paper, section 9); an agent file's own skills win.
-ROLE_SKILLS: dict[str, dict[str, list[str]]] = {
-    "infrastructure": {"title_words": ["infra", "cluster", "CI/CD", "deploy", "monitor"]},
-    "coding": {"title_words": ["code", "fix", "refactor", "implement", "PR"]},
-    "research": {"title_prefix": ["Research:"]},
-    "publisher": {"title_prefix": ["Publish:"]},
-}
 _TAG = re.compile(r"\s*(?:\[[^\]]*\]|[A-Za-z]{1,10}#\d+:)\s*")
 _WHOLE_WORD_LIMIT = 4
-
-
-def skills_of(agent: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The agent's skill rules: its own, else its role's."""
-    skills = agent.get("skills")
-    if skills is not None:
-        return skills  # type: ignore[no-any-return]
-    return ROLE_SKILLS.get(agent.get("role", ""), {})
-
-
-def interval_of(agent: Mapping[str, Any]) -> float:
-    """Seconds between two polls of the agent."""
-    interval = agent.get("interval")
-    return duration_s(interval) if interval else float(ROLE_INTERVAL_S.get(agent.get("role", ""), 1800))
 
 
 def _bare_title(title: str) -> str:
@@ -74,7 +53,7 @@ def matches_prefix(bead: Bead, skills: Mapping[str, Any]) -> bool:
 
 def matches_skills(bead: Bead, skills: Mapping[str, Any]) -> bool:
     """Whether any rule matches; no rules at all match everything."""
-    if not any(skills.get(rule) for rule in ("title_words", "title_prefix", "labels", "types")):
+    if not any(skills.get(rule) for rule in SKILL_RULES):
         return True
     if matches_prefix(bead, skills) or bead.type in (skills.get("types") or []):
         return True
@@ -95,14 +74,14 @@ def _glob(pattern: str) -> re.Pattern[str]:
 def misfits(
     bead: Bead, name: str, snapshot: Snapshot, now: datetime, others: Mapping[str, Mapping[str, Any]] | None = None
 ) -> list[Reason]:
-    """Why this agent may not take this ready bead; empty when it may. Capacity is `room` below.
+    """Why this agent may not take this ready bead; empty when it may. Capacity is `no_claims_reason` below.
 
-    `others` are the other agents' files, for who asks about many beads.
+    What is routed to an agent that is away is open to everyone. `others` are the other agents' files, for who asks about many beads.
     """
     reasons: list[Reason] = []
     agent = snapshot.agent(name)
     routed_to_me = bead.assignee == name
-    if bead.assignee and not routed_to_me:
+    if bead.assignee and not routed_to_me and not capacity.is_away(bead.assignee, snapshot, now):
         reasons.append(Reason("routed", f"is routed to {bead.assignee}"))
     preferred = bead.get("prefer_agent")
     if preferred and preferred != name and not is_past(bead.get("prefer_until"), now):
@@ -160,7 +139,7 @@ def _skill_reason(
     snapshot: Snapshot,
     now: datetime,
 ) -> Reason | None:
-    if agent.get("fallback"):
+    if is_fallback(agent):
         return _fallback_reason(bead, agent, others, snapshot, now)
     skills = skills_of(agent)
     if not matches_skills(bead, skills):
@@ -175,46 +154,69 @@ def _skill_reason(
 def _fallback_reason(
     bead: Bead, agent: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]], snapshot: Snapshot, now: datetime
 ) -> Reason | None:
-    """A fallback agent takes what nobody claimed for 2 cycles of the slowest agent that fits, else 2 of its own."""
+    """A fallback agent takes what nobody claimed for 2 cycles of the slowest live agent that fits, else 2 of its own."""
     able = [
-        fields
-        for fields in others.values()
-        if not fields.get("fallback")
+        other
+        for other, fields in others.items()
+        if not is_fallback(fields)
         and matches_skills(bead, skills_of(fields))
         and set(bead.get("needs", [])) <= set(fields.get("capabilities") or [])
+        and _takes_work(other, snapshot, now)
     ]
-    cycle_s = max(interval_of(fields) for fields in able) if able else interval_of(agent)
+    cycle_s = max(capacity.current_interval_s(other, snapshot) for other in able) if able else interval_of(agent)
     since = ready_since(bead, snapshot)
     if since and (now - instant_of(since)).total_seconds() < 2 * cycle_s:
         return Reason("fallback", "is left to the others for two cycles first")
     return None
 
 
-def held_by(name: str, snapshot: Snapshot) -> list[Bead]:
-    """The beads this agent holds by a live claim."""
-    return [bead for bead in snapshot.claimed() if (bead.get("claim") or {}).get("agent") == name]
+def _takes_work(name: str, snapshot: Snapshot, now: datetime) -> bool:
+    """Whether the agent will look for work by itself: it is there, and neither offline nor draining."""
+    return capacity.duty_of(name, snapshot) is None and not capacity.is_presumed_offline(name, snapshot, now)
 
 
-def room(name: str, snapshot: Snapshot) -> int | None:
-    """How many more beads the agent may hold at this commit; None when nothing limits it."""
-    agent = snapshot.agent(name)
-    limit = (agent or {}).get("max_concurrent")
-    if limit is None:
-        limit = 1 if agent is not None else None
-    if limit is None:
+# --- may it take any ----------------------------------------------------------------------------
+
+
+def pause_of(snapshot: Snapshot) -> Mapping[str, Any] | None:
+    """Who paused the fleet, when and why (`by`, `at`, `reason`); None while it is not paused."""
+    paused: Mapping[str, Any] | None = snapshot.config().get("paused")
+    return paused or None
+
+
+def pause_words(paused: Mapping[str, Any]) -> str:
+    """A pause in words."""
+    by, at, reason = (str(paused[key]) if paused.get(key) else "" for key in ("by", "at", "reason"))
+    who = f" by {by.split(':', 1)[-1]}" if by else ""
+    return f"the fleet is paused{who}{f' since {at}' if at else ''}{f': {reason}' if reason else ''}"
+
+
+def no_claims_reason(name: str, snapshot: Snapshot, now: datetime) -> Reason | None:
+    """Why the agent gets no work at all now, whatever is ready; None when it may claim.
+
+    The codes: paused, offline, draining, overloaded, busy.
+    """
+    paused = pause_of(snapshot)
+    if paused:
+        return Reason("paused", pause_words(paused))
+    duty = capacity.duty_of(name, snapshot)
+    if duty:
+        return Reason(duty, f"{name} is {duty}")
+    if capacity.room(name, snapshot, now) != 0:
         return None
-    return max(0, int(limit) - len(held_by(name, snapshot)))
+    held = capacity.held_by(name, snapshot)
+    holds = ", ".join(bead.id for bead in held)
+    if capacity.is_overloaded(name, snapshot):
+        wait_s = capacity.probe_in_s(name, snapshot, now)
+        then = f"it may try one in {age_text(wait_s)}" if wait_s else f"it has to end what it holds first: {holds}"
+        return Reason("overloaded", f"{name} is overloaded, too many of its last attempts failed; {then}")
+    return Reason("busy", f"{name} holds {len(held)} of {capacity.limit_of(name, snapshot)} beads: {holds}")
 
 
-def no_claims_reason(name: str, snapshot: Snapshot) -> Reason | None:
-    """Why the agent gets no work at all now, whatever is ready; None when it may claim."""
-    status = (snapshot.capacity(name) or {}).get("status")
-    if status in ("draining", "offline"):
-        return Reason(status, f"{name} is {status}")
-    if room(name, snapshot) == 0:
-        held = held_by(name, snapshot)
-        return Reason("busy", f"{name} holds {len(held)} of {len(held)} beads: {', '.join(bead.id for bead in held)}")
-    return None
+def retry_after_s(reason: Reason, name: str, snapshot: Snapshot, now: datetime) -> int:
+    """When it makes sense to ask again after `no_claims_reason`: at the probe of an overload, else in an interval."""
+    wait_s = capacity.probe_in_s(name, snapshot, now) if reason.code == "overloaded" else 0.0
+    return max(1, round(wait_s or interval_of(snapshot.agent(name) or {})))
 
 
 def fitting(ready: Iterable[Bead], name: str, snapshot: Snapshot, now: datetime) -> Iterator[Bead]:

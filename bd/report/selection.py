@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from bd.clock import instant_of
 from bd.errors import BadInput
+from bd.fields import TYPES
 from bd.policy.dag import ancestors
 from bd.policy.priority import effective_priority, order_key
 from bd.policy.ready import NOT_WORK, phase_of, status_now
@@ -48,6 +49,7 @@ class Wanted(NamedTuple):
 
 def selected(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Settings) -> list[Bead]:
     """The beads that pass every filter, in no particular order. They may be heads, except with `metadata`."""
+    _refuse_unknown_types(wanted, snapshot, settings)
     tests = list(_tests(wanted, snapshot, now))
     has_status = _status_test(wanted, snapshot, now, settings)
     done = {"closed", "cancelled", "completed", "all"}
@@ -56,6 +58,26 @@ def selected(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Settin
     if wanted.metadata:
         found = [bead for bead in found if _has_metadata(snapshot.bead(bead.id), wanted.metadata)]
     return found
+
+
+# Types of existing clients' own, which they ask for in hubs that have none.
+_FOREIGN_TYPES = frozenset({"publish", "event", "convoy", "session", "spec", "convergence", "slot", "wisp"})
+
+
+def _refuse_unknown_types(wanted: Wanted, snapshot: Snapshot, settings: Settings) -> None:
+    """Raise BadInput for a type that is neither known here nor that of any bead: most likely a slip of the finger."""
+    known = {*TYPES, *NOT_WORK, *_FOREIGN_TYPES, *settings.types}
+    unknown = [name for name in wanted.types if name not in known]
+    if unknown:
+        there = {bead.type for bead in snapshot.every()}
+        unknown = [name for name in unknown if name not in there]
+    if unknown:
+        from difflib import get_close_matches  # noqa: PLC0415  only for a mistake
+
+        names = [*TYPES, *settings.types]
+        close = get_close_matches(unknown[0], names, n=1, cutoff=0.5)
+        hint = f"{f'did you mean {close[0]}? ' if close else ''}The types here: {', '.join(names)}"
+        raise BadInput(f"no type {', '.join(unknown)}", hint=hint)
 
 
 def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Settings) -> Callable[[Bead], bool]:

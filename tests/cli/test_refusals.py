@@ -211,3 +211,29 @@ def test_errors_are_wrapped_too(board: Clone) -> None:
     envelope = board.here("show", "hub-nope", "--json", code=4, env={"BD_JSON_ENVELOPE": "1"}).json
     assert envelope["schema_version"] == 1
     assert envelope["data"]["code"] == "no_such_bead"
+
+
+@pytest.mark.parametrize("args", [("ready",), ("count", "--ready"), ("why", "hub-bug"), ("claim", "--next"), ("list",)])
+def test_what_is_no_agents_name_is_bad_input_wherever_it_is_typed(board: Clone, args: tuple[str, ...]) -> None:
+    refused = board.here(*args, "--agent", "Bad_Name", "--json", code=2)
+    assert "can't be an agent's name" in refused.json["error"]
+    assert "lower case" in refused.json["hint"]
+
+
+@pytest.mark.parametrize("args", [("list",), ("ready",), ("count",), ("search", "the")])
+def test_a_type_that_is_none_names_the_nearest_and_all(board: Clone, args: tuple[str, ...]) -> None:
+    refused = board.here(*args, "--type", "bugg", code=2)
+    assert "no type bugg" in refused.err
+    assert "did you mean bug?" in refused.err
+    assert "chore" in refused.err
+    assert refused.out == ""
+
+
+def test_a_type_that_the_hub_adds_or_a_bead_has_is_none_of_these(board: Clone) -> None:
+    board.here("config", "set", "types", "recipe")
+    assert board.here("list", "--type", "recipe", "--json").json == []
+    assert board.here("list", "--type", "gate,convoy", "--json").json == []
+    file = board.path / "beads" / "hub-odd.yaml"
+    file.write_text("id: hub-odd\ntitle: Odd\ntype: oddity\n")
+    board.here("sync")
+    assert [bead["id"] for bead in board.here("list", "--type", "oddity", "--json").json] == ["hub-odd"]

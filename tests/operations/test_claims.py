@@ -8,6 +8,7 @@ import pytest
 
 from bd.errors import (
     AgentBusy,
+    AgentOffline,
     AlreadyClaimed,
     BdError,
     DoesNotFit,
@@ -18,9 +19,10 @@ from bd.errors import (
     StillBlocked,
     WrongState,
 )
-from bd.fields import agent_path, capacity_path
-from bd.model import Bead
+from bd.fields import CONFIG_PATH, agent_path, capacity_path
+from bd.model import Bead, Change
 from bd.operations.beads import Delete, Update
+from bd.operations.capacity import with_capacity
 from bd.operations.claims import Claim, Release, Start
 from bd.operations.creation import Create
 from bd.operations.endings import Cancel, Close, Reopen
@@ -672,3 +674,140 @@ def test_what_the_asker_holds_counts_as_claimed_also_when_it_has_no_room() -> No
     assert [failure["id"] for failure in change.failures] == ["hub-b"]
     assert store.bead("hub-a") == before.bead("hub-a")
     assert store.bead("hub-b").claim is None
+
+
+# --- how attempts end -------------------------------------------------------------------------
+
+
+def test_a_close_by_the_holder_is_a_done_attempt() -> None:
+    store = MemoryStore(make_bead(), records=agents(coder={}))
+    ((token, _),) = store.publish(claim()).tokens
+    store.publish(Close(ids=["hub-a"], **by("coder", hub_a=token)))
+    assert (capacity(store)["recent"], capacity(store)["failed_tasks"]) == (["done"], 0)
+
+
+def test_a_status_of_closed_by_the_holder_is_a_done_attempt_too() -> None:
+    store = MemoryStore(held("hub-h", "coder", "t"), records=agents(coder={}))
+    store.publish(Update(ids=["hub-h"], status="closed", **by("coder", hub_h="t")))
+    assert capacity(store)["recent"] == ["done"]
+
+
+def test_each_bead_is_an_attempt() -> None:
+    store = MemoryStore(*(held(f"hub-{name}", "coder", f"t-{name}") for name in "abc"), records=agents(coder={}))
+    store.publish(Close(ids=["hub-a", "hub-b"], **by("coder", hub_a="t-a", hub_b="t-b")))
+    assert capacity(store)["recent"] == ["done", "done"]
+    assert capacity(store)["beads"] == ["hub-c"]
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        Close(ids=["hub-h"], force=True, reason="enough", **by("Ada")),
+        Release(ids=["hub-h"], reason="no time", **by("coder", hub_h="t")),
+        Cancel(ids=["hub-h"], **by("coder", hub_h="t")),
+    ],
+)
+def test_what_is_no_end_of_an_attempt_records_nothing(operation: Any) -> None:
+    store = MemoryStore(held("hub-h", "coder", "t"), records=agents(coder={}))
+    store.publish(operation)
+    assert "recent" not in capacity(store)
+    assert capacity(store)["current_tasks"] == 0
+
+
+def test_a_repeated_close_is_no_second_attempt() -> None:
+    store = MemoryStore(held("hub-h", "coder", "t"), records=agents(coder={}))
+    close = Close(ids=["hub-h"], **by("coder", hub_h="t"))
+    store.publish(close)
+    store.publish(close)
+    assert capacity(store)["recent"] == ["done"]
+
+
+def overloaded(**record: Any) -> dict[str, Any]:
+    return {capacity_path("coder"): {"agent": "coder", "recent": ["failed", "failed"], "failed_tasks": 2, **record}}
+
+
+def test_an_overloaded_agent_gets_nothing_until_its_probe_is_due() -> None:
+    store = MemoryStore(
+        make_bead("hub-a"),
+        make_bead("hub-b"),
+        records={**agents(coder={"interval": "30m", "max_concurrent": 3}), **overloaded(overloaded_at="2026-02-21T14:30:00Z")},
+    )
+    for operation in (claim(), claim("coder", "hub-a")):
+        with pytest.raises(AgentBusy, match="overloaded") as refusal:
+            store.publish(operation)
+        assert refusal.value.data["retry_after_s"] == 1800
+        assert refusal.value.hint == "`bd agent clear coder` forgets its failures"
+    store.now = store.now.replace(minute=30)
+    assert store.publish(claim("coder", count=2)).touched == ("hub-a",), "one bead to try with"
+    assert capacity(store)["status"] == "overloaded"
+    with pytest.raises(AgentBusy, match="overloaded"):
+        store.publish(claim("coder", "hub-b"))
+
+
+def test_a_probe_that_is_done_ends_it_and_the_next_claim_comes_with_it() -> None:
+    store = MemoryStore(
+        held("hub-h", "coder", "t"),
+        make_bead("hub-a"),
+        records={**agents(coder={}), **overloaded(overloaded_at="2026-02-21T13:00:00Z")},
+    )
+    change = store.publish(Close(ids=["hub-h"], next={"agent": "coder"}, **by("coder", hub_h="t")))
+    assert change.touched == ("hub-h", "hub-a")
+    assert "recent" not in capacity(store)
+    assert "overloaded_at" not in capacity(store)
+    assert (capacity(store)["status"], capacity(store)["failed_tasks"], capacity(store)["beads"]) == ("busy", 0, ["hub-a"])
+
+
+@pytest.mark.parametrize("outcome", ["failed", "stalled"])
+def test_outcomes_of_others_make_an_agent_overloaded(outcome: str) -> None:
+    store = MemoryStore(records=agents(coder={}))
+    for number in (1, 2):
+        change = with_capacity(Change({}, "x"), store.tip, ["coder"], store.now, outcomes={"coder": outcome})
+        store.tip = store.tip.after(change)
+        assert capacity(store)["failed_tasks"] == number
+    assert (capacity(store)["status"], capacity(store)["overloaded_at"]) == ("overloaded", STAMP)
+    assert "last_heartbeat" not in capacity(store), "who ended it for the agent is no sign of its life"
+
+
+def test_a_paused_fleet_claims_nothing_and_finishes_what_it_does() -> None:
+    store = MemoryStore(held("hub-h", "coder", "t"), make_bead("hub-a"), records=agents(coder={"max_concurrent": 9}))
+    store.put(**{CONFIG_PATH: {**store.tip.config(), "paused": {"by": "human:Ada", "reason": "moving"}}})
+    for operation in (claim(), claim("coder", "hub-a")):
+        with pytest.raises(AgentBusy, match="paused by Ada: moving") as refusal:
+            store.publish(operation)
+        assert refusal.value.data["reason"] == "paused"
+    change = store.publish(Close(ids=["hub-h"], next={"agent": "coder"}, **by("coder", hub_h="t")))
+    assert change.touched == ("hub-h",)
+    assert "the fleet is paused by Ada: moving" in change.notes
+
+
+# --- who is away ------------------------------------------------------------------------------
+
+SILENT = {capacity_path("reader"): {"agent": "reader", "last_heartbeat": "2026-02-21T03:00:00Z"}}
+TOLD = {capacity_path("reader"): {"agent": "reader", "status": "offline"}}
+
+
+@pytest.mark.parametrize("record", [SILENT, TOLD])
+def test_nothing_is_assigned_to_who_is_away_but_by_force(record: dict[str, Any]) -> None:
+    store = MemoryStore(make_bead(), records={**agents(reader={}), **record})
+    for force in (False, True):
+        given = {"force": True} if force else {}
+        assign = Update(ids=["hub-a"], set={"assignee": "reader"}, **given, **by("Ada"))
+        create = Create(beads=[{"title": "New", "id": "hub-n", "assignee": "reader"}], **given, **by("Ada"))
+        for operation in (assign, create):
+            if force:
+                store.publish(operation)
+            else:
+                with pytest.raises(AgentOffline) as refusal:
+                    store.publish(operation)
+                assert refusal.value.exit_code == 5
+                assert "--force" in (refusal.value.hint or "")
+    assert (store.bead("hub-a").assignee, store.bead("hub-n").assignee) == ("reader", "reader")
+    assert store.publish(Update(ids=["hub-a"], set={"assignee": "Ada"}, **by("Ada"))).touched
+
+
+@pytest.mark.parametrize("record", [SILENT, TOLD])
+def test_what_was_assigned_to_who_is_away_is_anybodys_and_comes_back_to_it(record: dict[str, Any]) -> None:
+    store = MemoryStore(make_bead(assignee="reader"), records={**agents(reader={}, coder={}), **record})
+    ((token, _),) = store.publish(claim()).tokens
+    store.publish(Release(ids=["hub-a"], reason="not mine", **by("coder", hub_a=token)))
+    assert store.bead("hub-a").assignee == "reader"

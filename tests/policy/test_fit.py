@@ -8,7 +8,9 @@ import pytest
 
 from bd.fields import agent_path, capacity_path
 from bd.model import Bead
-from bd.policy.fit import interval_of, matches_skills, misfits, no_claims_reason, offer, room, skills_of
+from bd.policy.capacity import room
+from bd.policy.fit import matches_skills, misfits, no_claims_reason, offer
+from bd.policy.roles import interval_of, is_fallback, skills_of
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
 
@@ -56,6 +58,11 @@ def codes(bead: Bead, name: str, *others: Bead, **agents: dict[str, Any]) -> lis
         (".net", "Port to .NET", True),
         # an underscore joins a word
         ("code", "the_code", False),
+        # the examples of the pages
+        ("monitor", "Monitoring the backups", True),
+        ("code", "Codes for the doors", True),
+        ("deploy", "DEPLOYS fail", True),
+        ("fix", "FIX the login", True),
         # other alphabets
         ("Übung", "übung macht den Meister", True),
         ("STRASSE", "Die Straße", True),
@@ -93,6 +100,11 @@ def test_prefixes_skip_tags(prefix: str, title: str, matches: bool) -> None:
         ("infra", ["infra"], True),
         ("infra", ["Infra"], True),
         ("infra", ["infrastructure"], False),
+        ("infra/*", ["infra/auth"], True),
+        ("infra/*", ["Infra/Auth"], True),
+        ("INFRA/*", ["infra/auth/keys"], True),
+        ("infra/*", ["infra"], False),
+        ("infra/*", ["site", "infra/auth"], True),
         ("infra*", ["infrastructure"], True),
         ("repo:*", ["repo:site"], True),
         ("repo:*", ["site"], False),
@@ -199,10 +211,11 @@ def test_two_beads_of_one_exclusive_name_are_never_in_work_together(rival: Bead,
 
 def test_a_prefix_beats_a_word() -> None:
     """`Research: fix ...` is the researcher's, although the coder's words match it."""
-    bead = make_bead(title="Research: fix or replace the parser")
     agents: dict[str, dict[str, Any]] = {"coder": CODER, "reader": {"role": "research"}}
-    assert codes(bead, "coder", **agents) == ["prefix"]
-    assert codes(bead, "reader", **agents) == []
+    for title in ("Research: how to implement X", "GH#35: research: how to implement X", "[web] RESEARCH: fix or replace it"):
+        bead = make_bead(title=title)
+        assert codes(bead, "coder", **agents) == ["prefix"]
+        assert codes(bead, "reader", **agents) == []
     assert codes(bead, "coder", coder=CODER) == [], "without a researcher it is anyone's who fits"
 
 
@@ -245,6 +258,45 @@ def test_a_fallback_agent_leaves_two_cycles_to_the_others(
     assert codes(bead, "chief", **{"chief": chief, **agents}) == expected
 
 
+@pytest.mark.parametrize(
+    ("record", "waits_for_it"),
+    [
+        (None, True),
+        ({"last_heartbeat": "2026-02-21T14:00:00Z"}, True),
+        ({"status": "busy"}, True),
+        ({"status": "draining"}, False),
+        ({"status": "offline"}, False),
+        ({"last_heartbeat": "2026-02-21T06:00:00Z"}, False),
+        # it polls every two hours by now, and has not been silent for three of them
+        ({"last_heartbeat": "2026-02-21T11:00:00Z", "interval_s": 7200}, True),
+    ],
+)
+def test_a_fallback_agent_waits_for_live_agents_only(record: dict[str, Any] | None, waits_for_it: bool) -> None:
+    bead = make_bead(title="Fix it", created_at="2026-02-21T14:20:00Z")
+    records = {agent_path("chief"): FALLBACK, agent_path("coder"): CODER}
+    if record:
+        records[capacity_path("coder")] = {"agent": "coder", **record}
+    reasons = [reason.code for reason in misfits(bead, "chief", MemorySnapshot([bead], records), START)]
+    assert reasons == (["fallback"] if waits_for_it else [])
+
+
+def test_two_cycles_are_as_long_as_the_agent_now_makes_them() -> None:
+    """The coder has been idle and looks every two hours; the fallback agent leaves it two looks."""
+    paced = {"agent": "coder", "last_heartbeat": "2026-02-21T14:50:00Z", "interval_s": 7200}
+    records = {agent_path("chief"): FALLBACK, agent_path("coder"): CODER, capacity_path("coder"): paced}
+    for created_at, expected in (("2026-02-21T11:00:01Z", ["fallback"]), ("2026-02-21T11:00:00Z", [])):
+        bead = make_bead(title="Fix it", created_at=created_at)
+        assert [reason.code for reason in misfits(bead, "chief", MemorySnapshot([bead], records), START)] == expected
+
+
+@pytest.mark.parametrize(
+    ("agent", "expected"),
+    [({"role": "overseer"}, True), ({"role": "overseer", "fallback": False}, False), ({"role": "coding"}, False), ({}, False)],
+)
+def test_an_overseer_is_a_fallback_agent_unless_it_says_no(agent: dict[str, Any], expected: bool) -> None:
+    assert is_fallback(agent) is expected
+
+
 def test_a_fallback_agent_takes_what_is_routed_to_it_at_once() -> None:
     bead = make_bead(title="Fix it", created_at="2026-02-21T14:59:59Z", assignee="chief")
     assert codes(bead, "chief", chief=FALLBACK, coder=CODER) == []
@@ -281,7 +333,7 @@ def test_intervals(agent: dict[str, Any], seconds: float) -> None:
 )
 def test_room_counts_live_claims(agents: dict[str, dict[str, Any]], holds: int, left: int | None) -> None:
     claims = [held(f"hub-{number}", "coder") for number in range(holds)]
-    assert room("coder", snapshot_of(*claims, held("hub-x", "other"), **agents)) == left
+    assert room("coder", snapshot_of(*claims, held("hub-x", "other"), **agents), START) == left
 
 
 @pytest.mark.parametrize(
@@ -291,13 +343,13 @@ def test_a_draining_or_offline_agent_gets_no_work(status: str | None, code: str 
     records: dict[str, dict[str, Any]] = {agent_path("coder"): {**CODER, "max_concurrent": 2}}
     if status:
         records[capacity_path("coder")] = {"agent": "coder", "status": status}
-    reason = no_claims_reason("coder", MemorySnapshot([], records))
+    reason = no_claims_reason("coder", MemorySnapshot([], records), START)
     assert (reason.code if reason else None) == code
 
 
 def test_a_full_agent_is_told_what_it_holds() -> None:
     snapshot = snapshot_of(held("hub-x", "coder"), held("hub-y", "coder"), coder={"max_concurrent": 2})
-    reason = no_claims_reason("coder", snapshot)
+    reason = no_claims_reason("coder", snapshot, START)
     assert reason is not None
     assert reason.code == "busy"
     assert reason.text == "coder holds 2 of 2 beads: hub-x, hub-y"
@@ -309,7 +361,7 @@ def test_a_file_that_says_busy_decides_nothing() -> None:
         agent_path("coder"): CODER,
         capacity_path("coder"): {"agent": "coder", "status": "busy", "current_tasks": 9},
     }
-    assert no_claims_reason("coder", MemorySnapshot([], records)) is None
+    assert no_claims_reason("coder", MemorySnapshot([], records), START) is None
 
 
 def test_the_offer_is_in_the_order_of_work_and_holds_only_what_fits() -> None:

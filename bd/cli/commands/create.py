@@ -54,7 +54,8 @@ Examples:
 @click.option("--graph", hidden=True, help="The Go tool's name for a JSON plan.")
 @click.option("--dry-run", is_flag=True, help="With --file: only say what would be made.")
 @click.option("--silent", is_flag=True, help="Print only the id.")
-@accept("--ephemeral", "--no-history", "--force", "--validate")
+@click.option("--force", is_flag=True, help="Assign it although that agent is offline.")
+@accept("--ephemeral", "--no-history", "--validate")
 @pass_app
 def command(
     app: App,
@@ -64,20 +65,22 @@ def command(
     graph: str | None,
     dry_run: bool,
     silent: bool,
+    force: bool,
     **flags: Any,
 ) -> None:
     """Make a bead, or many from a file in one commit."""
+    forced: dict[str, Any] = {"force": True} if force else {}
     title = title if title is not None else title_flag
     source = plan or graph
     if source:
         if title:
             raise BadInput("a title and --file together", hint="the titles stand in the file")
-        _create_many(app, source, dry_run=dry_run, silent=silent)
+        _create_many(app, source, forced, dry_run=dry_run, silent=silent)
         return
     if title is None or not title.strip():
         raise BadInput("a bead needs a title", hint='bd create "Fix the login page"')
     spec = spec_of(app, title, **flags)
-    outcome = app.publish(Create(**app.asked(beads=[spec])))
+    outcome = app.publish(Create(**app.asked(beads=[spec], **forced)))
     _show_created(app, outcome, silent=silent)
 
 
@@ -133,7 +136,7 @@ def metadata_of(text: str | None) -> dict[str, Any] | None:
     return value
 
 
-def _create_many(app: App, source: str, *, dry_run: bool, silent: bool) -> None:
+def _create_many(app: App, source: str, forced: dict[str, Any], *, dry_run: bool, silent: bool) -> None:
     from bd.interop.plans import read_plan
 
     specs = read_plan(source)
@@ -144,7 +147,7 @@ def _create_many(app: App, source: str, *, dry_run: bool, silent: bool) -> None:
             for spec in specs:
                 app.out.line(f"Would create: {escaped(spec['title'])}")
         return
-    outcome = app.publish(Create(**app.asked(beads=specs)))
+    outcome = app.publish(Create(**app.asked(beads=specs, **forced)))
     made = outcome.change.touched if outcome.change else ()
     if app.out.is_json:
         app.out.object(

@@ -50,7 +50,7 @@ def command(app: App, bead: str) -> None:
     name = app.flags.agent
     if name and where.phase == "ready":
         reasons += fit.misfits(found, name, snapshot, now)
-        busy = fit.no_claims_reason(name, snapshot)
+        busy = fit.no_claims_reason(name, snapshot, now)
         reasons += [busy] if busy else []
     if app.out.is_json:
         app.out.object(

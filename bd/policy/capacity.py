@@ -1,0 +1,168 @@
+"""How much work an agent may get now: its status by rule, its room, and whether it is still there.
+
+What an agent was told (offline, draining) and how its attempts ended stand in its tracked capacity
+file; what it holds is counted from the live claims of the snapshot; when it was last heard of is the
+newer of the file and what it said beside the branch. Does not belong here: whether a bead fits (fit.py).
+"""
+
+from __future__ import annotations
+
+from bd.clock import age_text, instant_of, time_text
+from bd.errors import AgentOffline
+from bd.fields import capacity_path
+from bd.policy.roles import interval_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from typing import Any
+
+    from bd.model import Bead, Snapshot
+
+DUTIES = ("offline", "draining")
+RECENT_KEPT = 5
+FAILURES_TOO_MANY = 2
+PROBE_AFTER_INTERVALS = 2
+SILENT_INTERVALS = 3
+# The most by which two clocks of a fleet may differ.
+CLOCKS_APART_S = 1800.0
+
+
+def held_by(name: str, snapshot: Snapshot) -> list[Bead]:
+    """The beads this agent holds by a live claim."""
+    return [bead for bead in snapshot.claimed() if (bead.get("claim") or {}).get("agent") == name]
+
+
+def limit_of(name: str, snapshot: Snapshot) -> int | None:
+    """How many beads the agent may hold at once; None for one without a file, which nothing limits."""
+    agent = snapshot.agent(name)
+    return None if agent is None else int(agent.get("max_concurrent", 1))
+
+
+def is_known(name: str, snapshot: Snapshot) -> bool:
+    """Whether this is an agent of the hub: it has a file, or a record of what it did. Other names are people."""
+    return snapshot.agent(name) is not None or snapshot.capacity(name) is not None
+
+
+def tracked(name: str, snapshot: Snapshot) -> Mapping[str, Any]:
+    """The agent's capacity file as the branch has it; empty when there is none."""
+    return snapshot.record(capacity_path(name)) or {}
+
+
+# --- status -----------------------------------------------------------------------------------
+
+
+def duty_of(name: str, snapshot: Snapshot) -> str | None:
+    """`offline` or `draining` where somebody set the agent so. Its own later signs of life do not lift it."""
+    status = tracked(name, snapshot).get("status")
+    return status if status in DUTIES else None
+
+
+def status_of(name: str, snapshot: Snapshot, now: datetime) -> str:
+    """offline, draining, overloaded, busy or available; the first that holds."""
+    return status_by(tracked(name, snapshot), len(held_by(name, snapshot)), limit_of(name, snapshot))
+
+
+def status_by(record: Mapping[str, Any], held: int, limit: int | None) -> str:
+    """The status that a capacity record, the number of beads held and the limit amount to."""
+    if record.get("status") in DUTIES:
+        return str(record["status"])
+    if failures_in(record) >= FAILURES_TOO_MANY:
+        return "overloaded"
+    return "busy" if limit is not None and held >= limit else "available"
+
+
+def failures_in(record: Mapping[str, Any]) -> int:
+    """How many of the last attempts failed or stalled."""
+    return sum(outcome != "done" for outcome in (record.get("recent") or [])[-RECENT_KEPT:])
+
+
+def is_overloaded(name: str, snapshot: Snapshot) -> bool:
+    return failures_in(tracked(name, snapshot)) >= FAILURES_TOO_MANY
+
+
+def with_outcome(record: Mapping[str, Any], outcome: str, at: datetime, interval_s: float) -> dict[str, Any]:
+    """What a capacity record says after one more attempt: `recent`, `failed_tasks`, `overloaded_at` (None unsets).
+
+    `outcome` is done, failed or stalled. A bead done once a probe was due ends an overload.
+    """
+    was_overloaded = failures_in(record) >= FAILURES_TOO_MANY
+    if outcome == "done" and was_overloaded and _probe_in_s(record, at, interval_s) <= 0:
+        return {"recent": None, "failed_tasks": 0, "overloaded_at": None}
+    recent = [*(record.get("recent") or []), outcome][-RECENT_KEPT:]
+    failed = failures_in({"recent": recent})
+    since = None
+    if failed >= FAILURES_TOO_MANY:
+        since = record.get("overloaded_at") if outcome == "done" else time_text(at)
+    return {"recent": recent, "failed_tasks": failed, "overloaded_at": since}
+
+
+def _probe_in_s(record: Mapping[str, Any], now: datetime, interval_s: float) -> float:
+    since = record.get("overloaded_at")
+    if not since:
+        return 0.0
+    return PROBE_AFTER_INTERVALS * interval_s - (now - instant_of(since)).total_seconds()
+
+
+def probe_in_s(name: str, snapshot: Snapshot, now: datetime) -> float:
+    """Seconds until the overloaded agent may try one bead; 0 when it may."""
+    return max(0.0, _probe_in_s(tracked(name, snapshot), now, interval_of(snapshot.agent(name) or {})))
+
+
+def room(name: str, snapshot: Snapshot, now: datetime) -> int | None:
+    """How many more beads the agent may take at this commit; None when nothing limits it.
+
+    An overloaded agent may hold one bead at a time, and only once its probe is due.
+    """
+    limit = limit_of(name, snapshot)
+    if is_overloaded(name, snapshot):
+        probes = 0 if probe_in_s(name, snapshot, now) > 0 else 1
+        limit = probes if limit is None else min(limit, probes)
+    return None if limit is None else max(0, limit - len(held_by(name, snapshot)))
+
+
+# --- is it there ------------------------------------------------------------------------------
+
+
+def current_interval_s(name: str, snapshot: Snapshot) -> float:
+    """Seconds between two polls as the agent now paces itself, else as its file has it."""
+    paced = (snapshot.capacity(name) or {}).get("interval_s")
+    return float(paced) if paced else interval_of(snapshot.agent(name) or {})
+
+
+def silence_s(name: str, snapshot: Snapshot, now: datetime) -> float | None:
+    """For how long this clone has listened and heard nothing of the agent; None when it never gave a sign."""
+    said = (snapshot.capacity(name) or {}).get("last_heartbeat")
+    if not said:
+        return None
+    # What was said after this clone last listened, it can't know.
+    listened = getattr(snapshot, "listened_at", None)
+    looked = min(now, instant_of(listened)) if listened else now
+    return max(0.0, (looked - instant_of(said)).total_seconds())
+
+
+def is_presumed_offline(name: str, snapshot: Snapshot, now: datetime) -> bool:
+    """Whether the agent has been silent for 3 of its current intervals, whichever clock is right.
+
+    Who has no file and no pacing looks at no interval, as a person does: silence says nothing.
+    """
+    paced = snapshot.agent(name) is not None or (snapshot.capacity(name) or {}).get("interval_s")
+    silent = silence_s(name, snapshot, now) if paced else None
+    return silent is not None and silent > SILENT_INTERVALS * current_interval_s(name, snapshot) + CLOCKS_APART_S
+
+
+def is_away(name: str, snapshot: Snapshot, now: datetime) -> bool:
+    """Whether nothing should wait for this agent: it was set offline, or is presumed so."""
+    return duty_of(name, snapshot) == "offline" or is_presumed_offline(name, snapshot, now)
+
+
+def refuse_away(name: str | None, snapshot: Snapshot, now: datetime) -> None:
+    """Refuse to assign work to an agent that is away. Raises AgentOffline."""
+    if not name or not is_away(name, snapshot, now):
+        return
+    words = f"{name} is offline"
+    if duty_of(name, snapshot) != "offline":
+        words = f"{name} is presumed offline: no sign of life for {age_text(silence_s(name, snapshot, now) or 0)}"
+    hint = f"`bd agent status` shows who is there; `bd online {name}` brings it back, --force assigns it all the same"
+    raise AgentOffline(words, hint=hint, agent=name)

@@ -1,0 +1,43 @@
+"""What an agent file says, with its role's presets for what is unset. Presets are read, never written."""
+
+from __future__ import annotations
+
+from bd.clock import duration_s
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+# Base intervals in seconds per role (the source paper, section 5).
+ROLE_INTERVAL_S = {"infrastructure": 900, "coding": 1800, "research": 3600, "overseer": 900, "publisher": 1800}
+DEFAULT_INTERVAL_S = 1800.0
+SKILL_RULES = ("title_words", "title_prefix", "labels", "types")
+# Skill filters per role (the source paper, section 9); an agent file's own skills win.
+ROLE_SKILLS: dict[str, dict[str, list[str]]] = {
+    "infrastructure": {"title_words": ["infra", "cluster", "CI/CD", "deploy", "monitor"]},
+    "coding": {"title_words": ["code", "fix", "refactor", "implement", "PR"]},
+    "research": {"title_prefix": ["Research:"]},
+    "publisher": {"title_prefix": ["Publish:"]},
+}
+_FALLBACK_ROLES = frozenset({"overseer"})
+
+
+def skills_of(agent: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The agent's skill rules: its own, else its role's."""
+    skills = agent.get("skills")
+    if skills is not None:
+        return skills  # type: ignore[no-any-return]
+    return ROLE_SKILLS.get(agent.get("role", ""), {})
+
+
+def interval_of(agent: Mapping[str, Any]) -> float:
+    """Seconds between two polls of the agent, as its file or its role has it."""
+    interval = agent.get("interval")
+    return duration_s(interval) if interval else float(ROLE_INTERVAL_S.get(agent.get("role", ""), DEFAULT_INTERVAL_S))
+
+
+def is_fallback(agent: Mapping[str, Any]) -> bool:
+    """Whether the agent takes what nobody else does; an overseer does, unless its file says no."""
+    own = agent.get("fallback")
+    return bool(own) if own is not None else agent.get("role") in _FALLBACK_ROLES
