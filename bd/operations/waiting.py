@@ -9,7 +9,7 @@ from bd.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.policy import lifecycle
-from bd.policy.fit import interval_of
+from bd.policy.roles import interval_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
