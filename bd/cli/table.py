@@ -76,6 +76,7 @@ COMMANDS: dict[str, Row] = {
     "clone": Row("clone", "set-up", "Clone a hub."),
     "sync": Row("sync", "set-up", "Publish what is local, bring in what is new."),
     "config": Row("config", "set-up", "Read and change settings, and see where each comes from."),
+    "cron": Row("cron", "set-up", "Start an agent by the clock: one cron line, or a systemd timer."),
     "import": Row(
         "import_",
         "set-up",

@@ -1,0 +1,129 @@
+"""bd cron."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import click
+
+from bd import clock
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.errors import BadInput, NoIdentity
+from bd.fields import agent_path
+from bd.fleet import crontab, units
+from bd.fleet.station import Station, station
+from bd.fleet.timetable import Timetable, timetable
+
+DEFAULT_INTERVAL = "30m"
+COMMAND = click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD [ARGS]...")
+INTERVAL = click.option("--interval", metavar="TIME", help="How often; unset: the agent's own interval, or 30m.")
+SYSTEMD = click.option("--systemd", is_flag=True, help="A user service and a timer of systemd instead.")
+FOLDER = click.option("--units", "folder", metavar="DIR", help="Where the units lie, if not where systemd looks.")
+
+
+@click.group("cron", no_args_is_help=False)
+def command() -> None:
+    """Start an agent by the clock: one cron line, or a systemd timer."""
+
+
+@command.command("show", epilog="\b\nExample:\n  bd cron show --agent codemonkey --interval 30m -- ./worker.sh")
+@COMMAND
+@INTERVAL
+@SYSTEMD
+@FOLDER
+@pass_app
+def show(app: App, words: tuple[str, ...], interval: str | None, systemd: bool, folder: str | None) -> None:
+    """Print what install would write; without CMD, what the crontab has for the agent."""
+    where = _station(app, words)
+    if not words and not systemd:
+        found = crontab.installed(where)
+    else:
+        _check(words, "show")
+        times = _times(app, where.agent, interval)
+        lines = units.lines(where, times, units.units(where, folder)) if systemd else crontab.block(where, times).splitlines()
+        found = crontab.Lines(lines, where.environment["PATH"], where.log, list(times.minutes), list(times.hours))
+    if app.out.is_json:
+        shown = found._asdict()
+        app.out.object({"agent": where.agent, **{key: value for key, value in shown.items() if key != "hours" or value}})
+        return
+    for line in found.lines:
+        app.out.line(line)
+
+
+@command.command("install", epilog="\b\nExample:\n  bd cron install --agent codemonkey --interval 30m -- ./worker.sh")
+@COMMAND
+@INTERVAL
+@SYSTEMD
+@FOLDER
+@pass_app
+def install(app: App, words: tuple[str, ...], interval: str | None, systemd: bool, folder: str | None) -> None:
+    """Write the agent's lines into the crontab, and set it online. Other lines stay as they are."""
+    _check(words, "install")
+    where = _station(app, words)
+    times = _times(app, where.agent, interval)
+    if shutil.which(where.command[0]) is None:
+        app.out.note(f"warning: there is no {where.command[0]} to run yet")
+    os.makedirs(os.path.dirname(where.log), exist_ok=True)
+    files = units.units(where, folder)
+    changed = units.install(where, times, files) if systemd else crontab.install(where, times)
+    file = files.timer if systemd else "crontab"
+    often = f"every {clock.duration_text(times.interval_s)} ({times.cron})"
+    said = f"{'✓ Wrote' if changed else 'Nothing to change in'} {file}: {where.agent} looks for work {often}"
+    _finish(app, where.agent, "available", changed, file, [said, *(units.to_enable(files) if systemd else ())])
+
+
+@command.command("remove", epilog="\b\nExample:\n  bd cron remove --agent codemonkey")
+@SYSTEMD
+@FOLDER
+@pass_app
+def remove(app: App, systemd: bool, folder: str | None) -> None:
+    """Take the agent's lines out of the crontab, and set it offline. Other lines stay as they are."""
+    where = _station(app)
+    files = units.units(where, folder)
+    changed = units.remove(files) if systemd else crontab.remove(where.key)
+    file = files.timer if systemd else "crontab"
+    said = f"✓ Removed {where.agent} from {file}" if changed else f"Nothing to remove: {file} has nothing of {where.agent}"
+    _finish(app, where.agent, "offline", changed, file, [said, *(units.to_forget(files) if systemd and changed else ())])
+
+
+def _check(words: tuple[str, ...], verb: str) -> None:
+    if not words:
+        raise BadInput("which command works on the beads?", hint=f"bd cron {verb} --agent NAME -- CMD ARGS")
+
+
+def _station(app: App, words: tuple[str, ...] = ()) -> Station:
+    agent = app.identity.agent
+    if not agent:
+        raise NoIdentity
+    return station(app.hub, agent, app.settings().prefix, words)
+
+
+def _times(app: App, agent: str, interval: str | None) -> Timetable:
+    """When: as asked, else as the agent's file says. An interval that no lists can say is told."""
+    own = (app.snapshot().record(agent_path(agent)) or {}).get("interval")
+    times = timetable(agent, clock.duration_s(str(interval or own or DEFAULT_INTERVAL)))
+    if times.is_rounded:
+        asked, kept = clock.duration_text(times.asked_s), clock.duration_text(times.interval_s)
+        app.out.note(f"the same minutes of every day can't be {asked} apart; it will be every {kept}")
+    return times
+
+
+def _finish(app: App, agent: str, duty: str, changed: bool, file: str, said: list[str]) -> None:
+    """Tell what was written here before the hub is told: it stays so if the hub is out of reach."""
+    if not app.out.is_json:
+        app.out.said("\n".join(said))
+    _set_duty(app, agent, duty)
+    if app.out.is_json:
+        app.out.object({"agent": agent, "changed": changed, "file": file})
+
+
+def _set_duty(app: App, agent: str, duty: str) -> None:
+    """On the hub: whether the agent is on duty."""
+    from importlib.util import find_spec
+
+    if find_spec("bd.operations.switches"):
+        from bd.operations.switches import SetDuty
+
+        app.publish(SetDuty(agent=agent, duty=duty, **app.asked()))

@@ -1,0 +1,196 @@
+"""bd's own block of the user's crontab, and the two calls of the `crontab` program.
+
+A block begins and ends with a line that names agent and hub; every byte outside of it stays as it
+is. Belongs here: the text of a block, and editing one. Does not belong here: what the line starts
+(station.py) and when (timetable.py).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from typing import NamedTuple
+
+from bd.errors import BadInput, Damaged, NotFound, TryAgain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bd.fleet.station import Station
+    from bd.fleet.timetable import Timetable
+
+# Widespread crons read no more than this of a command, and run what they have read.
+LONGEST = 998
+PATIENCE_S = 60
+_NONE_YET = ("no crontab for", "can't open")  # the second is what busybox says
+
+
+# --- the line -----------------------------------------------------------------------------
+
+
+def quoted(word: str) -> str:
+    r"""A word for the shell behind cron.
+
+    Cron ends the command at a bare `%` and makes `\%` one; some make `\\` one backslash. So `%` stands
+    outside of the quotes, and no backslash is followed by another.
+    """
+    parts = [re.sub(r"\\(?=\\)", r"\\''", shlex.quote(part)) if part else "" for part in word.split("%")]
+    return "\\%".join(parts) if word else "''"
+
+
+def line(station: Station, times: Timetable) -> str:
+    """The crontab's line of a station. Raises BadInput when it is too long for cron."""
+    env = shutil.which("env") or "/usr/bin/env"
+    variables = [f"{name}={value}" for name, value in station.environment.items()]
+    words = [quoted(word) for word in (env, *variables, *station.words)]
+    command = f"{' '.join(words)} >> {quoted(station.log)} 2>&1"
+    if len(os.fsencode(command)) > LONGEST:
+        raise BadInput(
+            f"the line would have {len(command)} characters; many crons read {LONGEST}",
+            hint="type it with a shorter PATH (`PATH=/usr/bin:/bin bd cron install ...`), or use --systemd",
+        )
+    return f"{times.cron} {command}"
+
+
+def block(station: Station, times: Timetable) -> str:
+    """The marked block of a station, which ends in a line break."""
+    return f"# bd: begin {station.key}\n{line(station, times)}\n# bd: end {station.key}\n"
+
+
+class Lines(NamedTuple):
+    """A station's lines, and what they say: PATH and log, the minutes, and the hours (none: every hour)."""
+
+    lines: list[str]
+    path: str
+    log: str
+    minutes: list[int]
+    hours: list[int]
+
+
+def read_block(text: str) -> Lines:
+    """A block of `block`, read back. Raises Damaged for one that was changed beyond recognition."""
+    lines = text.splitlines()
+    try:
+        fields = lines[1].split(None, 5)
+        words = shlex.split(fields[5].replace("\\%", "%"))
+        path = next(word for word in words if word.startswith("PATH="))[5:]
+        log = words[words.index(">>") + 1]
+        minutes = list(range(60)) if fields[0] == "*" else [int(minute) for minute in fields[0].split(",")]
+        hours = [int(hour) for hour in fields[1].split(",")] if fields[1] != "*" else []
+    except (ValueError, IndexError, StopIteration):
+        raise Damaged(
+            f"bd's block in the crontab is not as bd writes it:\n{text}", hint="`bd cron install` replaces it"
+        ) from None
+    return Lines(lines, path, log, minutes, hours)
+
+
+# --- the crontab's text -------------------------------------------------------------------
+
+
+def _span(text: str, key: str) -> tuple[int, int] | None:
+    """Where the block of a key begins and ends in a crontab. Raises Damaged for a block without its end, or two of them."""
+    padded = f"\n{text}" if text.endswith("\n") else f"\n{text}\n"
+    begin, end = f"\n# bd: begin {key}\n", f"\n# bd: end {key}\n"
+    start = padded.find(begin)
+    if start < 0 and end not in padded:
+        return None
+    stop = padded.find(end, start + len(begin) - 1) if start >= 0 else -1
+    inside = padded[start + len(begin) - 1 : stop + 1]
+    lines = padded.split("\n")
+    if stop < 0 or "\n# bd: begin " in inside or lines.count(begin.strip()) > 1 or lines.count(end.strip()) > 1:
+        raise Damaged(
+            f"bd's block of {key.partition(' ')[0]} in the crontab is broken: it has to begin and end once",
+            hint=f"`crontab -e`, and take out what lies between `# bd: begin {key}` and `# bd: end {key}`, and these lines",
+        )
+    return start, min(stop + len(end) - 1, len(text))
+
+
+def found_in(text: str, key: str) -> str | None:
+    """The block of a key in a crontab's text."""
+    span = _span(text, key)
+    return text[span[0] : span[1]] if span else None
+
+
+def with_block(text: str, key: str, block: str) -> str:
+    """The crontab's text with this block in place of the key's own, or at the end."""
+    span = _span(text, key)
+    if span:
+        return text[: span[0]] + block + text[span[1] :]
+    return f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{block}"
+
+
+def without_block(text: str, key: str) -> str:
+    """The crontab's text without the key's block."""
+    span = _span(text, key)
+    return text[: span[0]] + text[span[1] :] if span else text
+
+
+# --- the program --------------------------------------------------------------------------
+
+
+def read() -> str:
+    """The user's crontab; empty when there is none. Raises NotFound without the program, TryAgain when it fails."""
+    ended = _crontab(["-l"])
+    words = _text(ended.stderr).strip()
+    if ended.returncode == 0:
+        return _text(ended.stdout)
+    if ended.returncode == 1 and not ended.stdout and any(said in words for said in _NONE_YET) and "permitted" not in words:
+        return ""
+    raise TryAgain(f"crontab -l: {words or f'exit {ended.returncode}'}", hint="nothing was changed")
+
+
+def write(text: str) -> None:
+    """Put a text in the place of the user's crontab. Raises TryAgain when the program refuses it."""
+    ended = _crontab(["-"], text.encode("utf-8", "surrogateescape"))
+    if ended.returncode:
+        words = _text(ended.stderr).strip() or f"exit {ended.returncode}"
+        raise TryAgain(f"crontab refused the new text: {words}", hint="the crontab is as it was")
+
+
+def installed(station: Station) -> Lines:
+    """What the crontab has for a station. Raises NotFound when there is nothing."""
+    found = found_in(read(), station.key)
+    if found is None:
+        hint = "`bd cron show -- CMD` shows what install would write"
+        raise NotFound(f"the crontab has no lines of {station.agent} on this hub", hint=hint)
+    return read_block(found)
+
+
+def install(station: Station, times: Timetable) -> bool:
+    """Put the station's block into the crontab; whether that changed anything."""
+    return _edit(lambda text: with_block(text, station.key, block(station, times)))
+
+
+def remove(key: str) -> bool:
+    """Take the block of a key out of the crontab; whether there was one."""
+    return _edit(lambda text: without_block(text, key))
+
+
+def _edit(change: Callable[[str], str]) -> bool:
+    before = read()
+    after = change(before)
+    if after != before:
+        write(after)
+    return after != before
+
+
+def _crontab(arguments: Sequence[str], data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    program = shutil.which("crontab")
+    if program is None:
+        hint = "`bd cron show -- CMD` prints the line for another scheduler; --systemd makes a service and a timer"
+        raise NotFound("there is no `crontab` program here", hint=hint)
+    environment = {**os.environ, "LC_ALL": "C"}
+    try:
+        return subprocess.run(
+            [program, *arguments], input=data, check=False, capture_output=True, timeout=PATIENCE_S, env=environment
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise TryAgain(f"crontab {arguments[0]}: {error}", hint="`bd cron show` says what the crontab now holds") from None
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")

@@ -1,0 +1,193 @@
+"""A user service and a timer of systemd for one agent.
+
+Their first line says whose they are; a file that says something else is never touched. Belongs
+here: the units' texts and files. Does not belong here: talking to systemd, which the user does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from typing import NamedTuple
+
+from bd.errors import Refused, TryAgain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.fleet.station import Station
+    from bd.fleet.timetable import Timetable
+
+# `work` ends its command, gives the bead back and says so; that may take a slow push.
+STOP_TIMEOUT = "10min"
+# The exit code of work that has nothing to do.
+NO_WORK = 3
+_SAFE = re.compile(r"[\w@:+=,./-]+\Z", re.ASCII)
+
+
+class Units(NamedTuple):
+    """The two files of a station: their common name, the folder they lie in, and the line that marks them."""
+
+    name: str
+    folder: str
+    mark: str
+
+    @property
+    def service(self) -> str:
+        return os.path.join(self.folder, f"{self.name}.service")
+
+    @property
+    def timer(self) -> str:
+        return os.path.join(self.folder, f"{self.name}.timer")
+
+    @property
+    def wanted(self) -> str:
+        """The link by which systemd remembers that the timer was enabled."""
+        return os.path.join(self.folder, "timers.target.wants", f"{self.name}.timer")
+
+
+def user_units() -> str:
+    """Where systemd looks for the user's own units."""
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return os.path.join(base, "systemd", "user")
+
+
+def units(station: Station, folder: str | None = None) -> Units:
+    """The names of a station's units."""
+    prefix = re.sub(r"[^A-Za-z0-9_.-]", "-", station.prefix)
+    return Units(f"bd-{prefix}-{station.agent}", os.path.abspath(folder or user_units()), f"# bd: unit {station.key}")
+
+
+def texts(station: Station, times: Timetable, files: Units) -> dict[str, str]:
+    """The text of each file, by its path."""
+    return {files.service: _service(station, files), files.timer: _timer(station, times, files)}
+
+
+def _service(station: Station, files: Units) -> str:
+    path, *words = station.words
+    variables = "\n".join(f"Environment={_quoted(f'{name}={value}')}" for name, value in station.environment.items())
+    return f"""\
+{files.mark}
+[Unit]
+Description=bd: {station.agent} works on the hub {_plain(station.prefix)}
+
+[Service]
+Type=oneshot
+WorkingDirectory={_plain(station.clone)}
+{variables}
+ExecStart={" ".join([_quoted(path), *(_quoted(word).replace("$", "$$") for word in words)])}
+SuccessExitStatus={NO_WORK}
+StandardOutput=append:{_plain(station.log)}
+StandardError=append:{_plain(station.log)}
+TimeoutStartSec=infinity
+KillMode=mixed
+KillSignal=SIGTERM
+TimeoutStopSec={STOP_TIMEOUT}
+"""
+
+
+def _timer(station: Station, times: Timetable, files: Units) -> str:
+    return f"""\
+{files.mark}
+[Unit]
+Description=bd: when {station.agent} looks for work
+
+[Timer]
+OnCalendar={times.calendar}
+RandomizedDelaySec={times.spread_s}s
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+"""
+
+
+def _plain(text: str) -> str:
+    """A value that reaches to the end of its line; a `%` would begin a specifier."""
+    return text.replace("%", "%%")
+
+
+def _quoted(word: str) -> str:
+    """A word of a command or an assignment. A `$` stays: only in a command's arguments it means a variable."""
+    if _SAFE.match(word):
+        return word
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{_plain(escaped)}"'
+
+
+# --- the files ----------------------------------------------------------------------------
+
+
+def lines(station: Station, times: Timetable, files: Units) -> list[str]:
+    """Both files, each below its path."""
+    return [line for path, text in texts(station, times, files).items() for line in (f"# {path}", *text.splitlines())]
+
+
+def install(station: Station, times: Timetable, files: Units) -> bool:
+    """Write the files that are not so yet; whether any was written. Raises Refused where others' files are in the way."""
+    wanted = texts(station, times, files)
+    present = {path: _read(path) for path in wanted}
+    for path, text in present.items():
+        if text is not None and not _is_marked(text, files):
+            raise Refused(
+                f"{path} is there, and not of this agent and hub", hint="move it away, or give another folder: --units DIR"
+            )
+    changed = {path: text for path, text in wanted.items() if present[path] != text}
+    for path, text in changed.items():
+        _write(path, text)
+    return bool(changed)
+
+
+def remove(files: Units) -> bool:
+    """Delete the files that carry the station's mark, and the timer's link; whether there was one."""
+    ours = [path for path in (files.service, files.timer) if _is_marked(_read(path) or "", files)]
+    if files.timer in ours and os.path.islink(files.wanted):
+        ours.append(files.wanted)
+    try:
+        for path in ours:
+            os.unlink(path)
+    except OSError as error:
+        raise TryAgain(f"can't remove {error.filename}: {error.strerror}") from None
+    return bool(ours)
+
+
+def to_enable(files: Units) -> list[str]:
+    """What the user types after installing."""
+    return [
+        "  systemctl --user daemon-reload",
+        f"  systemctl --user enable --now {files.name}.timer",
+        "  loginctl enable-linger    # so that it goes on when you are logged out",
+    ]
+
+
+def to_forget(files: Units) -> list[str]:
+    """What the user types after removing."""
+    return [f"  systemctl --user stop {files.name}.timer", "  systemctl --user daemon-reload"]
+
+
+def _is_marked(text: str, files: Units) -> bool:
+    return text.startswith(f"{files.mark}\n")
+
+
+def _read(path: str) -> str | None:
+    """The text of a file, None where there is none."""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise TryAgain(f"can't read {path}: {error.strerror}") from None
+
+
+def _write(path: str, text: str) -> None:
+    fresh = f"{path}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(fresh, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+        os.replace(fresh, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(fresh)
+        raise TryAgain(f"can't write {path}: {error.strerror}", hint="give another folder: --units DIR") from None
