@@ -169,6 +169,10 @@ CASES: dict[str, list[Case]] = {
         Case("config set claim_ttl 30m", "object", "✓ claim_ttl = 30m (hub)"),
     ],
     "import": [Case("import ../more.jsonl", "object", "1 created")],
+    "cron": [
+        Case("cron show --agent bob --interval 15m true", "object", "# bd: begin bob "),
+        Case("cron show --agent bob --systemd true", "object", "OnCalendar="),
+    ],
     "export": [Case("export", "array", '"id":"hub-bug"'), Case("export -o ../out.jsonl", "object", "")],
     "demo": [],  # a race of processes: it has tests of its own
     "version": [Case("version", "object", "bd version ")],

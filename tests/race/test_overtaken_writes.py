@@ -31,7 +31,7 @@ READS = {
     "export", "version",
 }  # fmt: skip
 # Verbs that write only into this clone, or make a hub of their own.
-CLONE_ONLY = {"trust", "clone", "demo"}
+CLONE_ONLY = {"trust", "clone", "demo", "cron"}
 
 
 class Write(NamedTuple):
