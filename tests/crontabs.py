@@ -64,7 +64,7 @@ class FakeCrontab(NamedTuple):
 
 
 def fake_crontab(folder: Path) -> FakeCrontab:
-    """A program in `folder/programs`, which becomes the only `crontab` on PATH (`path_of`)."""
+    """A program in `folder/programs`, found first with `path_with`."""
     programs = folder / "crontab-programs"
     programs.mkdir()
     fake = FakeCrontab(programs, folder / "crontab.txt")

@@ -192,6 +192,8 @@ EXPECTED = {"bd sync --dismiss UID": 4, "bd export --at 2026-02-01 --all": 4}  #
 # Not run, and why: the name of a command or one example.
 NOT_RUN = {
     "demo": "has tests of its own, and takes a while",
+    "bd cron install --agent codemonkey --interval 30m -- ./worker.sh": "the crontab is the user's own",
+    "bd cron remove --agent codemonkey": "the crontab is the user's own",
     "bd init hub --prefix hub --remote git@host:team/hub.git": "nobody is at that address",
     "bd clone git@host:team/hub.git": "nobody is at that address",
     "bd clone /srv/git/hub.git work/hub": "nothing is at that path",

@@ -47,7 +47,7 @@ def line(station: Station, times: Timetable) -> str:
     env = shutil.which("env") or "/usr/bin/env"
     variables = [f"{name}={value}" for name, value in station.environment.items()]
     words = [quoted(word) for word in (env, *variables, *station.words)]
-    command = f"{' '.join(words)} >> {quoted(station.log)} 2>&1"
+    command = f"cd {quoted(station.clone)} && {' '.join(words)} >> {quoted(station.log)} 2>&1"
     if len(os.fsencode(command)) > LONGEST:
         raise BadInput(
             f"the line would have {len(command)} characters; many crons read {LONGEST}",

@@ -21,6 +21,11 @@ OLDER = 3  # `.1` is the newest of the older ones
 _PIECE = 1 << 16
 
 
+def log_path(folder: str, agent: str) -> str:
+    """Where an agent that is started by the clock says what it does; `folder` is bd's own in the clone."""
+    return os.path.join(folder, "logs", f"{agent}.log")
+
+
 def rotate(path: str, *, limit: int = LIMIT, older: int = OLDER) -> bool:
     """Move a log that has reached its limit on to `path.1`, that to `path.2`, and so on; whether it was moved.
 

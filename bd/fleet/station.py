@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from bd.errors import BadInput
 from bd.fields import METADATA_PATH
+from bd.fleet.logs import log_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,11 +54,6 @@ class Station(NamedTuple):
     def words(self) -> list[str]:
         """The command line that works until nothing fits any more."""
         return [*self.program, "work", "--agent", self.agent, "--once", "-C", self.clone, "--", *self.command]
-
-
-def log_path(folder: str, agent: str) -> str:
-    """Where an agent that is started by the clock says what it does; `folder` is bd's own in the clone."""
-    return os.path.join(folder, "logs", f"{agent}.log")
 
 
 def station(hub: Hub, agent: str, prefix: str, command: Sequence[str] = ()) -> Station:

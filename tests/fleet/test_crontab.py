@@ -117,7 +117,7 @@ def test_the_line_is_whole() -> None:
     line = crontab.line(make_station(command=("/srv/work er.sh", "50%")), timetable("codemonkey", 1800))
     env = shutil.which("env")
     assert line == (
-        f"4,34 * * * * {env} PATH=/opt/bin:/usr/bin /opt/bd/bin/bd work --agent codemonkey --once -C /srv/hub "
+        f"4,34 * * * * cd /srv/hub && {env} PATH=/opt/bin:/usr/bin /opt/bd/bin/bd work --agent codemonkey --once -C /srv/hub "
         "-- '/srv/work er.sh' 50\\% >> /srv/hub/.git/bd/logs/codemonkey.log 2>&1"
     )
 

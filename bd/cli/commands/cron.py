@@ -121,9 +121,8 @@ def _finish(app: App, agent: str, duty: str, changed: bool, file: str, said: lis
 
 def _set_duty(app: App, agent: str, duty: str) -> None:
     """On the hub: whether the agent is on duty."""
+    from importlib import import_module
     from importlib.util import find_spec
 
     if find_spec("bd.operations.switches"):
-        from bd.operations.switches import SetDuty
-
-        app.publish(SetDuty(agent=agent, duty=duty, **app.asked()))
+        app.publish(import_module("bd.operations.switches").SetDuty(agent=agent, duty=duty, **app.asked()))
