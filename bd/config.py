@@ -55,6 +55,13 @@ def _seconds(value: Any) -> float:
     return duration_s(str(value))
 
 
+def _half_life(value: Any) -> float:
+    seconds = _seconds(value)
+    if not seconds:
+        raise BadInput("a half-life of nothing")
+    return seconds
+
+
 def _truth(value: Any) -> bool:
     word = str(value).strip().lower()
     if word not in ("true", "false", "yes", "no", "1", "0", "on", "off"):
@@ -87,12 +94,14 @@ KEYS: dict[str, Key] = {
     "recover": Key(True, _truth, "whether claim --next, work and poll free what has stalled"),
     "stop_when_cut_off": Key(False, _truth, "whether work ends its command when the hub was out of reach for the stall time"),
     "claim_mode": Key("exclusive", _claim_mode, "exclusive, or advisory: several may claim the same bead, and see each other"),
-    "heat_half_life": Key(86400.0, _seconds, "how fast a bead's temperature falls to its half"),
+    "heat_half_life": Key(86400.0, _half_life, "how fast a bead's temperature falls to its half"),
     "archive_after": Key(30 * 86400.0, _seconds, "how long a closed bead stays among the others before it is archived"),
     "retry_time": Key(60.0, _seconds, "how long a write tries again before it gives up"),
     "lock_timeout": Key(60.0, _seconds, "how long a command waits for this clone's other writers"),
     "git_timeout": Key(60.0, _seconds, "how long one git process may take"),
 }
+# What has to be the same for everybody, such as the order of work: only the hub's own file has a say.
+HUB_KEYS = ("heat_half_life",)
 # Set per clone by init and clone; a hub's own file can't say where it is kept.
 PLACE_KEYS = ("branch", "remote")
 
@@ -143,6 +152,8 @@ def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
     for name, key in KEYS.items():
         values[name], sources[name] = key.default, "default"
         for layer, mapping in layers:
+            if name in HUB_KEYS and layer != "hub":
+                continue
             found = _lookup(mapping, name)
             if found is None:
                 continue
@@ -163,6 +174,16 @@ def _lookup(mapping: Mapping[str, Any], name: str) -> Any:
         return mapping[name]
     defaults = mapping.get("defaults")
     return defaults.get(name) if isinstance(defaults, dict) else None
+
+
+def hub_setting(config: Mapping[str, Any], name: str) -> Any:
+    """One of `HUB_KEYS` as the hub's file has it; its default where that says nothing, or nothing that can be read."""
+    key = KEYS[name]
+    found = _lookup(config, name)
+    try:
+        return key.default if found is None else key.read(found)
+    except (BadInput, TypeError):
+        return key.default
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:

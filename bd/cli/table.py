@@ -60,6 +60,7 @@ COMMANDS: dict[str, Row] = {
     "assign": Row("assign", "people", "Route a bead to an agent or a person."),
     "defer": Row("defer", "people", "Hide a bead until a time.", line="Hide a bead until a time, and bring it back."),
     "undefer": Row("defer", "people", "Bring a deferred bead back.", "undefer", beside="defer"),
+    "heat": Row("heat", "people", "Draw attention to beads: among equals, hotter ones come first."),
     "reopen": Row("reopen", "people", "Open beads again.", line="Open beads again, call them off, remove them."),
     "cancel": Row("cancel", "people", "Call beads off.", beside="reopen"),
     "delete": Row("delete", "people", "Remove beads for good.", beside="reopen"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from bd.clock import instant_of
-from bd.policy.priority import effective_priority
+from bd.policy.priority import Ranking
 from bd.policy.ready import is_blocked, phase_of, status_now
 
 TYPE_CHECKING = False
@@ -28,16 +28,19 @@ _AS_THEY_ARE = frozenset(
     defer_until close_reason closed_by external_ref metadata claim claims claim_mode
     attempts attempts_forgiven max_attempts retry_at failures needs exclusive expected
     prefer_agent prefer_until spec cost output progress waiting_on waiting_since status_reason
-    base_priority temperature dead_lettered_at poison_pill reviewed resolution budget_ceiling_usd idempotency_key
+    base_priority temperature heated_at dead_lettered_at poison_pill reviewed resolution budget_ceiling_usd idempotency_key
     uid
     """.split()
 )
 SCHEMA_VERSION = 1
 
 
-def issue(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
-    """The Issue object of a bead: id first, labels sorted, times as stored, plus `phase` and `effective_priority`."""
-    return {**_lasting(bead), **_passing(bead, snapshot, now)}
+def issue(bead: Bead, snapshot: Snapshot, now: datetime, ranking: Ranking | None = None) -> dict[str, Any]:
+    """The Issue object of a bead: id first, labels sorted, times as stored, plus `phase` and `effective_priority`.
+
+    Who shows many beads hands over the `ranking` of this snapshot and instant.
+    """
+    return {**_lasting(bead), **_passing(bead, snapshot, now, ranking or Ranking(snapshot, now))}
 
 
 def _lasting(bead: Bead) -> dict[str, Any]:
@@ -55,12 +58,12 @@ def _lasting(bead: Bead) -> dict[str, Any]:
     return shown
 
 
-def _passing(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
+def _passing(bead: Bead, snapshot: Snapshot, now: datetime, ranking: Ranking) -> dict[str, Any]:
     """What other beads and the clock decide of its Issue object."""
     return {
         "status": status_now(bead, now),
         "phase": phase_of(bead, snapshot, now),
-        "effective_priority": _effective(bead),
+        "effective_priority": round(ranking.effective(bead), 3),
     }
 
 
@@ -109,7 +112,8 @@ def listed(beads: list[Bead], snapshot: Snapshot, now: datetime) -> str:
         snapshot.keep_rendered(made)
         texts = {**texts, **made}
     dependents = snapshot.dependent_counts(ids)
-    shown = (_with_passing(texts[bead.id], bead, dependents.get(bead.id, 0), snapshot, now) for bead in beads)
+    ranking = Ranking(snapshot, now)
+    shown = (_with_passing(texts[bead.id], bead, dependents.get(bead.id, 0), snapshot, ranking) for bead in beads)
     return "[\n" + ",\n".join(shown) + "\n]"
 
 
@@ -126,22 +130,20 @@ def _rendered(bead: Bead) -> str:
     return json.dumps(shown, indent=2, ensure_ascii=False)[2:-2].replace("\n", "\n  ")
 
 
-def _with_passing(text: str, bead: Bead, dependents: int, snapshot: Snapshot, now: datetime) -> str:
+def _with_passing(text: str, bead: Bead, dependents: int, snapshot: Snapshot, ranking: Ranking) -> str:
+    now = ranking.now
     status = status_now(bead, now)
     quoted = f'"{status}"' if status.isidentifier() else json.dumps(status, ensure_ascii=False)
     return (
         f'  {{\n  {text},\n    "status": {quoted},\n    "phase": "{phase_of(bead, snapshot, now)}",\n'
-        f'    "effective_priority": {_effective(bead)},\n    "dependent_count": {dependents}\n  }}'
+        f'    "effective_priority": {round(ranking.effective(bead), 3)},\n    "dependent_count": {dependents}\n  }}'
     )
-
-
-def _effective(bead: Bead) -> float:
-    return round(effective_priority(bead), 3)
 
 
 def detailed(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
     """The IssueDetails of `show`: whole objects of what it depends on and what depends on it, comments, counts."""
-    shown = issue(bead, snapshot, now)
+    ranking = Ranking(snapshot, now)
+    shown = issue(bead, snapshot, now, ranking)
     above = [(edge["depends_on_id"], edge["type"]) for edge in edges(bead)]
     below = [
         (other, edge["type"])
@@ -149,8 +151,10 @@ def detailed(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
         for edge in edges(other)
         if edge["depends_on_id"] == bead.id
     ]
-    dependencies = [linked(snapshot.bead(target), kind, snapshot, now) for target, kind in above]
-    dependents = [linked(snapshot.bead(other.id), kind, snapshot, now) for other, kind in sorted(below, key=_child_order)]
+    dependencies = [linked(snapshot.bead(target), kind, snapshot, now, ranking) for target, kind in above]
+    dependents = [
+        linked(snapshot.bead(other.id), kind, snapshot, now, ranking) for other, kind in sorted(below, key=_child_order)
+    ]
     if above:
         shown["dependencies"] = [entry for entry in dependencies if entry]
     if below:
@@ -181,15 +185,17 @@ def _child_order(pair: tuple[Bead, str]) -> tuple[str, str]:
     return pair[0].created_at, pair[0].id
 
 
-def linked(bead: Bead | None, kind: str, snapshot: Snapshot, now: datetime) -> dict[str, Any] | None:
+def linked(
+    bead: Bead | None, kind: str, snapshot: Snapshot, now: datetime, ranking: Ranking | None = None
+) -> dict[str, Any] | None:
     """An Issue as one end of an edge."""
-    return {**issue(bead, snapshot, now), "dependency_type": kind} if bead else None
+    return {**issue(bead, snapshot, now, ranking), "dependency_type": kind} if bead else None
 
 
-def blocked(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
+def blocked(bead: Bead, snapshot: Snapshot, now: datetime, ranking: Ranking | None = None) -> dict[str, Any]:
     """An Issue with what blocks it."""
     waits = is_blocked(bead, snapshot, now)
-    return {**issue(bead, snapshot, now), "blocked_by_count": len(waits), "blocked_by": waits}
+    return {**issue(bead, snapshot, now, ranking), "blocked_by_count": len(waits), "blocked_by": waits}
 
 
 def comments(bead: Bead) -> list[dict[str, str]]:

@@ -13,6 +13,7 @@ from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.checking import check_status, checked
 from bd.operations.graph import refuse_circles
+from bd.operations.heating import attended
 from bd.policy import lifecycle
 from bd.policy.capacity import refuse_away
 from bd.policy.fit import refuse_overlap
@@ -81,6 +82,8 @@ class Update(Operation):
                 if wanted.get("defer_until"):
                     after = after.evolve(defer_until=wanted["defer_until"])
                 after = lifecycle.with_status(after, status, self.by, args.get("reason"), self.asked_at)
+                if lifecycle.is_reopening(bead, after):
+                    after = attended(after, "reopening", self, snapshot, world)
         if wanted.get("parent"):
             wanted["parent"] = self.find(wanted["parent"], snapshot).id
         if wanted.get("priority") is not None and "base_priority" not in wanted and bead.get("base_priority") is not None:
@@ -126,7 +129,8 @@ class Comment(Operation):
         }
         if any(comment.get("id") == entry["id"] for comment in bead.comments):
             return Change({}, "", touched=(bead.id,), result=entry)
-        after = lifecycle.touch(bead.evolve(comments=[*bead.comments, entry]), self.asked_at)
+        after = attended(bead.evolve(comments=[*bead.comments, entry]), "comment", self, snapshot, world)
+        after = lifecycle.touch(after, self.asked_at)
         return Change({bead.id: after}, subject("comment", [bead.id], self.by), touched=(bead.id,), result=entry)
 
 

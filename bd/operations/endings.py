@@ -12,8 +12,9 @@ from bd.model import Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.claims import Claim
+from bd.operations.heating import attended
 from bd.policy import lifecycle
-from bd.policy.priority import order_key
+from bd.policy.priority import Ranking
 from bd.policy.ready import is_blocked, phase_of
 
 TYPE_CHECKING = False
@@ -109,8 +110,10 @@ class Close(Operation):
         waiting: list[Bead] = []
         for bead_id in change.beads:
             waiting += snapshot.dependents_of(bead_id)
-        others = sorted({bead.id: bead for bead in waiting if bead.id not in change.beads}.values(), key=order_key)
-        freed = [bead.id for bead in others if phase_of(bead, after, world.now) == "ready"]
+        others = {bead.id: bead for bead in waiting if bead.id not in change.beads}.values()
+        freed = [
+            bead.id for bead in sorted(others, key=Ranking(after, world.now).key) if phase_of(bead, after, world.now) == "ready"
+        ]
         if freed:
             notes.append(f"now ready: {', '.join(freed)}")
         return change._replace(notes=tuple(notes), result={"unblocked": freed})
@@ -154,6 +157,8 @@ class Reopen(Operation):
             if bead.status == "open":
                 return bead
             opened = lifecycle.reopened(bead, self.asked_at)
+            if lifecycle.is_reopening(bead, opened):
+                opened = attended(opened, "reopening", self, snapshot, world)
             reason = self.args.get("reason")
             if reason:
                 entry = {"id": self.args["comment_id"], "author": self.agent, "at": time_text(self.asked_at), "text": reason}

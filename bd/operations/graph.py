@@ -6,6 +6,7 @@ from bd.clock import time_text
 from bd.errors import BadInput, WouldCycle, WrongState
 from bd.model import Bead, Change, Overlay
 from bd.operations.base import Operation, register
+from bd.operations.heating import attended
 from bd.policy import lifecycle
 from bd.policy.dag import find_cycle, find_parent_loop
 
@@ -63,7 +64,10 @@ class DepAdd(_Edge):
         bead, target = self.ends(snapshot)
         if bead.id == target.id:
             raise WouldCycle(f"{bead.id} can't depend on itself", id=bead.id)
-        change = self.change(bead, self._linked(bead, target), target.id)
+        after = self._linked(bead, target)
+        if len(after.links) > len(bead.links):
+            after = attended(after, "link", self, snapshot, world)
+        change = self.change(bead, after, target.id)
         refuse_circles(change, snapshot)
         return change
 

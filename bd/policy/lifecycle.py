@@ -271,6 +271,12 @@ def reopened(bead: Bead, at: datetime) -> Bead:
     return touch(opened, at)
 
 
+def is_reopening(before: Bead, after: Bead) -> bool:
+    """Whether what was over (done, or given up) is to be worked on again."""
+    over = ("closed", "cancelled", "dead_letter")
+    return before.status in over and after.status not in over
+
+
 def deferred(bead: Bead, until: str | None, at: datetime) -> Bead:
     """The bead hidden until a time (or until undeferred, without one)."""
     if bead.is_done:

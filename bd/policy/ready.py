@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from bd.clock import age_text, instant_of
 from bd.policy.dag import ancestors, awaited, inherited
-from bd.policy.priority import order_key
+from bd.policy.priority import Ranking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -208,15 +208,16 @@ def phases(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:
     found: dict[str, list[Bead]] = {phase: [] for phase in PHASES}
     for bead in snapshot.live():
         found[phase_of(bead, snapshot, now)].append(bead)
+    key = Ranking(snapshot, now).key
     for beads in found.values():
-        beads.sort(key=order_key)
+        beads.sort(key=key)
     return found
 
 
 def ready_beads(snapshot: Snapshot, now: datetime) -> list[Bead]:
     """The ready beads in the order of work."""
     found = [bead for bead in snapshot.live() if phase_of(bead, snapshot, now) == "ready"]
-    found.sort(key=order_key)
+    found.sort(key=Ranking(snapshot, now).key)
     return found
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from bd.store.hub import Hub
 
-# Fields that move with every change and say nothing by themselves.
-_QUIET = frozenset({"updated_at"})
+# Stamps that move with other fields and say nothing by themselves.
+_QUIET = frozenset({"updated_at", "heated_at"})
 
 
 class Event(NamedTuple):

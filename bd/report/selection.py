@@ -8,7 +8,7 @@ from bd.clock import instant_of
 from bd.errors import BadInput
 from bd.fields import TYPES
 from bd.policy.dag import ancestors
-from bd.policy.priority import effective_priority, order_key
+from bd.policy.priority import Ranking
 from bd.policy.ready import NOT_WORK, phase_of, status_now
 
 TYPE_CHECKING = False
@@ -188,21 +188,21 @@ def _as_text(value: Any) -> str:
     return str(value)
 
 
-def ordered(beads: list[Bead], sort: str, now: datetime, *, reverse: bool = False) -> list[Bead]:
+def ordered(beads: list[Bead], sort: str, ranking: Ranking, *, reverse: bool = False) -> list[Bead]:
     """The beads in an order by name. Raises BadInput for an unknown one."""
     keys: dict[str, Callable[[Bead], Any]] = {
-        "priority": order_key,
-        "hybrid": order_key,
-        "effective": lambda bead: (effective_priority(bead), bead.created_at, bead.id),
+        "priority": ranking.key,
+        "hybrid": ranking.key,
+        "effective": ranking.key,
         "created": lambda bead: (bead.created_at, bead.id),
         "oldest": lambda bead: (bead.created_at, bead.id),
         "updated": lambda bead: (bead.updated_at, bead.id),
         "closed": lambda bead: (bead.get("closed_at") or "", bead.id),
-        "status": lambda bead: (status_now(bead, now), *order_key(bead)),
+        "status": lambda bead: (status_now(bead, ranking.now), *ranking.key(bead)),
         "id": lambda bead: bead.id,
         "title": lambda bead: (bead.title.casefold(), bead.id),
-        "type": lambda bead: (bead.type, *order_key(bead)),
-        "assignee": lambda bead: (bead.assignee or "~", *order_key(bead)),
+        "type": lambda bead: (bead.type, *ranking.key(bead)),
+        "assignee": lambda bead: (bead.assignee or "~", *ranking.key(bead)),
     }
     if sort not in keys:
         raise BadInput(f"no order {sort!r}", hint=f"one of {', '.join(SORTS)}")

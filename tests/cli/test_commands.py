@@ -140,6 +140,11 @@ CASES: dict[str, list[Case]] = {
     ],
     "defer": [Case("defer hub-bug --until tomorrow", "issues", "✓ Deferred hub-bug")],
     "undefer": [Case("undefer hub-later", "issues", "✓ Back: hub-later")],
+    "heat": [
+        Case("heat hub-res", "issues", "✓ Heated to 10: hub-res"),
+        Case("heat hub-res hub-done +25.5", "issues", "✓ Heated to 26: hub-done"),
+        Case("heat hub-bug --by -3", "issues", "✓ Cooled to 2: hub-bug"),
+    ],
     "reopen": [
         Case("reopen hub-done --reason again", "issues", "✓ Reopened hub-done"),
         Case("reopen hub-bug", "issues", "hub-bug"),

@@ -17,6 +17,7 @@ from bd.operations.endings import Cancel, Close, Reopen
 from bd.operations.graph import DepAdd, DepRemove
 from bd.operations.hand import Edit, HandCommit
 from bd.operations.handover import Handoff
+from bd.operations.heating import Heat
 from bd.operations.hubs import Init
 from bd.operations.recovery import Undo
 from bd.operations.waiting import Answer, WaitHuman
@@ -77,6 +78,8 @@ CASES: dict[str, Case] = {
     "update metadata": Case(lambda: Update(ids=["hub-a"], metadata={"k": {"deep": [1]}, "gone": None}, **by())),
     "append": Case(lambda: Update(ids=["hub-c"], append={"notes": "second"}, **by()), has_name=False),
     "comment": Case(lambda: Comment(ids=["hub-a"], text=" Hello. ", **by())),
+    "heat": Case(lambda: Heat(ids=["a", "hub-d", "hub-h"], degrees=25, **by())),
+    "heat by default": Case(lambda: Heat(ids=["hub-a"], **by())),
     "delete": Case(lambda: Delete(ids=["hub-a"], **by()), has_name=False),
     "write": Case(lambda: Write(records={agent_path("new"): {"name": "new", "role": "research"}}, files={".beads/x": "y"}, **by())),
     "claim": Case(lambda: Claim(agent="coder", ids=["a"], host="h1", **by())),

@@ -12,7 +12,7 @@ from bd.errors import BdError, NothingReady
 from bd.operations.claims import Claim
 from bd.operations.endings import Close
 from bd.policy.fit import offer
-from bd.policy.priority import order_key
+from bd.policy.priority import Ranking
 from bd.policy.ready import PHASES, phase_of, phases, ready_beads, standing
 from tests.clocks import START
 from tests.memory import MemoryStore, make_bead
@@ -64,6 +64,8 @@ def graphs(draw: st.DrawFn, most: int = 200) -> list[Bead]:
             "parent": random.choice(targets) if random.random() < 0.3 * density else None,
             "defer_until": random.choice([None, None, None, PAST, FUTURE]),
             "retry_at": random.choice([None, None, None, PAST, FUTURE]),
+            "temperature": random.choice([None, None, None, 5, 60, 100]),
+            "heated_at": PAST,
         }
         if fields["status"] == "in_progress" and random.random() < 0.7:
             fields["claim"] = {"agent": "other", "token": f"t-{name}", "attempt": 1, "claimed_at": PAST}
@@ -82,7 +84,7 @@ def test_every_bead_that_is_not_done_is_in_exactly_one_phase(beads: list[Bead]) 
     assert not found["completed"]
     assert not found["cancelled"]
     for phase, group in found.items():
-        assert group == sorted(group, key=order_key)
+        assert group == sorted(group, key=Ranking(store.tip, START).key)
         for bead in group:
             where = standing(bead, store.tip, START)
             assert where.phase == phase_of(bead, store.tip, START) == phase

@@ -33,6 +33,7 @@ WRITES = {
     "claim": ["claim", "--next", "--agent", "coder"],
     "close": ["close", "hub-mine", "--reason", "done", "--next", "--agent", "coder"],
     "update": ["update", "hub-a", "--priority", "0", "--append-notes", "seen", "--agent", "coder"],
+    "heat": ["heat", "hub-a", "+25", "--agent", "coder"],
     "comment": ["comment", "hub-a", "seen", "--agent", "coder"],
     "handoff": ["handoff", "hub-mine", "--to", "hub-a", "--artifact", "https://x.org/r.md", "--agent", "coder"],
     "wait-human": ["wait-human", "hub-mine", "--reason", "which", "--agent", "coder"],
@@ -72,6 +73,8 @@ def landed(verb: str, repository: Path) -> bool:
         assert len(first.comments) == 1
     elif verb == "wait-human":
         assert (mine.status, mine.claim, mine.get("prefer_agent")) == ("blocked", None, "coder")
+    elif verb == "heat":
+        assert first.get("temperature") == 25
     else:
         assert [comment["text"] for comment in first.comments] == ["seen"]
     if verb == "close":

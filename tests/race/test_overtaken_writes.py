@@ -53,6 +53,7 @@ WRITES = {
     "edit": Write("edit hub-a", {"notes": "edited"}),
     "comment": Write("comment hub-a mine", {}),
     "comments": Write("comments add hub-a mine", {}),
+    "heat": Write("heat hub-a +25", {}),
     "note": Write("note hub-a once", {"notes": "once"}),
     "label": Write("label add hub-a x", {"labels": ["x"]}),
     "label remove": Write("label remove hub-a x", {"labels": ["y"]}, ("label add hub-a x", "label add hub-a y")),
@@ -114,6 +115,8 @@ def check(verb: str, hub: Path, first: Bead) -> None:
         assert len([path for path in tip_paths(hub) if path.startswith("beads/")]) == 4
     elif verb in ("comment", "comments"):
         assert [comment["text"] for comment in first.comments] == ["meanwhile", "mine"]
+    elif verb == "heat":
+        assert 29 < first.get("temperature") <= 30, "the other writer's comment heats it too"
     elif verb == "dep add -t related":
         assert [(link.type, link.id) for link in first.links] == [("related", "hub-b")]
     elif verb == "handoff":
@@ -339,6 +342,14 @@ CONTESTED = {
     "a create with a key that was used": Contest(
         "create Mine --idempotency-key k --id hub-mine", "create Mine --idempotency-key k --id hub-theirs", 0, {}
     ),
+    "a heating of a bead that was heated": Contest("heat hub-a +60", "heat hub-a +60", 0, {"temperature": 100}),
+    "a heating of a bead that was claimed": Contest(
+        "heat hub-a +60", "claim hub-a --agent other", 0, {"temperature": 60, "assignee": "other"}
+    ),
+    "a heating of a bead that was closed": Contest(
+        "heat hub-a +60", "close hub-a --reason done", 0, {"temperature": 60, "status": "closed"}
+    ),
+    "a heating of a bead that was deleted": Contest("heat hub-a +60", "delete hub-a --force", 4, {}),
     "two settings": Contest("config set claim_ttl 30m", "config set max_attempts 5", 0, {}),
 }
 

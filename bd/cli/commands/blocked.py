@@ -9,7 +9,7 @@ from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.interop import views
 from bd.policy.dag import ancestors
-from bd.policy.priority import order_key
+from bd.policy.priority import Ranking
 from bd.policy.ready import is_blocked, standing
 
 
@@ -23,9 +23,10 @@ def command(app: App, parent: str | None) -> None:
     if parent:
         above = ids.resolve(parent, snapshot.starting, snapshot.exists)
         waiting = [bead for bead in waiting if any(one.id == above for one in ancestors(bead, snapshot))]
-    waiting.sort(key=order_key)
+    ranking = Ranking(snapshot, now)
+    waiting.sort(key=ranking.key)
     if app.out.is_json:
-        app.out.json([views.blocked(snapshot.bead(bead.id) or bead, snapshot, now) for bead in waiting])
+        app.out.json([views.blocked(snapshot.bead(bead.id) or bead, snapshot, now, ranking) for bead in waiting])
         return
     for bead in waiting:
         app.out.line(app.out.bead_line(bead, snapshot, now))

@@ -10,7 +10,7 @@ import click
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.clock import duration_text
-from bd.config import KEYS, PLACE_KEYS
+from bd.config import HUB_KEYS, KEYS, PLACE_KEYS
 from bd.errors import BadInput
 from bd.fields import CONFIG_PATH
 from bd.fleet.setup import set_clone_setting, set_user_setting
@@ -27,7 +27,7 @@ _ALIASES = {
     "actor": "agent",
 }
 _LISTS = frozenset({"types", "statuses"})
-_DURATIONS = frozenset({"claim_ttl", "retry_time", "lock_timeout", "git_timeout"})
+_DURATIONS = frozenset({"claim_ttl", "retry_time", "lock_timeout", "git_timeout", "heat_half_life"})
 
 
 @click.group("config", no_args_is_help=False)
@@ -99,6 +99,8 @@ def set_value(app: App, key: str, value: str, layer: str) -> None:
     name = _ALIASES.get(key, key)
     if name in PLACE_KEYS and layer != "clone":
         raise BadInput(f"{name} is a matter of the clone", hint=f"bd config set {name} {value} --clone")
+    if name in HUB_KEYS and layer != "hub":
+        raise BadInput(f"{name} is a matter of the hub, the same for everybody", hint=f"bd config set {name} {value}")
     if name not in KEYS and name not in PLACE_KEYS and "." not in name:
         raise BadInput(f"no setting {key!r}", hint=f"one of {', '.join([*KEYS, *PLACE_KEYS])}")
     _check(name, value)

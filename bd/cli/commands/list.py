@@ -10,6 +10,7 @@ from bd.cli.commands.listing import show_list, wanted_of
 from bd.cli.context import App
 from bd.cli.options import accept, filter_options, list_option, pass_app
 from bd.output import escaped
+from bd.policy.priority import Ranking
 from bd.report.selection import Wanted, ordered, selected
 
 EXAMPLE = """
@@ -41,7 +42,7 @@ def command(app: App, limit: int | None, sort: str, reverse: bool, ready: bool, 
     if ready:
         flags["statuses"] = (*flags["statuses"], ["ready"])
     wanted = wanted_of(app, snapshot, **flags)
-    beads = ordered(selected(snapshot, wanted, app.now, app.settings()), sort, app.now, reverse=reverse)
+    beads = ordered(selected(snapshot, wanted, app.now, app.settings()), sort, Ranking(snapshot, app.now), reverse=reverse)
 
     def tail(bead: Any) -> str:
         if wanted.waiting:

@@ -11,6 +11,7 @@ from bd.cli.context import App
 from bd.cli.options import accept, filter_options, pass_app
 from bd.policy import fit
 from bd.policy.dag import awaited
+from bd.policy.priority import Ranking
 from bd.policy.ready import ready_beads, ready_since
 from bd.report.selection import ordered, selected
 
@@ -46,7 +47,7 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, **flags: An
         passing = {bead.id for bead in selected(snapshot, wanted, now, app.settings())}
         fitting = [bead for bead in fitting if bead.id in passing]
     if sort != "priority":
-        fitting = ordered(fitting, sort, now)
+        fitting = ordered(fitting, sort, Ranking(snapshot, now))
     waiting = {bead.id: 0 for bead in fitting}
     if not app.out.is_json:
         for bead in snapshot.live():

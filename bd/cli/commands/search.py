@@ -11,6 +11,7 @@ from bd.cli.context import App
 from bd.cli.options import filter_options, list_option, pass_app
 from bd.errors import BadInput
 from bd.model import Bead
+from bd.policy.priority import Ranking
 from bd.report.selection import ordered, selected
 
 _WHERE = ("id", "title", "description", "design", "acceptance_criteria", "notes", "external_ref", "close_reason")
@@ -39,7 +40,7 @@ def command(app: App, words: tuple[str, ...], query: str | None, limit: int | No
     show_list(
         app,
         snapshot,
-        ordered(found, sort, app.now),
+        ordered(found, sort, Ranking(snapshot, app.now)),
         limit=limit,
         default_limit=50,
         empty="Nothing found. --status all searches done beads too.",

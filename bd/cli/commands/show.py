@@ -14,6 +14,7 @@ from bd.interop import views
 from bd.model import Bead, Snapshot
 from bd.output import escaped
 from bd.policy.dag import awaited
+from bd.policy.priority import Ranking
 from bd.policy.ready import standing
 
 _TEXTS = ("description", "design", "acceptance_criteria", "notes")
@@ -56,14 +57,7 @@ def command(app: App, beads: tuple[str, ...]) -> None:
 def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
     out, now = app.out, app.now
     out.line(out.bead_line(bead, snapshot, now))
-    facts = [out.state(bead, snapshot, now)]
-    if bead.owner or bead.assignee:
-        facts.append(f"owner {bead.owner}" if bead.owner else f"assignee {bead.assignee}")
-    if bead.claim:
-        facts.append(f"attempt {bead.claim.attempt}, claimed {out.age(bead.claim.claimed_at, now)} ago")
-    if bead.labels:
-        facts.append(f"labels {', '.join(bead.labels)}")
-    out.line("  " + " · ".join([facts[0], *map(escaped, facts[1:])]))
+    out.line("  " + " · ".join([out.state(bead, snapshot, now), *map(escaped, _facts(app, bead, snapshot))]))
     when = [
         f"{word} {out.age(bead.get(key), now)} ago"
         for word, key in (("created", "created_at"), ("updated", "updated_at"), ("closed", "closed_at"))
@@ -94,6 +88,21 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
     _references(app, bead)
     _relations(app, bead, snapshot)
     _comments(app, bead)
+
+
+def _facts(app: App, bead: Bead, snapshot: Snapshot) -> list[str]:
+    """Who has it, what it is labelled, and how hot it is."""
+    facts: list[str] = []
+    if bead.owner or bead.assignee:
+        facts.append(f"owner {bead.owner}" if bead.owner else f"assignee {bead.assignee}")
+    if bead.claim:
+        facts.append(f"attempt {bead.claim.attempt}, claimed {app.out.age(bead.claim.claimed_at, app.now)} ago")
+    if bead.labels:
+        facts.append(f"labels {', '.join(bead.labels)}")
+    temperature = Ranking(snapshot, app.now).temperature(bead)
+    if temperature >= 1:
+        facts.append(f"temperature {temperature:.0f}")
+    return facts
 
 
 def _in_words(value: Any) -> str:

@@ -10,7 +10,7 @@ from bd.cli.options import pass_app
 from bd.errors import NoSuchBead
 from bd.output import escaped
 from bd.policy import fit
-from bd.policy.priority import effective_priority
+from bd.policy.priority import Ranking
 from bd.policy.ready import standing
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ def command(app: App, bead: str) -> None:
     if found is None:
         raise NoSuchBead(bead)
     where = standing(found, snapshot, now)
-    reasons = list(where.reasons)
+    reasons, ranking = list(where.reasons), Ranking(snapshot, now)
     name = app.flags.agent
     if name and where.phase == "ready":
         reasons += fit.misfits(found, name, snapshot, now)
@@ -59,7 +59,8 @@ def command(app: App, bead: str) -> None:
                 "bucket": where.phase,
                 "ready": where.phase == "ready",
                 **({"fits": where.phase == "ready" and not reasons} if name else {}),
-                "effective_priority": effective_priority(found),
+                "effective_priority": round(ranking.effective(found), 3),
+                "priority_parts": {name: round(points, 3) for name, points in ranking.parts(found).items()},
                 "reasons": [{key: value for key, value in reason._asdict().items() if value} for reason in reasons],
             }
         )
@@ -70,6 +71,16 @@ def command(app: App, bead: str) -> None:
     for reason in reasons:
         whose = f"{name}: it " if name and reason not in where.reasons else ""
         app.out.line(f"  {whose}{escaped(reason.text)}")
+    _tell_priority(app, found, ranking)
+
+
+def _tell_priority(app: App, bead: Bead, ranking: Ranking) -> None:
+    """The effective priority and what it is made of, where it is not the base alone and still orders anything."""
+    parts = ranking.parts(bead)
+    if bead.is_done or len(parts) == 1:
+        return
+    told = ", ".join(f"{name} {round(points, 2):g}" for name, points in parts.items())
+    app.out.line(f"  priority {round(ranking.effective(bead), 2):g}: {told}")
 
 
 def _said(bead: Bead, where: Standing, reasons: list[Reason]) -> tuple[str, *tuple[Reason, ...]]:

@@ -1,0 +1,49 @@
+"""bd heat."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.errors import BadInput
+from bd.operations.heating import Heat
+
+EXAMPLE = """
+\b
+Examples:
+  bd heat hub-7k3q                  by 10
+  bd heat hub-7k3q hub-m2v8 +25
+  bd heat hub-7k3q --by -25         cools it
+"""
+
+
+@click.command("heat", epilog=EXAMPLE)
+@click.argument("words", nargs=-1, required=True, metavar="BEADS... [+N]")
+@click.option("--by", "degrees", type=float, metavar="N", help="By how much, as +N; below 0 cools.")
+@pass_app
+def command(app: App, words: tuple[str, ...], degrees: float | None) -> None:
+    """Draw attention to beads: among equals, hotter ones come first.
+
+    A temperature is 0 to 100 and cools by itself. Comments, links and reopenings heat a bead too.
+    """
+    beads = list(words)
+    if beads[-1].startswith("+"):
+        if degrees is not None:
+            raise BadInput(f"{beads[-1]} and --by together", hint="give one of them")
+        degrees = _degrees(beads.pop())
+    if not beads:
+        raise BadInput("which bead?", hint="bd heat ID +25")
+    asked = app.asked(ids=beads)
+    outcome = app.publish(Heat(**asked) if degrees is None else Heat(degrees=degrees, **asked))
+    verb = "Cooled" if degrees is not None and degrees < 0 else "Heated"
+    now = outcome.change.result if outcome.change else {}
+    app.show_written(outcome, {bead_id: f"{verb} to {temperature}:" for bead_id, temperature in now.items()})
+
+
+def _degrees(text: str) -> float:
+    if not re.fullmatch(r"\+\d+(\.\d+)?", text, re.ASCII):
+        raise BadInput(f"{text!r} is no number to heat by", hint="bd heat ID +25")
+    return float(text)

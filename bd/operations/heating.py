@@ -1,0 +1,54 @@
+"""Attention: heating beads by a word, and by what is done to them."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from bd.clock import time_text
+from bd.errors import BadInput
+from bd.model import Bead, Change
+from bd.operations.base import Operation, register, subject
+from bd.policy import lifecycle
+from bd.policy.priority import HEAT, HOTTEST, half_life_of, heated, temperature_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from bd.model import Snapshot
+    from bd.operations.base import World
+
+
+def attended(bead: Bead, kind: str, operation: Operation, snapshot: Snapshot, world: World) -> Bead:
+    """The bead with the heat of a kind of attention, as of when the operation was asked for."""
+    return heated(bead, HEAT[kind], operation.asked_at, half_life_of(snapshot), now=world.now)
+
+
+@register
+class Heat(Operation):
+    """Heat beads: `ids`, `degrees` (below 0: cool them). Anybody may, as with comments."""
+
+    verb: ClassVar[str] = "heat"
+
+    def prepare(self) -> None:
+        degrees = float(self.args.setdefault("degrees", HEAT["asked"]))
+        if not isfinite(degrees) or not 0 < abs(degrees) <= HOTTEST:
+            raise BadInput(f"can't heat by {degrees:g}", hint="1 to 100 heats, -1 to -100 cools")
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        half_life_s = half_life_of(snapshot)
+        result: dict[str, int] = {}
+
+        def heat(bead: Bead) -> Bead:
+            after = self._heated(bead, half_life_s, world)
+            result[bead.id] = round(temperature_at(after, world.now, half_life_s))
+            return after
+
+        beads, done, failed = self.each(self.args["ids"], snapshot, heat)
+        return Change(beads, subject("heat", done, self.by), touched=tuple(done), failures=tuple(failed), result=result)
+
+    def _heated(self, bead: Bead, half_life_s: float, world: World) -> Bead:
+        if bead.get("heated_at") == time_text(self.asked_at, exact=True):
+            return bead
+        after = heated(bead, self.args["degrees"], self.asked_at, half_life_s, now=world.now)
+        return lifecycle.touch(after, self.asked_at) if after != bead else bead
