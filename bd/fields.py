@@ -211,6 +211,11 @@ def bead_path(bead_id: str) -> str:
     return f"{BEADS_DIR}{bead_id}.yaml"
 
 
+def archive_path(bead_id: str, ended_at: str) -> str:
+    """Where the file of a bead that ended at this (canonical) instant lies in the archive."""
+    return f"{ARCHIVE_DIR}{ended_at[:7]}/{bead_id}.yaml"
+
+
 def agent_path(name: str) -> str:
     """Where an agent's file lies in the hub."""
     return f"{AGENTS_DIR}{name}.yaml"

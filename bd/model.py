@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bd.fields import CONFIG_PATH, DONE_STATUSES, agent_path, capacity_path
+from bd.fields import ARCHIVE_DIR, CONFIG_PATH, DONE_STATUSES, agent_path, bead_path, capacity_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -203,6 +203,10 @@ class Snapshot:
         """Every bead that is not done (closed, cancelled or archived)."""
         raise NotImplementedError
 
+    def ended(self) -> Iterator[Bead]:
+        """Every bead that is done and lies among the active ones, and nowhere else."""
+        return (bead for bead in self.every() if bead.is_done and not self.path_of(bead.id).startswith(ARCHIVE_DIR))
+
     def claimed(self) -> Iterator[Bead]:
         """Every bead that is held by a claim."""
         return (bead for bead in self.live() if bead.get("claim") or bead.get("claims"))
@@ -277,7 +281,7 @@ class Change(NamedTuple):
     `subject` is the commit's first line, `touched` the ids to show, `notes` lines for people,
     `result` what the command answers with. `texts` are files a person arranged, by path: the
     bead or record is written into that text, so that comments and spacing stay. `modes` are
-    git's modes of the `files`, where they matter.
+    git's modes of the `files`, where they matter. `moves` are new paths for the files of done beads.
     """
 
     beads: Mapping[str, Bead | None]
@@ -286,6 +290,7 @@ class Change(NamedTuple):
     files: Mapping[str, bytes | None] = {}
     modes: Mapping[str, str] = {}
     texts: Mapping[str, bytes] = {}
+    moves: Mapping[str, str] = {}
     touched: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     tokens: tuple[tuple[str, str], ...] = ()
@@ -294,7 +299,7 @@ class Change(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        return not (self.beads or self.records or self.files)
+        return not (self.beads or self.records or self.files or self.moves)
 
 
 def suffix_of(bead_id: str) -> str:
@@ -310,6 +315,7 @@ class Overlay(Snapshot):
         self._beads = change.beads
         self._records = change.records
         self._files = change.files
+        self._moves = change.moves
         self.commit = below.commit
         self.heard = below.heard
 
@@ -356,7 +362,14 @@ class Overlay(Snapshot):
         return sorted({*kept, *new})
 
     def path_of(self, bead_id: str) -> str:
-        return self._below.path_of(bead_id)
+        if bead_id not in self._beads and bead_id not in self._moves:
+            return self._below.path_of(bead_id)
+        bead = self.head(bead_id)
+        if bead is None or not bead.is_done:  # what is not done lives among the active ones, wherever it was
+            return bead_path(bead_id)
+        if bead_id in self._moves:
+            return self._moves[bead_id]
+        return self._below.path_of(bead_id) if self._below.exists(bead_id) else bead_path(bead_id)
 
     def record(self, path: str) -> Mapping[str, Any] | None:
         return self._records[path] if path in self._records else self._below.record(path)

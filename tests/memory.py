@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bd.config import merge
-from bd.fields import CONFIG_PATH, LONG_FIELDS, bead_path
-from bd.model import Bead, Change, Damage, Snapshot, mentions, suffix_of
+from bd.fields import ARCHIVE_DIR, CONFIG_PATH, LONG_FIELDS, bead_path
+from bd.model import Bead, Change, Damage, Overlay, Snapshot, mentions, suffix_of
 from bd.operations.base import World
 from tests.clocks import START
 
@@ -60,7 +60,7 @@ def head_of(bead: Bead) -> Bead:
 
 
 class MemorySnapshot(Snapshot):
-    """Beads and records as dicts. `archived` ids lie in the archive.
+    """Beads and records as dicts. `archived` ids lie in the archive (at these paths, where a mapping says so).
 
     Hands out heads wherever the base class allows it, so that nothing passes here by looking at
     a field that the git store's heads do not have.
@@ -72,13 +72,15 @@ class MemorySnapshot(Snapshot):
         records: Mapping[str, Mapping[str, Any]] | None = None,
         *,
         commit: str = "c0",
-        archived: Iterable[str] = (),
+        archived: Iterable[str] | Mapping[str, str] = (),
         damages: Iterable[Damage] = (),
     ) -> None:
         self.commit = commit
         self._beads = {bead.id: bead for bead in beads}
         self._records = {path: dict(fields) for path, fields in (records or {}).items()}
-        self._archived = frozenset(archived)
+        in_archive = "beads/archive/2026-02/{}.yaml"
+        given = archived if isinstance(archived, dict) else {bead_id: in_archive.format(bead_id) for bead_id in archived}
+        self._archived: dict[str, str] = dict(given)
         self._damages = list(damages)
 
     @property
@@ -108,7 +110,7 @@ class MemorySnapshot(Snapshot):
         return sorted(bead_id for bead_id in self._beads if bead_id.startswith(text) or suffix_of(bead_id).startswith(text))
 
     def path_of(self, bead_id: str) -> str:
-        return f"beads/archive/2026-02/{bead_id}.yaml" if bead_id in self._archived else bead_path(bead_id)
+        return self._archived.get(bead_id) or bead_path(bead_id)
 
     def record(self, path: str) -> Mapping[str, Any] | None:
         return self._records.get(path)
@@ -124,11 +126,13 @@ class MemorySnapshot(Snapshot):
         """The next snapshot: this one with a change carried out."""
         beads = {**self._beads, **change.beads}
         records = {**self._records, **change.records}
+        over = Overlay(self, change)
+        paths = {bead_id: over.path_of(bead_id) for bead_id, bead in beads.items() if bead is not None}
         return MemorySnapshot(
             [bead for bead in beads.values() if bead is not None],
             {path: fields for path, fields in records.items() if fields is not None},
             commit=f"c{int(self.commit[1:]) + 1}",
-            archived=self._archived,
+            archived={bead_id: path for bead_id, path in paths.items() if path.startswith(ARCHIVE_DIR)},
             damages=self._damages,
         )
 

@@ -71,6 +71,7 @@ COMMANDS: dict[str, Row] = {
     "stats": Row("stats", "overseers", "Show the hub in numbers.", line="Show the hub in numbers, and how far epics are."),
     "epic": Row("epic", "overseers", "Show how far epics are.", beside="stats"),
     "doctor": Row("doctor", "overseers", "Check the hub and this clone; changes nothing."),
+    "archive": Row("archive", "overseers", "Move beads that were done long ago out of the way."),
     "trust": Row("trust", "overseers", "Show the commands a hub asks to run, and pin them."),
     # set-up
     "init": Row("init", "set-up", "Make a hub here, or join the one that is there."),

@@ -48,12 +48,27 @@ def operation_of(hub: Hub, commit: str, parent: str, author: str, *, force: bool
             files[entry.path] = (old_data, new_data, repo.objects.read(f"{tip}:{entry.path}") if tip else None)
             continue
         old = _fields(bead_id, old_data)
-        edits.append({"id": bead_id, "old": old, "new": new, "text": new_data, "new_uid": None if old else ids.mint()})
+        path = entry.path if new is not None and old is None else None
+        edits.append({"id": bead_id, "old": old, "new": new, "text": new_data, "path": path})
     stamp = (headers.get("author") or ["x <x> 0 +0000"])[0].split("> ")[-1].split()[0]
     at = time_of_seconds(int(stamp))
     name = author.split(" <", maxsplit=1)[0]
     by, uid = form.get("by") or f"human:{name}", form.get("uid") or commit
-    return HandCommit(by=by, at=at, uid=uid, edits=edits, records=records, files=files, modes=modes, force=force)
+    return HandCommit(by=by, at=at, uid=uid, edits=_joined(edits), records=records, files=files, modes=modes, force=force)
+
+
+def _joined(edits: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One edit a bead: a file that is gone here and new there was moved."""
+    gone = {edit["id"]: edit for edit in edits if edit["new"] is None}
+    new = {edit["id"] for edit in edits if edit["old"] is None}
+    found = []
+    for edit in edits:
+        before = gone.get(edit["id"])
+        if edit["new"] is None and edit["id"] in new:
+            continue
+        old = before["old"] if before and edit["old"] is None else edit["old"]
+        found.append({**edit, "old": old, "new_uid": None if old else ids.mint()})
+    return found
 
 
 def _fields(bead_id: str | None, data: bytes | None) -> dict[str, Any] | None:

@@ -29,6 +29,7 @@ class Edit(Operation):
     """A hand edit, as the difference between two versions of a bead: `ids` (one), `old`, `new` (fields or None).
 
     `text` is the new version's file (bytes); it is kept as it was typed where nobody else changed the bead.
+    `path` is where a person put the file, if not where it was.
 
     Fields merge one by one onto the tip's bead: lists per element, maps per key, texts whole.
     Two changes of one text are refused. Status, owner, assignee, claim and attempts are judged
@@ -54,11 +55,12 @@ class Edit(Operation):
             lifecycle.guard(tip, self.proof_for(tip, snapshot), force=self.args.get("force", False))
             return Change({tip.id: None}, subject("edit", [tip.id], self.by), touched=(tip.id,))
         merged = self._merged(tip, old, new, snapshot)
+        moves = self._moves(merged, snapshot.path_of(tip.id))
         if merged == tip:
-            return Change({}, "", touched=(tip.id,))
+            return Change({}, subject("edit", [tip.id], self.by), moves=moves, touched=(tip.id,))
         after = lifecycle.touch(merged, self.asked_at) if merged.updated_at == tip.updated_at else merged
         texts = {snapshot.path_of(tip.id): self.args["text"]} if self.args.get("text") and dict(tip.fields) == old else {}
-        change = Change({tip.id: after}, subject("edit", [tip.id], self.by), texts=texts, touched=(tip.id,))
+        change = Change({tip.id: after}, subject("edit", [tip.id], self.by), texts=texts, moves=moves, touched=(tip.id,))
         refuse_circles(change, snapshot)
         refuse_overlap(change, snapshot)
         return with_capacity(change, snapshot, [tip.claim.agent if tip.claim else None], world.now)
@@ -66,6 +68,11 @@ class Edit(Operation):
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         """A replay reads the commit's difference, where the person's text is too."""
         return {"verb": self.verb, "uid": self.uid, "by": self.by, "at": self.at, "by_difference": True}
+
+    def _moves(self, bead: Bead, here: str) -> dict[str, str]:
+        """Where a person moved the file of a done bead; any other bead's stays among the active ones."""
+        path = self.args.get("path")
+        return {bead.id: path} if path and path != here and bead.is_done else {}
 
     def _added(self, bead_id: str, new: dict[str, Any] | None, tip: Bead | None, snapshot: Snapshot) -> Change:
         if new is None or (tip is not None and all(tip.get(key) == value for key, value in new.items())):
@@ -84,7 +91,8 @@ class Edit(Operation):
         if bead.get("claim") and not self.args.get("force"):
             raise WrongState(f"{bead_id}: a claim is made with `bd claim`, not by hand", id=bead_id)
         texts = {snapshot.path_of(bead_id): self.args["text"]} if self.args.get("text") else {}
-        change = Change({bead_id: bead}, subject("edit", [bead_id], self.by), texts=texts, touched=(bead_id,))
+        moves = self._moves(bead, snapshot.path_of(bead_id))
+        change = Change({bead_id: bead}, subject("edit", [bead_id], self.by), texts=texts, moves=moves, touched=(bead_id,))
         refuse_circles(change, snapshot)
         refuse_overlap(change, snapshot)
         return change
@@ -183,7 +191,7 @@ class HandCommit(Operation):
         change = Change({}, "")
         for edit in self.args["edits"]:
             after = Overlay(snapshot, change)
-            args = {"ids": [edit["id"]], **{key: edit.get(key) for key in ("old", "new", "text", "new_uid")}}
+            args = {"ids": [edit["id"]], **{key: edit.get(key) for key in ("old", "new", "text", "new_uid", "path")}}
             args["force"] = self.args.get("force", False)
             try:
                 part = Edit(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args).decide(after, world)
@@ -196,15 +204,16 @@ class HandCommit(Operation):
                 beads={**change.beads, **part.beads},
                 records={**change.records, **part.records},
                 texts={**change.texts, **part.texts},
+                moves={**change.moves, **part.moves},
                 touched=(*change.touched, *part.touched),
             )
         records, texts = self._records(Overlay(snapshot, change))
         files = self._files(snapshot)
-        if not change.beads and not records and not files:
+        if change.is_empty and not records and not files:
             return Change({}, "", touched=change.touched)
         modes = {path: mode for path, mode in self.args.get("modes", {}).items() if path in files}
         words = subject("edit", change.touched, self.by)
-        if not change.beads:
+        if not change.beads and not change.moves:
             words = f"edit: {', '.join([*records, *files])} by {self.agent}"
         return change._replace(
             records={**change.records, **records}, texts={**change.texts, **texts}, files=files, modes=modes, subject=words

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @register
 class Undo(Operation):
-    """Take a write back: `words` (its subject), `beads` {id: {before, after}} (fields or None).
+    """Take a write back: `words` (its subject), `beads` {id: {before, after}} (fields or None), `moves` {id: path before}.
 
     Refused as soon as one of the beads is no longer as that write left it, when others name a
     bead that it made, and when it would change another's claim. An undone claim stays counted
@@ -44,9 +44,12 @@ class Undo(Operation):
             self._refuse_loss(tip, versions["before"], snapshot)
             for fields in (versions["before"], versions["after"]):
                 names.add(_claim(fields).get("agent"))
-            beads[bead_id] = self._restored(versions["before"], tip)
-        words = subject("undo", list(beads), self.by)
-        change = Change(beads, words, touched=tuple(beads), result={"undone": self.args["words"]})
+            if versions["before"] != versions["after"]:
+                beads[bead_id] = self._restored(versions["before"], tip)
+        moves = {bead_id: path for bead_id, path in self.args.get("moves", {}).items() if path != snapshot.path_of(bead_id)}
+        touched = tuple(self.args["beads"])
+        words = subject("undo", touched, self.by)
+        change = Change(beads, words, moves=moves, touched=touched, result={"undone": self.args["words"]})
         refuse_overlap(change, snapshot)
         return with_capacity(change, snapshot, names, world.now)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bd.errors import NotFound, WrongState
-from bd.fields import BEADS_DIR
+from bd.fields import BEADS_DIR, bead_path
 from bd.operations.recovery import Undo
 from bd.store import codec, message
 from bd.store.files import bead_id_of
@@ -28,16 +28,23 @@ def undo_of_last(hub: Hub, ask: Callable[[list[str]], dict[str, Any]]) -> Undo:
     if not parents or verb == "init":
         raise WrongState("the making of a hub can't be taken back")
     beads: dict[str, Any] = {}
+    before_at: dict[str, str] = {}
+    after_at: dict[str, str] = {}
     for entry in hub.repo.diff(parents[0], commit, BEADS_DIR.rstrip("/")):
         bead_id = bead_id_of(entry.path)
         if bead_id is None:
             continue
-        after = hub.repo.objects.read(entry.oid) if entry.oid else None
+        versions = beads.setdefault(bead_id, {"before": None, "after": None})  # a moved file is two entries
         before = hub.repo.objects.read(f"{parents[0]}:{entry.path}")
-        beads[bead_id] = {"before": _fields(before, bead_id), "after": _fields(after, bead_id)}
+        if before is not None:
+            versions["before"], before_at[bead_id] = _fields(before, bead_id), entry.path
+        if entry.oid:
+            versions["after"], after_at[bead_id] = _fields(hub.repo.objects.read(entry.oid), bead_id), entry.path
     if not beads:
         raise WrongState(f"the last write ({last['subject']}) changed no bead", hint="change settings back with `bd config set`")
-    return Undo(words=last["subject"], beads=beads, **ask(list(beads)))
+    moves = {bead_id: path for bead_id, path in before_at.items() if path != after_at.get(bead_id, bead_path(bead_id))}
+    more: dict[str, Any] = {"moves": moves} if moves else {}
+    return Undo(words=last["subject"], beads=beads, **more, **ask(list(beads)))
 
 
 def _fields(data: bytes | None, bead_id: str) -> dict[str, Any] | None:

@@ -51,9 +51,16 @@ def _files(snapshot: CachedSnapshot) -> Iterator[Finding]:
     version = snapshot.config().get("format", FORMAT_VERSION)
     if version != FORMAT_VERSION:
         yield Finding("warning", "format", ".beads/config.yaml", f"has format {version}, this bd has {FORMAT_VERSION}")
-    active = sum(1 for bead in snapshot.every() if not snapshot.path_of(bead.id).startswith(ARCHIVE_DIR))
+    active = 0
+    for bead in snapshot.every():
+        if not snapshot.path_of(bead.id).startswith(ARCHIVE_DIR):
+            active += 1
+        elif not bead.is_done:
+            words = f"is {bead.status} and lies in the archive, where nobody is offered it; any write to it brings it back"
+            yield Finding("warning", "archived_open", bead.id, words)
     if active > ACTIVE_FILES_ADVISED:
-        yield Finding("note", "many_files", BEADS_DIR, f"holds {active} files; hosts advise fewer than {ACTIVE_FILES_ADVISED}")
+        words = f"holds {active} files; hosts advise fewer than {ACTIVE_FILES_ADVISED}; `bd archive` moves what is long done"
+        yield Finding("note", "many_files", BEADS_DIR, words)
 
 
 def _graph(snapshot: Snapshot) -> Iterator[Finding]:

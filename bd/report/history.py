@@ -36,7 +36,9 @@ def events(hub: Hub, bead_id: str, tip: str) -> list[Event]:
         "log",
         "--reverse",
         "--full-history",
-        "--format=%H",
+        "--format=commit %H",
+        "--name-status",
+        "--no-renames",
         tip,
         "--",
         f"{BEADS_DIR}{bead_id}.yaml",
@@ -45,12 +47,15 @@ def events(hub: Hub, bead_id: str, tip: str) -> list[Event]:
     _, out, _ = hub.repo.run(*args)
     found = []
     before: dict[str, Any] = {}
-    for commit in out.decode().split():
+    place = ""
+    for commit, path in _places(out.decode("utf-8", "surrogateescape")):
         headers, text = message.split_commit(hub.repo.objects.read(commit) or b"")
         if len(headers.get("parent", [])) > 1:
             continue
-        after = _fields_at(hub, commit, bead_id)
+        after = _fields_at(hub, commit, path, bead_id)
         changes = dict(_changes(before, after))
+        if path and place and path != place:
+            changes["file"] = (place, path)
         author, _, stamp = headers["author"][0].rpartition("> ")
         form = message.form_of(text) or {}
         name = str(form.get("by") or author.split(" <")[0]).split(":", 1)[-1]
@@ -59,12 +64,20 @@ def events(hub: Hub, bead_id: str, tip: str) -> list[Event]:
             found.append(
                 Event(commit, time_of_seconds(int(stamp.split()[0])), name, subject, form.get("verb", "by hand"), changes)
             )
-        before = after
+        before, place = after, path
     return found
 
 
-def _fields_at(hub: Hub, commit: str, bead_id: str) -> dict[str, Any]:
-    data = hub.repo.objects.read(f"{commit}:{BEADS_DIR}{bead_id}.yaml")
+def _places(log: str) -> Iterator[tuple[str, str]]:
+    """The commits of a log, and where each left the bead's file; an empty path: nowhere."""
+    for record in log.split("commit ")[1:]:
+        commit, *lines = record.split("\n")
+        entries = [line.split("\t", 1) for line in lines if "\t" in line]
+        yield commit, min((path for status, path in entries if status != "D"), key=len, default="")
+
+
+def _fields_at(hub: Hub, commit: str, path: str, bead_id: str) -> dict[str, Any]:
+    data = hub.repo.objects.read(f"{commit}:{path}") if path else None
     if data is None:
         return {}
     try:

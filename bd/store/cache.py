@@ -59,6 +59,7 @@ _HEAD_KEYS = (
     "assignee",
     "closed_at",
 )
+_DOUBLED = "(SELECT id FROM beads GROUP BY id HAVING count(*) > 1)"
 _HEAD_SET = frozenset(_HEAD_KEYS)
 _BUSY_S = 10.0
 # What SQLite says of a file that is no cache of ours any more; everything else (busy, full, read-only) passes.
@@ -272,11 +273,12 @@ class Cache:
         return _unpacked(rows[0][0]) if rows else None
 
     def heads(self, which: str = "every", arguments: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-        """The heads of `every`, the `live`, the `claimed` beads, or of those `mentioning` an id."""
+        """The heads of `every`, the `live`, the `claimed`, the `ended` beads, or of those `mentioning` an id."""
         where = {
             "every": "",
             "live": "WHERE live = 1",
             "claimed": "WHERE claimed = 1",
+            "ended": f"WHERE live = 0 AND path NOT LIKE '{ARCHIVE_DIR}%' AND id NOT IN {_DOUBLED}",
             "mentioning": "WHERE path IN (SELECT path FROM edges WHERE target = ?)",
         }[which]
         for (blob,) in self._ask(f"SELECT head FROM beads {where}", arguments):

@@ -88,13 +88,21 @@ class Chain:
     def _encode(self, change: Change, before: Snapshot) -> dict[str, bytes | None]:
         files: dict[str, bytes | None] = {}
         damaged = {damage.path: damage.reason for damage in self._base.damages}
-        for bead_id, bead in change.beads.items():
+        after = Overlay(before, change)
+        for bead_id in {**change.beads, **change.moves}:
             there = before.head(bead_id) is not None
-            path = before.path_of(bead_id) if there else bead_path(bead_id)
-            if path in change.texts:
-                self._texts[path] = (change.texts[path], False)
+            old = before.path_of(bead_id) if there else bead_path(bead_id)
+            path = after.path_of(bead_id) if after.head(bead_id) is not None else old
+            if there and path != old:
+                _refuse_damaged(path, damaged, {})
+                files[old], files[path] = None, self._moved(old, path)
+            typed = change.texts.get(old) or change.texts.get(path)
+            if typed is not None:
+                self._texts[path] = (typed, False)
             _refuse_damaged(path, damaged, self._texts)
-            files[path] = self._file(path, bead.fields if bead else None, BEAD_FIELDS, exists=there or path in change.texts)
+            if bead_id in change.beads:
+                bead = change.beads[bead_id]
+                files[path] = self._file(path, bead.fields if bead else None, BEAD_FIELDS, exists=there or typed is not None)
         for path, fields in change.records.items():
             if path in damaged and path.startswith(CAPACITY_DIR):
                 continue  # it only repeats the claims, and is not ours to replace
@@ -110,6 +118,14 @@ class Chain:
             elif is_wanted(path):
                 self._rows[path] = parse_file(path, name_of(b"blob", data, len(self._base.commit)), data)
         return files
+
+    def _moved(self, old: str, new: str) -> bytes:
+        """A bead's file at another path, every byte as it was."""
+        (data, is_simple), fields = self._text(old), dict(self._fields_now(old))
+        self._texts[new], self._texts[old] = (data, is_simple), None
+        self._rows[new] = Row(new, name_of(b"blob", data, len(self._base.commit)), fields, is_simple=is_simple)
+        self._rows[old] = old
+        return data
 
     def _file(self, path: str, fields: Mapping[str, Any] | None, table: Mapping[str, Kind], *, exists: bool) -> bytes | None:
         if fields is None:

@@ -69,6 +69,9 @@ class CachedSnapshot(Snapshot):
             self._all_live = True
         return iter(self._live)
 
+    def ended(self) -> Iterator[Bead]:
+        return (Bead(fields) for fields in self.cache.heads("ended"))
+
     def claimed(self) -> Iterator[Bead]:
         return (Bead(fields) for fields in self.cache.heads("claimed"))
 

@@ -163,6 +163,12 @@ CASES: dict[str, list[Case]] = {
     "stats": [Case("stats", "object", "9 beads, 4 ready, 1 in progress")],
     "epic": [Case("epic status", "array", "0/2")],
     "doctor": [Case("doctor --offline", "object", "9 beads read")],
+    "archive": [
+        Case("archive", "object", "Nothing is old enough"),
+        Case("archive --older-than 1m", "object", "✓ Archived 2 beads"),
+        Case("archive --older-than 1m --limit 1", "object", "✓ Archived 1 bead; 1 more for another run"),
+        Case("archive --older-than 1m --dry-run", "object", "hub-done\nhub-off\nWould archive 2 beads"),
+    ],
     "trust": [Case("trust", "array", "asks to run nothing")],
     "init": [Case("init", "object", "The hub is there")],
     "clone": [Case("clone . ../copy", "object", "✓ Cloned")],

@@ -144,6 +144,7 @@ def test_everything_about_beads(snapshot: Snapshot) -> None:
     assert ids(snapshot.live()) == ["hub-a1b2", "hub-a1b2.2x", "hub-c3", "hub-dead", "hub-held", "hub-many", "other-hub-z9"]
     assert ids(snapshot.live()) == ids(snapshot.live()), "it may be asked again"
     assert ids(snapshot.claimed()) == ["hub-held", "hub-many"]
+    assert ids(snapshot.ended()) == ["hub-done", "hub-off"]
     for bead in every:
         assert snapshot.bead(bead.id) == bead, "whole, with every field"
         head = snapshot.head(bead.id)

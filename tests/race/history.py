@@ -28,6 +28,8 @@ def beads_at(repository: Path, commit: str) -> dict[str, Bead]:
     found = {}
     for line in git(repository, "ls-tree", commit, "beads/").splitlines():
         meta, path = line.split("\t")
+        if meta.split()[1] != "blob":  # the archive: what is in it is held by nobody
+            continue
         oid, bead_id = meta.split()[2], path.removeprefix("beads/").removesuffix(".yaml")
         if oid not in _READ:
             data = subprocess.run(["git", "-C", str(repository), "cat-file", "blob", oid], capture_output=True, check=True).stdout

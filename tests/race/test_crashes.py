@@ -36,6 +36,7 @@ WRITES = {
     "heat": ["heat", "hub-a", "+25", "--agent", "coder"],
     "comment": ["comment", "hub-a", "seen", "--agent", "coder"],
     "handoff": ["handoff", "hub-mine", "--to", "hub-a", "--artifact", "https://x.org/r.md", "--agent", "coder"],
+    "archive": ["archive", "--older-than", "0s"],
     "wait-human": ["wait-human", "hub-mine", "--reason", "which", "--agent", "coder"],
 }
 
@@ -57,6 +58,9 @@ def landed(verb: str, repository: Path) -> bool:
     assert count in (before, before + 1)
     if count == before:
         return False
+    if verb == "archive":
+        assert len([path for path in tip_paths(repository) if path.endswith("hub-old.yaml")]) == 1
+        return True
     first, mine = tip_bead(repository, "hub-a"), tip_bead(repository, "hub-mine")
     assert first is not None
     assert mine is not None
@@ -83,8 +87,9 @@ def landed(verb: str, repository: Path) -> bool:
 
 
 def prepared(writer: Clone) -> None:
-    """Two beads; coder holds hub-mine."""
+    """Two beads, and one that is done; coder holds hub-mine."""
     seed(writer, "hub-a", "hub-mine")
+    seed(writer, "hub-old", status="closed")
     writer.here("claim", "hub-mine", "--agent", "coder")
 
 

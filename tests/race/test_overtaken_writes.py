@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from bd.cli.table import COMMANDS
+from bd.clock import now, time_text
+from bd.fields import archive_path
 from tests.race.history import subjects
 from tests.race.seeds import limit, seed
 from tests.truth import git, tip, tip_bead, tip_file, tip_paths
@@ -91,6 +93,7 @@ WRITES = {
         ("claim hub-a --agent coder",),
     ),
     "handoff new": Write("handoff hub-a --to new:More --note on", {"status": "closed", "close_reason": "on"}),
+    "archive": Write("archive --older-than 0s", {}, ("close hub-c --reason done",)),
     "close": Write("close hub-a --reason done", {"status": "closed", "close_reason": "done"}),
     "close claimed": Write(
         "close hub-a --reason done --agent coder", {"status": "closed", "claim": None}, ("claim hub-a --agent coder",)
@@ -129,6 +132,8 @@ def check(verb: str, hub: Path, first: Bead) -> None:
             p for p in tip_paths(hub) if p.startswith("beads/")
         }
         assert len(made) == 1, "one was made, once"
+    elif verb == "archive":
+        assert [path for path in tip_paths(hub) if path.endswith("hub-c.yaml")] == [archive_path("hub-c", time_text(now()))]
     elif verb == "start":
         assert first.claim is not None
         assert first.claim.started_at is not None
@@ -332,6 +337,10 @@ CONTESTED = {
     "two handoffs": Contest(
         "handoff hub-a --to hub-b --note mine", "handoff hub-a --to hub-b --note theirs", 5, {"close_reason": "theirs"}
     ),
+    "an archiving of a bead that was reopened": Contest(
+        "archive --older-than 0s", "reopen hub-a", 0, {"status": "open"}, ("close hub-a --reason done",)
+    ),
+    "two archivings": Contest("archive --older-than 0s", "archive --older-than 0s", 0, {}, ("close hub-a --reason done",)),
     "two titles": Contest("update hub-a --title Mine", "update hub-a --title Theirs", 0, {"title": "Mine"}),
     "two fields": Contest("update hub-a --title Mine", "update hub-a --priority 0", 0, {"title": "Mine", "priority": 0}),
     "two notes": Contest("note hub-a mine", "note hub-a theirs", 0, {"notes": "theirs\nmine"}),

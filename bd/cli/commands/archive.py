@@ -1,0 +1,55 @@
+"""bd archive."""
+
+from __future__ import annotations
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.clock import duration_s
+from bd.operations.archiving import LIMIT, Archive
+from bd.operations.base import World
+
+EXAMPLE = """
+\b
+Examples:
+  bd archive --dry-run
+  bd archive --older-than 90d
+"""
+
+
+@click.command("archive", epilog=EXAMPLE)
+@click.option("--older-than", metavar="DURATION", help="Only what ended longer ago than this (30d, or as set: archive_after).")
+@click.option("--dry-run", is_flag=True, help="Only say what would be moved.")
+@click.option("--limit", "-n", type=click.IntRange(min=1), default=LIMIT, help=f"At most this many in the commit ({LIMIT}).")
+@pass_app
+def command(app: App, older_than: str | None, dry_run: bool, limit: int) -> None:
+    """Move beads that were done long ago out of the way.
+
+    Their files go to beads/archive/YEAR-MONTH/, the oldest first, in one commit. They count as before: found
+    by show, search and list --all. Reopening one brings it back.
+    """
+    older_than_s = duration_s(older_than) if older_than else None
+    operation = Archive(**app.asked(older_than_s=older_than_s, limit=limit))
+    if dry_run:
+        change = operation.decide(app.snapshot(), World(app.now, app.settings()))
+        _show(app, change.result, "Would archive", {"dry_run": True})
+        return
+    outcome = app.publish(operation)
+    result = outcome.change.result if outcome.change else {"archived": [], "left": 0}
+    _show(app, result, "✓ Archived", {"published": outcome.published})
+
+
+def _show(app: App, result: dict[str, object], verb: str, more: dict[str, bool]) -> None:
+    ids = result["archived"]
+    assert isinstance(ids, list)
+    if app.out.is_json:
+        app.out.object({**result, **more})
+        return
+    if app.out.quiet or "dry_run" in more:
+        for bead_id in ids:
+            app.out.line(bead_id)
+    left = f"; {result['left']} more for another run" if result["left"] else ""
+    app.out.said(
+        f"{verb} {len(ids)} {'bead' if len(ids) == 1 else 'beads'}{left}" if ids else "Nothing is old enough to archive."
+    )
