@@ -252,7 +252,10 @@ class Start(Operation):
 
 @register
 class Release(Operation):
-    """Give beads back: `ids`, `reason`, `force`. Costs no attempt."""
+    """Give beads back: `ids`, `reason`, `force`. Costs no attempt.
+
+    Who gives back what it holds itself, again and again, makes it wait; who takes it from another frees it at once.
+    """
 
     verb: ClassVar[str] = "release"
 
@@ -262,8 +265,13 @@ class Release(Operation):
         def give_back(bead: Bead) -> Bead:
             self.guard(bead, snapshot)
             owners.add(bead.claim.agent if bead.claim else None)
-            return lifecycle.released(bead, self.args.get("reason"), self.asked_at)
+            is_holder = bead.claim is not None and self.token_for(bead.id) == bead.claim.token
+            return lifecycle.released(bead, self.args.get("reason"), self.asked_at, spaced=is_holder)
 
         beads, done, failed = self.each(self.args["ids"], snapshot, give_back)
-        change = Change(beads, subject("release", done, self.by), touched=tuple(done), failures=tuple(failed))
+        notes = [
+            f"{bead.id} is not offered before {bead.get('retry_at')}" for bead in beads.values() if bead and bead.get("retry_at")
+        ]
+        words = subject("release", done, self.by)
+        change = Change(beads, words, touched=tuple(done), failures=tuple(failed), notes=tuple(notes))
         return with_capacity(change, snapshot, owners, world.now, alive=self.agent if self.agent in owners else None)

@@ -26,6 +26,8 @@ GUARDED = frozenset({"status", "owner", "assignee", "claim", "claims", "output",
 # What a bead that no longer waits for anybody is without.
 NOT_WAITING: dict[str, None] = {"waiting_on": None, "waiting_since": None, "status_reason": None}
 HUMAN = "human"
+# How long a bead is hidden that was given back for the second time in a row; doubled each further time, up to the longest.
+SPACED_S, SPACED_MAX_S = 10.0, 300.0
 
 
 def touch(bead: Bead, at: datetime) -> Bead:
@@ -159,14 +161,29 @@ def unclaimed(bead: Bead) -> Bead:
     return bead.evolve(claim=None, claimed_at=None, owner=None, assignee=routed)
 
 
-def released(bead: Bead, reason: str | None, at: datetime, *, forgiven: bool = True) -> Bead:
-    """The bead open again; a release does not count as an attempt."""
+def released(bead: Bead, reason: str | None, at: datetime, *, forgiven: bool = True, spaced: bool = False) -> Bead:
+    """The bead open again; a release does not count as an attempt.
+
+    `spaced`: its holder gave it back. Then each further time in a row it is hidden for longer.
+    """
     if bead.claim is None and bead.status != "in_progress":
         raise WrongState(f"{bead.id} is {bead.status}, nobody holds it", id=bead.id)
     opened = unclaimed(bead).evolve(status="open", status_reason=reason)
     if forgiven and bead.attempts:
         opened = opened.evolve(attempts_forgiven=bead.get("attempts_forgiven", 0) + 1)
+    if spaced:
+        opened = opened.evolve(retry_at=_given_back_until(opened, at))
     return touch(opened, at)
+
+
+def _given_back_until(bead: Bead, at: datetime) -> str | None:
+    """Until when a bead that was given back is hidden: not at all the first time in a row, then for longer each time."""
+    failures = bead.get("failures")
+    in_a_row = min(bead.get("attempts_forgiven", 0), bead.attempts - (failures[-1].get("attempt", 0) if failures else 0))
+    if in_a_row < 2:
+        return None
+    delay_s = min(SPACED_MAX_S, SPACED_S * 2 ** min(in_a_row - 2, 16))
+    return time_text(at + timedelta(seconds=delay_s))
 
 
 def waits_for_human(bead: Bead) -> bool:
@@ -249,11 +266,13 @@ def cancelled(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
 def reopened(bead: Bead, at: datetime) -> Bead:
     """The bead open again, its end and its waiting forgotten, routed as before the claim it was closed under.
 
-    Raises WrongState when it is held.
+    After an end its attempts count anew. Raises WrongState when it is held.
     """
     if bead.claim is not None or bead.status == "in_progress":
         raise WrongState(f"{bead.id} is in progress", hint=f"`bd release {bead.id} --reason TEXT` opens it", id=bead.id)
     was_claimed = bead.get("claimed_at") is not None
+    if bead.is_done or bead.status == "dead_letter":
+        bead = bead.evolve(attempts_forgiven=bead.attempts or None, poison_pill=None)
     opened = bead.evolve(
         status="open",
         assignee=bead.get("routed") if was_claimed else bead.assignee,

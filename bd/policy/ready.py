@@ -177,7 +177,7 @@ def _reason(hold: Hold, now: datetime) -> Reason:
     elif other is None:
         words = f"waits on {hold.by}, which does not exist"
     elif other.status in ("cancelled", "dead_letter"):
-        ended = "cancelled" if other.status == "cancelled" else "given up after its last attempt"
+        ended = "cancelled" if other.status == "cancelled" else _given_up_words(other)
         words = f"waits on {hold.by}, which was {ended}"
     else:
         words = f"waits on {hold.by} ({_status_words(other, now)})"
@@ -200,7 +200,14 @@ def _status_words(bead: Bead, now: datetime) -> str:
         waits = bead.get("waiting_on")
         why = bead.get("status_reason")
         return f"is set to blocked{f', waiting on {waits}' if waits else ''}{f': {why}' if why else ''}"
-    return {"dead_letter": "given up after its last attempt"}.get(status, status.replace("_", " "))
+    return f"was {_given_up_words(bead)}" if status == "dead_letter" else status.replace("_", " ")
+
+
+def _given_up_words(bead: Bead) -> str:
+    """How a dead letter ended: after how many attempts, and whether whoever tried it failed."""
+    count = bead.attempts_counted
+    tries = f" after {count} attempt{'' if count == 1 else 's'}" if count else ""
+    return f"given up{tries}{', whoever tries it' if bead.get('poison_pill') else ''}"
 
 
 def phases(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:

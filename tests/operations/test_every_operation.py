@@ -15,6 +15,7 @@ from bd.operations.beads import Comment, Delete, Update, Write
 from bd.operations.claims import Claim, Release, Start
 from bd.operations.creation import Create
 from bd.operations.endings import Cancel, Close, Reopen
+from bd.operations.failing import DlqRetry, Fail
 from bd.operations.graph import DepAdd, DepRemove
 from bd.operations.hand import Edit, HandCommit
 from bd.operations.handover import Handoff
@@ -28,7 +29,7 @@ from tests.operations.asking import AT, by, form_of, revived
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-UIDS = {name: f"01ARZ3NDEKTSV4RRFFQ69G5F{name.upper()}{name.upper()}" for name in "abcdehw"}
+UIDS = {name: f"01ARZ3NDEKTSV4RRFFQ69G5F{name.upper()}{name.upper()}" for name in "abcdeghw"}
 
 
 def a_hub() -> MemoryStore:
@@ -40,6 +41,7 @@ def a_hub() -> MemoryStore:
         make_bead("hub-d", uid=UIDS["d"], status="closed", closed_by="human:Ada", title="Fix d"),
         make_bead("hub-e", uid=UIDS["e"], status="deferred", title="Fix e"),
         make_bead("hub-w", uid=UIDS["w"], status="blocked", waiting_on="human", prefer_agent="coder", title="Fix w"),
+        make_bead("hub-g", uid=UIDS["g"], status="dead_letter", attempts=3, title="Fix g"),
         held("hub-h", "coder", "t-h", uid=UIDS["h"], title="Fix h", claim={"started_at": None}),
         records={
             agent_path("coder"): {"name": "coder", "role": "coding", "max_concurrent": 5},
@@ -89,6 +91,9 @@ CASES: dict[str, Case] = {
     "resume": Case(lambda: Claim(agent="coder", ids=["hub-h"], resume=True, **by())),
     "start": Case(lambda: Start(ids=["hub-h"], **by(hub_h="t-h"))),
     "release": Case(lambda: Release(ids=["hub-h"], reason="broken", **by(hub_h="t-h")), has_name=False),
+    "fail": Case(lambda: Fail(ids=["hub-h"], reason="crash", error="It broke.", cost_usd=0.5, **by(hub_h="t-h"))),
+    "fail for good": Case(lambda: Fail(ids=["hub-h"], reason="cancelled", error="No.", **by(hub_h="t-h"))),
+    "dlq retry": Case(lambda: DlqRetry(ids=["hub-g"], reason="mended", **by())),
     "close": Case(lambda: Close(ids=["hub-a", "hub-h"], reason="Done", **by(hub_h="t-h"))),
     "close and next": Case(lambda: Close(ids=["hub-h"], next={"agent": "coder"}, **by(hub_h="t-h"))),
     "reopen": Case(lambda: Reopen(ids=["hub-d"], reason="not done", **by())),
@@ -225,6 +230,8 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "update a parent",
                 "answer",
                 "archive",
+                "fail",
+                "dlq",
             )
         )
     ],

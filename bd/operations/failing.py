@@ -1,0 +1,105 @@
+"""Operations on attempts that failed: fail, and trying dead letters again.
+
+Does not belong here: the rules of retries (policy/retry.py), and taking beads away from the dead (stalls).
+"""
+
+from __future__ import annotations
+
+import random
+
+from bd import ids
+from bd.clock import time_text
+from bd.errors import BadInput, WrongState
+from bd.model import Change
+from bd.operations.base import Operation, register, subject
+from bd.operations.capacity import with_capacity
+from bd.policy import lifecycle, retry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
+    from bd.model import Bead, Snapshot
+    from bd.operations.base import World
+
+
+@register
+class Fail(Operation):
+    """Say that the attempts on beads failed: `ids`, `reason` (a kind of failure), `error` (the words), `force`.
+
+    `duration_s` and `cost_usd` where they were measured. `jitter` is minted with the operation,
+    so that a replay finds the same time for the next try.
+    """
+
+    verb: ClassVar[str] = "fail"
+
+    def prepare(self) -> None:
+        self.args.setdefault("jitter", round(random.random(), 4))
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        kind = retry.check_kind(self.args.get("reason") or "")
+        if not (self.args.get("error") or "").strip():
+            raise BadInput(
+                "a failure needs its words", hint=f'bd fail {self.args["ids"][0]} --reason {kind} --error "what happened"'
+            )
+        owners: list[str] = []
+
+        def give_up(bead: Bead) -> Bead:
+            if self._is_noted(bead):
+                return bead
+            self.guard(bead, snapshot)
+            if bead.claim is None:
+                hint = f"`bd comment {bead.id} TEXT` notes what went wrong with it"
+                raise WrongState(f"{bead.id} is {bead.status}, nobody holds it", hint=hint, id=bead.id)
+            owners.append(bead.claim.agent)
+            return retry.after_failure(bead, self._failure(bead), world.settings, self.asked_at, self.args["jitter"])
+
+        beads, done, failed = self.each(self.args["ids"], snapshot, give_up)
+        change = Change(beads, subject("fail", done, self.by), touched=tuple(done), failures=tuple(failed))
+        for owner in owners:  # each failed attempt counts in its agent's record
+            alive = owner if owner == self.agent else None
+            change = with_capacity(change, snapshot, [owner], world.now, alive=alive, outcomes={owner: "failed"})
+        return change
+
+    def _failure(self, bead: Bead) -> dict[str, Any]:
+        known = {key: self.args.get(key) for key in ("duration_s", "cost_usd")}
+        return retry.failure_of(bead, self.args["reason"], self.args["error"].strip(), self.asked_at, **known)
+
+    def _is_noted(self, bead: Bead) -> bool:
+        """Whether the bead has this failure already, and the claim of it is gone."""
+        claim = bead.claim
+        if claim is not None and self.token_for(bead.id) in (None, claim.token):
+            return False
+        mine = (self.args["reason"], self.args["error"].strip(), time_text(self.asked_at))
+        return any(mine == (entry.get("reason"), entry.get("error"), entry.get("at")) for entry in bead.get("failures", []))
+
+
+@register
+class DlqRetry(Operation):
+    """Open dead letters again: `ids`, `reason` (kept as a comment). Their attempts count anew; their failures stay."""
+
+    verb: ClassVar[str] = "dlq-retry"
+
+    def prepare(self) -> None:
+        self.args.setdefault("comment_id", ids.mint())
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        def open_again(bead: Bead) -> Bead:
+            if any(comment.get("id") == self.args["comment_id"] for comment in bead.comments):
+                return bead
+            if bead.status != "dead_letter":
+                hint = "`bd dlq list` shows the dead letters"
+                raise WrongState(f"{bead.id} is {bead.status}, not a dead letter", hint=hint, id=bead.id)
+            opened = lifecycle.reopened(bead, self.asked_at)
+            if not self.args.get("reason"):
+                return opened
+            entry = {
+                "id": self.args["comment_id"],
+                "author": self.agent,
+                "at": time_text(self.asked_at),
+                "text": self.args["reason"],
+            }
+            return opened.evolve(comments=[*opened.comments, entry])
+
+        beads, done, failed = self.each(self.args["ids"], snapshot, open_again)
+        return Change(beads, subject("dlq-retry", done, self.by), touched=tuple(done), failures=tuple(failed))

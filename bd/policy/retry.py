@@ -1,0 +1,211 @@
+"""What becomes of a bead whose attempt failed: tried again after a delay, or given up.
+
+Belongs here: the rules of retries, dead letters and poison pills. Does not belong here: how a
+claim ends otherwise (lifecycle.py), and who notices that an attempt has failed.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from math import ceil, isfinite
+from typing import NamedTuple
+
+from bd.clock import age_text, duration_s, instant_of, time_text
+from bd.errors import BadInput, WrongState
+from bd.policy import lifecycle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from typing import Any
+
+    from bd.config import Settings
+    from bd.model import Bead
+
+KINDS = (
+    "timeout",
+    "crash",
+    "rate_limit",
+    "invalid_output",
+    "stalled",
+    "lost",
+    "auth_failure",
+    "budget_exceeded",
+    "cancelled",
+    "other",
+)
+STRATEGIES = ("exponential", "fixed", "immediate")
+# Trying again changes nothing about these.
+NO_RETRY_ON = frozenset({"auth_failure", "budget_exceeded", "cancelled"})
+# The worker was taken away: that says nothing about the bead.
+LOST = "lost"
+POISON_AGENTS, POISON_ATTEMPTS = 2, 3
+
+
+class Rule(NamedTuple):
+    """A bead's retry rule: its own `retry` map, and the defaults for what that leaves out or garbles."""
+
+    strategy: str = "exponential"
+    initial_s: float = 10.0
+    multiplier: float = 2.0
+    max_s: float = 300.0
+    jitter: bool = True
+    retry_on: frozenset[str] | None = None
+    no_retry_on: frozenset[str] = NO_RETRY_ON
+
+    def is_final(self, kind: str) -> bool:
+        """Whether an attempt that failed like this was the last, however many are left.
+
+        What the bead names itself goes before the defaults. A lost worker is no reason to give up.
+        """
+        if kind in self.no_retry_on:
+            return True
+        return self.retry_on is not None and kind not in self.retry_on and kind != LOST
+
+    def delay_s(self, failed: int, jitter: float) -> float:
+        """Seconds until the next try after that many failed attempts; `jitter` is a number from 0 to 1.
+
+        The longest delay bounds the steps; the jitter of half up or down comes on top, so that
+        beads that failed together do not come back together.
+        """
+        if self.strategy == "immediate":
+            return 0.0
+        base = self.initial_s
+        if self.strategy == "exponential":
+            try:
+                base = min(self.max_s, base * self.multiplier ** max(0, failed - 1))
+            except OverflowError:
+                base = self.max_s
+        return base * (0.5 + min(1.0, max(0.0, jitter))) if self.jitter else base
+
+
+def rule_of(bead: Bead) -> Rule:
+    """The bead's retry rule."""
+    given = bead.get("retry")
+    given = given if isinstance(given, dict) else {}
+    usual = Rule()
+    retry_on = _kinds(given.get("retry_on"))
+    no_retry_on = _kinds(given.get("no_retry_on"))
+    return Rule(
+        given["strategy"] if given.get("strategy") in STRATEGIES else usual.strategy,
+        _seconds(given.get("initial_delay"), usual.initial_s),
+        _multiplier(given.get("backoff_multiplier"), usual.multiplier),
+        _seconds(given.get("max_delay"), usual.max_s),
+        _truth(given.get("jitter"), usual.jitter),
+        retry_on,
+        NO_RETRY_ON - (retry_on or frozenset()) if no_retry_on is None else no_retry_on,
+    )
+
+
+def limit_of(bead: Bead, settings: Settings) -> int:
+    """How many attempts the bead may use up: its own limit, else the hub's; at least one."""
+    own = bead.get("max_attempts")
+    return own if isinstance(own, int) and own > 0 else max(1, settings.max_attempts)
+
+
+def check_kind(kind: str) -> str:
+    """The kind of a failure as it is written. Raises BadInput."""
+    if kind not in KINDS:
+        raise BadInput(f"{kind!r} is no kind of failure", hint=f"one of {', '.join(KINDS)}", kinds=list(KINDS))
+    return kind
+
+
+def failure_of(bead: Bead, reason: str, error: str, at: datetime, **known: Any) -> dict[str, Any]:
+    """The entry for `failures` of the claim's attempt; `known` are `duration_s` and `cost_usd` where somebody measured them.
+
+    The duration counts from the start of the work, where nothing better is known.
+    """
+    claim = bead.claim
+    failure: dict[str, Any] = {
+        "attempt": claim.attempt if claim else bead.attempts,
+        "agent": claim.agent if claim else bead.assignee,
+        "reason": reason,
+        "error": error,
+        "at": time_text(at),
+    }
+    if known.get("duration_s") is None and claim and claim.started_at:
+        known["duration_s"] = round(max(0.0, (at - instant_of(claim.started_at)).total_seconds()), 1)
+    return {key: value for key, value in {**failure, **known}.items() if value not in (None, "")}
+
+
+def after_failure(bead: Bead, failure: Mapping[str, Any], settings: Settings, at: datetime, jitter: float) -> Bead:
+    """The claimed bead once its attempt has failed: open again with a `retry_at`, or a dead letter.
+
+    `failure` has the keys of an entry of `failures`; `jitter` is a number from 0 to 1, minted
+    with the operation. Raises WrongState for a bead that nobody works on.
+    """
+    if bead.claim is None and bead.status != "in_progress":
+        raise WrongState(f"{bead.id} is {bead.status}, nobody works on it", id=bead.id)
+    rule = rule_of(bead)
+    failed = lifecycle.unclaimed(bead).evolve(
+        failures=[*bead.get("failures", []), dict(failure)], retry_at=None, status_reason=None
+    )
+    poison = is_poison(failed)
+    if poison or failed.attempts_counted >= limit_of(bead, settings) or rule.is_final(failure.get("reason", "other")):
+        dead = failed.evolve(status="dead_letter", dead_lettered_at=time_text(at), poison_pill=poison or None)
+        return lifecycle.touch(dead, at)
+    delay_s = rule.delay_s(failed.attempts_counted, jitter)
+    due = _whole_second(at + timedelta(seconds=delay_s)) if delay_s else None
+    return lifecycle.touch(failed.evolve(status="open", retry_at=due), at)
+
+
+def _whole_second(instant: datetime) -> str:
+    """The instant's text in whole seconds, rounded up: never before its time."""
+    return time_text(instant + timedelta(microseconds=-instant.microsecond % 1_000_000))
+
+
+def is_poison(bead: Bead) -> bool:
+    """Whether the bead fails whoever tries it: three failed attempts by two agents since its attempts last began to count."""
+    counted = bead.attempts_counted
+    recent = bead.get("failures", [])[-counted:] if counted else []
+    own = [failure for failure in recent if failure.get("reason") != LOST]
+    return len(own) >= POISON_ATTEMPTS and len({failure.get("agent") for failure in own}) >= POISON_AGENTS
+
+
+def outlook(bead: Bead, settings: Settings, now: datetime) -> str:
+    """What comes next for a bead that has failed, in words."""
+    counted = bead.attempts_counted
+    tries = f"{counted} attempt{'' if counted == 1 else 's'}"
+    if bead.status == "dead_letter":
+        return f"given up after {tries}{', whoever tries it' if bead.get('poison_pill') else ''}: bd dlq show {bead.id}"
+    wait = (instant_of(bead.get("retry_at")) - now).total_seconds() if bead.get("retry_at") else 0.0
+    when = f"in {age_text(ceil(wait))}" if wait > 0 else "at once"
+    return f"tried again {when}, attempt {counted} of {limit_of(bead, settings)}"
+
+
+# --- values of the retry map ----------------------------------------------------------------
+
+
+def _kinds(value: Any) -> frozenset[str] | None:
+    if isinstance(value, str):
+        return frozenset({value})
+    if isinstance(value, list) and all(isinstance(kind, str) for kind in value):
+        return frozenset(value)
+    return None
+
+
+def _seconds(value: Any, usual: float) -> float:
+    if value is None or isinstance(value, bool):
+        return usual
+    try:
+        return duration_s(str(value))
+    except BadInput:
+        return usual
+
+
+def _multiplier(value: Any, usual: float) -> float:
+    """A factor of at least 1: a delay never shrinks from one failure to the next."""
+    if value is None or isinstance(value, bool):
+        return usual
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return usual
+    return number if isfinite(number) and number >= 1 else usual
+
+
+def _truth(value: Any, usual: bool) -> bool:
+    if isinstance(value, bool):
+        return value
+    return {"true": True, "yes": True, "false": False, "no": False}.get(str(value).strip().lower(), usual)
