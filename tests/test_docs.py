@@ -180,6 +180,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 BEFORE = {
     "start": ["claim hub-7k3q --agent codemonkey --reserve"],
     "release": ["claim hub-7k3q"],
+    "fail": ["claim hub-7k3q"],
+    'bd dlq retry hub-7k3q --reason "the key is renewed"': ["claim hub-7k3q", "fail hub-7k3q -r cancelled -e gone"],
     "undefer": ["defer hub-7k3q"],
     "answer": ["wait-human hub-7k3q --reason 'which logo?'"],
     "reopen": ["close hub-7k3q"],

@@ -62,9 +62,9 @@ def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
         if held is None:
             continue
         verb = "Resumed" if resumed else "Claimed" if held.started_at else "Reserved"
-        limit = bead.get("max_attempts", settings.max_attempts)
+        limit = bead.get("max_attempts") or settings.max_attempts
         name = app.out.styled(bead.id, "bold")
-        app.out.line(f"✓ {verb} {name} — {escaped(bead.title)} (attempt {held.attempt} of {limit})")
+        app.out.line(f"✓ {verb} {name} — {escaped(bead.title)} (attempt {bead.attempts_counted} of {limit})")
         then = "Close it when it is done." if held.started_at else f"Start it before {held.expires_at}: `bd start {bead.id}`."
         app.out.line(f"  Published as {outcome.commit[:7]}. {then}")
         if app.tokens.count(bead.id) > 1:

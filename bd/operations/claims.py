@@ -265,8 +265,7 @@ class Release(Operation):
         def give_back(bead: Bead) -> Bead:
             self.guard(bead, snapshot)
             owners.add(bead.claim.agent if bead.claim else None)
-            is_holder = bead.claim is not None and self.token_for(bead.id) == bead.claim.token
-            return lifecycle.released(bead, self.args.get("reason"), self.asked_at, spaced=is_holder)
+            return lifecycle.released(bead, self.args.get("reason"), self.asked_at, spaced=self.is_holder(bead, snapshot))
 
         beads, done, failed = self.each(self.args["ids"], snapshot, give_back)
         notes = [

@@ -58,7 +58,8 @@ class Fail(Operation):
         change = Change(beads, subject("fail", done, self.by), touched=tuple(done), failures=tuple(failed))
         for owner in owners:  # each failed attempt counts in its agent's record
             alive = owner if owner == self.agent else None
-            change = with_capacity(change, snapshot, [owner], world.now, alive=alive, outcomes={owner: "failed"})
+            outcomes = {} if kind in retry.NOT_OF_THE_AGENT else {owner: "failed"}
+            change = with_capacity(change, snapshot, [owner], world.now, alive=alive, outcomes=outcomes)
         return change
 
     def _failure(self, bead: Bead) -> dict[str, Any]:

@@ -40,6 +40,8 @@ STRATEGIES = ("exponential", "fixed", "immediate")
 NO_RETRY_ON = frozenset({"auth_failure", "budget_exceeded", "cancelled"})
 # The worker was taken away: that says nothing about the bead.
 LOST = "lost"
+# Ends that say nothing about the agent either.
+NOT_OF_THE_AGENT = frozenset({LOST, "cancelled"})
 POISON_AGENTS, POISON_ATTEMPTS = 2, 3
 
 

@@ -118,6 +118,12 @@ def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Se
     return passes
 
 
+def dead_letters(snapshot: Snapshot) -> list[Bead]:
+    """The beads that were given up, whole, the longest dead first."""
+    found = snapshot.wholes([bead.id for bead in snapshot.live() if bead.status == "dead_letter"])
+    return sorted(found, key=lambda bead: (bead.get("dead_lettered_at") or bead.updated_at, bead.id))
+
+
 def is_overdue(bead: Bead, now: datetime, settings: Settings) -> bool:
     """Whether a bead in work is stalled by its stamps: reserved and never started, or over its expected time."""
     if bead.status not in ("in_progress", "validating"):

@@ -31,6 +31,7 @@ class Case(NamedTuple):
     before: tuple[str, ...] = ()
 
 
+GIVEN_UP = ("fail hub-work --reason auth_failure --error revoked --agent codemonkey",)
 CASES: dict[str, list[Case]] = {
     "ready": [Case("ready", "issues", "hub-bug"), Case("ready --agent bob --no-fetch", "issues", "3 ready for bob")],
     "claim": [
@@ -42,6 +43,15 @@ CASES: dict[str, list[Case]] = {
     ],
     "start": [Case("start hub-bug --agent bob", "issues", "✓ Started hub-bug", ("claim hub-bug --agent bob --reserve",))],
     "release": [Case("release hub-work --reason tired --agent codemonkey", "issues", "✓ Released hub-work")],
+    "fail": [
+        Case("fail hub-work --reason crash --error broke --agent codemonkey", "issues", "✓ Failed hub-work — Review"),
+        Case("fail hub-work -r timeout -e slow --cost 0.5 --agent codemonkey", "issues", "s, attempt 1 of 3"),
+        Case(
+            "fail hub-work --reason auth_failure --error revoked --agent codemonkey",
+            "issues",
+            "  hub-work: given up after 1 attempt: bd dlq show hub-work",
+        ),
+    ],
     "wait-human": [
         Case("wait-human hub-work --reason which --agent codemonkey", "issues", "✓ Waiting for a person: hub-work — Review"),
         Case("wait-human hub-bug --reason which", "issues", "✓ Waiting for a person: hub-bug"),
@@ -162,6 +172,13 @@ CASES: dict[str, list[Case]] = {
     ],
     "stats": [Case("stats", "object", "9 beads, 4 ready, 1 in progress")],
     "epic": [Case("epic status", "array", "0/2")],
+    "dlq": [
+        Case("dlq list", "array", "No dead letters."),
+        Case("dlq list", "issues", "hub-work  0s   1         auth_failure: revoked  Review the pull request", GIVEN_UP),
+        Case("dlq show hub-work", "issues", "attempt 1: auth_failure (codemonkey", GIVEN_UP),
+        Case("dlq show hub-bug", "issues", "has not failed yet"),
+        Case("dlq retry hub-work --reason renewed", "issues", "✓ Open again: hub-work", GIVEN_UP),
+    ],
     "doctor": [Case("doctor --offline", "object", "9 beads read")],
     "archive": [
         Case("archive", "object", "Nothing is old enough"),

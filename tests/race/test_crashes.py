@@ -37,6 +37,7 @@ WRITES = {
     "comment": ["comment", "hub-a", "seen", "--agent", "coder"],
     "handoff": ["handoff", "hub-mine", "--to", "hub-a", "--artifact", "https://x.org/r.md", "--agent", "coder"],
     "archive": ["archive", "--older-than", "0s"],
+    "fail": ["fail", "hub-mine", "--reason", "crash", "--error", "broke", "--agent", "coder"],
     "wait-human": ["wait-human", "hub-mine", "--reason", "which", "--agent", "coder"],
 }
 
@@ -75,6 +76,8 @@ def landed(verb: str, repository: Path) -> bool:
         assert (mine.status, mine.get("output")) == ("closed", {"artifacts": [{"name": "r.md", "ref": "https://x.org/r.md"}]})
         assert first.get("spec") == {"context_refs": ["https://x.org/r.md"]}
         assert len(first.comments) == 1
+    elif verb == "fail":
+        assert (mine.status, mine.claim, len(mine.get("failures"))) == ("open", None, 1)
     elif verb == "wait-human":
         assert (mine.status, mine.claim, mine.get("prefer_agent")) == ("blocked", None, "coder")
     elif verb == "heat":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from bd.cli.table import COMMANDS
-from bd.clock import now, time_text
+from bd.clock import instant_of, now, time_text
 from bd.fields import archive_path
 from tests.race.history import subjects
 from tests.race.seeds import limit, seed
@@ -44,6 +44,7 @@ class Write(NamedTuple):
     before: tuple[str, ...] = ()
 
 
+GIVEN_UP = ("claim hub-a --agent coder", "fail hub-a --reason auth_failure --error revoked --agent coder")
 WRITES = {
     "create": Write("create Another --id hub-new --deps hub-a", {}),
     "q": Write("q Another", {}),
@@ -75,6 +76,21 @@ WRITES = {
         "release hub-a --reason later --agent coder",
         {"status": "open", "claim": None, "attempts": 1, "attempts_forgiven": 1},
         ("claim hub-a --agent coder",),
+    ),
+    "fail": Write(
+        "fail hub-a --reason crash --error broke --agent coder",
+        {"status": "open", "claim": None, "owner": None, "assignee": None, "attempts": 1, "attempts_forgiven": None},
+        ("claim hub-a --agent coder",),
+    ),
+    "fail for good": Write(
+        "fail hub-a --reason auth_failure --error revoked --agent coder",
+        {"status": "dead_letter", "claim": None, "retry_at": None, "poison_pill": None},
+        ("claim hub-a --agent coder",),
+    ),
+    "dlq": Write(
+        "dlq retry hub-a --reason renewed",
+        {"status": "open", "dead_lettered_at": None, "attempts": 1, "attempts_forgiven": 1},
+        GIVEN_UP,
     ),
     "wait-human": Write(
         "wait-human hub-a --reason which", {"status": "blocked", "waiting_on": "human", "status_reason": "which"}
@@ -134,6 +150,10 @@ def check(verb: str, hub: Path, first: Bead) -> None:
         assert len(made) == 1, "one was made, once"
     elif verb == "archive":
         assert [path for path in tip_paths(hub) if path.endswith("hub-c.yaml")] == [archive_path("hub-c", time_text(now()))]
+    elif verb == "fail":
+        (failure,) = first.get("failures")
+        assert (failure["attempt"], failure["agent"], failure["reason"], failure["error"]) == (1, "coder", "crash", "broke")
+        assert 5 <= (instant_of(first.get("retry_at")) - instant_of(failure["at"])).total_seconds() <= 16
     elif verb == "start":
         assert first.claim is not None
         assert first.claim.started_at is not None
@@ -265,6 +285,31 @@ CONTESTED = {
         5,
         {"status": "open", "status_reason": "theirs", "attempts_forgiven": 1},
         CLAIMED,
+    ),
+    "a failure after a release by force": Contest(
+        "fail hub-a --reason crash --error broke --agent coder",
+        "release hub-a --reason silent --force --agent overseer",
+        5,
+        {"status": "open", "status_reason": "silent", "failures": None, "attempts_forgiven": 1},
+        CLAIMED,
+        "the claim your token is of has ended",
+    ),
+    "two failures of one attempt": Contest(
+        "fail hub-a --reason crash --error mine --agent coder",
+        "fail hub-a --reason auth_failure --error theirs --force --agent overseer",
+        5,
+        {"status": "dead_letter", "attempts": 1},
+        CLAIMED,
+    ),
+    "two retries of a dead letter": Contest(
+        "dlq retry hub-a --reason mine",
+        "dlq retry hub-a --reason theirs",
+        5,
+        {"status": "open", "attempts_forgiven": 1},
+        GIVEN_UP,
+    ),
+    "a retry of a dead letter that was opened": Contest(
+        "dlq retry hub-a", "reopen hub-a", 5, {"status": "open", "attempts_forgiven": 1}, GIVEN_UP, "not a dead letter"
     ),
     "a question after a release": Contest(
         "wait-human hub-a --reason which --agent coder",

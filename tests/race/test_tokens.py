@@ -30,6 +30,7 @@ def claim(clone: Clone, bead_id: str, agent: str) -> str:
 LATE = {
     "close": ["close", "hub-a", "--reason", "done"],
     "release": ["release", "hub-a", "--reason", "no time"],
+    "fail": ["fail", "hub-a", "--reason", "crash", "--error", "it broke"],
     "start": ["start", "hub-a"],
     "update": ["update", "hub-a", "--status", "blocked", "--reason", "stuck"],
     "assign": ["assign", "hub-a", "me"],

@@ -16,7 +16,10 @@ from bd.operations.claims import Release
 @click.option("--force", is_flag=True, help="Take it from whoever holds it (needs --reason).")
 @pass_app
 def command(app: App, beads: tuple[str, ...], reason: str | None, force: bool) -> None:
-    """Give a bead back; it costs no attempt."""
+    """Give a bead back; it costs no attempt.
+
+    From the second time in a row on, it is hidden for a while: 10s, then twice as long, at most 5m.
+    """
     if not (reason or "").strip():
         raise BadInput("a release needs a reason", hint=f'bd release {beads[0]} --reason "why"')
     outcome = app.publish(Release(**app.asked(beads, ids=list(beads), reason=reason, force=force)))

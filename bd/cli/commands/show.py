@@ -58,13 +58,7 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
     out, now = app.out, app.now
     out.line(out.bead_line(bead, snapshot, now))
     out.line("  " + " · ".join([out.state(bead, snapshot, now), *map(escaped, _facts(app, bead, snapshot))]))
-    when = [
-        f"{word} {out.age(bead.get(key), now)} ago"
-        for word, key in (("created", "created_at"), ("updated", "updated_at"), ("closed", "closed_at"))
-        if bead.get(key)
-    ]
-    by = f" by {escaped(bead.get('created_by'))}" if bead.get("created_by") else ""
-    out.line(f"  {', '.join(when)}{by}")
+    out.line(f"  {_when(app, bead)}")
     for word, key in (
         ("due", "deadline"),
         ("deferred until", "defer_until"),
@@ -82,6 +76,9 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
     for reason in standing(bead, snapshot, now).reasons:
         if not bead.is_done and bead.status != "in_progress":
             out.line(f"  {escaped(reason.text)}")
+    for failure in bead.get("failures", [])[-1:]:
+        words = f"{failure.get('reason', 'other')}, {failure.get('agent', 'somebody')}: {failure.get('error', '')}"
+        out.line(f"  last failure: {escaped(words)} (`bd dlq show {bead.id}` shows all)")
     for key in _TEXTS:
         if bead.get(key):
             out.line(f"\n{out.styled(key.replace('_', ' '), 'bold')}\n{escaped(bead.get(key), one_line=False).rstrip()}")
@@ -103,6 +100,16 @@ def _facts(app: App, bead: Bead, snapshot: Snapshot) -> list[str]:
     if temperature >= 1:
         facts.append(f"temperature {temperature:.0f}")
     return facts
+
+
+def _when(app: App, bead: Bead) -> str:
+    when = [
+        f"{word} {app.out.age(bead.get(key), app.now)} ago"
+        for word, key in (("created", "created_at"), ("updated", "updated_at"), ("closed", "closed_at"))
+        if bead.get(key)
+    ]
+    by = f" by {escaped(bead.get('created_by'))}" if bead.get("created_by") else ""
+    return f"{', '.join(when)}{by}"
 
 
 def _in_words(value: Any) -> str:

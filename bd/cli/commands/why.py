@@ -89,6 +89,6 @@ def _said(bead: Bead, where: Standing, reasons: list[Reason]) -> tuple[str, *tup
     if bead.is_done:
         ended = bead.get("close_reason")
         return (f"{_SAID[where.phase]}{f': {escaped(ended)}' if ended else ''}",)
-    if first and first.code == "deferred" and first.by == bead.id:
+    if first and ((first.code == "deferred" and first.by == bead.id) or where.phase == "dead_lettered"):
         return first.text, *reasons[1:]
     return _SAID[where.phase], *reasons
