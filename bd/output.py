@@ -50,6 +50,11 @@ def _escape(match: re.Match[str]) -> str:
     return f"\\x{ord(match.group()):02x}"
 
 
+def sentence(text: str) -> str:
+    """Words of anywhere as a line of their own: with a capital and a full stop, and nothing that moves a cursor."""
+    return escaped(text[:1].upper() + text[1:].rstrip(".") + ".")
+
+
 def prepare_streams() -> None:
     """Valid UTF-8 always, also with LANG=C."""
     for stream in (sys.stdout, sys.stderr):

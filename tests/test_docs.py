@@ -186,6 +186,9 @@ BEFORE = {
     "answer": ["wait-human hub-7k3q --reason 'which logo?'"],
     "reopen": ["close hub-7k3q"],
     "undo": ["update hub-7k3q --priority 0"],
+    "resume": ["pause"],
+    "undrain": ["drain codemonkey"],
+    "online": ["offline codemonkey"],
     "bd claim hub-7k3q --agent codemonkey --resume": ["claim hub-7k3q --agent codemonkey"],
     "bd close hub-7k3q --reason done --next --agent codemonkey": ["claim hub-7k3q --agent codemonkey"],
 }
@@ -221,6 +224,7 @@ def examples_hub(templates: Path, tmp_path_factory: pytest.TempPathFactory) -> P
         'create "Deploy the gateway" --id hub-q9x1 --deps hub-7k3q',
         'create "A" --id hub-a',
         'create "B" --id hub-b',
+        "agent add codemonkey --max 9 --skills ''",
     ):
         run_here(*shlex.split(words), cwd=folder, env={"BD_AGENT": "codemonkey"})
     return folder

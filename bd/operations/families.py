@@ -1,6 +1,7 @@
 """Every family of operations, imported so that each verb is registered: what a replay needs."""
 
 from bd.operations import (
+    agents,
     archiving,
     beads,
     claims,
@@ -13,11 +14,13 @@ from bd.operations import (
     heating,
     hubs,
     recovery,
+    switches,
     transfer,
     waiting,
 )
 
 __all__ = [
+    "agents",
     "archiving",
     "beads",
     "claims",
@@ -30,6 +33,7 @@ __all__ = [
     "heating",
     "hubs",
     "recovery",
+    "switches",
     "transfer",
     "waiting",
 ]

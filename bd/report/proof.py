@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bd.store.gitrepo import GitRepo
 
 # These verbs end another's claim openly: what they do is their name.
-OPEN_VERBS = frozenset({"undo", "reassign"})
+OPEN_VERBS = frozenset({"undo", "reassign", "agent-remove", "agent-rename"})
 # A file without it holds no claim, and need not be parsed.
 _CLAIM_KEY = re.compile(rb"claims?[\"']?\s*:")
 

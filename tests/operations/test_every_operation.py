@@ -10,6 +10,7 @@ import pytest
 from bd.errors import BdError
 from bd.fields import CONFIG_PATH, agent_path, capacity_path
 from bd.operations.archiving import Archive
+from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent
 from bd.operations.base import REGISTRY, Operation
 from bd.operations.beads import Comment, Delete, Update, Write
 from bd.operations.claims import Claim, Release, Start
@@ -22,6 +23,7 @@ from bd.operations.handover import Handoff
 from bd.operations.heating import Heat
 from bd.operations.hubs import Init
 from bd.operations.recovery import Undo
+from bd.operations.switches import Pause, SetDuty
 from bd.operations.waiting import Answer, WaitHuman
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import AT, by, form_of, revived
@@ -46,6 +48,7 @@ def a_hub() -> MemoryStore:
         records={
             agent_path("coder"): {"name": "coder", "role": "coding", "max_concurrent": 5},
             capacity_path("coder"): {"agent": "coder", "status": "available", "current_tasks": 1, "max_concurrent": 5},
+            capacity_path("failing"): {"agent": "failing", "status": "offline", "recent": ["failed", "failed"]},
         },
     )
 
@@ -103,11 +106,19 @@ CASES: dict[str, Case] = {
     "wait-human on an open one": Case(lambda: WaitHuman(ids=["a"], reason="Which?", **by())),
     "answer": Case(lambda: Answer(ids=["w"], text="That one.", **by())),
     "handoff": Case(lambda: Handoff(ids=["hub-h", "a"], artifacts=ARTIFACTS, note="Go on.", **by(hub_h="t-h"))),
-    "handoff to a new one": Case(lambda: Handoff(ids=["a"], new={"title": "More", "assignee": "other"}, artifacts=ARTIFACTS, **by())),
     "archive": Case(lambda: Archive(older_than_s=3600, **by())),
+    "handoff to a new one": Case(lambda: Handoff(ids=["hub-a"], new={"title": "More", "assignee": "other"}, artifacts=ARTIFACTS, **by())),
     "dep add": Case(lambda: DepAdd(ids=["hub-e", "hub-a"], kind="blocks", **by())),
     "dep add a link": Case(lambda: DepAdd(ids=["hub-e", "hub-a"], kind="related", **by())),
     "dep remove": Case(lambda: DepRemove(ids=["hub-b", "hub-a"], **by())),
+    "agent add": Case(lambda: AddAgent(agent="new", fields={"role": "coding"}, skills={"labels": ["x/*"]}, **by())),
+    "agent add to one": Case(lambda: AddAgent(agent="coder", fields={"interval": "5m"}, **by())),
+    "agent remove": Case(lambda: RemoveAgent(agent="coder", release=True, **by()), has_name=False),
+    "agent rename": Case(lambda: RenameAgent(agent="coder", to="gibbon", release=True, **by()), has_name=False),
+    "agent clear": Case(lambda: ClearAgent(agent="failing", **by())),
+    "drain": Case(lambda: SetDuty(agent="coder", duty="draining", known=True, **by())),
+    "online": Case(lambda: SetDuty(agent="failing", duty="available", ends="offline", **by())),
+    "pause": Case(lambda: Pause(reason="moving", **by())),
     "undo": Case(lambda: Undo(words="w", beads={"hub-a": {"before": {**BEFORE, "title": "Was"}, "after": BEFORE}}, **by()), has_name=False),
     "init": Case(lambda: Init(prefix="hub", **by())),
 }  # fmt: skip
@@ -130,7 +141,7 @@ def test_every_verb_is_tried() -> None:
 
     assert bd.operations.families
     tried = {case.make().verb for case in [*CASES.values(), *BY_DIFFERENCE.values()]}
-    assert REGISTRY.keys() - tried <= {"import"}, "import has tests of its own"
+    assert REGISTRY.keys() - tried <= {"import", "resume"}, "they have tests of their own"
 
 
 @pytest.mark.parametrize("name", [*CASES, *BY_DIFFERENCE])
@@ -228,6 +239,10 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "init",
                 "write",
                 "update a parent",
+                "agent",
+                "drain",
+                "online",
+                "pause",
                 "answer",
                 "archive",
                 "fail",

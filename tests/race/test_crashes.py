@@ -13,7 +13,7 @@ from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import assert_nothing_twice, assert_one_owner, subjects
 from tests.race.seeds import limit, seed
 from tests.running import BD, result_of
-from tests.truth import git, tip, tip_bead, tip_paths
+from tests.truth import git, tip, tip_bead, tip_file, tip_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +35,8 @@ WRITES = {
     "update": ["update", "hub-a", "--priority", "0", "--append-notes", "seen", "--agent", "coder"],
     "heat": ["heat", "hub-a", "+25", "--agent", "coder"],
     "comment": ["comment", "hub-a", "seen", "--agent", "coder"],
+    "agent-remove": ["agent", "remove", "coder", "--release", "--agent", "chief"],
+    "pause": ["pause", "--reason", "moving", "--agent", "chief"],
     "handoff": ["handoff", "hub-mine", "--to", "hub-a", "--artifact", "https://x.org/r.md", "--agent", "coder"],
     "archive": ["archive", "--older-than", "0s"],
     "fail": ["fail", "hub-mine", "--reason", "crash", "--error", "broke", "--agent", "coder"],
@@ -82,6 +84,11 @@ def landed(verb: str, repository: Path) -> bool:
         assert (mine.status, mine.claim, mine.get("prefer_agent")) == ("blocked", None, "coder")
     elif verb == "heat":
         assert first.get("temperature") == 25
+    elif verb == "agent-remove":
+        assert (mine.status, mine.claim) == ("open", None)
+        assert ".agent-status/coder.yaml" not in tip_paths(repository)
+    elif verb == "pause":
+        assert b"reason: moving" in (tip_file(repository, ".beads/config.yaml") or b"")
     else:
         assert [comment["text"] for comment in first.comments] == ["seen"]
     if verb == "close":

@@ -117,6 +117,18 @@ WRITES = {
     "close --next": Write(
         "close hub-a --reason done --next --agent coder", {"status": "closed", "claim": None}, ("claim hub-a --agent coder",)
     ),
+    "agent": Write("agent add coder --role coding --max 3", {}),
+    "agent remove": Write("agent remove coder --release", {"status": "open", "claim": None}, ("claim hub-a --agent coder",)),
+    "agent rename": Write(
+        "agent rename coder gibbon", {"assignee": "gibbon"}, ("agent add coder", "assign hub-a coder", "drain coder")
+    ),
+    "agent clear": Write("agent clear coder", {"status": "closed"}, ("claim hub-a --agent coder", "close hub-a --agent coder")),
+    "pause": Write("pause --reason moving", {"status": "open"}),
+    "resume": Write("resume", {}, ("pause",)),
+    "drain": Write("drain coder", {}, ("agent add coder",)),
+    "undrain": Write("undrain coder", {}, ("agent add coder", "drain coder")),
+    "offline": Write("offline coder", {}, ("agent add coder",)),
+    "online": Write("online coder", {}, ("agent add coder", "offline coder")),
     "config": Write("config set claim_ttl 30m", {}),
     "import": Write("import {here}/beads.jsonl", {}),
     "init": Write("init {here}/alice", {}),
@@ -161,6 +173,15 @@ def check(verb: str, hub: Path, first: Bead) -> None:
         other = tip_bead(hub, "hub-b")
         assert other is not None
         assert other.claim is not None
+    elif verb == "agent":
+        assert b"max_concurrent: 3" in (tip_file(hub, ".beads/agents/coder.yaml") or b"")
+    elif verb in ("agent remove", "agent rename"):
+        assert tip_file(hub, ".agent-status/coder.yaml") is None
+    elif verb in ("drain", "offline"):
+        told = {"drain": b"status: draining", "offline": b"status: offline"}[verb]
+        assert told in (tip_file(hub, ".agent-status/coder.yaml") or b"")
+    elif verb in ("pause", "resume"):
+        assert (b"paused:" in (tip_file(hub, ".beads/config.yaml") or b"")) is (verb == "pause")
     elif verb == "config":
         assert b"claim_ttl: 30m" in (tip_file(hub, ".beads/config.yaml") or b"").replace(b'"', b"")
     elif verb == "import":
@@ -404,6 +425,28 @@ CONTESTED = {
         "heat hub-a +60", "close hub-a --reason done", 0, {"temperature": 60, "status": "closed"}
     ),
     "a heating of a bead that was deleted": Contest("heat hub-a +60", "delete hub-a --force", 4, {}),
+    "a claim while the fleet is paused": Contest(
+        "claim hub-a --agent coder", "pause --reason moving", 3, {"claim": None}, words="the fleet is paused"
+    ),
+    "a claim while its agent is told to drain": Contest(
+        "claim --next --agent coder", "drain coder", 3, {"claim": None}, ("agent add coder",), words="coder is draining"
+    ),
+    "an agent that is removed while it claims": Contest(
+        "agent remove coder",
+        "claim hub-a --agent coder",
+        5,
+        {"assignee": "coder"},
+        ("agent add coder",),
+        words="coder holds hub-a",
+    ),
+    "a route to an agent that is set offline": Contest(
+        "assign hub-a coder", "offline coder", 5, {"assignee": None}, ("agent add coder",), words="coder is offline"
+    ),
+    "a route to an agent that is renamed": Contest(
+        "agent rename coder gibbon", "assign hub-a coder", 0, {"assignee": "gibbon"}, ("agent add coder",)
+    ),
+    "two changes of an agent": Contest("agent add coder --max 3", "agent add coder --interval 5m", 0, {}, ("agent add coder",)),
+    "two pauses": Contest("pause --reason mine", "pause --reason theirs", 0, {}, words="theirs already"),
     "two settings": Contest("config set claim_ttl 30m", "config set max_attempts 5", 0, {}),
 }
 

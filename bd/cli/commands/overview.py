@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bd.cli.context import App
 from bd.errors import NoHub
+from bd.output import sentence
+from bd.policy.fit import pause_of, pause_words
 from bd.policy.ready import phases
 
 
@@ -21,14 +23,22 @@ def overview(app: App) -> None:
     found = phases(snapshot, app.now)
     counts = {phase: len(beads) for phase, beads in found.items() if beads}
     hub, who = app.hub, app.identity
+    paused = pause_of(snapshot)
     if app.out.is_json:
-        app.out.object(
-            {"branch": hub.branch, "remote": hub.remote or "", "commit": snapshot.commit, "identity": who.by, "phases": counts}
-        )
+        shown = {
+            "branch": hub.branch,
+            "remote": hub.remote or "",
+            "commit": snapshot.commit,
+            "identity": who.by,
+            "phases": counts,
+        }
+        app.out.object({**shown, **({"paused": dict(paused)} if paused else {})})
         return
     where = f"{hub.branch.removeprefix('refs/heads/')}" + (f" on {hub.remote}" if hub.remote else ", no remote")
     app.out.line(f"Hub: {where}, at {snapshot.commit[:7]}. You are {who.by} ({who.source}).")
     app.out.line(", ".join(f"{number} {phase.replace('_', ' ')}" for phase, number in counts.items()) or "No live beads.")
+    if paused:
+        app.out.line(f"{sentence(pause_words(paused))} `bd resume` lets it claim again.")
     if found["ready"]:
         app.out.line(f"Next: `bd ready` ({found['ready'][0].id} is first), `bd claim --next --agent NAME`.")
     else:

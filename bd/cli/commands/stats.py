@@ -8,6 +8,8 @@ from bd.cli.context import App
 from bd.cli.options import accept, pass_app
 from bd.clock import age_text
 from bd.interop import views
+from bd.output import sentence
+from bd.policy.fit import pause_of, pause_words
 
 
 @click.command("stats", epilog="\b\nExample:\n  bd stats --json")
@@ -17,9 +19,14 @@ def command(app: App) -> None:
     """Show the hub in numbers."""
     snapshot = app.snapshot()
     numbers = views.statistics(snapshot, app.now)
+    paused = pause_of(snapshot)
+    if paused:
+        numbers["paused"] = dict(paused)
     if app.out.is_json:
         app.out.object(numbers)
         return
+    if paused:
+        app.out.line(sentence(pause_words(paused)))
     summary = numbers["summary"]
     app.out.line(f"{summary['total_issues']} beads, {summary['ready_issues']} ready, {summary['in_progress_issues']} in progress")
     app.out.table(

@@ -1,0 +1,143 @@
+"""bd agent: add, list, show, status, remove, rename, clear. What is shown stands in agent_view.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bd.cli.commands.agent_view import show_one, show_table
+from bd.cli.context import App
+from bd.cli.options import AGENT, flat, list_option, pass_app
+from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent, known_agent
+from bd.report.agents import names_of
+
+_FIELDS = {
+    "role": "role",
+    "interval": "interval",
+    "limit": "max_concurrent",
+    "capabilities": "capabilities",
+    "models": "models_available",
+    "cool_down": "cool_down",
+    "fallback": "fallback",
+    "budget": "budget_usd",
+}
+_RULES = {"words": "title_words", "prefixes": "title_prefix", "labels": "labels", "types": "types"}
+EXAMPLE = """
+\b
+Examples:
+  bd agent add codemonkey --role coding --max 2
+  bd agent add codemonkey --interval 15m --capability git,python    changes only these
+  bd agent add scribe --title-prefix "Publish:" --label "site/*" --cool-down 5m
+"""
+
+
+@click.group("agent", no_args_is_help=False)
+def command() -> None:
+    """Add agents, change them, and see how each is doing."""
+
+
+@command.command("add", epilog=EXAMPLE)
+@click.argument("name", type=AGENT)
+@click.option("--role", help="infrastructure, coding, research, publisher, overseer, or your own.")
+@click.option("--interval", help="How often it looks for work, such as 30m.")
+@click.option("--max", "limit", type=click.IntRange(min=1), help="How many beads it may hold at once; 1 when left out.")
+@list_option("--skills", "--title-word", "words", help="Words in titles of what it takes.")
+@list_option("--title-prefix", "prefixes", help="What titles of its beads start with, such as Research:.")
+@list_option("--label", "labels", help="Labels of what it takes; infra/* takes all below.")
+@list_option("--type", "types", help="Types of what it takes.")
+@list_option("--capability", "capabilities", help="What it has of what beads need.")
+@list_option("--model", "models", help="Models it can use.")
+@click.option("--cool-down", help="How long it rests after each bead.")
+@click.option("--fallback/--no-fallback", default=None, help="It takes what nobody else has taken for two cycles.")
+@click.option("--budget", type=click.FloatRange(min=0), help="US dollars it may spend.")
+@pass_app
+def add(app: App, name: str, **flags: Any) -> None:
+    """Add an agent, or change what is given of one.
+
+    A role brings skills and an interval; what is given here wins. A list replaces the list that was
+    there, an empty value unsets it. Skills: any rule may match; with none it takes everything.
+    """
+    lists = {flag: flat(value) if value else None for flag, value in flags.items() if isinstance(value, tuple)}
+    given = {**flags, **lists}
+    fields = {
+        key: given[flag] or (None if given[flag] in ("", []) else given[flag])
+        for flag, key in _FIELDS.items()
+        if given[flag] is not None
+    }
+    skills = {rule: given[flag] for flag, rule in _RULES.items() if given[flag] is not None}
+    was_there = app.snapshot().agent(name) is not None
+    outcome = app.publish(AddAgent(**app.asked(agent=name, fields=fields, **({"skills": skills} if skills else {}))))
+    if app.out.is_json:
+        app.out.object({**(outcome.change.result if outcome.change else {}), "published": outcome.published})
+        return
+    is_new = outcome.change is not None and not outcome.change.is_empty
+    app.out.said(f"✓ {'Changed' if was_there else 'Added'} agent {name}" if is_new else f"Agent {name} is so already")
+
+
+@command.command("list", epilog="\b\nExample:\n  bd agent list")
+@pass_app
+def list_all(app: App) -> None:
+    """List every agent with its status, as this clone last heard of it."""
+    snapshot = app.snapshot()
+    show_table(app, snapshot, names_of(snapshot))
+
+
+@command.command("status", epilog="\b\nExamples:\n  bd agent status\n  bd agent status codemonkey --json")
+@click.argument("name", required=False, type=AGENT)
+@pass_app
+def status(app: App, name: str | None) -> None:
+    """Show how agents are doing now: beads, last sign of life, next poll. Looks at the hub first."""
+    snapshot = app.snapshot(fetch=True)
+    show_table(app, snapshot, [known_agent(name, snapshot)] if name else names_of(snapshot))
+
+
+@command.command("show", epilog="\b\nExample:\n  bd agent show codemonkey")
+@click.argument("name", type=AGENT)
+@pass_app
+def show(app: App, name: str) -> None:
+    """Show an agent's file, with its role's presets for what is unset, and its status."""
+    snapshot = app.snapshot()
+    show_one(app, snapshot, known_agent(name, snapshot))
+
+
+def _tell_left(app: App, outcome: Any, said: str) -> None:
+    result = dict(outcome.change.result or {}) if outcome.change else {}
+    if app.out.is_json:
+        app.out.object({**result, "published": outcome.published})
+        return
+    app.out.said(f"✓ {said}")
+    for key, words in (("released", "Given back"), ("rerouted", "Routed anew")):
+        if result.get(key):
+            app.out.said(f"  {words}: {', '.join(result[key])}")
+
+
+@command.command("remove", epilog="\b\nExample:\n  bd agent remove codemonkey --release")
+@click.argument("name", type=AGENT)
+@click.option("--release", is_flag=True, help="Give back what it holds.")
+@pass_app
+def remove(app: App, name: str, release: bool) -> None:
+    """Take an agent out of the hub. What was routed to it is routed to nobody."""
+    _tell_left(app, app.publish(RemoveAgent(**app.asked(agent=name, release=release))), f"Removed agent {name}")
+
+
+@command.command("rename", epilog="\b\nExample:\n  bd agent rename codemonkey gibbon")
+@click.argument("name", type=AGENT)
+@click.argument("to", type=AGENT)
+@click.option("--release", is_flag=True, help="Give back what it holds.")
+@pass_app
+def rename(app: App, name: str, to: str, release: bool) -> None:
+    """Give an agent another name. What is routed to it follows."""
+    _tell_left(app, app.publish(RenameAgent(**app.asked(agent=name, to=to, release=release))), f"Agent {name} is now {to}")
+
+
+@command.command("clear", epilog="\b\nExample:\n  bd agent clear codemonkey")
+@click.argument("name", type=AGENT)
+@pass_app
+def clear(app: App, name: str) -> None:
+    """Forget an agent's failed attempts, so that an overloaded one gets work again."""
+    outcome = app.publish(ClearAgent(**app.asked(agent=name)))
+    if app.out.is_json:
+        app.out.object({**(outcome.change.result if outcome.change else {}), "published": outcome.published})
+    else:
+        app.out.said(f"✓ Cleared agent {name}")

@@ -1,0 +1,96 @@
+"""What `bd agent list|status|show` print: tables that fit 80 columns, or JSON."""
+
+from __future__ import annotations
+
+from bd.clock import age_text, duration_text, instant_of
+from bd.output import escaped, sentence
+from bd.policy.fit import pause_of, pause_words
+from bd.report.agents import description_of, records_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+    from bd.cli.context import App
+    from bd.model import Snapshot
+
+COLUMNS = ["agent", "role", "status", "beads", "heartbeat", "next poll"]
+
+
+def show_table(app: App, snapshot: Snapshot, names: list[str]) -> None:
+    """A row for each of these agents, and what holds for the fleet."""
+    records = records_of(snapshot, app.now, names)
+    if app.out.is_json:
+        app.out.json(records)
+        return
+    if app.out.quiet:
+        for name in names:
+            app.out.line(name)
+        return
+    if not records:
+        app.out.line("No agents yet. `bd agent add NAME --role coding` makes one.")
+        return
+    app.out.table(COLUMNS, [_row(record, app.now) for record in records])
+    if any(record["presumed_offline"] and record["status"] != "offline" for record in records):
+        app.out.line("offline?: nothing heard for three of its intervals; what was assigned to it is open to all")
+    paused = pause_of(snapshot)
+    if paused:
+        app.out.line(sentence(pause_words(paused)))
+
+
+def _row(record: dict[str, Any], now: datetime) -> list[str]:
+    held, limit = record["beads"], record.get("max_concurrent")
+    beads = f"{len(held)}/{limit}" if limit is not None else str(len(held))
+    if held:
+        beads += f" {held[0]}" + (f" +{len(held) - 1}" if len(held) > 1 else "")
+    is_silent = record["presumed_offline"] and record["status"] != "offline"
+    age = f"{age_text(record['heartbeat_age_s'])} ago" if "heartbeat_age_s" in record else "never"
+    return [record["agent"], record["role"], "offline?" if is_silent else record["status"], beads, age, _when(record, now)]
+
+
+def _when(record: dict[str, Any], now: datetime) -> str:
+    at = record.get("next_poll_at")
+    if not at:
+        return ""
+    left_s = (instant_of(at) - now).total_seconds()
+    return f"in {age_text(left_s)}" if left_s > 0 else "due"
+
+
+def show_one(app: App, snapshot: Snapshot, name: str) -> None:
+    """An agent's file with its presets, and its record."""
+    described = description_of(name, snapshot)
+    record = records_of(snapshot, app.now, [name])[0]
+    if app.out.is_json:
+        app.out.object({**(described or {"name": name}), "capacity": record})
+        return
+    app.out.line(f"{app.out.styled(name, 'bold')} {record['role'] or '(no role)'}: {record['status']}")
+    for label, words in _lines(described, record):
+        if words:
+            app.out.line(f"  {label + ':':<14}{escaped(words)}")
+
+
+def _lines(described: dict[str, Any], record: dict[str, Any]) -> list[tuple[str, str]]:
+    skills = described.get("skills", {})
+    rules = "; ".join(f"{rule.replace('_', ' ')} {', '.join(words)}" for rule, words in skills.items())
+    limit = record.get("max_concurrent")
+    spends = described.get("budget_usd")
+    return [
+        ("file", "" if described else "none; it takes everything, without a limit"),
+        ("skills", (rules or "everything") if described else ""),
+        ("interval", duration_text(described["interval_s"]) if described else ""),
+        (
+            "holds",
+            f"{len(record['beads'])} of {limit} {' '.join(record['beads'])}".rstrip()
+            if limit is not None
+            else " ".join(record["beads"]),
+        ),
+        ("assigned", f"{record['pending_count']} open" if record["pending_count"] else ""),
+        ("capabilities", ", ".join(described.get("capabilities", []))),
+        ("models", ", ".join(described.get("models_available", []))),
+        ("cool down", described.get("cool_down", "")),
+        ("budget", f"${spends:g}" if spends is not None else ""),
+        ("fallback", "takes what nobody else has taken for two cycles" if described.get("fallback") else ""),
+        ("heartbeat", f"{age_text(record['heartbeat_age_s'])} ago" if "heartbeat_age_s" in record else "never"),
+        ("recent", " ".join(record.get("recent", []))),
+    ]

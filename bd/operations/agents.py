@@ -1,0 +1,193 @@
+"""Operations on the agents of a hub: add, remove, rename, clear.
+
+Does not belong here: what an agent is told to do (switches.py), and what it does (claims.py).
+"""
+
+from __future__ import annotations
+
+from bd import ids
+from bd.clock import duration_s
+from bd.errors import BadInput, HoldsBeads, IdTaken, NoSuchAgent
+from bd.fields import AGENT_FIELDS, AGENTS_DIR, CAPACITY_DIR, agent_path, capacity_path
+from bd.model import Change
+from bd.operations.base import Operation, register
+from bd.operations.capacity import capacity_of, with_capacity
+from bd.operations.checking import check_type
+from bd.policy import lifecycle
+from bd.policy.capacity import held_by, is_known
+from bd.policy.roles import SKILL_RULES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
+    from bd.model import Bead, Snapshot
+    from bd.operations.base import World
+
+    Beads = dict[str, Bead | None]
+
+
+def known_agent(name: str, snapshot: Snapshot) -> str:
+    """The name, if an agent of this hub has it. Raises NoSuchAgent, naming the nearest."""
+    name = ids.check_agent(name)
+    if is_known(name, snapshot):
+        return name
+    from difflib import get_close_matches  # noqa: PLC0415  only for a mistake
+
+    names = {*snapshot.records(AGENTS_DIR), *snapshot.records(CAPACITY_DIR)}
+    close = get_close_matches(name, sorted(names), n=1, cutoff=0.6)
+    raise NoSuchAgent(name, close[0] if close else None)
+
+
+@register
+class AddAgent(Operation):
+    """Make an agent's file, or change one: `agent`, `fields` (None unsets), `skills` {rule: list}.
+
+    Only what is given is set: a role's presets are read, never written. An empty list takes a rule
+    of skills away.
+    """
+
+    verb: ClassVar[str] = "agent-add"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        name = ids.check_agent(self.args["agent"])
+        before = snapshot.agent(name)
+        fields = {**(before or {"name": name}), **self._checked()}
+        if self.args.get("skills"):
+            own = {**fields.get("skills", {}), **self._rules(world)}
+            fields["skills"] = {rule: words for rule, words in own.items() if words}
+        fields = {key: value for key, value in fields.items() if value is not None}
+        if fields == before:
+            return Change({}, "", result=fields)
+        words = f"{self.verb}: {name} by {self.agent}"
+        change = Change({}, words, records={agent_path(name): fields}, result=fields)
+        return with_capacity(change, snapshot, [name], world.now) if snapshot.record(capacity_path(name)) else change
+
+    def _checked(self) -> dict[str, Any]:
+        fields: dict[str, Any] = dict(self.args.get("fields") or {})
+        unknown = [key for key in fields if key not in AGENT_FIELDS or key in ("name", "skills")]
+        if unknown:
+            raise BadInput(f"an agent has no {', '.join(unknown)}", hint=f"it has {', '.join(AGENT_FIELDS)}")
+        for key in ("interval", "cool_down"):
+            if fields.get(key):
+                duration_s(str(fields[key]))
+        if fields.get("interval") and duration_s(str(fields["interval"])) <= 0:
+            raise BadInput("an interval of nothing", hint="write 15m, 30m or 1h")
+        if (fields.get("max_concurrent") or 0) < 0:
+            raise BadInput("an agent can't hold fewer than no beads")
+        return fields
+
+    def _rules(self, world: World) -> dict[str, list[str]]:
+        rules: dict[str, list[str]] = dict(self.args["skills"])
+        unknown = [rule for rule in rules if rule not in SKILL_RULES]
+        if unknown:
+            raise BadInput(f"no rule {', '.join(unknown)} for skills", hint=f"one of {', '.join(SKILL_RULES)}")
+        if rules.get("types"):
+            rules["types"] = [check_type(kind, world) for kind in rules["types"]]
+        return rules
+
+
+class _Leaving(Operation):
+    """What removing and renaming share: `agent`, and `release` to give back what it holds."""
+
+    def given_back(self, name: str, snapshot: Snapshot, reason: str) -> Beads:
+        """The beads in the agent's hands, open again. Raises HoldsBeads where they may not be released."""
+        held = held_by(name, snapshot)
+        if held and not self.args.get("release"):
+            names = sorted(bead.id for bead in held)
+            raise HoldsBeads(
+                f"{name} holds {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}",
+                hint="let it finish (`bd drain` it first), or --release gives them back",
+                agent=name,
+                beads=names,
+            )
+        wholes = snapshot.wholes([bead.id for bead in held])
+        return {bead.id: lifecycle.released(bead, reason, self.asked_at) for bead in wholes}
+
+    def rerouted(self, name: str, to: str | None, snapshot: Snapshot, beads: Beads) -> Beads:
+        """These beads and every other live one that names the agent, with another name or none in its place."""
+        found = dict(beads)
+        for head in snapshot.live():
+            bead = found.get(head.id) or head
+            if _named(bead, name):
+                whole = found.get(head.id) or snapshot.bead(head.id)
+                if whole is not None:
+                    found[head.id] = lifecycle.touch(_renamed(whole, name, to), self.asked_at)
+        return found
+
+
+def _named(bead: Bead, name: str) -> bool:
+    routed = (bead.get("claim") or {}).get("routed")
+    return name in (routed, bead.get("prefer_agent"), None if bead.claim else bead.assignee)
+
+
+def _renamed(bead: Bead, name: str, to: str | None) -> Bead:
+    """The bead routed to `to` (None: to nobody) instead of `name`; who works on it stays."""
+    claim = bead.get("claim")
+    if claim and claim.get("routed") == name:
+        kept = {key: value for key, value in claim.items() if key != "routed"}
+        bead = bead.evolve(claim={**kept, "routed": to} if to else kept)
+    if not claim and bead.assignee == name:
+        bead = bead.evolve(assignee=to)
+    if bead.get("prefer_agent") == name:
+        bead = bead.evolve(prefer_agent=to, prefer_until=bead.get("prefer_until") if to else None)
+    return bead
+
+
+@register
+class RemoveAgent(_Leaving):
+    """Take an agent out of the hub: `agent`, `release`. What was routed to it is routed to nobody."""
+
+    verb: ClassVar[str] = "agent-remove"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        name = known_agent(self.args["agent"], snapshot)
+        released = self.given_back(name, snapshot, f"{name} was removed")
+        beads = self.rerouted(name, None, snapshot, released)
+        gone = {path: None for path in (agent_path(name), capacity_path(name)) if snapshot.record(path) is not None}
+        result = {"agent": name, "released": sorted(released), "rerouted": sorted({*beads} - {*released})}
+        words = f"{self.verb}: {name} by {self.agent}"
+        return Change(beads, words, records=gone, touched=tuple(sorted(beads)), result=result)
+
+
+@register
+class RenameAgent(_Leaving):
+    """Give an agent another name: `agent`, `to`, `release`. What is routed to it follows."""
+
+    verb: ClassVar[str] = "agent-rename"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        name, to = known_agent(self.args["agent"], snapshot), ids.check_agent(self.args["to"])
+        if is_known(to, snapshot):
+            raise IdTaken(f"an agent {to} exists already", hint="choose another name", agent=to)
+        released = self.given_back(name, snapshot, f"{name} is now {to}")
+        beads = self.rerouted(name, to, snapshot, released)
+        records: dict[str, dict[str, Any] | None] = {}
+        file = snapshot.agent(name)
+        if file is not None:
+            records = {agent_path(name): None, agent_path(to): {**file, "name": to}}
+        record = snapshot.record(capacity_path(name))
+        result = {"agent": to, "was": name, "released": sorted(released), "rerouted": sorted({*beads} - {*released})}
+        words = f"{self.verb}: {name} to {to} by {self.agent}"
+        change = Change(beads, words, records=records, touched=tuple(sorted(beads)), result=result)
+        if record is None:
+            return change
+        moved = {capacity_path(name): None, capacity_path(to): record}
+        return with_capacity(change._replace(records={**records, **moved}), snapshot, [to], world.now)
+
+
+@register
+class ClearAgent(Operation):
+    """Forget an agent's failed attempts, so that it gets work again: `agent`."""
+
+    verb: ClassVar[str] = "agent-clear"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        name = known_agent(self.args["agent"], snapshot)
+        before = snapshot.record(capacity_path(name))
+        if before is None or not (before.get("recent") or before.get("overloaded_at") or before.get("failed_tasks")):
+            return Change({}, "", notes=(f"{name} has no failed attempts to forget",), result=dict(before or {"agent": name}))
+        forgotten = {"recent": None, "overloaded_at": None, "failed_tasks": 0}
+        record = capacity_of(name, snapshot, world.now, sign_of_life=False, changes=forgotten)
+        words = f"{self.verb}: {name} by {self.agent}"
+        return Change({}, words, records={capacity_path(name): record}, result=record)

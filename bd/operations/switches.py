@@ -1,0 +1,94 @@
+"""Operations that turn work off and on: for the whole fleet, or for one agent.
+
+What is in work goes on; only new claims stop.
+"""
+
+from __future__ import annotations
+
+from bd import ids
+from bd.clock import time_text
+from bd.errors import BadInput, WrongState
+from bd.fields import CONFIG_PATH, capacity_path
+from bd.model import Change
+from bd.operations.agents import known_agent
+from bd.operations.base import Operation, register
+from bd.operations.capacity import capacity_of
+from bd.policy.capacity import DUTIES, duty_of
+from bd.policy.fit import pause_of, pause_words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
+    from bd.model import Snapshot
+    from bd.operations.base import World
+
+AVAILABLE = "available"
+# What ends each of them.
+_ENDED_BY = {"draining": "undrain", "offline": "online"}
+
+
+@register
+class SetDuty(Operation):
+    """Tell an agent whether to take work: `agent`, `duty` (offline, draining, available).
+
+    `known`: refuse a name that is no agent of this hub. `ends`: with available, the duty that is meant
+    to end; another one is refused.
+    """
+
+    verb: ClassVar[str] = "duty"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        name, duty = ids.check_agent(self.args["agent"]), self.args["duty"]
+        if duty not in (*DUTIES, AVAILABLE):
+            raise BadInput(f"{duty!r} is no duty", hint=f"one of {', '.join([*DUTIES, AVAILABLE])}")
+        if self.args.get("known"):
+            known_agent(name, snapshot)
+        before, ends = duty_of(name, snapshot), self.args.get("ends")
+        if ends and before and before != ends:
+            raise WrongState(f"{name} is {before}, not {ends}", hint=f"`bd {_ENDED_BY[before]} {name}` ends that", agent=name)
+        record = capacity_of(name, snapshot, world.now, sign_of_life=False, changes={"status": duty})
+        if before == (None if duty == AVAILABLE else duty):
+            return Change({}, "", result={"agent": name, "status": record["status"]})
+        result = {"agent": name, "status": record["status"]}
+        words = f"{self.verb}: {name} {duty} by {self.agent}"
+        return Change({}, words, records={capacity_path(name): record}, result=result)
+
+
+class _Switch(Operation):
+    """A switch that is on the hub or nowhere: half the fleet would go by it otherwise."""
+
+    @property
+    def needs_remote(self) -> bool:
+        return True
+
+
+@register
+class Pause(_Switch):
+    """Let nobody claim from now on: `reason`. A pause that is there stays as it is."""
+
+    verb: ClassVar[str] = "pause"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        there = pause_of(snapshot)
+        mine: dict[str, Any] = {"by": self.by, "at": time_text(self.asked_at)}
+        if self.args.get("reason"):
+            mine["reason"] = self.args["reason"]
+        if there:
+            notes = () if there == mine else (f"{pause_words(there)} already",)
+            return Change({}, "", notes=notes, result=dict(there))
+        words = f"{self.verb}: the fleet by {self.agent}"
+        return Change({}, words, records={CONFIG_PATH: {**snapshot.config(), "paused": mine}}, result=mine)
+
+
+@register
+class Resume(_Switch):
+    """Let the fleet claim again."""
+
+    verb: ClassVar[str] = "resume"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        if not pause_of(snapshot):
+            return Change({}, "", notes=("the fleet is not paused",))
+        left = {key: value for key, value in snapshot.config().items() if key != "paused"}
+        return Change({}, f"{self.verb}: the fleet by {self.agent}", records={CONFIG_PATH: left})

@@ -1,0 +1,71 @@
+"""How each agent of the fleet is doing: its capacity record as of its last sign, with what is worked out now."""
+
+from __future__ import annotations
+
+from bd.clock import instant_of
+from bd.fields import AGENTS_DIR, CAPACITY_DIR, CAPACITY_FIELDS
+from bd.policy.capacity import current_interval_s, held_by, is_presumed_offline, limit_of, status_of, tracked
+from bd.policy.ready import status_now
+from bd.policy.roles import interval_of, is_fallback, skills_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+    from bd.model import Snapshot
+
+# Kept in the tracked file alone: a sign of life repeats them as its sender last knew them.
+_TRACKED = ("recent", "failed_tasks", "overloaded_at")
+
+
+def names_of(snapshot: Snapshot) -> list[str]:
+    """Every agent: those with a file, and those that ever claimed or gave a sign of life."""
+    return sorted({*snapshot.records(AGENTS_DIR), *snapshot.records(CAPACITY_DIR), *snapshot.heard})
+
+
+def records_of(snapshot: Snapshot, now: datetime, names: list[str]) -> list[dict[str, Any]]:
+    """A record for each of these agents, with status, beads and counts as they are now."""
+    waiting: dict[str, int] = {}
+    for bead in snapshot.live():
+        if bead.assignee and not bead.get("claim") and status_now(bead, now) == "open":
+            waiting[bead.assignee] = waiting.get(bead.assignee, 0) + 1
+    return [_record(name, snapshot, now, waiting.get(name, 0)) for name in names]
+
+
+def _record(name: str, snapshot: Snapshot, now: datetime, pending: int) -> dict[str, Any]:
+    agent, said = snapshot.agent(name) or {}, dict(snapshot.capacity(name) or {})
+    held = sorted(bead.id for bead in held_by(name, snapshot))
+    heartbeat = said.get("last_heartbeat")
+    record: dict[str, Any] = {
+        "agent": name,
+        "name": name,
+        "role": agent.get("role", ""),
+        **{key: said[key] for key in CAPACITY_FIELDS if key in said},
+        **{key: tracked(name, snapshot).get(key) for key in _TRACKED},
+        "status": status_of(name, snapshot, now),
+        "presumed_offline": is_presumed_offline(name, snapshot, now),
+        "current_tasks": len(held),
+        "max_concurrent": limit_of(name, snapshot),
+        "beads": held,
+        "pending_count": pending,
+        "interval_s": int(current_interval_s(name, snapshot)),
+        "heartbeat_age_s": max(0, int((now - instant_of(heartbeat)).total_seconds())) if heartbeat else None,
+    }
+    return {key: value for key, value in record.items() if value is not None}
+
+
+def description_of(name: str, snapshot: Snapshot) -> dict[str, Any]:
+    """An agent's file with its role's presets for what is unset; empty when it has no file."""
+    agent = snapshot.agent(name)
+    if agent is None:
+        return {}
+    return {
+        "name": name,
+        "role": "",
+        **agent,
+        "interval_s": int(interval_of(agent)),
+        "max_concurrent": limit_of(name, snapshot),
+        "skills": {rule: list(words) for rule, words in skills_of(agent).items() if words},
+        "fallback": is_fallback(agent),
+    }
