@@ -9,8 +9,8 @@ import pytest
 
 from bd.errors import BdError
 from bd.fields import CONFIG_PATH, agent_path, capacity_path
-from bd.operations.archiving import Archive
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent
+from bd.operations.archiving import Archive
 from bd.operations.base import REGISTRY, Operation
 from bd.operations.beads import Comment, Delete, Update, Write
 from bd.operations.claims import Claim, Release, Start

@@ -136,8 +136,25 @@ WRITES = {
 }
 
 
+# Files that a verb of the fleet writes: what stands in them, or that they are gone.
+FLEET_FILES: dict[str, tuple[str, bytes | None]] = {
+    "agent": (".beads/agents/coder.yaml", b"max_concurrent: 3"),
+    "agent remove": (".agent-status/coder.yaml", None),
+    "agent rename": (".agent-status/gibbon.yaml", b"status: draining"),
+    "drain": (".agent-status/coder.yaml", b"status: draining"),
+    "undrain": (".agent-status/coder.yaml", b"status: available"),
+    "offline": (".agent-status/coder.yaml", b"status: offline"),
+    "online": (".agent-status/coder.yaml", b"status: available"),
+    "pause": (".beads/config.yaml", b"reason: moving"),
+}
+
+
 def check(verb: str, hub: Path, first: Bead) -> None:
     """What a row can't say about hub-a, or where the result lies elsewhere."""
+    if verb in FLEET_FILES:
+        path, text = FLEET_FILES[verb]
+        there = tip_file(hub, path)
+        assert there is None if text is None else text in (there or b"")
     if verb == "create":
         made = tip_bead(hub, "hub-new")
         assert made is not None
@@ -173,15 +190,6 @@ def check(verb: str, hub: Path, first: Bead) -> None:
         other = tip_bead(hub, "hub-b")
         assert other is not None
         assert other.claim is not None
-    elif verb == "agent":
-        assert b"max_concurrent: 3" in (tip_file(hub, ".beads/agents/coder.yaml") or b"")
-    elif verb in ("agent remove", "agent rename"):
-        assert tip_file(hub, ".agent-status/coder.yaml") is None
-    elif verb in ("drain", "offline"):
-        told = {"drain": b"status: draining", "offline": b"status: offline"}[verb]
-        assert told in (tip_file(hub, ".agent-status/coder.yaml") or b"")
-    elif verb in ("pause", "resume"):
-        assert (b"paused:" in (tip_file(hub, ".beads/config.yaml") or b"")) is (verb == "pause")
     elif verb == "config":
         assert b"claim_ttl: 30m" in (tip_file(hub, ".beads/config.yaml") or b"").replace(b'"', b"")
     elif verb == "import":
