@@ -118,6 +118,9 @@ def test_the_interval_is_the_agents_own_unless_it_is_said(local_hub: Clone, cron
     local_hub.here("sync")
     typed = ("cron", "show", "--agent", "bob", "--json")
     assert len(local_hub.here(*typed, "--", worker).json["minutes"]) == 4
+    (agents / "bob.yaml").write_text("name: bob\nrole: research\n")
+    local_hub.here("sync")
+    assert len(local_hub.here(*typed, "--", worker).json["minutes"]) == 1
     rounded = local_hub.here(*typed, "--interval", "45m", "--", worker)
     assert len(rounded.json["minutes"]) == 2
     assert "45m" in rounded.err

@@ -11,14 +11,14 @@ from bd import clock
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.errors import BadInput, NoIdentity
+from bd.fields import agent_path
 from bd.fleet import crontab, units
 from bd.fleet.station import Station, station
 from bd.fleet.timetable import Timetable, timetable
-from bd.operations.switches import SetDuty
 from bd.policy.roles import interval_of
 
 COMMAND = click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD [ARGS]...")
-INTERVAL = click.option("--interval", metavar="TIME", help="How often; unset: the agent's own interval, or 30m.")
+INTERVAL = click.option("--interval", metavar="TIME", help="How often; unset: as the agent's file or role says, else 30m.")
 SYSTEMD = click.option("--systemd", is_flag=True, help="A user service and a timer of systemd instead.")
 FOLDER = click.option("--units", "folder", metavar="DIR", help="Where the units lie, if not where systemd looks.")
 
@@ -102,7 +102,8 @@ def _station(app: App, words: tuple[str, ...] = ()) -> Station:
 
 def _times(app: App, agent: str, interval: str | None) -> Timetable:
     """When: as asked, else as the agent's file or its role says. An interval that no lists can say is told."""
-    times = timetable(agent, clock.duration_s(interval) if interval else interval_of(app.snapshot().agent(agent) or {}))
+    own_s = interval_of(app.snapshot().record(agent_path(agent)) or {})
+    times = timetable(agent, clock.duration_s(interval) if interval else own_s)
     if times.is_rounded:
         asked, kept = clock.duration_text(times.asked_s), clock.duration_text(times.interval_s)
         app.out.note(f"the same minutes of every day can't be {asked} apart; it will be every {kept}")
@@ -113,6 +114,15 @@ def _finish(app: App, agent: str, duty: str, changed: bool, file: str, said: lis
     """Tell what was written here before the hub is told: it stays so if the hub is out of reach."""
     if not app.out.is_json:
         app.out.said("\n".join(said))
-    app.publish(SetDuty(**app.asked(agent=agent, duty=duty)))
+    _set_duty(app, agent, duty)
     if app.out.is_json:
         app.out.object({"agent": agent, "changed": changed, "file": file})
+
+
+def _set_duty(app: App, agent: str, duty: str) -> None:
+    """On the hub: whether the agent is on duty."""
+    from importlib import import_module
+    from importlib.util import find_spec
+
+    if find_spec("bd.operations.switches"):
+        app.publish(import_module("bd.operations.switches").SetDuty(agent=agent, duty=duty, **app.asked()))
