@@ -10,6 +10,7 @@ import pytest
 
 from bd.fleet.timetable import timetable
 from tests.crontabs import FakeCrontab, fake_crontab, path_with
+from tests.truth import git, tip
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +39,7 @@ def worker(tmp_path: Path) -> str:
 def test_install_remove_and_all_other_bytes(board: Clone, crontab: FakeCrontab, worker: str) -> None:
     crontab.file.write_bytes(OTHERS)
     told = board.here("cron", "install", "--agent", "bob", "--json", "--", worker, "it's 100%")
-    assert told.json == {"agent": "bob", "changed": True, "file": "crontab", "schema_version": 1}
+    assert told.json == {"agent": "bob", "changed": True, "file": "crontab", "published": True, "schema_version": 1}
     installed = crontab.text
     assert installed.startswith(OTHERS)
     block = installed[len(OTHERS) :].decode().splitlines()
@@ -161,6 +162,38 @@ def test_without_a_crontab_program(board: Clone, worker: str, tmp_path: Path, mo
     assert "# bd: begin bob" in board.here("cron", "show", "--agent", "bob", "--", worker).out
 
 
+@pytest.mark.parametrize("how", [(), ("--systemd",)], ids=["crontab", "systemd"])
+def test_the_agent_is_online_with_its_line_and_offline_without(
+    board: Clone, crontab: FakeCrontab, worker: str, how: tuple[str, ...]
+) -> None:
+    board.here("cron", "install", *how, "--agent", "bob", "--", worker)
+    board.here("claim", "hub-bug", "--agent", "bob")
+    board.here("cron", "remove", *how, "--agent", "bob")
+    refused = board.here("claim", "--next", "--agent", "bob", code=3)
+    assert "offline" in refused.err
+    before = tip(board.path)
+    board.here("cron", "remove", *how, "--agent", "bob")
+    assert tip(board.path) == before, "it is offline already"
+    board.here("cron", "install", *how, "--agent", "bob", "--", worker)
+    board.here("release", "hub-bug", "--reason", "x", "--agent", "bob")
+    board.here("claim", "--next", "--agent", "bob")
+
+
+def test_the_line_is_edited_also_when_the_hub_is_out_of_reach(
+    shared: Clone, hub: Path, crontab: FakeCrontab, worker: str, tmp_path: Path
+) -> None:
+    shared.here("list")
+    hub.rename(tmp_path / "away.git")
+    told = shared.here("cron", "install", "--agent", "bob", "--", worker, check=False)
+    assert crontab.text.startswith(b"# bd: begin bob ")
+    assert "Wrote crontab" in told.out
+    shared.here("cron", "remove", "--agent", "bob", check=False)
+    assert crontab.text == b""
+    (tmp_path / "away.git").rename(hub)
+    shared.here("sync")
+    assert "offline" in git(hub, "show", "HEAD:.agent-status/bob.yaml")
+
+
 def test_a_block_broken_by_hand_is_told_and_left(board: Clone, crontab: FakeCrontab, worker: str) -> None:
     board.here("cron", "install", "--agent", "bob", "--", worker)
     broken = crontab.text.replace(b"# bd: end", b"# the end")
@@ -186,7 +219,7 @@ def test_what_a_line_can_not_hold(board: Clone, crontab: FakeCrontab, worker: st
 def test_units_are_written_and_removed(board: Clone, worker: str, tmp_path: Path) -> None:
     folder = tmp_path / "home" / "config" / "systemd" / "user"
     told = board.here("cron", "install", "--systemd", "--agent", "bob", "--json", "--", worker)
-    assert told.json == {"agent": "bob", "changed": True, "file": str(folder / "bd-hub-bob.timer"), "schema_version": 1}
+    assert (told.json["changed"], told.json["file"]) == (True, str(folder / "bd-hub-bob.timer"))
     assert sorted(os.listdir(folder)) == ["bd-hub-bob.service", "bd-hub-bob.timer"]
     again = board.here("cron", "install", "--systemd", "--agent", "bob", "--", worker)
     assert "Nothing to change" in again.out

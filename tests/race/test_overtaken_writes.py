@@ -33,7 +33,7 @@ READS = {
     "export", "version",
 }  # fmt: skip
 # Verbs that write only into this clone, or make a hub of their own.
-CLONE_ONLY = {"trust", "clone", "demo", "cron"}
+CLONE_ONLY = {"trust", "clone", "demo", "cron"}  # what cron writes is what online and offline do
 
 
 class Write(NamedTuple):

@@ -15,6 +15,7 @@ from bd.fields import agent_path
 from bd.fleet import crontab, units
 from bd.fleet.station import Station, station
 from bd.fleet.timetable import Timetable, timetable
+from bd.operations.switches import SetDuty
 from bd.policy.roles import interval_of
 
 COMMAND = click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD [ARGS]...")
@@ -111,18 +112,11 @@ def _times(app: App, agent: str, interval: str | None) -> Timetable:
 
 
 def _finish(app: App, agent: str, duty: str, changed: bool, file: str, said: list[str]) -> None:
-    """Tell what was written here before the hub is told: it stays so if the hub is out of reach."""
+    """Tell what was written here before the hub is told: it stays so if the hub refuses."""
     if not app.out.is_json:
         app.out.said("\n".join(said))
-    _set_duty(app, agent, duty)
+    outcome = app.publish(SetDuty(agent=agent, duty=duty, **app.asked()))
     if app.out.is_json:
-        app.out.object({"agent": agent, "changed": changed, "file": file})
-
-
-def _set_duty(app: App, agent: str, duty: str) -> None:
-    """On the hub: whether the agent is on duty."""
-    from importlib import import_module
-    from importlib.util import find_spec
-
-    if find_spec("bd.operations.switches"):
-        app.publish(import_module("bd.operations.switches").SetDuty(agent=agent, duty=duty, **app.asked()))
+        app.out.object({"agent": agent, "changed": changed, "file": file, "published": outcome.published})
+    elif not outcome.published:
+        app.out.note(f"the hub does not know yet that {agent} is {duty}; `bd sync` tells it")
