@@ -11,7 +11,6 @@ from bd import clock
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.errors import BadInput, NoIdentity
-from bd.fields import agent_path
 from bd.fleet import crontab, units
 from bd.fleet.station import Station, station
 from bd.fleet.timetable import Timetable, timetable
@@ -103,7 +102,7 @@ def _station(app: App, words: tuple[str, ...] = ()) -> Station:
 
 def _times(app: App, agent: str, interval: str | None) -> Timetable:
     """When: as asked, else as the agent's file or its role says. An interval that no lists can say is told."""
-    own_s = interval_of(app.snapshot().record(agent_path(agent)) or {})
+    own_s = interval_of(app.snapshot().agent(agent) or {})
     times = timetable(agent, clock.duration_s(interval) if interval else own_s)
     if times.is_rounded:
         asked, kept = clock.duration_text(times.asked_s), clock.duration_text(times.interval_s)
