@@ -34,6 +34,25 @@ def monotonic() -> float:
     return time.monotonic()
 
 
+def uptime() -> float:
+    """Seconds on the machine's boot-time clock, which nobody sets and which goes on while it sleeps.
+
+    `BD_UPTIME_OFFSET_S` shifts it (tests of observers that were away).
+    """
+    source = getattr(time, "CLOCK_BOOTTIME", None)
+    present = time.clock_gettime(source) if source is not None else time.monotonic()
+    return present + float(os.environ.get("BD_UPTIME_OFFSET_S") or 0)
+
+
+def boot_id() -> str:
+    """What tells one run of this machine from another."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
 def sleep(seconds: float) -> None:
     """Wait."""
     time.sleep(max(0.0, seconds))

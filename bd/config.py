@@ -92,7 +92,7 @@ KEYS: dict[str, Key] = {
     "stall_factor": Key(2.0, _number, "stalled after this many times the expected duration"),
     "heartbeat_interval": Key(0.0, _seconds, "how often work gives a sign of life; unset: 30s on a local remote, 5m elsewhere"),
     "recover": Key(True, _truth, "whether claim --next, work and poll free what has stalled"),
-    "stop_when_cut_off": Key(False, _truth, "whether work ends its command when the hub was out of reach for the stall time"),
+    "stop_when_cut_off": Key(True, _truth, "whether work ends its command when the hub was out of reach for the stall time"),
     "claim_mode": Key("exclusive", _claim_mode, "exclusive, or advisory: several may claim the same bead, and see each other"),
     "heat_half_life": Key(86400.0, _half_life, "how fast a bead's temperature falls to its half"),
     "archive_after": Key(30 * 86400.0, _seconds, "how long a closed bead stays among the others before it is archived"),

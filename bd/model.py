@@ -181,6 +181,8 @@ class Snapshot:
     commit: str = ""
     # What agents said of themselves beside the hub branch since their last commit: capacity records by agent.
     heard: Mapping[str, Mapping[str, Any]] = {}
+    # When this clone last listened for them; silence since then says nothing. None: judged by the present.
+    listened_at: str | None = None
 
     @property
     def damages(self) -> list[Damage]:
@@ -266,10 +268,8 @@ class Snapshot:
 
     def capacity(self, name: str) -> Mapping[str, Any] | None:
         """An agent's capacity record as of its last sign of life: the tracked file, or what it said since, whichever is newer."""
-        tracked, heard = self.record(capacity_path(name)), self.heard.get(name)
-        if tracked is None or heard is None:
-            return tracked or heard
-        return heard if (heard.get("last_heartbeat") or "") > (tracked.get("last_heartbeat") or "") else tracked
+        said = [record for record in (self.heard.get(name), self.record(capacity_path(name))) if record is not None]
+        return max(said, key=lambda record: record.get("last_heartbeat") or "", default=None)
 
     def config(self) -> Mapping[str, Any]:
         return self.record(CONFIG_PATH) or {}
@@ -318,6 +318,7 @@ class Overlay(Snapshot):
         self._moves = change.moves
         self.commit = below.commit
         self.heard = below.heard
+        self.listened_at = below.listened_at
 
     @property
     def damages(self) -> list[Damage]:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import breakdown, cache, memory, races, reads, startup, tools, writes
+from bench import breakdown, cache, cycle, memory, races, reads, startup, tools, writes
 from bench.machine import Machine
 from bench.rows import Section, missed
 
@@ -31,6 +31,7 @@ BENCHES: dict[str, tuple[str, Callable[[Machine], list[Row]]]] = {
     "startup": (startup.TITLE, startup.measure),
     "cache": (cache.TITLE, cache.measure),
     "memory": (memory.TITLE, memory.measure),
+    "cycle": (cycle.TITLE, cycle.measure),
     "races": (races.TITLE, races.measure),
     "tools": (tools.TITLE, tools.measure),
     "breakdown": (breakdown.TITLE, breakdown.measure),

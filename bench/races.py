@@ -25,7 +25,7 @@ class Ended(NamedTuple):
     out: str
 
 
-class _Track:
+class Track:
     """A small hub of its own, and clones of it."""
 
     def __init__(self, machine: Machine, beads: int, clones: int) -> None:
@@ -78,6 +78,11 @@ class _Track:
             ended.append(Ended(process.returncode, out + err))
         return ended, time.perf_counter() - begun
 
+    def tries(self) -> list[int]:
+        """How many pushes each commit of bd's took, lost races included."""
+        argv = ["git", "-C", str(self.bare), "log", "--format=%(trailers:key=Bd-Tries,valueonly,separator=%x20)", "main"]
+        return [int(line) for line in self._machine.run(argv).splitlines() if line.strip().isdigit()][:-1]  # without init's
+
     def claims(self) -> list[tuple[str, str, int]]:
         """(bead, agent, tries) of every claim in the hub's history, oldest first."""
         form = "%(trailers:key=Bd-Bead,valueonly,separator=%x20)|%(trailers:key=Bd-Agent,valueonly,separator=%x20)|"
@@ -99,7 +104,7 @@ def measure(machine: Machine) -> list[Row]:
 
 
 def _one_bead(machine: Machine, *, clones: int, rounds: int) -> list[Row]:
-    track = _Track(machine, rounds, clones)
+    track = Track(machine, rounds, clones)
     said: Counter[int] = Counter()
     codes: Counter[int] = Counter()
     seconds = []
@@ -121,7 +126,7 @@ def _one_bead(machine: Machine, *, clones: int, rounds: int) -> list[Row]:
 
 
 def _a_bead_each(machine: Machine, number: int) -> list[Row]:
-    track = _Track(machine, number, number)
+    track = Track(machine, number, number)
     runs = [(folder, ["claim", "--next", "--agent", f"agent-{place}"]) for place, folder in enumerate(track.clones)]
     ended, took = track.race(runs)
     claims = track.claims()
@@ -138,7 +143,7 @@ def _a_bead_each(machine: Machine, number: int) -> list[Row]:
 
 
 def _crowd(machine: Machine, number: int) -> list[Row]:
-    track = _Track(machine, number, number)
+    track = Track(machine, number, number)
     runs = [(folder, ["claim", "--next", "--agent", f"agent-{place}"]) for place, folder in enumerate(track.clones)]
     ended, took = track.race(runs)
     claims = track.claims()
@@ -154,7 +159,7 @@ def _crowd(machine: Machine, number: int) -> list[Row]:
 
 
 def _creates(machine: Machine, number: int) -> list[Row]:
-    track = _Track(machine, 0, 1)
+    track = Track(machine, 0, 1)
     clone = track.clones[0]
     ended, took = track.race([(clone, ["create", f"Bead {place}"]) for place in range(number)])
     there = int(machine.run([*machine.bd, "count"], cwd=clone))

@@ -182,6 +182,7 @@ BEFORE = {
     "release": ["claim hub-7k3q"],
     "fail": ["claim hub-7k3q"],
     'bd dlq retry hub-7k3q --reason "the key is renewed"': ["claim hub-7k3q", "fail hub-7k3q -r cancelled -e gone"],
+    "progress": ["claim hub-7k3q"],
     "undefer": ["defer hub-7k3q"],
     "answer": ["wait-human hub-7k3q --reason 'which logo?'"],
     "reopen": ["close hub-7k3q"],
@@ -193,9 +194,14 @@ BEFORE = {
     "bd close hub-7k3q --reason done --next --agent codemonkey": ["claim hub-7k3q --agent codemonkey"],
 }
 # Exit codes other than 0.
-EXPECTED = {"bd sync --dismiss UID": 4, "bd export --at 2026-02-01 --all": 4}  # nothing is kept; the hub is younger
+EXPECTED = {
+    "bd stalled --reassign hub-7k3q": 5,  # it has not stalled
+    "bd sync --dismiss UID": 4,  # nothing is kept
+    "bd export --at 2026-02-01 --all": 4,  # the hub is younger
+}
 # Not run, and why: the name of a command or one example.
 NOT_RUN = {
+    "work": "runs a command for ever; tests/fleet has its tests",
     "demo": "has tests of its own, and takes a while",
     "bd cron install --agent codemonkey --interval 30m -- ./worker.sh": "the crontab is the user's own",
     "bd cron remove --agent codemonkey": "the crontab is the user's own",

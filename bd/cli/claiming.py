@@ -11,6 +11,7 @@ from bd.errors import BadInput
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from bd.cli.context import App
     from bd.store.transaction import Outcome
@@ -46,11 +47,33 @@ def claim(
         asked["reserve"] = True
     if resume:
         asked.update({"resume": True, "also_me": [name for name in (app.hub.place.user_name, app.hub.place.user_mail) if name]})
-    outcome = app.publish(Claim(**asked))
+    outcome = _published(app, asked) if take_next else app.publish(Claim(**asked))
     if app.out.is_json or app.out.quiet:
         app.show_written(outcome, "Claimed")
     else:
         _tell(app, outcome, resumed=resume)
+
+
+def _published(app: App, asked: dict[str, Any]) -> Outcome:
+    """The best bead. Where there is none, one that a holder who is gone has left: what stalled is freed first."""
+    from bd.errors import AgentBusy, NothingReady
+    from bd.operations.claims import Claim
+
+    try:
+        return app.publish(Claim(**asked))
+    except NothingReady as nothing:
+        if isinstance(nothing, AgentBusy) or not app.settings().recover or app.flags.fetch is False:
+            raise
+        from bd.fleet.recovery import is_due, recover
+
+        if not is_due(app.hub, app.snapshot()):
+            raise
+        outcome = recover(app.hub, asked["by"])
+        freed = outcome.change.touched if outcome and outcome.change else ()
+        if not freed:
+            raise
+        app.out.note(f"freed {', '.join(freed)}, which had stalled")
+    return app.publish(Claim(**asked))
 
 
 def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:

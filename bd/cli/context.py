@@ -98,6 +98,7 @@ class App:
 
     def _fetch(self, *, required: bool) -> None:
         try:
+            self.hub.listen()  # what agents said beside the branch, before the branch, which must not be the older one
             self.hub.fetch()
         except RemoteUnreachable as error:
             if required:
@@ -170,6 +171,18 @@ class App:
         at = clock.time_text(self.now, exact=True)
         return {"by": self.identity.by, "at": at, "tokens": self.held_tokens(typed), **extra}
 
+    def asked_to_end(self, typed: Iterable[str], **extra: Any) -> dict[str, Any]:
+        """The same for what ends an attempt: the notes made while working ride along."""
+        asked = self.asked(typed, **extra)
+        if asked["tokens"] and os.path.isdir(os.path.join(self.hub.place.folder, "progress")):
+            from bd.fleet.progress import kept
+
+            beads = {bead_id: kept(self.hub, bead_id) for bead_id in asked["tokens"] if bead_id != "*"}
+            if "*" in asked["tokens"]:
+                beads.update({text: kept(self.hub, text) for text in typed})
+            asked["progress"] = {bead_id: notes for bead_id, notes in beads.items() if notes}
+        return asked
+
     # --- writing ---
 
     def publish(self, operation: Operation) -> Outcome:
@@ -197,6 +210,7 @@ class App:
             claim = bead.claim if bead else None
             if claim is None or claim.token != token:
                 self.tokens.forget(bead_id, token)
+                self.hub.drop_note(f"progress/{bead_id}.json")
 
     def _keep_tokens(self, outcome: Outcome) -> None:
         if outcome.change is None or not outcome.change.tokens:

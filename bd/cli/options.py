@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from bd.clock import duration_s
 from bd.errors import BadInput
 from bd.ids import check_agent
 
@@ -48,8 +49,18 @@ class AgentType(click.ParamType):  # type: ignore[type-arg]
         return check_agent(str(value))
 
 
+class DurationType(click.ParamType):  # type: ignore[type-arg]
+    """Seconds, from `90s`, `45m`, `2h`, `1d`."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        return value if isinstance(value, float) else duration_s(str(value))
+
+
 PRIORITY = PriorityType()
 AGENT = AgentType()
+DURATION = DurationType()
 
 
 def flat(values: tuple[list[str], ...] | None) -> list[str]:

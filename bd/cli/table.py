@@ -32,10 +32,36 @@ COMMANDS: dict[str, Row] = {
     "start": Row("claim", "agents", "Begin the work on a reserved bead.", "start", beside="claim"),
     "release": Row("release", "agents", "Give a bead back; it costs no attempt."),
     "close": Row("close", "agents", "Finish beads, and with --next claim the next one."),
-    "fail": Row("fail", "agents", "Say that an attempt failed; it is tried again, or given up."),
-    "wait-human": Row("wait_human", "agents", "Park a bead until a person answers; it costs no attempt."),
+    "fail": Row(
+        "fail", "agents", "Say that an attempt failed; it is tried again, or given up.", line="Say that an attempt failed."
+    ),
+    "wait-human": Row(
+        "wait_human",
+        "agents",
+        "Park a bead until a person answers; it costs no attempt.",
+        line="Park a bead until a person answers.",
+    ),
     "handoff": Row("handoff", "agents", "Close a bead and hand what came of it to the next."),
-    "why": Row("why", "agents", "Say why a bead is not ready, or why an agent may not take it."),
+    "why": Row(
+        "why",
+        "agents",
+        "Say why a bead is not ready, or why an agent may not take it.",
+        line="Say why a bead is not ready, or not for an agent.",
+    ),
+    "work": Row(
+        "work",
+        "agents",
+        "Claim beads one after another and run a command on each.",
+        line="Run a command on one bead after another.",
+    ),
+    "poll": Row("poll", "agents", "Say whether an agent should look for work now, and keep its pace.", beside="work"),
+    "heartbeat": Row(
+        "heartbeat",
+        "agents",
+        "Give a sign of life for what an agent holds, without a commit.",
+        line="Give a sign of life; post a note while working.",
+    ),
+    "progress": Row("heartbeat", "agents", "Post a note on a bead while working on it.", "progress", beside="heartbeat"),
     "whoami": Row("whoami", "agents", "Show who writes and claims here."),
     # people
     "create": Row("create", "people", "Make a bead, or many from a file in one commit."),
@@ -74,6 +100,13 @@ COMMANDS: dict[str, Row] = {
     "history": Row("history", "people", "Show who changed a bead, when, and what.", beside="undo"),
     # overseers
     "blocked": Row("blocked", "overseers", "List what waits, and on what."),
+    "stalled": Row(
+        "stalled",
+        "overseers",
+        "List the beads whose holders are gone, and free them.",
+        line="List and free what has stalled; keep house.",
+    ),
+    "overseer": Row("overseer", "overseers", "Free what has stalled and keep house, once or for ever.", beside="stalled"),
     "stats": Row("stats", "overseers", "Show the hub in numbers.", line="Show the hub in numbers, and how far epics are."),
     "epic": Row("epic", "overseers", "Show how far epics are.", beside="stats"),
     "dlq": Row("dlq", "overseers", "List, show and retry what was given up (dead letters)."),
@@ -90,8 +123,13 @@ COMMANDS: dict[str, Row] = {
     "undrain": Row("duty", "overseers", "Let a draining agent take work again.", "undrain", beside="drain"),
     "offline": Row("duty", "overseers", "Say that an agent is not there.", "offline", line="Say that an agent is away, or back."),
     "online": Row("duty", "overseers", "Say that an agent is there again.", "online", beside="offline"),
-    "doctor": Row("doctor", "overseers", "Check the hub and this clone; changes nothing."),
-    "archive": Row("archive", "overseers", "Move beads that were done long ago out of the way."),
+    "doctor": Row(
+        "doctor",
+        "overseers",
+        "Check the hub and this clone; changes nothing.",
+        line="Check the hub and this clone; move old beads away.",
+    ),
+    "archive": Row("archive", "overseers", "Move beads that were done long ago out of the way.", beside="doctor"),
     "trust": Row("trust", "overseers", "Show the commands a hub asks to run, and pin them."),
     # set-up
     "init": Row("init", "set-up", "Make a hub here, or join the one that is there."),

@@ -26,10 +26,15 @@ if TYPE_CHECKING:
 
 
 class World(NamedTuple):
-    """What a decision may know besides the snapshot: the time of deciding and the settings."""
+    """What a decision may know besides the snapshot: the time of deciding, the settings, and signs of life.
+
+    `beats` are the refs of the claims that give signs of life, by token, listed before the branch was fetched; None
+    where nobody asked for them (`Operation.needs_beats`) or the remote has no such refs.
+    """
 
     now: datetime
     settings: Settings
+    beats: Mapping[str, str] | None = None
 
 
 class Operation:
@@ -68,6 +73,18 @@ class Operation:
     def needs_remote(self) -> bool:
         """Whether an answer without the remote would be a lie, as it is for a claim."""
         return False
+
+    @property
+    def needs_beats(self) -> bool:
+        """Whether `decide` has to see the signs of life that claims give beside the branch."""
+        return False
+
+    def without_side_refs(self) -> None:
+        """The server takes no refs beside the branch after all: claims give their signs of life on it."""
+        following = self.args.get("next")
+        for args in (self.args, following if isinstance(following, dict) else {}):
+            if args.get("heartbeat"):
+                args["heartbeat"] = {"interval_s": max(900, args["heartbeat"]["interval_s"]), "by": "branch"}
 
     @property
     def agent(self) -> str:
@@ -172,10 +189,19 @@ class Operation:
                 continue
             done.append(bead.id)
             if after is None or after != bead:
-                beads[bead.id] = after
+                beads[bead.id] = self._with_sign(bead, after)
         if first is not None and not done:
             raise first
         return beads, done, failed
+
+    def _with_sign(self, before: Bead, after: Bead | None) -> Bead | None:
+        """A write under the claim's own token is a sign of life of its holder; one that ends it takes its notes along."""
+        if after is None or before.claim is None or self.token_for(before.id) != before.claim.token:
+            return after
+        if after.claim is not None and after.claim.token == before.claim.token:
+            return lifecycle.signed(after, self.asked_at)
+        notes = (self.args.get("progress") or {}).get(before.id)
+        return after.evolve(progress=notes) if notes else after
 
 
 def _following(key: str, value: Any, renamed: Mapping[str, str]) -> Any:

@@ -47,6 +47,8 @@ _HINTS = {
 class Claim(Operation):
     """Take beads for an agent: `agent`; `ids`, or `next` with `count`; `reserve`, `resume`, `force`, `host`.
 
+    `heartbeat` ({interval_s, by}) says that the holder will give signs of life, how often and how.
+
     `held_tokens`: what the asker can prove; a bead it holds already counts as claimed.
     `new_tokens`: one per bead, minted with the operation. Which beads `next` takes is decided
     here, on the snapshot the commit is built on, so a lost race takes the next best.
@@ -117,6 +119,9 @@ class Claim(Operation):
         if self.args.get("host"):
             claim["host"] = self.args["host"]
         claim["version"] = __version__
+        if self.args.get("heartbeat"):
+            claim["heartbeat_interval_s"] = self.args["heartbeat"]["interval_s"]
+            claim["heartbeat_by"] = self.args["heartbeat"]["by"]
         return claim
 
     def _take(self, bead: Bead, index: int, world: World) -> Bead:

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 @register
 class Close(Operation):
-    """Finish beads: `ids`, `reason`, `force`; `next` ({agent, new_tokens, host}) claims the next one in the same commit."""
+    """Finish beads: `ids`, `reason`, `force`; `next` ({agent, new_tokens, host, heartbeat}) claims the next one in the same commit.
+
+    `output` and `cost` ({usd, tokens}) are what came out of the work and what it cost.
+    """
 
     verb: ClassVar[str] = "close"
 
@@ -78,7 +81,8 @@ class Close(Operation):
         if not force and not bead.is_done:
             self._refuse_unfinished(bead, snapshot, world)
         try:
-            return lifecycle.closed(bead, self.by, self.args.get("reason") or "Closed", self.asked_at)
+            done = lifecycle.closed(bead, self.by, self.args.get("reason") or "Closed", self.asked_at)
+            return lifecycle.with_yield(done, self.args.get("output"), self.args.get("cost"))
         except AlreadyClosed as already:
             mine = (bead.get("closed_by") or "").split(":", 1)[-1] in (self.agent, "")
             if self.token_for(bead.id) and not mine and not force:

@@ -7,7 +7,7 @@ from bd.operations.base import World, from_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from bd.config import Settings
     from bd.operations.base import Operation
@@ -30,8 +30,8 @@ def transaction(hub: Hub, on_step: Callable[[str], None] | None = None, *, force
     """A transaction that knows every operation of this package; `force` also takes hand edits of claims."""
     from bd.store.transaction import Transaction as Loop  # noqa: PLC0415  readers need none of it
 
-    def world(snapshot: CachedSnapshot) -> World:
-        return World(clock.now(), hub.settings(snapshot))
+    def world(snapshot: CachedSnapshot, beats: Mapping[str, str] | None) -> World:
+        return World(clock.now(), hub.settings(snapshot), beats)
 
     def author(by: str, settings: Settings) -> str:
         return author_of(hub, by, settings)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _TAG = re.compile(r"\s*(?:\[[^\]]*\]|[A-Za-z]{1,10}#\d+:)\s*")
 _WHOLE_WORD_LIMIT = 4
+_ENDING = "(?:e?s|ed|ing)?"
 
 
 def _bare_title(title: str) -> str:
@@ -40,9 +41,9 @@ def _bare_title(title: str) -> str:
 
 @lru_cache(maxsize=512)
 def _word_pattern(word: str) -> re.Pattern[str]:
-    """Words of four letters and more match at the start of a word, shorter ones whole."""
+    """Words of four letters and more match at the start of a word, shorter ones whole but for an ending (fixes, PRs)."""
     folded = re.escape(word.casefold())
-    return re.compile(rf"(?<!\w){folded}" + ("" if len(word) >= _WHOLE_WORD_LIMIT else r"(?!\w)"))
+    return re.compile(rf"(?<!\w){folded}" + ("" if len(word) >= _WHOLE_WORD_LIMIT else rf"{_ENDING}(?!\w)"))
 
 
 def matches_prefix(bead: Bead, skills: Mapping[str, Any]) -> bool:

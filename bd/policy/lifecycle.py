@@ -134,6 +134,15 @@ def started(bead: Bead, at: datetime) -> Bead:
     return touch(bead.evolve(claim=claim, started_at=bead.get("started_at") or stamp), at)
 
 
+def signed(bead: Bead, at: datetime) -> Bead:
+    """The claimed bead with a sign of life of its holder, unless it has given a later one."""
+    claim = dict(bead.get("claim") or {})
+    stamp = time_text(at)
+    if stamp <= max(claim.get("heartbeat_at") or "", claim.get("claimed_at") or ""):
+        return bead
+    return bead.evolve(claim={**claim, "heartbeat_at": stamp})
+
+
 def resumed(bead: Bead, claim: dict[str, Any], owner: str, at: datetime) -> Bead:
     """The same attempt under a new token: its own agent takes its claim over."""
     before = dict(bead.get("claim") or {})
@@ -243,6 +252,19 @@ def closed(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
         close_reason=reason,
     )
     return touch(done, at)
+
+
+def with_yield(bead: Bead, output: Any, cost: dict[str, Any] | None) -> Bead:
+    """The bead with what came out of an attempt, and its cost added to what it had cost before."""
+    if output:
+        kept = output if isinstance(output, dict) else {"data": output}
+        bead = bead.evolve(output={**bead.get("output", {}), **kept})
+    if cost:
+        before = dict(bead.get("cost", {}))
+        usd = before.get("usd", 0) + cost["usd"] if cost.get("usd") is not None else before.get("usd")
+        tokens = cost.get("tokens") if cost.get("tokens") is not None else before.get("tokens")
+        bead = bead.evolve(cost={key: value for key, value in {"usd": usd, "tokens": tokens}.items() if value is not None})
+    return bead
 
 
 def cancelled(bead: Bead, by: str, reason: str, at: datetime) -> Bead:

@@ -228,6 +228,17 @@ def ready_beads(snapshot: Snapshot, now: datetime) -> list[Bead]:
     return found
 
 
+def next_turn(snapshot: Snapshot, now: datetime) -> datetime | None:
+    """When time alone next makes something of what is ready: the earliest retry, deferral or preference that ends."""
+    instants = [
+        instant_of(bead.get(key))
+        for bead in snapshot.live()
+        for key in ("retry_at", "defer_until", "prefer_until")
+        if bead.get(key) and bead.status in ("open", "deferred")
+    ]
+    return min((instant for instant in instants if instant > now), default=None)
+
+
 def ready_since(bead: Bead, snapshot: Snapshot) -> str:
     """Since when a ready bead has been so, as far as the files tell: the latest of what had to happen."""
     instants = [bead.created_at, bead.get("retry_at") or "", bead.get("defer_until") or ""]

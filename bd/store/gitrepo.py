@@ -45,17 +45,6 @@ class GitTimeout(TryAgain):
     """A git process that did not end in time, and was ended."""
 
 
-class PushLine(NamedTuple):
-    """One ref's line of `push --porcelain`: its flag, and the server's summary."""
-
-    flag: str
-    summary: str
-
-    @property
-    def landed(self) -> bool:
-        return self.flag in (" ", "*", "=", "+", "-")
-
-
 class Entry(NamedTuple):
     """A path of a tree and its blob; `oid` None when the path is gone. `mode` is git's octal text."""
 
@@ -71,6 +60,13 @@ def refspec(source: str, target: str) -> str:
     if not _REF.match(target):
         raise BadInput(f"{target!r} is no ref")
     return f"{source}:{target}"
+
+
+def deletion(target: str) -> str:
+    """The refspec that deletes a ref beside the branch: only bd's own may ever go."""
+    if not target.startswith("refs/bd/") or not _REF.match(target):
+        raise BadInput(f"{target!r} is not bd's to delete")
+    return f":{target}"
 
 
 class GitRepo:
@@ -334,32 +330,6 @@ class GitRepo:
         # Not --quiet: then git would not say that a tip was rejected because it does not descend from the last one.
         args = ("fetch", "--no-progress", *FETCH_FLAGS)
         return self.spawn([*args, "--end-of-options", remote, spec])
-
-    def push(
-        self, remote: str, updates: Sequence[tuple[str, str]], *, leases: Sequence[tuple[str, str]] = ()
-    ) -> tuple[dict[str, PushLine], str]:
-        """Push objects to refs in one atomic, plain fast-forward push; what became of each ref, and the server's words.
-
-        Raises GitTimeout. The exit status is not looked at: the refs' lines say what happened.
-        """
-        args = ["push", "--porcelain", "--no-follow-tags", "--no-signed", "--no-recurse-submodules", "--no-verify"]
-        args += [f"--force-with-lease={ref}:{oid}" for ref, oid in leases]
-        if len(updates) > 1:
-            args.append("--atomic")
-        args += ["--end-of-options", remote, *(refspec(oid, ref) for oid, ref in updates)]
-        process = self.spawn(args)
-        _, out, err = self.finish(process, args)
-        lines: dict[str, PushLine] = {}
-        for line in out.decode("utf-8", "replace").splitlines():
-            parts = line.split("\t")
-            if len(parts) >= 3 and len(parts[0]) == 1:
-                lines[parts[1].rpartition(":")[2]] = PushLine(parts[0], parts[2])
-        return lines, err
-
-    def list_remote(self, remote: str, *patterns: str) -> dict[str, str]:
-        """The remote's refs. Raises GitFailed when it can't be reached."""
-        _, out, _ = self.run("ls-remote", "--quiet", "--end-of-options", remote, *patterns)
-        return {ref: oid for oid, ref in (line.split("\t") for line in out.decode().splitlines())}
 
     # --- settings ---
 

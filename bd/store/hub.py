@@ -29,9 +29,12 @@ if TYPE_CHECKING:
     from bd.store.cache import Cache
     from bd.store.journal import Journal
     from bd.store.lock import CloneLock
+    from bd.store.siderefs import SideRefs
     from bd.store.snapshot import CachedSnapshot
 
 _TRACKED = "tracked"
+HEARD = "heard.json"
+NEVER = "1970-01-01T00:00:00Z"
 
 
 class Hub:
@@ -53,6 +56,7 @@ class Hub:
         self._cache: Cache | None = None
         self._memory: list[Cache] = []
         self._held: CloneLock | None = None
+        self._said: dict[str, Any] | None = None
 
     def close(self) -> None:
         """End helper processes, let go of the lock and close the cache."""
@@ -66,6 +70,13 @@ class Hub:
     def fetching(self) -> Fetching:
         """The fetch of the hub branch."""
         return Fetching(self.repo, self.place)
+
+    @cached_property
+    def sides(self) -> SideRefs:
+        """The refs beside the hub branch."""
+        from bd.store.siderefs import SideRefs as Beside  # noqa: PLC0415  most commands need none of it
+
+        return Beside(self.repo, self.place)
 
     @cached_property
     def journal(self) -> Journal:
@@ -156,13 +167,21 @@ class Hub:
         self.repo.timeout_s = settings.git_timeout
         return Lock(os.path.join(self.place.folder, "lock"), settings.lock_timeout, self.on_wait)
 
-    def begin_write(self) -> None:
-        """Take the writer lock, then start the fetch and the object reader, so that they run while the rest is imported."""
+    def has_beaten(self) -> bool:
+        """Whether a claim of this clone gives signs of life beside the branch."""
+        return os.path.isdir(os.path.join(self.place.folder, "beats"))
+
+    def begin_write(self, *, fetch: bool = True) -> None:
+        """Take the writer lock, then start the fetch and the object reader, so that they run while the rest is imported.
+
+        Without `fetch` it starts when it is waited for: after a look at what has to be older.
+        """
         if self._held is None:
             lock = self.lock()
             lock.__enter__()
             self._held = lock
-            self.begin_fetch()
+            if fetch:
+                self.begin_fetch()
             assert self.repo.objects
 
     def end_write(self) -> None:
@@ -191,7 +210,33 @@ class Hub:
         self.cache.move_to(wanted, self._parse_progress)
         from bd.store.snapshot import CachedSnapshot  # noqa: PLC0415
 
-        return CachedSnapshot(self.cache, wanted)
+        snapshot = CachedSnapshot(self.cache, wanted)
+        snapshot.listened_at, snapshot.heard = self._heard()
+        return snapshot
+
+    def _heard(self) -> tuple[str, dict[str, Any]]:
+        """What agents said beside the branch, as this clone last heard it; the file is read once a command."""
+        if self._said is None:
+            noted = self.noted_json(HEARD)
+            self._said = noted if isinstance(noted, dict) else {}
+        agents = self._said.get("agents", {})
+        return self._said.get("at") or NEVER, {name: entry["record"] for name, entry in agents.items()}
+
+    def hear(self, refs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+        """The agents' records behind a listing of refs, kept for this clone's next snapshots."""
+        self._said = None
+        return self.sides.listen(refs, clock.time_text(clock.now()))
+
+    def listen(self) -> dict[str, str]:
+        """Look at the refs beside the branch: the beats by token; the agents' records are kept for the next snapshots.
+
+        Raises RemoteUnreachable: a look that failed is no look.
+        """
+        from bd.store.siderefs import AGENTS, CLAIMS  # noqa: PLC0415  most reads do not listen
+
+        refs = self.sides.listing(CLAIMS, AGENTS) if self.sides.may_list() else {}
+        self.hear(refs)
+        return {ref.removeprefix(CLAIMS): oid for ref, oid in refs.items() if ref.startswith(CLAIMS)}
 
     def snapshot_aside(self, commit: str) -> CachedSnapshot:
         """The hub at some other commit, in memory, without disturbing the cache (`--at`, checks)."""
@@ -292,6 +337,11 @@ class Hub:
                 return json.load(file)
         except (OSError, ValueError):
             return None
+
+    def drop_note(self, name: str) -> None:
+        """Forget a note of this clone."""
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(self.place.folder, name))
 
     def commit_at(self, text: str) -> str:
         """The hub's commit that `--at` means: a commit, a time, or a duration ago. Raises NotFound and BadInput."""

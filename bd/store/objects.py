@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from _thread import get_ident
 
 from bd.errors import BadInput, Damaged
 
@@ -77,10 +78,10 @@ class LooseWriter:
             if content is None:
                 changes[_checked(path)] = None
                 continue
-            name = content.decode() if mode == _GITLINK else self._write(b"blob", content, length)
+            name = content.decode() if mode == _GITLINK else self.write(b"blob", content, length)
             changes[_checked(path)] = (mode.encode() if mode else None, bytes.fromhex(name))
         root = self._tree_of(base)
-        tree = self._edited(root, changes, length) or self._write(b"tree", b"", length)
+        tree = self._edited(root, changes, length) or self.write(b"tree", b"", length)
         author = draft.author.encode()
         text = b"tree %s\nparent %s\nauthor %s %d +0000\ncommitter %s %d +0000\n\n%s" % (
             tree.encode(),
@@ -91,7 +92,7 @@ class LooseWriter:
             draft.at_s,
             draft.message.encode(),
         )
-        return self._write(b"commit", text, length)
+        return self.write(b"commit", text, length)
 
     def _tree_of(self, commit: str) -> Entries:
         raw = self._known(commit)
@@ -144,9 +145,10 @@ class LooseWriter:
         # Git sorts a tree as if its folders' names ended in a slash.
         order = sorted(entries, key=lambda name: name + b"/" if entries[name][0] == _TREE else name)
         raw = b"".join(entries[name][0] + b" " + name + b"\0" + entries[name][1] for name in order)
-        return self._write(b"tree", raw, length)
+        return self.write(b"tree", raw, length)
 
-    def _write(self, kind: bytes, data: bytes, length: int) -> str:
+    def write(self, kind: bytes, data: bytes, length: int) -> str:
+        """Write one object; returns its name. Raises OSError."""
         name = name_of(kind, data, length)
         self._fresh[name] = data
         folder = os.path.join(self._folder, name[:2])
@@ -154,7 +156,7 @@ class LooseWriter:
         if os.path.exists(path):
             return name
         os.makedirs(folder, exist_ok=True)
-        fresh = os.path.join(folder, f"tmp_obj_{os.getpid()}_{name[2:10]}")
+        fresh = os.path.join(folder, f"tmp_obj_{os.getpid()}_{get_ident()}_{name[2:10]}")
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o444)
         try:
             packed = zlib.compress(kind + b" %d\0" % len(data) + data, 1)

@@ -1,7 +1,7 @@
 """One push, and finding out what became of it by looking: the table of docs/protocol.md.
 
 `landed`; `lost` (somebody was faster); `stuck` (rejected, and nothing moved); `unknown` (no
-answer, it may still land); `refused` (for good).
+answer, it may still land); `refused` (for good); `unsided` (the refs beside the branch were refused).
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from typing import NamedTuple
 from bd.errors import RemoteUnreachable, ServerRefused, TryAgain
 from bd.store import checkout
 from bd.store.gitrepo import ZERO, GitFailed, GitTimeout
+from bd.store.remote import MOVED, move_here, push
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from bd.store.hub import Hub
+    from bd.store.remote import PushLine, SideRef
 
 # A server that says one of these will say it again.
 _FOR_GOOD = (
@@ -64,16 +66,17 @@ class Pushing:
         found = (commit for commit in reversed(self._unanswered) if tip and self._repo.is_ancestor(commit, tip))
         return next(found, None)
 
-    def publish(self, commit: str, base: str | None) -> Verdict:
-        """Move the hub branch from `base` to `commit`, or find out why not."""
+    def publish(self, commit: str, base: str | None, sides: Sequence[SideRef] = ()) -> Verdict:
+        """Move the hub branch from `base` to `commit`, and the refs beside it, all or nothing; or find out why not."""
         if not self._hub.remote:
-            return self._publish_here(commit, base)
-        words, line = "", None
+            return self._publish_here(commit, base, sides)
+        words = ""
+        lines: Mapping[str, PushLine] = {}
         try:
-            lines, words = self._repo.push(self._hub.remote, [(commit, self._hub.branch)])
-            line = lines.get(self._hub.branch)
+            lines, words = push(self._repo, self._hub.remote, [(commit, self._hub.branch)], sides)
         except GitTimeout as error:
             words = str(error)
+        line = lines.get(self._hub.branch)
         if line is not None and line.landed:
             self._unanswered.clear()
             return Verdict("landed", commit=commit)
@@ -84,7 +87,11 @@ class Pushing:
             tip = self._hub.finish_fetch()
         except RemoteUnreachable:
             return Verdict("unknown")
-        return self._seen(commit, base, tip, server_words(words, line.summary if line else ""), answered=line is not None)
+        said = server_words(words, line.summary if line else "")
+        seen = self._seen(commit, base, tip, said, answered=line is not None)
+        if sides and seen.kind in ("stuck", "refused"):
+            return _beside(lines, self._hub.branch) or seen
+        return seen
 
     def _seen(self, commit: str, base: str | None, tip: str | None, words: str, *, answered: bool) -> Verdict:
         """What the remote's tip says about a push that was not simply accepted."""
@@ -98,7 +105,7 @@ class Pushing:
             return Verdict("refused", words)
         return Verdict("stuck" if answered else "unknown", words)
 
-    def _publish_here(self, commit: str, base: str | None) -> Verdict:
+    def _publish_here(self, commit: str, base: str | None, sides: Sequence[SideRef]) -> Verdict:
         """Without a remote: the checkout first, then the branch by compare-and-swap."""
         branch = self._hub.branch
         where = checkout.holder(self._repo, branch)
@@ -112,12 +119,24 @@ class Pushing:
                 ) from error
             self._step("checked-out")
         try:
-            self._repo.update_refs([(branch, commit, base or ZERO)])
+            move_here(self._repo, [(branch, commit, base or ZERO)], sides)
         except GitFailed as error:
             tip = self._repo.ref(branch)
             checkout.take_back(self._repo, branch, commit, self._hand or tip)
             return Verdict("stuck", error.stderr.strip()) if tip == base else Verdict("lost")
         return Verdict("landed", commit=commit)
+
+
+def _beside(lines: Mapping[str, PushLine], branch: str) -> Verdict | None:
+    """Whether the branch stayed where it was only because of a ref beside it: one that moved, or one the server refuses."""
+    own = lines[branch].summary if branch in lines else ""
+    others = [line.summary for ref, line in lines.items() if ref != branch and not line.landed and "atomic" not in line.summary]
+    if not others or ("atomic" not in own and own not in others):
+        return None
+    told = " ".join(others).lower()
+    if any(sign in told for sign in MOVED):
+        return Verdict("lost", "beside")
+    return Verdict("unsided", "; ".join(dict.fromkeys(others))) if "atomic" in own else None
 
 
 def server_words(stderr: str, summary: str) -> str:

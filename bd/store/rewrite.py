@@ -7,6 +7,7 @@ from bd.fields import CONFIG_PATH
 from bd.store import checkout, kept
 from bd.store.gitrepo import GitFailed
 from bd.store.place import PUBLISHED, REWRITTEN, VIEW
+from bd.store.remote import list_remote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _remote_tip(hub: Hub) -> str | None:
     remote = hub.remote or ""
     for _ in range(_LOOKS):
         try:
-            tip = hub.repo.list_remote(remote, hub.branch).get(hub.branch)
+            tip = list_remote(hub.repo, remote, hub.branch).get(hub.branch)
         except GitFailed as error:
             raise RemoteUnreachable(f"the remote {remote} can't be reached: {error.stderr.strip()}") from error
         if tip is None or hub.repo.commit_of(tip) is not None:

@@ -22,13 +22,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Mapping
+    from datetime import datetime
     from typing import Any
 
     from bd.model import Change
+    from bd.store.beating import Beating
     from bd.store.chain import Decides
     from bd.store.hub import Hub
     from bd.store.journal import Entry
     from bd.store.pushing import Verdict
+    from bd.store.remote import SideRef
     from bd.store.snapshot import CachedSnapshot
 
 # Full jitter: the next try waits a random part of base * 2^n, capped (docs/protocol.md).
@@ -66,6 +69,7 @@ class _Attempt(NamedTuple):
     renamed: dict[str, str]
     change: Change | None
     refusal: BdError | None
+    sides: list[list[SideRef]]
 
 
 class Transaction:
@@ -75,7 +79,7 @@ class Transaction:
         self,
         hub: Hub,
         *,
-        world: Callable[[CachedSnapshot], Any],
+        world: Callable[[CachedSnapshot, Mapping[str, str] | None], Any],
         author: Callable[[str, Any], str],
         revive: Callable[[Mapping[str, Any]], Decides],
         by_difference: Callable[[str, str, str], Decides],
@@ -96,6 +100,8 @@ class Transaction:
         self._creates_hub = False
         self._pushing = Pushing(hub, self._step, None)
         self._first_view: str | None = None
+        self._beating: Beating | None = None
+        self._beats: Mapping[str, str] | None = None
 
     def run(self, operation: Decides | None, *, hand: str | None = None, creates_hub: bool = False) -> Outcome:
         """Publish the operation, with whatever this clone has not published yet before it.
@@ -106,7 +112,7 @@ class Transaction:
         self._hand = hand
         self._creates_hub = creates_hub
         self._pushing = Pushing(self._hub, self._step, hand)
-        self._hub.begin_write()
+        self._hub.begin_write(fetch=not _needs_beats(operation))
         try:
             return self._run(operation, creates_hub=creates_hub)
         finally:
@@ -145,7 +151,7 @@ class Transaction:
             tries += 1
             self._step("look")
             try:
-                base = self._look(creates_hub=creates_hub)
+                base = self._look(operation, creates_hub=creates_hub)
             except RemoteUnreachable as error:
                 return self._without_remote(operation, error)
             landed = self._pushing.landed_in(base)
@@ -164,7 +170,7 @@ class Transaction:
             entry.write(state="pushing", base=base, commits=commits, tokens=tokens, hand=self._hand)
             made[commits[-1]] = attempt
             self._step("push")
-            verdict = self._pushing.publish(commits[-1], base)
+            verdict = self._pushing.publish(commits[-1], base, [side for step in attempt.sides for side in step])
             self._step("pushed")
             if verdict.kind == "refused":
                 verdict = self._one_by_one(verdict, commits, attempt, operation)
@@ -172,6 +178,8 @@ class Transaction:
                     continue
             if verdict.kind == "landed" and verdict.commit in made:
                 return self._finished(made[verdict.commit], verdict.commit, tries)
+            if verdict.kind in ("unsided", "lost") and verdict.words:
+                self._look_beside(verdict, operation)
             stuck = stuck + 1 if verdict.kind == "stuck" else 0
             if stuck >= STUCK_LIMIT:
                 raise self._stuck(verdict.words)
@@ -201,8 +209,19 @@ class Transaction:
         words = "the remote did not say whether it took the write"
         return RemoteUnreachable(words, hint="this clone's next command finds out", written="unknown")
 
-    def _look(self, *, creates_hub: bool) -> str | None:
+    def _look_beside(self, verdict: Verdict, operation: Decides | None) -> None:
+        """A ref beside the branch is not as this clone knew it, or the server refuses such refs after all."""
+        if verdict.kind == "unsided":
+            self._hub.sides.give_up(verdict.words)
+            if operation is not None:
+                getattr(operation, "without_side_refs", bool)()
+        elif self._beating is not None:
+            self._beating.relist()
+
+    def _look(self, operation: Decides | None, *, creates_hub: bool) -> str | None:
         """The tip to build on, now; None only for a hub that is being made."""
+        if _needs_beats(operation):  # listed first: the branch must not be older than the list
+            self._beats = self._hub.sides.beats() if self._hub.sides.may_list() else None
         tip = self._hub.finish_fetch() if self._hub.remote else self._repo.ref(self._hub.branch)
         if tip is None and not creates_hub:
             where = f" on {self._hub.remote}" if self._hub.remote else ""
@@ -218,7 +237,7 @@ class Transaction:
             if not self._creates_hub:
                 self._hub.check_format(snapshot)
             self._settling.settle(base, snapshot, operation)
-        world = self._world(snapshot)
+        world = self._world(snapshot, self._beats)
         chain = Chain(self._repo, snapshot, world)
         pending = self._replay.unpublished(base, self._hand)
         refused, renamed = self._replay.onto(chain, pending, self._declined, tries)
@@ -232,7 +251,21 @@ class Transaction:
                 if base is None:
                     raise
                 refusal = error
-        return _Attempt(base, chain, world.settings.retry_time, refused, renamed, change, refusal)
+        sides = self._beside(chain, world.now)
+        return _Attempt(base, chain, world.settings.retry_time, refused, renamed, change, refusal, sides)
+
+    def _beside(self, chain: Chain, at: datetime) -> list[list[SideRef]]:
+        """The refs beside the branch that go with each step: the beats of the claims it makes and ends."""
+        claims = [claim for step in chain.steps for claim in (*step.claims_before, *step.claims_after)]
+        if not claims or not (self._hub.has_beaten() or any(claim.get("heartbeat_by") == "ref" for claim in claims)):
+            return [[] for _ in chain.steps]
+        if self._beating is None:
+            from bd.store.beating import Beating as Beside  # noqa: PLC0415  a plain claim has no such refs
+
+            self._beating = Beside(self._hub.sides)
+        if self._beats is not None:
+            self._beating.take(self._beats)
+        return [self._beating.refs_of(step.claims_before, step.claims_after, at) for step in chain.steps]
 
     def _one_by_one(self, verdict: Verdict, commits: list[str], attempt: _Attempt, operation: Decides | None) -> Verdict:
         """A push was declined: push a batch's commits singly. What is declined alone is left out from now on.
@@ -240,9 +273,9 @@ class Transaction:
         The last push's verdict. Raises ServerRefused when that is for `operation`.
         """
         base = attempt.base
-        for commit, step in zip(commits, attempt.chain.steps, strict=True):
+        for commit, step, sides in zip(commits, attempt.chain.steps, attempt.sides, strict=True):
             if len(commits) > 1:
-                verdict = self._pushing.publish(commit, base)
+                verdict = self._pushing.publish(commit, base, sides)
             if verdict.kind == "refused":
                 error = refused_by_server(verdict.words)
                 if step.operation is operation:
@@ -260,6 +293,8 @@ class Transaction:
         """Our commit is the hub's tip: bring this clone along."""
         outcome = self._settled(attempt, tip, tries)
         self._step("refs")
+        if self._beating is not None:
+            self._beating.note(side for sides in attempt.sides for side in sides)
         if attempt.base and self._hub.cache.commit == attempt.base:
             self._hub.cache.advance(attempt.chain.rows(), tip)
         self._hub.stamp()
@@ -314,7 +349,7 @@ class Transaction:
         base = self._hub.view()
         snapshot = self._hub.snapshot(base)
         self._hub.check_format(snapshot)
-        world = self._world(snapshot)
+        world = self._world(snapshot, None)
         chain = Chain(self._repo, snapshot, world)
         change = chain.add(operation, self._author(operation.by, world.settings), _seconds(operation.at), tries=1)
         if not chain.steps:
@@ -342,6 +377,10 @@ def _no_step(name: str) -> None:
 
 def _seconds(stamp: str) -> int:
     return int(clock.instant_of(stamp).timestamp())
+
+
+def _needs_beats(operation: Decides | None) -> bool:
+    return bool(getattr(operation, "needs_beats", False))
 
 
 def _names(operation: Decides | None) -> dict[str, Any]:

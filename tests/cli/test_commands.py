@@ -52,6 +52,18 @@ CASES: dict[str, list[Case]] = {
             "  hub-work: given up after 1 attempt: bd dlq show hub-work",
         ),
     ],
+    "work": [
+        Case("work --agent bob --once --max-tasks 1 true", "array", "✓ Closed hub-bug"),
+        Case("work --agent bob --dry-run true", "object", "would claim hub-bug"),
+    ],
+    "poll": [Case("poll --agent bob", "object", "3 ready for bob")],
+    "heartbeat": [Case("heartbeat --agent codemonkey", "object", "✓ Sign of life of codemonkey")],
+    "progress": [
+        Case("progress hub-bug half --agent bob", "object", "✓ Noted on hub-bug: half", ("claim hub-bug --agent bob",)),
+        Case("progress hub-bug half --keep --agent bob", "object", "✓ Noted on hub-bug", ("claim hub-bug --agent bob",)),
+    ],
+    "stalled": [Case("stalled", "array", "Nothing has stalled."), Case("stalled --reassign", "array", "Nothing to free.")],
+    "overseer": [Case("overseer --once", "object", "0 freed")],
     "wait-human": [
         Case("wait-human hub-work --reason which --agent codemonkey", "issues", "✓ Waiting for a person: hub-work — Review"),
         Case("wait-human hub-bug --reason which", "issues", "✓ Waiting for a person: hub-bug"),

@@ -22,10 +22,11 @@ from bd.operations.hand import Edit, HandCommit
 from bd.operations.handover import Handoff
 from bd.operations.heating import Heat
 from bd.operations.hubs import Init
+from bd.operations.liveness import Heartbeat, Reassign
 from bd.operations.recovery import Undo
 from bd.operations.switches import Pause, SetDuty
 from bd.operations.waiting import Answer, WaitHuman
-from tests.memory import MemoryStore, held, make_bead
+from tests.memory import CREATED_AT, MemoryStore, held, make_bead
 from tests.operations.asking import AT, by, form_of, revived
 
 if TYPE_CHECKING:
@@ -62,8 +63,11 @@ class Case(NamedTuple):
 
 
 ARTIFACTS = [{"name": "report.md", "ref": "artifacts/a/report.md"}, {"name": "site", "ref": "https://x.org"}]
+STALL = {"id": "hub-h", "token": "t-h", "attempt": 1, "why": "silent", "text": "is silent", "since": CREATED_AT, "beat": None}
 BEFORE = dict(make_bead("hub-a", uid=UIDS["a"], labels=["x"], title="Fix a").fields)
 CASES: dict[str, Case] = {
+    "heartbeat": Case(lambda: Heartbeat(ids=["hub-h"], **by("coder", hub_h="t-h"))),
+    "reassign": Case(lambda: Reassign(stalls=[STALL], **by("coder"))),
     "create": Case(lambda: Create(beads=[{"title": "New", "type": "bug", "labels": ["y"]}], **by())),
     "create below a parent": Case(lambda: Create(beads=[{"title": "New", "parent": "hub-a"}], **by())),
     "create a plan": Case(
@@ -247,6 +251,8 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "archive",
                 "fail",
                 "dlq",
+                "heartbeat",
+                "reassign",
             )
         )
     ],

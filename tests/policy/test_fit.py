@@ -44,7 +44,9 @@ def codes(bead: Bead, name: str, *others: Bead, **agents: dict[str, Any]) -> lis
         # shorter: the whole word
         ("fix", "Fix the login", True),
         ("fix", "fix: the login", True),
-        ("fix", "Fixes for the login", False),
+        ("fix", "Fixes for the login", True),
+        ("fix", "A fixture for the login", False),
+        ("PR", "Two PRs", True),
         ("fix", "Prefix the ids", False),
         ("PR", "Review the PR", True),
         ("PR", "Review PR #12", True),

@@ -34,6 +34,9 @@ READS = {
 }  # fmt: skip
 # Verbs that write only into this clone, or make a hub of their own.
 CLONE_ONLY = {"trust", "clone", "demo", "cron"}  # what cron writes is what online and offline do
+# What moves only refs beside the branch, and what runs over time by claim, close, fail and reassign: tests/fleet.
+BESIDE = {"heartbeat", "progress"}
+OVER_TIME = {"work", "poll", "overseer", "stalled"}
 
 
 class Write(NamedTuple):
@@ -244,7 +247,7 @@ def test_a_write_that_is_overtaken(
 
 def test_every_verb_that_writes_is_overtaken_here() -> None:
     covered = {verb.split()[0] for verb in WRITES} | {row.typed.split()[0] for row in CONTESTED.values()}
-    assert set(COMMANDS) == covered | READS | CLONE_ONLY
+    assert set(COMMANDS) == covered | READS | CLONE_ONLY | BESIDE | OVER_TIME
 
 
 # --- the other writer is after the same thing ---------------------------------------------------

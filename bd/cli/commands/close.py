@@ -39,7 +39,7 @@ def command(app: App, beads: tuple[str, ...], reason: str | None, reason_file: s
     extra: dict[str, Any] = {}
     if take_next:
         extra["next"] = {"agent": app.claimant().agent, "host": socket.gethostname()}
-    outcome = app.publish(Close(**app.asked(beads, ids=list(beads), reason=reason, force=force, **extra)))
+    outcome = app.publish(Close(**app.asked_to_end(beads, ids=list(beads), reason=reason, force=force, **extra)))
     claimed = {bead_id for _, bead_id in outcome.change.tokens} if outcome.change else set()
     said = {bead.id: "Claimed" if bead.id in claimed else "Closed" for bead in app.written(outcome)}
     app.show_written(outcome, said)

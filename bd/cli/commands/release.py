@@ -22,5 +22,5 @@ def command(app: App, beads: tuple[str, ...], reason: str | None, force: bool) -
     """
     if not (reason or "").strip():
         raise BadInput("a release needs a reason", hint=f'bd release {beads[0]} --reason "why"')
-    outcome = app.publish(Release(**app.asked(beads, ids=list(beads), reason=reason, force=force)))
+    outcome = app.publish(Release(**app.asked_to_end(beads, ids=list(beads), reason=reason, force=force)))
     app.show_written(outcome, "Released")

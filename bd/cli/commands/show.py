@@ -79,6 +79,7 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
     for failure in bead.get("failures", [])[-1:]:
         words = f"{failure.get('reason', 'other')}, {failure.get('agent', 'somebody')}: {failure.get('error', '')}"
         out.line(f"  last failure: {escaped(words)} (`bd dlq show {bead.id}` shows all)")
+    _progress(app, bead, snapshot)
     for key in _TEXTS:
         if bead.get(key):
             out.line(f"\n{out.styled(key.replace('_', ' '), 'bold')}\n{escaped(bead.get(key), one_line=False).rstrip()}")
@@ -110,6 +111,14 @@ def _when(app: App, bead: Bead) -> str:
     ]
     by = f" by {escaped(bead.get('created_by'))}" if bead.get("created_by") else ""
     return f"{', '.join(when)}{by}"
+
+
+def _progress(app: App, bead: Bead, snapshot: Snapshot) -> None:
+    """The latest notes: beside the branch while somebody works, in the bead when the attempt has ended."""
+    said = (snapshot.capacity(bead.claim.agent) or {}).get("progress", []) if bead.claim else []
+    notes = [note for note in said if note.get("bead") == bead.id] or bead.get("progress", [])
+    for note in notes[-3:]:
+        app.out.line(f"  progress, {app.out.age(note.get('at'), app.now)} ago: {escaped(str(note.get('text', '')))}")
 
 
 def _in_words(value: Any) -> str:

@@ -1,0 +1,51 @@
+"""bd heartbeat, bd progress."""
+
+from __future__ import annotations
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.fleet import progress as notes
+from bd.fleet import pulse
+from bd.operations.beads import Comment
+from bd.output import escaped
+
+
+@click.command("heartbeat", epilog='\b\nExample:\n  bd heartbeat --agent codemonkey --progress "tests are green"')
+@click.option("--bead", help="Only for this one of the beads the agent holds.")
+@click.option("--progress", "text", help="What it is at; people see it.")
+@pass_app
+def command(app: App, bead: str | None, text: str | None) -> None:
+    """Give a sign of life for what an agent holds, without a commit.
+
+    Moves a ref beside the hub branch. Where the server takes no such refs it is a commit, at most every 15 minutes.
+    Exit 5 when a claim is no longer the agent's.
+    """
+    agent = app.claimant().agent
+    given = pulse.give(app.hub, agent, app.held_tokens, bead=bead, text=text)
+    if app.out.is_json:
+        app.out.object(given._asdict())
+    else:
+        for_what = f" for {', '.join(given.beads)}" if given.beads else ""
+        app.out.said(f"✓ Sign of life of {agent}{for_what}")
+
+
+@click.command("progress", epilog='\b\nExample:\n  bd progress hub-7k3q "half of the files are done"')
+@click.argument("bead")
+@click.argument("text")
+@click.option("--keep", is_flag=True, help="Also as a comment, which stays for good.")
+@pass_app
+def progress(app: App, bead: str, text: str, keep: bool) -> None:
+    """Post a note on a bead while working on it.
+
+    The latest is shown by `bd show` and beside the agent; the last 20 ride into the bead when the attempt ends.
+    """
+    agent = app.claimant().agent
+    given = pulse.give(app.hub, agent, app.held_tokens, bead=bead, text=text, must_hold=True)
+    if keep:
+        app.publish(Comment(**app.asked(list(given.beads), ids=list(given.beads), text=text)))
+    if app.out.is_json:
+        app.out.object({"id": given.beads[0], "progress": notes.kept(app.hub, given.beads[0])})
+    else:
+        app.out.said(f"✓ Noted on {given.beads[0]}: {escaped(text)}")

@@ -1,0 +1,54 @@
+"""bd overseer."""
+
+from __future__ import annotations
+
+import gc
+
+import click
+
+from bd import clock
+from bd.cli.context import App
+from bd.cli.options import DURATION, pass_app
+from bd.errors import BadInput
+from bd.fleet.housekeeping import keep_house
+from bd.fleet.recovery import reassign
+from bd.fleet.sight import look
+from bd.fleet.signs import tell
+
+
+@click.command("overseer", epilog="\b\nExample:\n  bd overseer --once --agent beadmaster      the overseer's one cron line")
+@click.option("--once", is_flag=True, help="One round, instead of one every interval until it is ended.")
+@click.option("--interval", type=DURATION, default=900.0, help="Between two rounds (15m).")
+@pass_app
+def command(app: App, once: bool, interval: float) -> None:
+    """Free what has stalled and keep house, once or for ever.
+
+    Any agent's poll does so as well; nothing depends on an overseer. `bd attention` lists what needs a person.
+    """
+    if app.out.is_json and not once:
+        raise BadInput("--json is one document, and this would go on for ever", hint="add --once")
+    gc.enable()
+    _round(app)
+    while not once:
+        clock.sleep(interval)
+        _round(app)
+
+
+def _round(app: App) -> None:
+    view = look(app.hub)
+    outcome = reassign(app.hub, [stall for stall in view.stalls if stall.token], app.identity.by)
+    change = outcome.change if outcome else None
+    freed = list(change.touched) if change else []
+    for note in change.notes if change else ():
+        app.out.note(note)
+    said = keep_house(app.hub)
+    if app.identity.agent:
+        tell(app.hub, app.identity.agent)
+    if app.out.is_json:
+        app.out.object({"freed": freed, "house": said, "commit": app.hub.snapshot().commit})
+        return
+    for bead_id in freed:
+        app.out.line(f"✓ Freed {bead_id}: it had stalled")
+    for line in said:
+        app.out.line(line)
+    app.out.said(f"Looked at {app.hub.snapshot().commit[:7]}: {len(freed)} freed.")

@@ -1,0 +1,33 @@
+"""bd poll."""
+
+from __future__ import annotations
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import DURATION, pass_app
+from bd.fleet.polling import poll
+
+
+@click.command("poll", epilog="\b\nExample:\n  bd poll --agent codemonkey --json")
+@click.option("--interval", type=DURATION, help="How often to look, instead of what the agent's file says.")
+@pass_app
+def command(app: App, interval: float | None) -> None:
+    """Say whether an agent should look for work now, and keep its pace.
+
+    Three polls without work double the interval, up to 2 hours; work brings it back. Frees what has stalled.
+    Ends with 0 when something is ready for the agent, with 3 when not.
+    """
+    agent = app.claimant().agent
+    found = poll(app.hub, agent, fetch=app.flags.fetch is not False, interval_s=interval)
+    if not found.ready:
+        app.out.exit_code = 3
+    if app.out.is_json:
+        app.out.object(found.as_json())
+        return
+    for bead_id in found.freed:
+        app.out.note(f"freed {bead_id}: it had stalled")
+    if found.ready:
+        app.out.line(f"{found.ready} ready for {agent}.")
+    else:
+        app.out.line(f"No work for {agent}: {found.reason}. Next look at {found.next_poll_at}.")

@@ -1,0 +1,89 @@
+"""bd stalled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bd import ids
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.errors import NoSuchBead, WrongState
+from bd.fleet.recovery import reassign
+from bd.fleet.sight import look
+from bd.model import Snapshot
+from bd.policy.liveness import Stall
+
+EXAMPLE = """
+\b
+Examples:
+  bd stalled
+  bd stalled --reassign              free all of them
+  bd stalled --reassign hub-7k3q     free this one
+"""
+
+
+@click.command("stalled", epilog=EXAMPLE)
+@click.argument("beads", nargs=-1)
+@click.option("--reassign", "free", is_flag=True, help="Free them: open again for others, or given up after the last attempt.")
+@pass_app
+def command(app: App, beads: tuple[str, ...], free: bool) -> None:
+    """List the beads whose holders are gone, and free them.
+
+    Reserved and never started, no more signs of life, or over twice the expected time. A claim with fresh signs of
+    life is never stalled. Freeing compares token, attempt and the last sign: whoever is back in time keeps the bead.
+    """
+    view = look(app.hub, fetch=app.flags.fetch is not False)
+    wanted = {ids.resolve(text, view.snapshot.starting, view.snapshot.exists) for text in beads}
+    found = [stall for stall in view.stalls if not wanted or stall.id in wanted]
+    shown = [_shown(stall, view.snapshot) for stall in found]
+    if free:
+        _refuse_living(wanted, found)
+        outcome = reassign(app.hub, found, app.identity.by)
+        change = outcome.change if outcome else None
+        for note in change.notes if change else ():
+            app.out.note(note)
+        freed = set(change.touched) if change else set()
+        shown = [entry for entry in shown if entry["id"] in freed]
+    if app.out.is_json:
+        app.out.json(shown)
+        return
+    for entry in shown:
+        app.out.line(f"✓ Freed {entry['id']} — {entry['title']}" if free else entry["id"]) if free or app.out.quiet else None
+    if free:
+        app.out.said("Nothing to free." if not shown else f"{len(shown)} freed.")
+    elif not shown:
+        app.out.said("Nothing has stalled.")
+    elif not app.out.quiet:
+        rows = [
+            (e["id"], e["owner"], e["why"], app.out.age(e["since"], app.now), str(e["attempt"]), e["last_progress"] or e["title"])
+            for e in shown
+        ]
+        app.out.table(["bead", "owner", "why", "silent", "attempt", "last progress"], rows)
+
+
+def _refuse_living(wanted: set[str], found: list[Stall]) -> None:
+    """A bead that was named and is not stalled is not freed. Raises WrongState."""
+    living = sorted(wanted - {stall.id for stall in found})
+    if living:
+        hint = f'`bd release {living[0]} --force --reason "why"` takes it from a holder who lives'
+        raise WrongState(f"{', '.join(living)} has not stalled", hint=hint, id=living[0])
+
+
+def _shown(stall: Stall, snapshot: Snapshot) -> dict[str, Any]:
+    bead = snapshot.head(stall.id)
+    if bead is None:
+        raise NoSuchBead(stall.id)
+    claim = bead.claim
+    said = (snapshot.capacity(claim.agent) or {}).get("progress", []) if claim else []
+    notes = [note["text"] for note in said if note.get("bead") == bead.id and note.get("text")]
+    return {
+        "id": bead.id,
+        "title": bead.title,
+        "owner": stall.owner,
+        "why": stall.why,
+        "since": stall.since,
+        "attempt": stall.attempt,
+        "last_progress": notes[-1] if notes else "",
+    }

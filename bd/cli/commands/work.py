@@ -1,0 +1,152 @@
+"""bd work."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import signal
+import sys
+from typing import Any
+
+import click
+
+from bd import clock
+from bd.cli.context import App
+from bd.cli.options import DURATION, pass_app
+from bd.errors import BadInput, Interrupted, NothingReady
+from bd.fleet.job import GRACE_S, Command
+from bd.fleet.sight import look
+from bd.fleet.worker import Ended, Plan, Worker
+from bd.interop import views
+from bd.output import escaped
+from bd.policy import fit
+from bd.store.hub import Hub
+from bd.store.place import locate
+
+EXAMPLE = """
+\b
+Examples:
+  bd work --agent codemonkey -- ./agent.sh
+  bd work --agent codemonkey --once -- ./agent.sh          from cron: until nothing fits
+  bd work --agent pltops --jobs 2 --prompt -- claude -p    the bead's prompt on stdin
+"""
+_MARKS = {"done": "✓ Closed", "failed": "✗ Failed", "released": "– Released", "settled": "✓ Settled", "lost": "– Lost"}
+
+
+@click.command("work", epilog=EXAMPLE)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD [ARGS]...")
+@click.option("--once", is_flag=True, help="End when nothing fits any more, instead of waiting; for cron.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, help="So many beads at once, within the agent's max_concurrent.")
+@click.option("--max-tasks", type=click.IntRange(min=1), help="End after so many beads.")
+@click.option("--max-idle", type=DURATION, help="End after so long without work.")
+@click.option("--interval", type=DURATION, help="How often to look, instead of what the agent's file says.")
+@click.option("--folder", type=click.Path(exists=True, file_okay=False), help="Where the command runs; here when left out.")
+@click.option("--prompt", is_flag=True, help="Give the command the bead's prompt on stdin.")
+@click.option("--idle-timeout", type=DURATION, help="End the command after so long without output.")
+@click.option("--grace", type=DURATION, default=GRACE_S, help="How long a command has between TERM and KILL (10s).")
+@click.option("--no-recover", is_flag=True, help="Do not free what has stalled.")
+@click.option("--dry-run", is_flag=True, help="Say what would be taken now; change nothing.")
+@pass_app
+def command(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> None:
+    """Claim beads one after another and run a command on each.
+
+    The command gets BD_BEAD_ID, BD_TOKEN, BD_ATTEMPT and BD_BEAD_FILE (the bead as JSON). It says how it went in
+    BD_RESULT_FILE or by its exit code: 0 done, 75 give the bead back, anything else failed. While it runs, bd gives
+    signs of life and watches the claim. Ends with 3 when there was nothing to do.
+    """
+    agent = app.claimant().agent
+    if not words:
+        raise BadInput("which command?", hint="bd work --agent NAME -- CMD ARGS")
+    if shutil.which(words[0], path=os.environ.get("PATH")) is None and not os.path.exists(
+        os.path.join(flags["folder"] or ".", words[0])
+    ):
+        raise BadInput(f"there is no command {words[0]}", hint="the words after -- are started as they stand, without a shell")
+    if dry_run:
+        _dry_run(app, agent, words)
+        return
+    gc.enable()
+    ended: list[Ended] = []
+
+    def on_ended(one: Ended) -> None:
+        ended.append(one)
+        if not app.out.is_json:
+            verb = _MARKS.get(one.what, "? Unknown")
+            app.out.line(
+                one.id if app.out.quiet else f"{verb} {app.out.styled(one.id, 'bold')} — {escaped(one.title)}: {one.words}"
+            )
+            sys.stdout.flush()
+
+    worker = Worker(
+        _plan(agent, words, flags),
+        _opener(app),
+        app.out.note,
+        on_ended,
+        lambda bead, line: app.out.note(f"{bead}| {line}"),
+        lambda bead, snapshot: views.detailed(bead, snapshot, clock.now()),
+    )
+    signals = _stop_on_signals(worker)
+    worker.run()
+    if app.out.is_json:
+        app.out.json([{"id": one.id, "title": one.title, "outcome": one.what, "text": one.words} for one in ended])
+    if signal.SIGINT in signals:
+        app.out.exit_code = Interrupted.exit_code
+    elif not ended and worker.nothing is not None:
+        _say_nothing(app, worker)
+
+
+def _say_nothing(app: App, worker: Worker) -> None:
+    """End with why there was no work, without a second JSON document."""
+    nothing = worker.nothing
+    assert nothing is not None
+    app.out.exit_code = nothing.exit_code
+    app.out.note(str(nothing) if isinstance(nothing, NothingReady) else f"Error: {nothing}")
+
+
+def _plan(agent: str, words: tuple[str, ...], flags: dict[str, Any]) -> Plan:
+    folder = os.path.abspath(flags["folder"] or os.getcwd())
+    run = Command(words, folder, flags["prompt"], flags["idle_timeout"], flags["grace"])
+    return Plan(
+        agent,
+        run,
+        flags["once"],
+        flags["jobs"],
+        flags["max_tasks"],
+        flags["max_idle"],
+        flags["interval"],
+        recover=False if flags["no_recover"] else None,
+    )
+
+
+def _opener(app: App) -> Any:
+    """Opens the hub anew: a worker lives for long, and nothing it read may."""
+    app.hub.close()
+    directory = app.flags.directory
+    return lambda: Hub(locate(directory))
+
+
+def _stop_on_signals(worker: Worker) -> list[int]:
+    """TERM and INT stop the worker cleanly. Which came."""
+    came: list[int] = []
+
+    def stop(number: int, _frame: Any) -> None:
+        came.append(number)
+        worker.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    return came
+
+
+def _dry_run(app: App, agent: str, words: tuple[str, ...]) -> None:
+    view = look(app.hub, fetch=app.flags.fetch is not False)
+    reason = fit.no_claims_reason(agent, view.snapshot, clock.now())
+    best = None if reason else next(fit.offer(view.snapshot, agent, clock.now()), None)
+    stalls = [stall.id for stall in view.stalls if stall.token]
+    if app.out.is_json:
+        app.out.object({"agent": agent, "would_free": stalls, "would_claim": best.id if best else None, "command": list(words)})
+        return
+    for bead_id in stalls:
+        app.out.line(f"would free {bead_id}: it has stalled")
+    said = f"would claim {best.id} — {escaped(best.title)}, and run {' '.join(words)}" if best else "would claim nothing"
+    app.out.line(f"{said}{f': {reason.text}' if reason else ''}")

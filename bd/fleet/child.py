@@ -1,0 +1,97 @@
+"""One running command of a worker: started in a group of its own, its output read as it comes, ended as a whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections import deque
+
+from bd import clock
+from bd.errors import BadInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import IO
+
+_KEPT_LINES = 40
+_LINE_LIMIT = 4000
+_DRAIN_S = 1.0
+
+
+class Child:
+    """A process that works on a bead. `on_end` is called from another thread when it has ended and its output is read."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: str,
+        environment: Mapping[str, str],
+        stdin_path: str | None,
+        on_line: Callable[[str], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        self.started_s = clock.monotonic()
+        self.last_output_s = self.started_s
+        self.lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._on_line = on_line
+        self._on_end = on_end
+        with open(stdin_path or os.devnull, "rb") as stdin:
+            try:
+                self._process = subprocess.Popen(
+                    list(command),
+                    cwd=folder,
+                    env=dict(environment),
+                    stdin=stdin,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise BadInput(f"can't run {command[0]}: {error}", hint="the command after -- is started as it stands") from error
+        assert self._process.stdout is not None
+        self._reader = threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True)
+        self._reader.start()
+        threading.Thread(target=self._wait, daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def code(self) -> int | None:
+        """The exit code, negative for a signal; None while it lives."""
+        return self._process.poll()
+
+    @property
+    def last_line(self) -> str:
+        """What it said last."""
+        return next((line for line in reversed(self.lines) if line.strip()), "")
+
+    def _read(self, stream: IO[bytes]) -> None:
+        for raw in stream:
+            line = raw[:_LINE_LIMIT].decode("utf-8", "replace").rstrip("\n")
+            self.last_output_s = clock.monotonic()
+            self.lines.append(line)
+            self._on_line(line)
+        stream.close()
+
+    def _wait(self) -> None:
+        """Its end is the process's: what it left running may hold its output open for longer."""
+        self._process.wait()
+        self._reader.join(_DRAIN_S)
+        self._on_end()
+
+    def signal(self, number: int) -> None:
+        """Send a signal to it and everything it started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    def terminate(self) -> None:
+        self.signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.signal(signal.SIGKILL)

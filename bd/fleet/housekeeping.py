@@ -1,0 +1,74 @@
+"""What has to be done now and then, and needs no supervisor: any poll does what is due, bounded.
+
+Stalls are freed by recovery.py at every poll; here is the rest, at most once a day a clone.
+"""
+
+from __future__ import annotations
+
+from bd import clock
+from bd.errors import BdError
+from bd.store.gitrepo import GitTimeout
+from bd.store.remote import SideRef
+from bd.store.siderefs import CLAIMS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bd.store.hub import Hub
+
+EVERY_S = 86400.0
+_NAME = "housekeeping.json"
+# Git packs when there are more loose objects than this; each claim leaves a handful.
+_LOOSE_OBJECTS = 2000
+_REFS_AT_ONCE = 50
+
+
+def keep_house(hub: Hub, *, force: bool = False) -> list[str]:
+    """Do what is due; a line for each thing that was done. A failure is told and tried again another day."""
+    noted = hub.noted_json(_NAME)
+    done_at = noted if isinstance(noted, dict) else {}
+    said: list[str] = []
+    for name, chore in _CHORES.items():
+        if not force and not _is_due(done_at.get(name)):
+            continue
+        done_at[name] = clock.time_text(clock.now())
+        hub.note_json(_NAME, done_at)  # first: what fails or is killed does not come again at the next poll
+        try:
+            said += chore(hub)
+        except BdError as error:
+            said.append(f"{name}: {error}")
+    return said
+
+
+def _is_due(done_at: str | None) -> bool:
+    try:
+        return not done_at or abs((clock.now() - clock.instant_of(done_at)).total_seconds()) >= EVERY_S
+    except ValueError:
+        return True
+
+
+def _pack(hub: Hub) -> list[str]:
+    """Let git pack this clone's loose objects where there are many; bd's other commands never start that."""
+    try:
+        hub.repo.run("-c", f"gc.auto={_LOOSE_OBJECTS}", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet", check=False)
+    except GitTimeout as error:
+        return [str(error)]
+    return []
+
+
+def _sweep(hub: Hub) -> list[str]:
+    """Remove the signs of claims that have ended without taking them along (a hand edit pushed with plain git)."""
+    if not hub.sides.may_list():
+        return []
+    beats = hub.sides.beats()  # listed first: a claim that is being made is then on the newer branch
+    hub.fetch()
+    current = {(bead.get("claim") or {}).get("token") for bead in hub.snapshot().claimed()}
+    current |= {claim.get("token") for bead in hub.snapshot().claimed() for claim in bead.get("claims", [])}
+    orphans = [SideRef(CLAIMS + token, None, oid) for token, oid in beats.items() if token not in current][:_REFS_AT_ONCE]
+    if not orphans or not hub.sides.move(orphans):
+        return []
+    return [f"removed the signs of {len(orphans)} ended claims"]
+
+
+_CHORES: dict[str, Callable[[Hub], list[str]]] = {"packing": _pack, "sweeping": _sweep}

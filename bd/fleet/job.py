@@ -1,0 +1,282 @@
+"""One bead in a worker's hand: its files, its child, the thread that gives signs of life for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+from typing import NamedTuple
+
+from bd import clock
+from bd.clock import duration_s
+from bd.errors import BadInput, BdError
+from bd.fleet import progress, signs
+from bd.fleet.child import Child
+from bd.fleet.outcome import FAILED, RELEASED, Outcome, outcome_of
+from bd.policy.liveness import MISSED_BEATS
+from bd.store.remote import list_remote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from bd.model import Bead
+    from bd.store.hub import Hub
+
+# How long a child has between TERM and KILL.
+GRACE_S = 10.0
+# The child's own lines are told no more often than this.
+PROGRESS_EVERY_S = 300.0
+_RESULT_LIMIT = 2_000_000
+_NOTE_LIMIT = 300
+
+
+class Command(NamedTuple):
+    """What a worker runs for each bead: the words, the folder, whether the prompt goes to stdin, the limits in seconds."""
+
+    words: Sequence[str]
+    folder: str
+    prompt_on_stdin: bool = False
+    idle_timeout_s: float | None = None
+    grace_s: float = GRACE_S
+
+
+class Job:
+    """The work on one claimed bead. `on_change` is called from other threads when there is something to look at."""
+
+    def __init__(
+        self,
+        bead: Bead,
+        shown: Mapping[str, Any],
+        command: Command,
+        files: str,
+        open_hub: Callable[[], Hub],
+        on_line: Callable[[str], None],
+        on_change: Callable[[], None],
+    ) -> None:
+        claim = bead.get("claim")
+        self.bead = bead
+        self.token: str = claim["token"]
+        self.attempt: int = claim.get("attempt", 1)
+        self.agent: str = claim["agent"]
+        self.ending: Outcome | None = None
+        self.lost = ""
+        self._claim = claim
+        self._command = command
+        self._files = files
+        self._open_hub = open_hub
+        self._on_change = on_change
+        self._stop = threading.Event()
+        self._last_ok_s = clock.monotonic()
+        self._told = ""
+        self._told_s = clock.monotonic()
+        self._ending_since_s: float | None = None
+        limit = (bead.get("spec") or {}).get("max_duration")
+        self._max_duration_s = _seconds(limit)
+        self.child = self._start(shown, on_line)
+        self._beating = threading.Thread(target=self._beat, daemon=True)
+        self._beating.start()
+
+    # --- the child ---
+
+    def _start(self, shown: Mapping[str, Any], on_line: Callable[[str], None]) -> Child:
+        os.makedirs(self._files, mode=0o700, exist_ok=True)
+        self._write("bead.json", json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
+        stdin = self._write("prompt", prompt_of(self.bead)) if self._command.prompt_on_stdin else None
+        environment = {
+            **os.environ,
+            "BD_AGENT": self.agent,
+            "BD_BEAD_ID": self.bead.id,
+            "BD_TOKEN": self.token,
+            "BD_ATTEMPT": str(self.attempt),
+            "BD_BEAD_FILE": self._path("bead.json"),
+            "BD_RESULT_FILE": self._path("result.json"),
+            "BD_DOUBT_FILE": self._path("doubt"),
+        }
+        return Child(self._command.words, self._command.folder, environment, stdin, on_line, self._on_change)
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._files, name)
+
+    def _write(self, name: str, text: str) -> str:
+        with open(self._path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self._path(name)
+
+    @property
+    def is_over(self) -> bool:
+        return self.child.code is not None
+
+    def outcome(self) -> Outcome:
+        """How it went. What ended it from outside comes first, unless it was only asked to stop and then finished."""
+        if self.ending is not None and not (self.ending.what == RELEASED and self.child.code == 0):
+            last = self.child.last_line
+            return self.ending._replace(text=f"{self.ending.text}; it said last: {last}" if last else self.ending.text)
+        try:
+            with open(self._path("result.json"), "rb") as file:
+                result: bytes | None = file.read(_RESULT_LIMIT)
+        except OSError:
+            result = None
+        code = self.child.code
+        return outcome_of(code if code is not None else 1, result, list(self.child.lines))
+
+    def check_limits(self) -> None:
+        """End it when it takes too long or says nothing for too long; KILL what did not heed TERM."""
+        now_s = clock.monotonic()
+        if self._ending_since_s is not None:
+            if now_s - self._ending_since_s > self._command.grace_s:
+                self.child.kill()
+        elif self._max_duration_s and now_s - self.child.started_s > self._max_duration_s:
+            self.end(Outcome(FAILED, "timeout", f"took longer than {clock.duration_text(self._max_duration_s)}"))
+        elif self._command.idle_timeout_s and now_s - self.child.last_output_s > self._command.idle_timeout_s:
+            self.end(Outcome(FAILED, "timeout", f"said nothing for {clock.duration_text(self._command.idle_timeout_s)}"))
+
+    def next_limit_s(self) -> float | None:
+        """Seconds until `check_limits` may have something to do."""
+        if self._ending_since_s is not None:
+            return 0.2
+        now_s = clock.monotonic()
+        rests = []
+        if self._max_duration_s:
+            rests.append(self.child.started_s + self._max_duration_s - now_s)
+        if self._command.idle_timeout_s:
+            rests.append(self.child.last_output_s + self._command.idle_timeout_s - now_s)
+        return max(0.05, min(rests)) if rests else None
+
+    def end(self, ending: Outcome) -> None:
+        """Ask the child to end, because of this."""
+        if self._ending_since_s is None and not self.is_over:
+            self.ending = ending
+            self._ending_since_s = clock.monotonic()
+            self.child.terminate()
+
+    # --- signs of life ---
+
+    def stop_beating(self) -> None:
+        """No more signs: the write that ends the claim is next."""
+        self._stop.set()
+        self._beating.join()
+
+    def clear(self) -> None:
+        """Remove its files: the claim has ended."""
+        shutil.rmtree(self._files, ignore_errors=True)
+
+    def _beat(self) -> None:
+        """Until stopped: a sign each interval, and a look at the claim."""
+        interval_s = float(self._claim.get("heartbeat_interval_s") or signs.NEAR_INTERVAL_S)
+        hub = self._open_hub()
+        tip = ""
+        try:
+            while not self._stop.wait(interval_s):
+                try:
+                    tip = self._sign(hub, interval_s, tip)
+                    self._last_ok_s = clock.monotonic()
+                except BdError as error:
+                    self._doubt(error, interval_s)
+                if self.lost:
+                    return
+        finally:
+            hub.close()
+
+    def _sign(self, hub: Hub, interval_s: float, tip: str) -> str:
+        """One sign, and a look at the branch where it has moved since `tip`; the tip now."""
+        by_ref = self._claim.get("heartbeat_by") == "ref"
+        is_mine = not by_ref or signs.beat(hub, self.token, interval_s)
+        now = branch_tip(hub)
+        if is_mine and now == tip and by_ref:
+            self._tell_progress(hub)
+            return now
+        hub.fetch()
+        bead = hub.snapshot().head(self.bead.id)
+        claim = bead.claim if bead else None
+        if claim is None or claim.token != self.token:
+            self._lose(bead)
+        elif not is_mine:
+            signs.adopt(hub, self.token)
+        if not by_ref and not self.lost:
+            self._sign_on_branch(hub)
+        self._tell_progress(hub)
+        return now
+
+    def _tell_progress(self, hub: Hub) -> None:
+        """Let people see what the child said last, now and then; the agent's record also says that it is there."""
+        now_s = clock.monotonic()
+        line = self.child.last_line[:_NOTE_LIMIT]
+        pause_s = PROGRESS_EVERY_S if line != self._told else signs.RECORD_EVERY_S
+        if now_s - self._told_s < pause_s:
+            return
+        self._told, self._told_s = line, now_s
+        signs.tell(hub, self.agent, progress.noted(hub, self.agent, self.bead.id, line) if line else None)
+
+    def _sign_on_branch(self, hub: Hub) -> None:
+        from bd.operations.liveness import Heartbeat  # noqa: PLC0415  where refs beside the branch are refused
+        from bd.operations.publish import publish  # noqa: PLC0415
+
+        bead = hub.snapshot().head(self.bead.id)
+        claim = bead.get("claim") if bead else None
+        said = claim and (claim.get("heartbeat_at") or claim.get("claimed_at"))
+        if said and (clock.now() - clock.instant_of(said)).total_seconds() < signs.BRANCH_EVERY_S:
+            return
+        at = clock.time_text(clock.now(), exact=True)
+        tokens = {self.bead.id: self.token}
+        publish(hub, Heartbeat(by=f"agent:{self.agent}", at=at, tokens=tokens, ids=[self.bead.id]))
+
+    def _lose(self, bead: Bead | None) -> None:
+        """The claim is no longer this worker's: the child stops, and nothing is written for it."""
+        self.lost = "the bead is gone" if bead is None else _whose(bead)
+        self.end(Outcome(RELEASED, "", self.lost))
+        self._on_change()
+
+    def _doubt(self, error: BdError, interval_s: float) -> None:
+        """Cut off for the stall time: others may have taken the bead. The child is told, or ended."""
+        silent_s = clock.monotonic() - self._last_ok_s
+        if silent_s < MISSED_BEATS * interval_s:
+            return
+        words = f"no contact with the hub for {clock.age_text(silent_s)}: {error}"
+        self._write("doubt", f"{words}\n")
+        if self._stops_when_cut_off():
+            self.end(Outcome(RELEASED, "", words))
+            self._on_change()
+
+    def _stops_when_cut_off(self) -> bool:
+        hub = self._open_hub()
+        try:
+            return hub.settings(hub.snapshot()).stop_when_cut_off
+        finally:
+            hub.close()
+
+
+def branch_tip(hub: Hub) -> str:
+    """The hub branch's tip, asked for and not fetched. Raises TryAgain."""
+    if not hub.remote:
+        return hub.repo.ref(hub.branch) or ""
+    return list_remote(hub.repo, hub.remote, hub.branch).get(hub.branch, "")
+
+
+def prompt_of(bead: Bead) -> str:
+    """What the bead asks for, as a text: its spec's prompt, else its title and texts."""
+    prompt = (bead.get("spec") or {}).get("prompt")
+    if prompt:
+        return f"{prompt}\n"
+    parts = [bead.title, bead.get("description"), bead.get("design"), bead.get("acceptance_criteria"), bead.get("notes")]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _whose(bead: Bead) -> str:
+    claim = bead.claim
+    return (
+        f"{bead.id} is {bead.status} by now"
+        if claim is None
+        else f"{bead.id} is {claim.agent}'s by now (attempt {claim.attempt})"
+    )
+
+
+def _seconds(text: Any) -> float | None:
+    if text in (None, ""):
+        return None
+    try:
+        return duration_s(str(text)) or None
+    except BadInput:
+        return None

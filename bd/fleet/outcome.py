@@ -1,0 +1,86 @@
+"""How a command says how its work went: by `$BD_RESULT_FILE`, else by its exit code (docs/fleet.md)."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from bd.policy.retry import KINDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+DONE, FAILED, RELEASED = "done", "failed", "released"
+_SPELLINGS = {
+    **dict.fromkeys(("done", "success", "ok", "completed", "closed"), DONE),
+    **dict.fromkeys(("failed", "fail", "failure", "error"), FAILED),
+    **dict.fromkeys(("release", "released", "retry_later", "give_back"), RELEASED),
+}
+# sysexits.h where it has a word for it; 124 is timeout(1)'s; 126 and 127 are the shell's: the command could not be
+# started, which says nothing about the bead.
+EXIT_CODES: dict[int, tuple[str, str]] = {
+    0: (DONE, ""),
+    65: (FAILED, "invalid_output"),
+    75: (RELEASED, ""),
+    77: (FAILED, "auth_failure"),
+    79: (FAILED, "rate_limit"),
+    124: (FAILED, "timeout"),
+    126: (RELEASED, ""),
+    127: (RELEASED, ""),
+}
+_TEXT_LIMIT = 2000
+_LAST_LINES = 5
+
+
+class Outcome(NamedTuple):
+    """How an attempt went: `what` (done, failed, released), the failure's kind, and what to write down."""
+
+    what: str
+    kind: str = ""
+    text: str = ""
+    cost_usd: float | None = None
+    tokens: Any = None
+    output: Any = None
+    artifacts: Any = None
+
+
+def outcome_of(code: int, result: bytes | None, last_lines: Sequence[str]) -> Outcome:
+    """The outcome of a command that ended by itself: `result` is what stands in its result file."""
+    words = "\n".join(line for line in last_lines if line.strip()).strip()
+    words = "\n".join(words.splitlines()[-_LAST_LINES:])[-_TEXT_LIMIT:]
+    what, kind = _by_code(code)
+    if result is None or not result.strip():
+        return Outcome(what, kind, words or ("" if what == DONE else _code_words(code)))
+    try:
+        said = json.loads(result)
+        if not isinstance(said, dict):
+            raise ValueError("not an object")
+        named = said.get("outcome")
+        what = _SPELLINGS[str(named).strip().lower()] if named is not None else what
+    except (ValueError, KeyError) as error:
+        return Outcome(FAILED, "invalid_output", f"its result file can't be read: {error}"[:_TEXT_LIMIT])
+    kind = str(said.get("kind") or kind or "") if what == FAILED else ""
+    if what == FAILED and kind not in KINDS:
+        kind = "other"
+    cost = said.get("cost", said.get("cost_usd"))
+    return Outcome(
+        what,
+        kind,
+        str(said.get("text") or words or ("" if what == DONE else _code_words(code)))[:_TEXT_LIMIT],
+        float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) and cost >= 0 else None,
+        said.get("tokens"),
+        said.get("output"),
+        said.get("artifacts"),
+    )
+
+
+def _by_code(code: int) -> tuple[str, str]:
+    if code < 0 or code > 128:
+        return FAILED, "crash"
+    return EXIT_CODES.get(code, (FAILED, "other"))
+
+
+def _code_words(code: int) -> str:
+    return f"ended by signal {-code if code < 0 else code - 128}" if code < 0 or code > 128 else f"exit code {code}"

@@ -1,0 +1,96 @@
+"""An agent's pacing as this clone keeps it between cron runs, and the cheap look that ends a wait early."""
+
+from __future__ import annotations
+
+import random
+
+from bd import clock
+from bd.clock import duration_s
+from bd.errors import BdError
+from bd.fleet.job import branch_tip
+from bd.fleet.signs import is_near
+from bd.policy.pacing import Pace, pace_of
+from bd.policy.roles import interval_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.model import Snapshot
+    from bd.store.hub import Hub
+
+# How often a waiting agent asks the remote for the branch's tip: seconds on this machine, backing off elsewhere.
+PEEK_NEAR_S = 1.0
+PEEK_FAR_S = 30.0
+
+
+class Pacer:
+    """One agent's pace in one clone. What it keeps is small, and losing it only means to look at once."""
+
+    def __init__(self, hub: Hub, agent: str, snapshot: Snapshot, interval_s: float | None = None) -> None:
+        self._name = f"pacing/{agent}.json"
+        fields = snapshot.agent(agent) or {}
+        self.base_s = interval_s if interval_s is not None else interval_of(fields)
+        self.cool_down_s = duration_s(str(fields.get("cool_down") or "0s"))
+        kept = hub.noted_json(self._name)
+        self.tip: str = (kept or {}).get("tip") or ""
+        self.pace: Pace = pace_of(kept if isinstance(kept, dict) else None, self.base_s)
+
+    def is_due(self, hub: Hub) -> bool:
+        """Whether it is time to look: by the clock, or because the hub has moved. Raises RemoteUnreachable."""
+        return self.pace.is_due(clock.now()) or self.is_woken(hub)
+
+    def is_woken(self, hub: Hub) -> bool:
+        """Whether the hub's branch is another one than at the last poll: one cheap look, nothing fetched."""
+        tip = branch_tip(hub)
+        return bool(tip) and tip != self.tip
+
+    def rest(self) -> None:
+        """The agent rests between two pieces of work."""
+        self.pace = self.pace.found_work(clock.now(), self.cool_down_s)
+
+    def found(self, hub: Hub, *, work: bool, tip: str) -> None:
+        """Keep what a poll of this tip found."""
+        now = clock.now()
+        self.pace = self.pace.found_work(now) if work else self.pace.found_nothing(now, random.random())
+        self.tip = tip
+        self.keep(hub)
+
+    def keep(self, hub: Hub) -> None:
+        hub.note_json(self._name, {**self.pace.as_json(), "tip": self.tip})
+
+    def as_json(self) -> dict[str, Any]:
+        """The pacing keys of an agent's record."""
+        pace = self.pace
+        return {
+            "interval_s": pace.interval_s,
+            "empty_cycles": pace.empty_cycles or None,
+            "next_poll_at": pace.next_poll_at,
+            "idle": pace.idle_since is not None,
+            "idle_since": pace.idle_since,
+        }
+
+
+class Peeking:
+    """Waiting for the hub to move: looks at one ref, often where it costs nothing, ever more rarely elsewhere."""
+
+    def __init__(self, hub: Hub, interval_s: float) -> None:
+        self._near = is_near(hub)
+        self._longest_s = interval_s
+        self._pause_s = PEEK_NEAR_S if self._near else PEEK_FAR_S
+
+    def next_s(self) -> float:
+        """Seconds until the next look."""
+        pause_s = self._pause_s
+        if not self._near:
+            self._pause_s = min(self._longest_s, self._pause_s * 1.5)
+            pause_s *= random.uniform(0.8, 1.2)
+        return pause_s
+
+
+def tip_or_none(hub: Hub) -> str | None:
+    """The branch's tip; None where the remote can't be asked now."""
+    try:
+        return branch_tip(hub)
+    except BdError:
+        return None

@@ -1,0 +1,64 @@
+"""One poll of an agent, for cron lines that claim for themselves: is it due, and is there anything for it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd import clock
+from bd.fleet import signs
+from bd.fleet.pacer import Pacer
+from bd.fleet.recovery import reassign
+from bd.fleet.sight import look
+from bd.policy import fit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.store.hub import Hub
+
+
+class Poll(NamedTuple):
+    """What a poll found. `ready` counts the beads the agent may take now, 0 where it was not due; `reason` says why none."""
+
+    agent: str
+    due: bool
+    next_poll_at: str
+    interval_s: float
+    empty_cycles: int
+    ready: int
+    reason: str = ""
+    freed: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        shown = self._asdict()
+        return {key: list(value) if key == "freed" else value for key, value in shown.items() if value != "" and value != ()}
+
+
+def poll(hub: Hub, agent: str, *, fetch: bool = True, interval_s: float | None = None) -> Poll:
+    """Look for the agent if it is due or the hub has moved, free what has stalled, and keep the pace. Raises RemoteUnreachable."""
+    snapshot = hub.snapshot()
+    pacer = Pacer(hub, agent, snapshot, interval_s)
+    if fetch and not pacer.is_due(hub):
+        return _told(agent, pacer, due=False, ready=0, reason="not due yet, and the hub has not moved")
+    view = look(hub, fetch=fetch)
+    freed: tuple[str, ...] = ()
+    stalls = [stall for stall in view.stalls if stall.token] if fetch and view.settings.recover else []
+    outcome = reassign(hub, stalls, f"agent:{agent}")
+    if outcome is not None and outcome.change is not None:
+        freed = outcome.change.touched
+    snapshot = hub.snapshot()
+    now = clock.now()
+    busy = fit.no_claims_reason(agent, snapshot, now)
+    ready = 0 if busy else sum(1 for _ in fit.offer(snapshot, agent, now))
+    pacer.found(hub, work=ready > 0, tip=snapshot.commit)
+    if fetch:
+        signs.tell(hub, agent, pacer.as_json())
+    reason = busy.text if busy else "" if ready else f"nothing is ready that fits {agent}"
+    return _told(agent, pacer, due=True, ready=ready, reason=reason)._replace(freed=freed)
+
+
+def _told(agent: str, pacer: Pacer, *, due: bool, ready: int, reason: str) -> Poll:
+    pace = pacer.pace
+    next_at = pace.next_poll_at or clock.time_text(clock.now())
+    return Poll(agent, due, next_at, pace.interval_s, pace.empty_cycles, ready, reason)

@@ -1,0 +1,40 @@
+"""Notes while working: kept in the clone until the attempt ends, the latest told beside the branch.
+
+The last 20 ride into the bead in the commit that ends the attempt.
+"""
+
+from __future__ import annotations
+
+from bd import clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.store.hub import Hub
+
+LIMIT = 20
+TEXT_LIMIT = 1000
+
+
+def _name(bead_id: str) -> str:
+    return f"progress/{bead_id}.json"
+
+
+def noted(hub: Hub, agent: str, bead_id: str, text: str) -> dict[str, Any]:
+    """Note a line about a bead, and give what the agent's record says of it: {progress: [...]}."""
+    note = {"at": clock.time_text(clock.now()), "agent": agent, "text": text.strip()[:TEXT_LIMIT]}
+    notes = [*kept(hub, bead_id), note][-LIMIT:]
+    hub.note_json(_name(bead_id), notes)
+    return {"progress": [{"at": one["at"], "bead": bead_id, "text": one["text"]} for one in notes[-3:]]}
+
+
+def kept(hub: Hub, bead_id: str) -> list[dict[str, Any]]:
+    """The notes of the attempt under way, the oldest first."""
+    found = hub.noted_json(_name(bead_id))
+    return [note for note in found if isinstance(note, dict) and "text" in note] if isinstance(found, list) else []
+
+
+def forget(hub: Hub, bead_id: str) -> None:
+    """The attempt has ended: its notes are in the bead."""
+    hub.drop_note(_name(bead_id))

@@ -1,0 +1,114 @@
+"""A sign of life given by hand, or by a script: `bd heartbeat`, `bd progress`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd import clock, ids
+from bd.errors import Refused, StaleToken
+from bd.fleet import progress, signs
+from bd.fleet.job import branch_tip
+from bd.operations.liveness import Heartbeat
+from bd.operations.publish import publish
+from bd.policy.capacity import held_by
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from bd.model import Bead
+    from bd.store.hub import Hub
+
+
+class Pulse(NamedTuple):
+    """The signs that were given: for which beads, how (`ref`, `branch` or `none`), when."""
+
+    agent: str
+    beads: tuple[str, ...]
+    by: str
+    at: str
+
+
+def give(
+    hub: Hub,
+    agent: str,
+    tokens_for: Callable[[Iterable[str]], Mapping[str, str]],
+    *,
+    bead: str | None = None,
+    text: str | None = None,
+    must_hold: bool = False,
+) -> Pulse:
+    """Give a sign for each claim the agent holds here, and tell the agent's record.
+
+    Raises StaleToken where a claim is no longer the agent's, Refused where it has to hold the bead and does not,
+    RemoteUnreachable.
+    """
+    snapshot = hub.snapshot()
+    known = held_by(agent, snapshot)
+    if branch_tip(hub) != hub.published():  # a claim that promised no signs has no ref whose lease could tell
+        hub.fetch()
+        snapshot = hub.snapshot()
+    held = held_by(agent, snapshot)
+    _refuse_gone(known, held, tokens_for)
+    if bead is not None:
+        bead_id = ids.resolve(bead, snapshot.starting, snapshot.exists)
+        held = [one for one in held if one.id == bead_id]
+        if not held:
+            raise Refused(f"{agent} does not hold {bead_id}", hint=f"`bd claim {bead_id} --agent {agent}` first", id=bead_id)
+    by = "ref" if hub.sides.probe(clock.now()) else "branch"
+    tokens = tokens_for([one.id for one in held])
+    given = tuple(one.id for one in held if _sign(hub, agent, one, tokens, by))
+    told = None
+    if text and given:
+        told = progress.noted(hub, agent, given[0], text)
+    if by == "ref":
+        signs.tell(hub, agent, told)
+    return Pulse(agent, given, by if given else "none", clock.time_text(clock.now()))
+
+
+def _refuse_gone(known: list[Bead], held: list[Bead], tokens_for: Callable[[Iterable[str]], Mapping[str, str]]) -> None:
+    """Refuse a sign for a claim of this caller that has ended meanwhile. Raises StaleToken."""
+    now = {one.get("claim")["token"] for one in held if one.get("claim")}
+    for one in known:
+        token = (one.get("claim") or {}).get("token")
+        if token not in now and token in tokens_for([one.id]).values():
+            raise _gone(one.id)
+
+
+def _gone(bead_id: str) -> StaleToken:
+    words = f"the claim of {bead_id} that your token is of has ended"
+    return StaleToken(words, hint="stop working on it; `bd claim --next` takes other work", id=bead_id)
+
+
+def _sign(hub: Hub, agent: str, bead: Bead, tokens: Mapping[str, str], by: str) -> bool:
+    """One claim's sign. False for a claim whose token this caller can't show: another process's of the same name."""
+    claim = bead.get("claim")
+    token = tokens.get(bead.id) or tokens.get("*")
+    if not claim or token is None:
+        return False
+    if token != claim["token"]:
+        raise StaleToken(
+            f"{bead.id} is held under a newer token; yours is no longer current", hint="stop working on it", id=bead.id
+        )
+    if by == "branch":
+        _sign_on_branch(hub, agent, bead, token)
+        return True
+    interval_s = float(claim.get("heartbeat_interval_s") or signs.NEAR_INTERVAL_S)
+    if not signs.beat(hub, token, interval_s):
+        hub.fetch()
+        current = hub.snapshot().head(bead.id)
+        if current is None or current.claim is None or current.claim.token != token:
+            raise _gone(bead.id)
+        signs.adopt(hub, token)
+        signs.beat(hub, token, interval_s)
+    return True
+
+
+def _sign_on_branch(hub: Hub, agent: str, bead: Bead, token: str) -> None:
+    claim = bead.get("claim")
+    said = claim.get("heartbeat_at") or claim.get("claimed_at")
+    now = clock.now()
+    if said and (now - clock.instant_of(said)).total_seconds() < signs.BRANCH_EVERY_S:
+        return
+    at = clock.time_text(now, exact=True)
+    publish(hub, Heartbeat(by=f"agent:{agent}", at=at, tokens={bead.id: token}, ids=[bead.id]))

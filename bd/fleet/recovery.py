@@ -1,0 +1,45 @@
+"""Freeing what has stalled: look, judge, and give back by compare-and-swap. Any agent's poll may do it."""
+
+from __future__ import annotations
+
+from bd import clock
+from bd.fleet.sight import LOOK_EVERY_S, look
+from bd.operations.liveness import Reassign
+from bd.operations.publish import publish
+from bd.policy.liveness import overdue_claims
+from bd.store.looks import last_look_s
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bd.policy.liveness import Stall
+    from bd.store.hub import Hub
+    from bd.store.snapshot import CachedSnapshot
+    from bd.store.transaction import Outcome
+
+# So many at once: a poll's housekeeping is bounded.
+AT_ONCE = 50
+
+
+def reassign(hub: Hub, stalls: Sequence[Stall], by: str) -> Outcome | None:
+    """Free these claims in one commit; None when there are none. Raises TryAgain and its kin."""
+    if not stalls:
+        return None
+    named = [stall._asdict() for stall in stalls[:AT_ONCE]]
+    at = clock.time_text(clock.now(), exact=True)
+    return publish(hub, Reassign(by=by, at=at, stalls=named))
+
+
+def is_due(hub: Hub, snapshot: CachedSnapshot) -> bool:
+    """Whether a look is worth its listing: some claim is silent for too long by its stamps, and nobody here just looked."""
+    if next(overdue_claims(snapshot, clock.now(), hub.settings(snapshot)), None) is None:
+        return False
+    ago_s = last_look_s(hub)
+    return ago_s is None or ago_s >= LOOK_EVERY_S
+
+
+def recover(hub: Hub, by: str) -> Outcome | None:
+    """Look, and free the claims that have stalled. Beads in work under nobody's claim are left to people."""
+    view = look(hub)
+    return reassign(hub, [stall for stall in view.stalls if stall.token], by)

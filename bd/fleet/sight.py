@@ -1,0 +1,66 @@
+"""Looking at the fleet: one listing of the signs beside the branch, then the branch, so that it is never the older one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd import clock
+from bd.policy import liveness
+from bd.policy.liveness import Sight
+from bd.store import looks
+from bd.store.beats import beat_age_s
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.config import Settings
+    from bd.policy.liveness import Stall
+    from bd.store.hub import Hub
+    from bd.store.snapshot import CachedSnapshot
+
+# A look costs the remote a listing; this clone does not look more often than this on its own account.
+LOOK_EVERY_S = 10.0
+
+
+class View(NamedTuple):
+    """What one look showed: the hub, the settings that hold, and the signs of each claim by token."""
+
+    snapshot: CachedSnapshot
+    settings: Settings
+    sights: dict[str, Sight]
+
+    @property
+    def stalls(self) -> list[Stall]:
+        return liveness.stalls(self.snapshot, self.sights, clock.now(), self.settings)
+
+    def rest_s(self) -> float | None:
+        """How long until a claim that is overdue by its stamp would be stalled by looks too; None when there is none."""
+        now = clock.now()
+        rests = []
+        for bead in self.snapshot.claimed():
+            claim = bead.get("claim")
+            if claim:
+                silence = liveness.silence_of(bead, claim, self.sights.get(claim["token"], Sight()), now, self.settings)
+                if silence.stamp_age_s > silence.limit_s >= silence.age_s:
+                    rests.append(silence.limit_s - silence.age_s)
+        return min(rests, default=None)
+
+
+def look(hub: Hub, *, fetch: bool = True) -> View:
+    """Look at the hub and at the signs of life. Without `fetch`: at what this clone last knew.
+
+    Raises RemoteUnreachable; then nothing was seen, and nothing is held against anybody.
+    """
+    beats = hub.listen() if fetch else {}
+    if fetch:
+        hub.fetch()
+    snapshot = hub.snapshot()
+    now = clock.now()
+    claims = {bead.get("claim")["token"]: bead.get("claim") for bead in snapshot.claimed() if bead.get("claim")}
+    signs = {token: liveness.sign_of(claim, beats.get(token)) for token, claim in claims.items()}
+    same_s = looks.record(hub, signs) if fetch else {}
+    sights: dict[str, Sight] = {}
+    for token, claim in claims.items():
+        beat = beats.get(token)
+        age_s = beat_age_s(beat, now, float(claim.get("heartbeat_interval_s") or 30)) if beat else None
+        sights[token] = Sight(beat, age_s, same_s.get(token, 0.0))
+    return View(snapshot, hub.settings(snapshot), sights)

@@ -1,0 +1,126 @@
+"""Giving signs of life: a claim's beats, and the agent's own record beside the branch.
+
+A beat takes no lock and touches nothing in the clone but bd's own folder and a few objects. Where the server takes no
+refs beside the branch, a sign is a commit, at most every `BRANCH_EVERY_S`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd import clock
+from bd.operations.capacity import capacity_of
+from bd.store.remote import SideRef
+from bd.store.siderefs import AGENTS, CLAIMS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bd.config import Settings
+    from bd.store.hub import Hub
+
+NEAR_INTERVAL_S = 30.0
+FAR_INTERVAL_S = 300.0
+BRANCH_EVERY_S = 900.0
+# An agent's record that says nothing new moves no more often than this.
+RECORD_EVERY_S = 900.0
+PROGRESS_LIMIT = 20
+_PASSING = frozenset({"last_heartbeat", "version", "host"})
+_NEAR = ("/", ".", "file://", "ssh://localhost", "http://localhost", "http://127.0.0.1", "https://localhost", "git://localhost")
+
+
+class Heartbeat(NamedTuple):
+    """How a claim's holder will give signs of life: every `interval_s` seconds, by `ref` or on the `branch`."""
+
+    interval_s: float
+    by: str
+
+    def as_args(self) -> dict[str, Any]:
+        whole = int(self.interval_s)
+        return {"interval_s": whole if whole == self.interval_s else self.interval_s, "by": self.by}
+
+
+def is_near(hub: Hub) -> bool:
+    """Whether the remote is a path or this machine."""
+    url = hub.place.url or ""
+    return not hub.remote or url.startswith(_NEAR) or ("://" not in url and ":" not in url)
+
+
+def heartbeat_for(hub: Hub, settings: Settings) -> Heartbeat:
+    """How a claim made here now will give signs of life; probes the remote the first time. Raises RemoteUnreachable."""
+    interval_s = settings.heartbeat_interval or (NEAR_INTERVAL_S if is_near(hub) else FAR_INTERVAL_S)
+    if hub.sides.probe(clock.now()):
+        return Heartbeat(interval_s, "ref")
+    return Heartbeat(max(interval_s, BRANCH_EVERY_S), "branch")
+
+
+def beat(hub: Hub, token: str, interval_s: float) -> bool:
+    """Give a claim's sign of life by its ref. False when the ref is not what this holder wrote last: look at the branch.
+
+    Raises RemoteUnreachable.
+    """
+    sides = hub.sides
+    new, old = sides.beat(clock.now(), interval_s), sides.last_beat(token)
+    if new == old:
+        return True
+    if sides.move([SideRef(CLAIMS + token, new, old)]):
+        sides.note_beat(token, new)
+        return True
+    return False
+
+
+def adopt(hub: Hub, token: str) -> None:
+    """Go on from the value that a claim's ref has: another process of the holder wrote it. Raises RemoteUnreachable."""
+    hub.sides.note_beat(token, hub.sides.beats().get(token))
+
+
+# --- the agent's own record ------------------------------------------------------------------
+
+
+def tell(hub: Hub, agent: str, changes: Mapping[str, Any] | None = None) -> bool:
+    """Move the agent's record if something but the time has changed, or if it is old; whether it moved.
+
+    `changes` are keys of the record that the caller knows (pacing, progress). Raises RemoteUnreachable.
+    """
+    if not hub.sides.usable():
+        return False
+    refs = hub.sides.listing(AGENTS)
+    heard = hub.hear(refs)
+    record = record_of(hub, agent, heard.get(agent, {}), changes or {})
+    if not _is_news(record, heard.get(agent)):
+        return False
+    commit = hub.sides.record_commit(record, agent, clock.now())
+    # Another process of this agent may have been faster: what it said is as good, the next sign corrects the rest.
+    if not hub.sides.move([SideRef(AGENTS + agent, commit, refs.get(AGENTS + agent))]):
+        return False
+    hub.hear({**refs, AGENTS + agent: commit})
+    return True
+
+
+def record_of(hub: Hub, agent: str, before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """An agent's capacity as of now, with what only it knows: progress and pacing."""
+    snapshot = hub.snapshot()
+    now = clock.now()
+    record = capacity_of(agent, snapshot, now, sign_of_life=True)
+    for key in ("progress", "next_poll_at", "interval_s", "empty_cycles", "idle", "idle_since"):
+        if before.get(key) is not None:
+            record[key] = before[key]
+    record.update({key: value for key, value in changes.items() if value is not None})
+    for key in [key for key, value in changes.items() if value is None]:
+        record.pop(key, None)
+    if "progress" in record:
+        held = set(record.get("beads", []))
+        record["progress"] = [note for note in record["progress"] if note.get("bead") in held][-PROGRESS_LIMIT:]
+    return {key: value for key, value in record.items() if value not in (None, [], "")}
+
+
+def _is_news(record: Mapping[str, Any], before: Mapping[str, Any] | None) -> bool:
+    if before is None:
+        return True
+    keys = {*record, *before} - _PASSING - {"next_poll_at"}
+    if any(record.get(key) != before.get(key) for key in keys):
+        return True
+    said = before.get("last_heartbeat")
+    return not said or (clock.now() - clock.instant_of(said)).total_seconds() >= RECORD_EVERY_S

@@ -1,0 +1,396 @@
+"""The cycle of an agent (the source paper, section 9): look, free what stalled, claim, run, close or fail; then rest or wait.
+
+One thread decides and writes; a job's own threads only read its child and give signs of life. Every write is a
+transaction of its own, so that whatever dies when, the hub is right: a killed worker's bead stalls, and is freed.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import random
+import socket
+from typing import NamedTuple
+
+from bd import clock
+from bd.errors import AgentBusy, BdError, NothingReady, Refused, RemoteUnreachable, TryAgain
+from bd.fleet import progress, signs
+from bd.fleet.job import Job
+from bd.fleet.outcome import DONE, FAILED, RELEASED, Outcome
+from bd.fleet.pacer import Pacer, Peeking, tip_or_none
+from bd.fleet.recovery import reassign
+from bd.fleet.sight import look
+from bd.operations.claims import Claim, Release
+from bd.operations.endings import Close
+from bd.operations.failing import Fail
+from bd.operations.publish import publish
+from bd.policy import fit
+from bd.policy.ready import next_turn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from bd.fleet.job import Command
+    from bd.fleet.sight import View
+    from bd.model import Bead, Snapshot
+    from bd.operations.base import Operation
+    from bd.store.hub import Hub
+    from bd.store.transaction import Outcome as Written
+
+# What a worker does when the hub can't be reached or is too busy: tries again after so long.
+_AGAIN_S = 15.0
+_LAST_TRIES = 5
+
+
+class Plan(NamedTuple):
+    """How a worker works: `once` ends when nothing fits, `max_tasks` after so many beads, `max_idle_s` after so long without."""
+
+    agent: str
+    command: Command
+    once: bool = False
+    jobs: int = 1
+    max_tasks: int | None = None
+    max_idle_s: float | None = None
+    interval_s: float | None = None
+    recover: bool | None = None
+
+
+class Ended(NamedTuple):
+    """One attempt that ended: what became of it, in one word and in a sentence."""
+
+    id: str
+    title: str
+    what: str
+    words: str
+
+
+class Worker:
+    """One agent at work in one clone. `open_hub` opens the hub anew, `tell` says a line, `on_ended` hears of each attempt.
+
+    `on_line` gets what a command says (bead, line), `as_json` is the bead as the command reads it.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        open_hub: Callable[[], Hub],
+        tell: Callable[[str], None],
+        on_ended: Callable[[Ended], None],
+        on_line: Callable[[str, str], None],
+        as_json: Callable[[Bead, Snapshot], dict[str, Any]],
+    ) -> None:
+        self.plan = plan
+        self.started = 0
+        self._open_hub = open_hub
+        self._tell = tell
+        self._on_ended = on_ended
+        self._on_line = on_line
+        self._as_json = as_json
+        self._jobs: list[Job] = []
+        self._events: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._stopping = 0
+        self._idle_since_s = clock.monotonic()
+        self._next_look_s = 0.0
+        self._peeking: Peeking | None = None
+        self._tip = ""
+        self._nothing: BdError | None = None
+
+    # --- from outside ---
+
+    def stop(self) -> None:
+        """Claim nothing more; the first call lets children finish within their grace, the second ends them. Signal-safe."""
+        self._stopping += 1
+        self._events.put("stop")
+
+    # --- the loop ---
+
+    def run(self) -> int:
+        """Work until there is nothing to do (`once`), the plan is done, or somebody stops it. How many attempts were made."""
+        try:
+            return self._loop()
+        finally:  # after a bug, or a hub that can't be gone on with: nobody works on for a worker that is gone
+            for job in self._jobs:
+                job.child.terminate()
+                job.stop_beating()
+
+    def _loop(self) -> int:
+        while True:
+            for job in [job for job in self._jobs if job.is_over]:
+                self._jobs.remove(job)
+                self._finish(job)
+            if self._stopping:
+                self._end_all()
+            elif self._wants_more() and clock.monotonic() >= self._next_look_s:
+                self._cycle()
+            if not self._jobs and self._is_done():
+                return self.started
+            self._wait()
+
+    @property
+    def nothing(self) -> BdError | None:
+        """Why the last look gave no work."""
+        return self._nothing
+
+    def _wants_more(self) -> bool:
+        limit = self.plan.max_tasks
+        return len(self._jobs) < self.plan.jobs and (limit is None or self.started < limit)
+
+    def _is_done(self) -> bool:
+        if self._stopping or not self._wants_more():
+            return True
+        if self.plan.once and self._nothing is not None:
+            return True
+        idle_s = clock.monotonic() - self._idle_since_s
+        return self.plan.max_idle_s is not None and idle_s >= self.plan.max_idle_s
+
+    def _wait(self) -> None:
+        """Until something happens: a child ended, a limit is near, a signal came, it is time to look, or the hub moved."""
+        rests = [rest for job in self._jobs if (rest := job.next_limit_s()) is not None]
+        if self._stopping:
+            rests.append(0.2)
+        elif self._wants_more():
+            rests.append(max(0.0, self._next_look_s - clock.monotonic()))
+            if self._peeking is not None:
+                rests.append(self._peeking.next_s())
+            if self.plan.max_idle_s is not None and not self._jobs:
+                rests.append(max(0.0, self._idle_since_s + self.plan.max_idle_s - clock.monotonic()))
+        try:
+            self._events.get(timeout=max(0.01, min(rests, default=3600.0)))
+        except queue.Empty:
+            self._peek()
+        for job in self._jobs:
+            job.check_limits()
+
+    def _peek(self) -> None:
+        """Look at one ref: a hub that has moved ends the wait."""
+        if self._peeking is None or not self._wants_more() or self._stopping:
+            return
+        hub = self._open_hub()
+        try:
+            tip = tip_or_none(hub)
+        finally:
+            hub.close()
+        if tip and tip != self._tip:
+            self._next_look_s = 0.0
+
+    # --- looking for work ---
+
+    def _cycle(self) -> None:
+        """One look: free what stalled, claim the best that fits, start it. Or find out when to look again."""
+        hub = self._open_hub()
+        try:
+            view = look(hub)
+            pacer = Pacer(hub, self.plan.agent, view.snapshot, self.plan.interval_s)
+            if pacer.pace.is_due(clock.now()) or self.started or pacer.tip != view.snapshot.commit or not self.plan.once:
+                rest_s = view.rest_s()
+                self._claim(hub, self._recover(hub, view), pacer, rest_s)
+            else:
+                wait_s = int(pacer.pace.wait_s(clock.now()))
+                self._nothing = NothingReady(
+                    f"nothing new for {self.plan.agent}; it looks again at {pacer.pace.next_poll_at}", retry_after_s=wait_s
+                )
+        except TryAgain as error:
+            self._tell(f"{error}; trying again")
+            self._nothing = error
+            self._next_look_s = clock.monotonic() + _AGAIN_S
+        finally:
+            hub.close()
+
+    def _recover(self, hub: Hub, view: View) -> View:
+        """Free what has stalled, so that it is offered in this very cycle."""
+        allowed = self.plan.recover if self.plan.recover is not None else view.settings.recover
+        stalls = [stall for stall in view.stalls if stall.token] if allowed else []
+        if not stalls:
+            return view
+        outcome = reassign(hub, stalls, f"agent:{self.plan.agent}")
+        if outcome is not None and outcome.change is not None:
+            for bead_id in outcome.change.touched:
+                self._tell(f"freed {bead_id}: it had stalled")
+            for note in outcome.change.notes:
+                self._tell(note)
+        return view._replace(snapshot=hub.snapshot())
+
+    def _claim(self, hub: Hub, view: View, pacer: Pacer, rest_s: float | None) -> None:
+        args = {"next": True, "count": 1, **self._claim_args(hub, view)}
+        try:
+            reason = fit.no_claims_reason(self.plan.agent, view.snapshot, clock.now())
+            if reason is not None and not self._jobs:
+                raise AgentBusy(reason.text, reason=reason.code)
+            written = publish(hub, Claim(**self._asked(), **args))
+        except NothingReady as nothing:
+            self._found_nothing(hub, rest_s, pacer, nothing)
+            return
+        self._nothing = None
+        self._peeking = None
+        self._begin(hub, written, pacer)
+
+    def _claim_args(self, hub: Hub, view: View) -> dict[str, Any]:
+        heartbeat = signs.heartbeat_for(hub, view.settings)
+        return {"agent": self.plan.agent, "host": socket.gethostname(), "heartbeat": heartbeat.as_args()}
+
+    def _asked(self, **extra: Any) -> dict[str, Any]:
+        return {"by": f"agent:{self.plan.agent}", "at": clock.time_text(clock.now(), exact=True), **extra}
+
+    def _found_nothing(self, hub: Hub, rest_s: float | None, pacer: Pacer, nothing: BdError) -> None:
+        """Remember when to look again (a claim may be stalled in `rest_s`), and let people see it."""
+        self._nothing = nothing
+        self._tip = hub.snapshot().commit
+        if self._jobs:
+            self._next_look_s = clock.monotonic() + pacer.base_s
+            self._peeking = self._peeking or Peeking(hub, pacer.base_s)
+            return
+        pacer.found(hub, work=False, tip=self._tip)
+        now = clock.now()
+        turn = next_turn(hub.snapshot(), now)
+        waits_s = [pacer.pace.wait_s(now)]
+        if rest_s is not None:
+            waits_s.append(rest_s + 1.0)
+        if turn is not None:
+            waits_s.append((turn - now).total_seconds() + random.random())
+        self._next_look_s = clock.monotonic() + min(waits_s)
+        self._peeking = self._peeking or Peeking(hub, pacer.pace.interval_s)
+        signs.tell(hub, self.plan.agent, pacer.as_json())
+
+    def _begin(self, hub: Hub, written: Written, pacer: Pacer) -> None:
+        """Start the command on what was claimed."""
+        pacer.found(hub, work=True, tip=written.commit)
+        snapshot = hub.snapshot(written.commit)
+        for token, bead_id in written.change.tokens if written.change else ():
+            bead = snapshot.bead(bead_id)
+            if bead is not None and bead.claim is not None and bead.claim.token == token:
+                self._start(hub, bead)
+        written.acknowledge()
+
+    def _start(self, hub: Hub, bead: Bead) -> None:
+        files = os.path.join(hub.place.folder, "work", bead.get("claim")["token"])
+        shown = self._as_json(bead, hub.snapshot())
+        self.started += 1
+        self._idle_since_s = clock.monotonic()
+        try:
+            job = Job(
+                bead,
+                shown,
+                self.plan.command,
+                files,
+                self._open_hub,
+                lambda line, bead_id=bead.id: self._on_line(bead_id, line),  # type: ignore[misc]
+                lambda: self._events.put("job"),
+            )
+        except BdError as error:
+            self._tell(f"{bead.id}: {error}")
+            self._write(
+                hub, Release(**self._asked(tokens={bead.id: bead.get("claim")["token"]}, ids=[bead.id], reason=str(error)))
+            )
+            return
+        self._jobs.append(job)
+        self._tell(f"{bead.id} — {bead.title} (attempt {job.attempt}, process {job.child.pid})")
+
+    # --- the end of an attempt ---
+
+    def _finish(self, job: Job) -> None:
+        """Write down how it went: close and claim the next in one commit, fail, or give back."""
+        job.stop_beating()
+        self._idle_since_s = clock.monotonic()
+        hub = self._open_hub()
+        try:
+            said = self._settled_elsewhere(hub, job)
+            if said is None:
+                said = self._record(hub, job, job.outcome())
+            self._on_ended(Ended(job.bead.id, job.bead.title, *said))
+        finally:
+            progress.forget(hub, job.bead.id)
+            hub.close()
+            job.clear()
+
+    def _settled_elsewhere(self, hub: Hub, job: Job) -> tuple[str, str] | None:
+        """What became of the bead where its command, or somebody else, has ended the claim already."""
+        if job.lost:
+            return "lost", job.lost
+        bead = hub.snapshot().head(job.bead.id)
+        claim = bead.claim if bead else None
+        if claim is not None and claim.token == job.token:
+            return None
+        return "settled", f"{job.bead.id} is {bead.status if bead else 'gone'} by now; its command saw to that"
+
+    def _record(self, hub: Hub, job: Job, outcome: Outcome) -> tuple[str, str]:
+        bead_id = job.bead.id
+        args = self._asked(tokens={bead_id: job.token}, ids=[bead_id])
+        notes = progress.kept(hub, bead_id)
+        if notes:
+            args["progress"] = {bead_id: notes}
+        took_s = int(clock.monotonic() - job.child.started_s)
+        try:
+            if outcome.what == DONE:
+                return DONE, self._close(hub, job, outcome, args)
+            if outcome.what == RELEASED:
+                self._write(hub, Release(**args, reason=outcome.text or "given back"))
+                return RELEASED, outcome.text
+            failure: dict[str, Any] = {
+                "reason": outcome.kind,
+                "error": outcome.text,
+                "duration_s": took_s,
+                "cost_usd": outcome.cost_usd,
+            }
+            self._write(hub, Fail(**args, **{key: value for key, value in failure.items() if value not in (None, "")}))
+        except Refused as refused:
+            return "lost", str(refused)
+        except TryAgain as error:
+            return "unknown", f"{error}; the hub frees it when it stalls"
+        return FAILED, f"{outcome.kind}: {outcome.text}"
+
+    def _close(self, hub: Hub, job: Job, outcome: Outcome, args: dict[str, Any]) -> str:
+        reason = outcome.text or "Done"
+        yielded = {"output": _output(outcome), "cost": _cost(outcome)}
+        args.update({"reason": reason, **{key: value for key, value in yielded.items() if value}})
+        snapshot = hub.snapshot()
+        pacer = Pacer(hub, self.plan.agent, snapshot, self.plan.interval_s)
+        goes_on = not self._stopping and self._wants_more() and not pacer.cool_down_s
+        if goes_on:
+            heartbeat = signs.heartbeat_for(hub, hub.settings(snapshot))
+            args["next"] = {"agent": self.plan.agent, "host": socket.gethostname(), "heartbeat": heartbeat.as_args()}
+        written = self._write(hub, Close(**args))
+        if written.change is not None and written.change.tokens:
+            self._begin(hub, written, pacer)
+        else:
+            pacer.rest()
+            pacer.keep(hub)
+            self._nothing = None
+            self._next_look_s = clock.monotonic() + pacer.cool_down_s
+        return reason
+
+    def _write(self, hub: Hub, operation: Operation) -> Written:
+        """Publish what ends a claim; the hub being out of reach for a moment is no reason to lose finished work."""
+        for tried in range(_LAST_TRIES):
+            try:
+                return publish(hub, operation)
+            except RemoteUnreachable as error:
+                if tried + 1 == _LAST_TRIES or self._stopping > 1:
+                    raise
+                self._tell(f"{error}; trying again")
+                clock.sleep(min(30.0, 2.0**tried))
+        raise AssertionError("unreachable")
+
+    def _end_all(self) -> None:
+        """Somebody stops the worker: what finishes within its grace is closed, the rest is given back."""
+        for job in self._jobs:
+            if self._stopping > 1:
+                job.child.kill()
+            if job.ending is None and not job.is_over:
+                self._tell(f"{job.bead.id}: stopping; it has {clock.duration_text(self.plan.command.grace_s)} to finish")
+                job.end(Outcome(RELEASED, "", "the worker was stopped"))
+
+
+def _cost(outcome: Outcome) -> dict[str, Any]:
+    cost = {"usd": outcome.cost_usd, "tokens": outcome.tokens}
+    return {key: value for key, value in cost.items() if value is not None}
+
+
+def _output(outcome: Outcome) -> dict[str, Any]:
+    output: dict[str, Any] = {}
+    if outcome.output is not None:
+        output["data"] = outcome.output
+    if outcome.artifacts:
+        output["artifacts"] = outcome.artifacts
+    return output

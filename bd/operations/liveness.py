@@ -1,0 +1,123 @@
+"""Operations on signs of life: a sign on the branch where no ref beside it serves, and freeing claims that give none.
+
+Which claims are stalled is judged before (policy/liveness.py, fleet/sight.py); here it is only made sure that nothing
+has happened since.
+"""
+
+from __future__ import annotations
+
+import random
+
+from bd.clock import time_text
+from bd.errors import BdError, WrongState
+from bd.model import Change
+from bd.operations.base import Operation, register, subject
+from bd.operations.capacity import with_capacity
+from bd.policy import lifecycle, retry
+from bd.policy.liveness import IN_WORK, last_commit_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, ClassVar
+
+    from bd.model import Bead, Snapshot
+    from bd.operations.base import World
+
+
+@register
+class Heartbeat(Operation):
+    """A sign of life as a commit: `ids`, whose claims the asker holds. For hubs without refs beside the branch."""
+
+    verb: ClassVar[str] = "heartbeat"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        def beat(bead: Bead) -> Bead:
+            if bead.claim is None:
+                raise WrongState(f"{bead.id} is {bead.status}, nobody holds it", id=bead.id)
+            self.guard(bead, snapshot)
+            signed = lifecycle.signed(bead, self.asked_at)
+            return bead if signed == bead else lifecycle.touch(signed, self.asked_at)
+
+        beads, done, failed = self.each(self.args["ids"], snapshot, beat)
+        change = Change(beads, subject("heartbeat", done, self.by), touched=tuple(done), failures=tuple(failed))
+        return with_capacity(change, snapshot, [self.agent], world.now, alive=self.agent) if beads else change
+
+
+@register
+class Reassign(Operation):
+    """Free stalled claims: `stalls`, each {id, token, attempt, why, text, since, beat}, as an observer saw them.
+
+    By compare-and-swap on token, attempt and the last sign: a bead that was finished, renewed or claimed again
+    meanwhile, or whose holder gave a sign, is left alone with a note. `spare` ({bead: True}) keeps the attempt unspent.
+    """
+
+    verb: ClassVar[str] = "reassign"
+
+    def prepare(self) -> None:
+        if "jitter" not in self.args:
+            self.args["jitter"] = random.random()
+
+    @property
+    def needs_remote(self) -> bool:
+        return True
+
+    @property
+    def needs_beats(self) -> bool:
+        return True
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        beads: dict[str, Bead | None] = {}
+        notes: list[str] = []
+        done: list[str] = []
+        owners: dict[str, str] = {}
+        for stall in self.args["stalls"]:
+            try:
+                bead = self.find(stall["id"], snapshot)
+            except BdError as gone:
+                notes.append(str(gone))
+                continue
+            if self._is_freed(bead, stall):
+                done.append(bead.id)
+                continue
+            moved = _news(bead, stall, world.beats)
+            if moved:
+                notes.append(f"{bead.id} is left alone: {moved}")
+                continue
+            if bead.claim is not None:
+                owners[bead.claim.agent] = "stalled"
+            beads[bead.id] = self._freed(bead, stall, world)
+            done.append(bead.id)
+        change = Change(beads, subject("reassign", beads, self.by), touched=tuple(done), notes=tuple(notes))
+        return with_capacity(change, snapshot, owners, world.now, outcomes=owners) if beads else change
+
+    def _is_freed(self, bead: Bead, stall: Mapping[str, Any]) -> bool:
+        """Whether the bead holds this operation's failure already."""
+        at = time_text(self.asked_at)
+        failures = bead.get("failures", [])
+        return any(one.get("at") == at and one.get("attempt") == stall["attempt"] for one in failures)
+
+    def _freed(self, bead: Bead, stall: Mapping[str, Any], world: World) -> Bead:
+        claim = bead.get("claim")
+        if not claim:
+            return lifecycle.released(bead, stall["text"], self.asked_at, forgiven=False)
+        words = f"{stall['text']} since {stall['since']}"
+        failure = retry.failure_of(bead, stall.get("reason", "stalled"), words, self.asked_at)
+        return retry.after_failure(bead, failure, world.settings, self.asked_at, self.args["jitter"])
+
+
+def _news(bead: Bead, stall: Mapping[str, Any], beats: Mapping[str, str] | None) -> str:
+    """What has happened to a claim since it was found stalled; empty for nothing."""
+    claim = bead.get("claim")
+    if not claim:
+        unclaimed = (
+            not stall["token"] and bead.status in IN_WORK and (bead.get("started_at") or bead.updated_at) == stall["since"]
+        )
+        return "" if unclaimed else f"it is {bead.status} by now"
+    if claim["token"] != stall["token"] or claim.get("attempt", 1) != stall["attempt"]:
+        return f"{claim['agent']} has claimed it meanwhile"
+    if last_commit_of(claim) != stall["since"]:
+        return f"{claim['agent']} gave a sign of life meanwhile"
+    if beats is not None and beats.get(claim["token"]) != stall.get("beat"):
+        return f"{claim['agent']} gave a sign of life meanwhile"
+    return ""

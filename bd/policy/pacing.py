@@ -1,0 +1,85 @@
+"""When an agent looks for work again (the source paper, section 5, with its figures).
+
+Three empty cycles double the interval, up to two hours; work brings it back to the base; a finished bead means at once.
+The interval is the longest wait: whatever wakes an agent ends it early.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import NamedTuple
+
+from bd.clock import instant_of, time_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from typing import Any
+
+CYCLES_TO_DOUBLE = 3
+LONGEST_S = 7200.0
+# Cron starts a little early or late: this part of the interval, but no more than a minute, still counts as due.
+SLACK = 0.1
+_SLACK_LIMIT_S = 60.0
+# Agents that woke together do not stay together.
+_SPREAD = 0.1
+
+
+class Pace(NamedTuple):
+    """An agent's pacing between two polls. `next_poll_at` unset: at once."""
+
+    base_s: float
+    empty_cycles: int = 0
+    next_poll_at: str | None = None
+    idle_since: str | None = None
+
+    @property
+    def interval_s(self) -> float:
+        """Seconds between two polls now."""
+        return interval_s(self.base_s, self.empty_cycles)
+
+    def is_due(self, now: datetime) -> bool:
+        """Whether it is time to look."""
+        return self.wait_s(now) <= min(_SLACK_LIMIT_S, SLACK * self.interval_s)
+
+    def wait_s(self, now: datetime) -> float:
+        """Seconds until the next poll; 0 when it is time."""
+        if not self.next_poll_at:
+            return 0.0
+        # A clock that was set back must not put an agent to sleep for longer than its interval.
+        return min(max(0.0, (instant_of(self.next_poll_at) - now).total_seconds()), self.interval_s * (1 + _SPREAD))
+
+    def found_nothing(self, now: datetime, spread: float) -> Pace:
+        """The pace after an empty cycle; `spread` is a random number from 0 to 1."""
+        after = self._replace(empty_cycles=self.empty_cycles + 1, idle_since=self.idle_since or time_text(now))
+        wait_s = after.interval_s * (1 + _SPREAD * (spread - 0.5))
+        return after._replace(next_poll_at=time_text(now + timedelta(seconds=wait_s)))
+
+    def found_work(self, now: datetime, cool_down_s: float = 0.0) -> Pace:
+        """The pace after work: back to the base, and on at once, or after the rest that the agent takes."""
+        next_at = time_text(now + timedelta(seconds=cool_down_s)) if cool_down_s else None
+        return Pace(self.base_s, 0, next_at)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"empty_cycles": self.empty_cycles, "next_poll_at": self.next_poll_at, "idle_since": self.idle_since}
+
+
+def interval_s(base_s: float, empty_cycles: int) -> float:
+    """The interval after so many empty cycles in a row."""
+    doubled = base_s * 2.0 ** min(40, empty_cycles // CYCLES_TO_DOUBLE)
+    return max(base_s, min(LONGEST_S, doubled))
+
+
+def pace_of(kept: Mapping[str, Any] | None, base_s: float) -> Pace:
+    """The pace that a clone has kept; a fresh one where it can't be read."""
+    kept = kept or {}
+    try:
+        cycles = max(0, int(kept.get("empty_cycles") or 0))
+        next_at, since = kept.get("next_poll_at"), kept.get("idle_since")
+        for text in (next_at, since):
+            if text:
+                instant_of(text)
+    except (TypeError, ValueError):
+        return Pace(base_s)
+    return Pace(base_s, cycles, next_at, since)

@@ -1,0 +1,60 @@
+"""Which refs beside the branch a commit brings and takes along: the beats of the claims it makes and ends."""
+
+from __future__ import annotations
+
+from bd.store.remote import SideRef
+from bd.store.siderefs import CLAIMS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+    from typing import Any
+
+    from bd.store.siderefs import SideRefs
+
+
+class Beating:
+    """One transaction's side refs. Their old values are what this clone knows, else what a listing says."""
+
+    def __init__(self, sides: SideRefs) -> None:
+        self._sides = sides
+        self._listed: Mapping[str, str] | None = None
+
+    def relist(self) -> None:
+        """What this clone knew is not how it is: look before the next push."""
+        self._listed = self._sides.beats() if self._sides.may_list() else {}
+
+    def take(self, beats: Mapping[str, str]) -> None:
+        """Go by a listing that was made for this look."""
+        self._listed = beats
+
+    def refs_of(self, before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]], at: datetime) -> list[SideRef]:
+        """The side refs that go with claims as they were `before` a commit and as they are `after` it."""
+        ended = {claim["token"]: claim for claim in before}
+        begun = {claim["token"]: claim for claim in after}
+        found = [
+            SideRef(CLAIMS + token, self._sides.beat(at, claim["heartbeat_interval_s"]), None)
+            for token, claim in begun.items()
+            if token not in ended and claim.get("heartbeat_by") == "ref"
+        ]
+        for token, claim in ended.items():
+            if token in begun:
+                continue
+            last = self._value(token, by_ref=claim.get("heartbeat_by") == "ref")
+            if last:
+                found.append(SideRef(CLAIMS + token, None, last))
+        return found
+
+    def _value(self, token: str, *, by_ref: bool) -> str | None:
+        if self._listed is None:
+            last = self._sides.last_beat(token)
+            if last or not by_ref or not self._sides.may_list():
+                return last
+            self.relist()
+        return (self._listed or {}).get(token)
+
+    def note(self, refs: Iterable[SideRef]) -> None:
+        """The push that carried them has landed."""
+        for side in refs:
+            self._sides.note_beat(side.ref.removeprefix(CLAIMS), side.new)

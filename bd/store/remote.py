@@ -1,0 +1,73 @@
+"""Pushing to the remote and listing it: the hub branch, and the refs beside it that go with it.
+
+What happened is read from `push --porcelain`, a line a ref; the exit status is not looked at.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd.store.gitrepo import ZERO, deletion, refspec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bd.store.gitrepo import GitRepo
+
+# How servers and git itself say that a ref is not what was expected.
+MOVED = ("stale info", "fetch first", "already exists", "non-fast-forward", "cannot lock ref")
+
+
+class PushLine(NamedTuple):
+    """One ref's line of `push --porcelain`: its flag, and the server's summary."""
+
+    flag: str
+    summary: str
+
+    @property
+    def landed(self) -> bool:
+        return self.flag in (" ", "*", "=", "+", "-")
+
+
+class SideRef(NamedTuple):
+    """A ref beside the branch that is to be moved: to `new` (None deletes it) from exactly `old` (None: there is none)."""
+
+    ref: str
+    new: str | None
+    old: str | None
+
+
+def push(
+    repo: GitRepo, remote: str, branches: Sequence[tuple[str, str]], sides: Sequence[SideRef] = ()
+) -> tuple[dict[str, PushLine], str]:
+    """Push (object, branch) pairs as plain fast-forwards, with refs beside them, all or nothing.
+
+    What became of each ref, and the server's words. Raises GitTimeout. Each side ref is moved under a lease on
+    its old value; a `+` would switch the lease off.
+    """
+    args = ["push", "--porcelain", "--no-follow-tags", "--no-signed", "--no-recurse-submodules", "--no-verify"]
+    args += [f"--force-with-lease={side.ref}:{side.old or ''}" for side in sides]
+    specs = [refspec(oid, ref) for oid, ref in branches]
+    specs += [refspec(side.new, side.ref) if side.new else deletion(side.ref) for side in sides]
+    if len(specs) > 1:
+        args.append("--atomic")
+    args += ["--end-of-options", remote, *specs]
+    _, out, err = repo.finish(repo.spawn(args), args)
+    lines: dict[str, PushLine] = {}
+    for line in out.decode("utf-8", "replace").splitlines():
+        parts = line.split("\t")
+        if len(parts) >= 3 and len(parts[0]) == 1:
+            lines[parts[1].rpartition(":")[2]] = PushLine(parts[0], parts[2])
+    return lines, err
+
+
+def move_here(repo: GitRepo, updates: Sequence[tuple[str, str | None, str | None]], sides: Sequence[SideRef]) -> None:
+    """The same in the hub itself, where there is no remote: one transaction of refs. Raises GitFailed."""
+    repo.update_refs([*updates, *((side.ref, side.new, side.old or (ZERO if side.new else None)) for side in sides)])
+
+
+def list_remote(repo: GitRepo, remote: str, *patterns: str) -> dict[str, str]:
+    """The remote's refs. Raises GitFailed when it can't be reached."""
+    _, out, _ = repo.run("ls-remote", "--quiet", "--end-of-options", remote, *patterns)
+    return {ref: oid for oid, ref in (line.split("\t") for line in out.decode().splitlines())}

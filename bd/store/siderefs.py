@@ -1,0 +1,238 @@
+"""Refs beside the hub branch: the beats of claims and the agents' own records (docs/protocol.md, "Signs of life").
+
+They are requests to be believed, never the truth: the branch alone decides. They are used on a remote only after
+one probe, remembered in the clone. No clone keeps local copies of them: they are listed, and what they name is
+fetched by ref. In a hub without a remote they are refs of the hub itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+
+from bd.errors import RemoteUnreachable
+from bd.store.beats import beat_at
+from bd.store.gitrepo import FETCH_FLAGS, GitFailed, GitTimeout
+from bd.store.objects import LooseWriter, name_of
+from bd.store.remote import MOVED, PushLine, SideRef, list_remote, move_here, push
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from bd.store.gitrepo import GitRepo
+    from bd.store.place import Place
+
+CLAIMS = "refs/bd/claims/"
+AGENTS = "refs/bd/agents/"
+_PROBE = "refs/bd/probe/"
+_PROBED = "siderefs.json"
+_HEARD = "heard.json"
+
+
+class SideRefs:
+    """The refs beside the branch as one clone uses them."""
+
+    def __init__(self, repo: GitRepo, place: Place) -> None:
+        self._repo = repo
+        self._folder = place.folder
+        self._remote = place.remote
+        self._url = place.url or place.remote or ""
+        self._usable: bool | None = None
+
+    # --- may they be used? ---
+
+    def usable(self) -> bool:
+        """Whether the probe has succeeded here; False as long as nobody has probed. Asks nobody."""
+        if not self._remote:
+            return True
+        if self._usable is None:
+            self._usable = bool(self._noted(_PROBED).get(self._url, {}).get("works"))
+        return self._usable
+
+    def may_list(self) -> bool:
+        """Whether looking at them is worth it: always, but where the probe has failed. Looking changes nothing."""
+        return self.verdict() in (None, "works")
+
+    def verdict(self) -> str | None:
+        """What the probe found, in words; None when there was none."""
+        if not self._remote:
+            return "works"
+        found = self._noted(_PROBED).get(self._url)
+        return None if found is None else "works" if found.get("works") else str(found.get("why") or "refused")
+
+    def probe(self, at: datetime) -> bool:
+        """Find out, once per clone and remote, whether the server lets side refs be made, listed, replaced and deleted.
+
+        Raises RemoteUnreachable. A server that refused is asked again by `forget_probe` only.
+        """
+        if not self._remote or self._url in self._noted(_PROBED):
+            return self.usable()
+        ref = f"{_PROBE}{os.getpid()}-{os.urandom(4).hex()}"
+        length = self._name_length()
+        first, second = beat_at(self._repo, at, 1, length), beat_at(self._repo, at, 3600, length)
+        if first == second:
+            second = beat_at(self._repo, at, 7200, length)
+        steps = [(None, first), (first, second), (second, None)]
+        why = ""
+        for old, new in steps:
+            lines, words = self._push([SideRef(ref, new, old), SideRef(f"{ref}-2", new, old)])
+            if not all(line.landed for line in lines.values()) or len(lines) != 2:
+                why = next((line.summary for line in lines.values() if not line.landed), words.strip()[-200:])
+                break
+            listed = self.listing(_PROBE).get(ref)
+            if listed != new:
+                why = "the server takes them and does not list them"
+                break
+        self._note_probe(works=not why, why=why)
+        return not why
+
+    def give_up(self, why: str) -> None:
+        """The server has refused them after all: this clone does without from now on."""
+        if self._remote:
+            self._note_probe(works=False, why=why)
+
+    def forget_probe(self) -> None:
+        """Let the next one who wants side refs probe again."""
+        known = self._noted(_PROBED)
+        known.pop(self._url, None)
+        self._note(_PROBED, known)
+        self._usable = None
+
+    def _note_probe(self, *, works: bool, why: str) -> None:
+        self._note(_PROBED, {**self._noted(_PROBED), self._url: {"works": works, **({"why": why} if why else {})}})
+        self._usable = works
+
+    # --- looking ---
+
+    def listing(self, *prefixes: str) -> dict[str, str]:
+        """The refs below these prefixes as they now are. Raises RemoteUnreachable: a look that failed is no look."""
+        if not self._remote:
+            return {ref: oid for prefix in prefixes for ref, oid in self._repo.refs(prefix).items()}
+        try:
+            return list_remote(self._repo, self._remote, *(f"{prefix}*" for prefix in prefixes))
+        except (GitFailed, GitTimeout) as error:
+            raise RemoteUnreachable(f"the remote {self._remote} can't be reached: {error}") from None
+
+    def beats(self) -> dict[str, str]:
+        """The beat of each claim that gives signs of life, by token."""
+        return {ref.removeprefix(CLAIMS): oid for ref, oid in self.listing(CLAIMS).items()}
+
+    def listen(self, refs: Mapping[str, str], at: str) -> dict[str, dict[str, Any]]:
+        """The agents' records behind a listing of `AGENTS`, kept in this clone with the time `at` of the look."""
+        known = self._noted(_HEARD).get("agents", {})
+        names = {ref.removeprefix(AGENTS): oid for ref, oid in refs.items() if ref.startswith(AGENTS)}
+        missing = [AGENTS + name for name, oid in names.items() if known.get(name, {}).get("oid") != oid]
+        if missing and self._remote:
+            args = ("fetch", "--quiet", *FETCH_FLAGS, "--end-of-options", self._remote, *missing)
+            self._repo.run(*args, check=False)
+        heard: dict[str, Any] = {}
+        for name, oid in names.items():
+            kept = known.get(name, {})
+            record = kept.get("record") if kept.get("oid") == oid else self._record(oid)
+            if record is not None:
+                heard[name] = {"oid": oid, "record": record}
+        self._note(_HEARD, {"at": at, "agents": heard})
+        return {name: entry["record"] for name, entry in heard.items()}
+
+    def _record(self, oid: str) -> dict[str, Any] | None:
+        """The record that a commit beside the branch carries in its message."""
+        data = self._repo.objects.read(oid)
+        try:
+            record = json.loads((data or b"").partition(b"\n\n")[2])
+        except ValueError:
+            return None
+        return record if isinstance(record, dict) else None
+
+    # --- moving ---
+
+    def beat(self, at: datetime, interval_s: float) -> str:
+        """The name of the beat for now, in this clone's objects."""
+        return beat_at(self._repo, at, interval_s, self._name_length())
+
+    def record_commit(self, record: Mapping[str, Any], agent: str, at: datetime) -> str:
+        """A commit beside the branch that carries an agent's record."""
+        length = self._name_length()
+        writer = LooseWriter(self._repo)
+        tree = writer.write(b"tree", b"", length)
+        stamp = f"{agent} <{agent}@bd> {int(at.timestamp())} +0000"
+        text = json.dumps(record, ensure_ascii=True, sort_keys=True)
+        return writer.write(b"commit", f"tree {tree}\nauthor {stamp}\ncommitter {stamp}\n\n{text}\n".encode(), length)
+
+    def move(self, sides: Sequence[SideRef]) -> bool:
+        """Move side refs alone, all or none. False when one is not what was expected.
+
+        Raises RemoteUnreachable, also where the server said anything else than that.
+        """
+        if not self._remote:
+            try:
+                move_here(self._repo, [], sides)
+            except GitFailed:
+                return False
+            return True
+        lines, words = self._push(sides)
+        if lines and all(line.landed for line in lines.values()):
+            return True
+        if moved(lines):
+            return False
+        raise RemoteUnreachable(f"the remote {self._remote} did not take the sign of life: {words.strip()[-300:]}")
+
+    def _push(self, sides: Sequence[SideRef]) -> tuple[dict[str, PushLine], str]:
+        try:
+            return push(self._repo, self._remote or "", [], sides)
+        except GitTimeout as error:
+            raise RemoteUnreachable(f"the remote {self._remote} does not answer: {error}") from None
+
+    def _name_length(self) -> int:
+        tip = self._repo.ref("refs/bd/published") or self._repo.ref("HEAD") or ""
+        return len(tip) or len(name_of(b"blob", b"", 40))
+
+    # --- what this clone's own claims last said ---
+
+    def last_beat(self, token: str) -> str | None:
+        """The value that this clone last gave a claim's ref."""
+        with contextlib.suppress(OSError), open(self._beat_path(token), encoding="ascii") as file:
+            return file.read().strip() or None
+        return None
+
+    def note_beat(self, token: str, oid: str | None) -> None:
+        """Remember a claim's beat; None when the claim has ended."""
+        path = self._beat_path(token)
+        with contextlib.suppress(OSError):
+            if oid is None:
+                os.unlink(path)
+                return
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(f"{path}.new", "w", encoding="ascii") as file:
+                file.write(f"{oid}\n")
+            os.replace(f"{path}.new", path)
+
+    def _beat_path(self, token: str) -> str:
+        return os.path.join(self._folder, "beats", token)
+
+    # --- this clone's notes ---
+
+    def _noted(self, name: str) -> dict[str, Any]:
+        try:
+            with open(os.path.join(self._folder, name), encoding="utf-8") as file:
+                found = json.load(file)
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _note(self, name: str, value: Any) -> None:
+        path = os.path.join(self._folder, name)
+        with contextlib.suppress(OSError):
+            os.makedirs(self._folder, exist_ok=True)
+            with open(f"{path}.{os.getpid()}", "w", encoding="utf-8") as file:
+                json.dump(value, file)
+            os.replace(f"{path}.{os.getpid()}", path)
+
+
+def moved(lines: Mapping[str, PushLine]) -> bool:
+    """Whether a push was refused because a side ref is not what was expected."""
+    told: Iterable[str] = (line.summary for ref, line in lines.items() if ref.startswith("refs/bd/") and not line.landed)
+    return any(sign in summary.lower() for summary in told for sign in MOVED)

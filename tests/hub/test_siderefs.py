@@ -1,0 +1,191 @@
+"""The refs beside the hub branch: the probe, beats that come and go with claims, and servers that want none of it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bd.errors import BadInput
+from bd.operations.claims import Claim, Release
+from bd.operations.publish import publish
+from bd.store.beats import beat_age_s, beat_at
+from bd.store.gitrepo import deletion
+from bd.store.hub import Hub
+from bd.store.place import locate
+from bd.store.remote import SideRef
+from bd.store.siderefs import CLAIMS
+from tests.clocks import START
+from tests.hub.hooks import hook
+from tests.race.seeds import seed
+from tests.truth import git, tip_bead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.running import Clone
+
+    Clones = Callable[[str], Clone]
+
+AT = "2026-02-21T10:00:00.000000Z"
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[[Path], Hub]]:
+    hubs: list[Hub] = []
+
+    def make(path: Path) -> Hub:
+        hubs.append(Hub(locate(str(path))))
+        return hubs[-1]
+
+    yield make
+    for one in hubs:
+        one.close()
+
+
+def beats_on(hub: Path) -> dict[str, str]:
+    lines = git(hub, "for-each-ref", "--format=%(refname) %(objectname)", "refs/bd/claims").splitlines()
+    return dict(line.split() for line in lines)
+
+
+def claim(hub: Hub, bead: str = "hub-a", by: str = "ref") -> str:
+    """Claim a bead with signs of life; the token."""
+    operation = Claim(by="agent:coder", at=AT, agent="coder", ids=[bead], heartbeat={"interval_s": 30, "by": by})
+    written = publish(hub, operation)
+    assert written.change is not None
+    return written.change.tokens[0][0]
+
+
+def test_a_beat_is_the_same_object_everywhere_and_tells_its_time(clone: Clones, opened: Callable[[Path], Hub]) -> None:
+    one, other = opened(clone("alice").path), opened(clone("bob").path)
+    first = beat_at(one.repo, START, 30, 40)
+    assert beat_at(other.repo, START + timedelta(seconds=10), 30, 40) == first
+    assert beat_at(one.repo, START + timedelta(seconds=30), 30, 40) != first
+    assert git(clone("carol").path, "rev-parse", "HEAD") != first
+    assert git(one.repo.work_tree or "", "ls-tree", first) == ""
+    for ago_s in (0, 29, 3600, 86400):
+        age_s = beat_age_s(first, START + timedelta(seconds=ago_s), 30)
+        assert age_s is not None
+        assert ago_s <= age_s < ago_s + 30
+    assert beat_age_s(first, START - timedelta(seconds=900), 30) == pytest.approx(-900, abs=30)
+    assert beat_age_s("0" * 40, START, 30) is None
+
+
+def test_the_probe_leaves_nothing_and_is_remembered(clone: Clones, hub: Path, opened: Callable[[Path], Hub]) -> None:
+    mine = opened(clone("alice").path)
+    assert mine.sides.verdict() is None
+    assert not mine.sides.usable()
+    assert mine.sides.probe(START)
+    assert "refs/bd/" not in git(hub, "for-each-ref")
+    hook(hub, "update", "exit 1")  # it is not asked again
+    again = opened(clone("alice2").path)
+    assert not again.sides.probe(START)
+    assert mine.sides.probe(START)
+
+
+def test_a_server_that_hides_them_is_found_out(clone: Clones, hub: Path, opened: Callable[[Path], Hub]) -> None:
+    git(hub, "config", "transfer.hideRefs", "refs/bd")
+    mine = opened(clone("alice").path)
+    assert not mine.sides.probe(START)
+    assert mine.sides.verdict() not in (None, "works")
+
+
+def test_a_server_that_takes_them_and_lists_none_is_found_out(clone: Clones, hub: Path, opened: Callable[[Path], Hub]) -> None:
+    git(hub, "config", "uploadpack.hideRefs", "refs/bd")
+    mine = opened(clone("alice").path)
+    assert not mine.sides.probe(START)
+
+
+def test_a_claims_ref_comes_with_it_and_goes_with_it(clone: Clones, hub: Path, opened: Callable[[Path], Hub]) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    mine = opened(alice.path)
+    assert mine.sides.probe(START)
+    token = claim(mine)
+    assert list(beats_on(hub)) == [CLAIMS + token]
+    assert tip_bead(hub, "hub-a").get("claim")["heartbeat_by"] == "ref"
+    publish(mine, Release(by="agent:coder", at=AT, tokens={"hub-a": token}, ids=["hub-a"], reason="enough"))
+    assert beats_on(hub) == {}
+
+
+def test_a_person_who_takes_a_claim_away_takes_its_ref_along(clone: Clones, hub: Path, opened: Callable[[Path], Hub]) -> None:
+    """From a clone that has never seen the ref."""
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    mine = opened(alice.path)
+    mine.sides.probe(START)
+    claim(mine)
+    bob.bd("release", "hub-a", "--force", "--reason", "wanted elsewhere")
+    assert beats_on(hub) == {}
+
+
+def test_a_beat_between_look_and_push_makes_the_push_fail_as_a_whole(
+    clone: Clones, hub: Path, opened: Callable[[Path], Hub]
+) -> None:
+    """Another process of the holder moved the ref: what this clone knew of it is old, so it looks and goes on."""
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    mine = opened(alice.path)
+    mine.sides.probe(START)
+    token = claim(mine)
+    ref = CLAIMS + token
+    newer = mine.sides.beat(START + timedelta(hours=1), 30)
+    git(alice.path, "push", "--quiet", "--force", str(hub), f"{newer}:{ref}")
+    written = publish(mine, Release(by="agent:coder", at=AT, tokens={"hub-a": token}, ids=["hub-a"], reason="enough"))
+    assert written.tries == 2
+    assert beats_on(hub) == {}
+    assert tip_bead(hub, "hub-a").status == "open"
+
+
+def test_a_server_that_refuses_them_after_the_probe_gets_the_claim_alone(
+    clone: Clones, hub: Path, opened: Callable[[Path], Hub]
+) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    mine = opened(alice.path)
+    assert mine.sides.probe(START)
+    hook(hub, "update", 'case "$1" in refs/bd/*) echo "none of these here"; exit 1;; esac')
+    claim(mine)
+    assert tip_bead(hub, "hub-a").get("claim")["heartbeat_by"] == "branch"
+    assert tip_bead(hub, "hub-a").get("claim")["heartbeat_interval_s"] >= 900
+    assert beats_on(hub) == {}
+    assert not mine.sides.usable()
+    assert "takes no refs beside the branch" in alice.bd("doctor").out
+
+
+def test_a_hook_that_declines_the_branch_is_told_as_before(clone: Clones, hub: Path, opened: Callable[[Path], Hub]) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    mine = opened(alice.path)
+    mine.sides.probe(START)
+    hook(hub, "pre-receive", 'echo "frozen until Monday"; exit 1')
+    with pytest.raises(Exception, match="frozen until Monday"):
+        claim(mine)
+    assert mine.sides.usable()
+
+
+def test_a_hub_without_a_remote_keeps_them_itself(local_hub: Clone, opened: Callable[[Path], Hub]) -> None:
+    local_hub.bd("create", "One", "--id", "hub-a")
+    mine = opened(local_hub.path)
+    token = claim(mine)
+    assert list(beats_on(local_hub.path)) == [CLAIMS + token]
+    publish(mine, Release(by="agent:coder", at=AT, tokens={"hub-a": token}, ids=["hub-a"], reason="enough"))
+    assert beats_on(local_hub.path) == {}
+
+
+def test_a_ref_is_moved_only_from_what_was_expected(clone: Clones, hub: Path, opened: Callable[[Path], Hub]) -> None:
+    mine = opened(clone("alice").path)
+    one, two = (mine.sides.beat(START + timedelta(minutes=minute), 30) for minute in (0, 1))
+    ref = f"{CLAIMS}T"
+    assert mine.sides.move([SideRef(ref, one, None)])
+    assert not mine.sides.move([SideRef(ref, two, None)])
+    assert mine.sides.move([SideRef(ref, two, one)])
+    assert not mine.sides.move([SideRef(ref, None, one)])
+    assert mine.sides.move([SideRef(ref, None, two)])
+
+
+def test_nothing_but_bds_own_refs_can_be_deleted() -> None:
+    with pytest.raises(BadInput):
+        deletion("refs/heads/main")
