@@ -127,15 +127,20 @@ class Bead:
         held = self.fields.get("claim")
         if not held:
             return None
-        return Claim(
-            held["agent"],
-            held["token"],
-            held.get("attempt", 1),
-            held.get("claimed_at") or self.fields.get("claimed_at", ""),
-            held.get("started_at"),
-            held.get("expires_at"),
-            held.get("routed"),
-        )
+        since = held.get("claimed_at") or self.fields.get("claimed_at", "")
+        rest = held.get("started_at"), held.get("expires_at"), held.get("routed")
+        return Claim(held["agent"], held["token"], held.get("attempt", 1), since, *rest)
+
+    @property
+    def claims(self) -> list[dict[str, Any]]:
+        """The maps of every claim on it: its one claim, or those of an advisory bead, expired ones too."""
+        held = self.fields.get("claim")
+        return [held] if held else self.fields.get("claims", [])
+
+    @property
+    def holders(self) -> list[str]:
+        """The agents of `claims`."""
+        return [claim["agent"] for claim in self.claims if claim.get("agent")]
 
     @property
     def attempts(self) -> int:
@@ -392,8 +397,4 @@ class Overlay(Snapshot):
 
 def mentions(bead: Bead) -> set[str]:
     """The ids that a bead names: its dependencies, its parent, its links."""
-    named = set(bead.depends_on)
-    if bead.parent:
-        named.add(bead.parent)
-    named.update(link.id for link in bead.links)
-    return named
+    return {*bead.depends_on, *([bead.parent] if bead.parent else ()), *(link.id for link in bead.links)}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.cli.context import App
+    from bd.model import Bead
     from bd.store.transaction import Outcome
 
 
@@ -83,6 +84,7 @@ def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
     for bead in app.written(outcome):
         held = bead.claim
         if held is None:
+            _tell_shared(app, outcome, bead)
             continue
         verb = "Resumed" if resumed else "Claimed" if held.started_at else "Reserved"
         limit = bead.get("max_attempts") or settings.max_attempts
@@ -93,3 +95,17 @@ def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
         if app.tokens.count(bead.id) > 1:
             app.out.line(f"  This clone has held it before: export BD_TOKEN={held.token}")
     app.out.failures(outcome.change.failures if outcome.change else ())
+
+
+def _tell_shared(app: App, outcome: Outcome, bead: Bead) -> None:
+    """Say what an advisory claim has won, and who else is at the bead."""
+    from bd.output import escaped
+    from bd.policy import advisory
+
+    tokens = {token for token, bead_id in (outcome.change.tokens if outcome.change else ()) if bead_id == bead.id}
+    own = next((claim for claim in bead.claims if claim.get("token") in tokens), {})
+    others = advisory.at_it(bead, app.now, but=own.get("agent"))
+    beside = f"also at it: {', '.join(others)}" if others else "nobody else is at it"
+    name = app.out.styled(bead.id, "bold")
+    app.out.line(f"✓ Claimed {name} — {escaped(bead.title)} (advisory; {escaped(beside)})")
+    app.out.line(f"  Published as {outcome.commit[:7]}. It counts until {own.get('expires_at')}; claiming it again renews it.")

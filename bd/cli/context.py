@@ -207,8 +207,7 @@ class App:
         snapshot = self.hub.snapshot(outcome.commit)
         for bead_id, token in used:
             bead = snapshot.head(bead_id)
-            claim = bead.claim if bead else None
-            if claim is None or claim.token != token:
+            if bead is None or all(claim.get("token") != token for claim in bead.claims):
                 self.tokens.forget(bead_id, token)
                 self.hub.drop_note(f"progress/{bead_id}.json")
 
@@ -220,9 +219,9 @@ class App:
         snapshot = self.hub.snapshot(outcome.commit)
         for token, bead_id in outcome.change.tokens:
             bead = snapshot.head(bead_id)
-            claim = bead.claim if bead else None
-            if claim:
-                self.tokens.keep(bead_id, claim.agent, session(), token)
+            for claim in bead.claims if bead else ():
+                if claim.get("token") == token:
+                    self.tokens.keep(bead_id, claim["agent"], session(), token)
 
     def _tell(self, outcome: Outcome) -> None:
         for note in (*outcome.notes, *(outcome.change.notes if outcome.change else ())):
@@ -305,6 +304,10 @@ class App:
 
         snapshot = self.hub.snapshot(outcome.commit)
         shown = [{**views.issue(bead, snapshot, self.now), "published": outcome.published} for bead in beads]
+        for token, bead_id in outcome.change.tokens if outcome.change else ():
+            for one in shown:  # of an advisory bead's claims, the asker's, where it is for every other bead
+                own = [claim for claim in one.get("claims", []) if one["id"] == bead_id and claim.get("token") == token]
+                one.update({"claim": own[0]} if own else {})
         if as_object and len(shown) == 1 and not failures:
             self.out.object(shown[0])
             return

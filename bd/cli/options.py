@@ -61,6 +61,7 @@ class DurationType(click.ParamType):  # type: ignore[type-arg]
 PRIORITY = PriorityType()
 AGENT = AgentType()
 DURATION = DurationType()
+CLAIM_MODE = click.Choice(["exclusive", "advisory"])
 
 
 def flat(values: tuple[list[str], ...] | None) -> list[str]:

@@ -98,13 +98,14 @@ class Operation:
         """The token that speaks of this bead's claim: one given for any bead may be that of another one."""
         token = self.token_for(bead.id)
         if token and bead.claim is None and bead.id not in self.tokens:
-            held = (other.claim for other in snapshot.claimed())
-            return None if any(claim and claim.token == token for claim in held) else token
+            others = (other for other in snapshot.claimed() if other.id != bead.id)
+            return None if any(claim.get("token") == token for other in others for claim in other.claims) else token
         return token
 
-    def is_holder(self, bead: Bead, snapshot: Snapshot) -> bool:
-        """Whether the asker holds the bead: its claim's token was given."""
-        return bead.claim is not None and self.proof_for(bead, snapshot) == bead.claim.token
+    def holder_of(self, bead: Bead, snapshot: Snapshot) -> str | None:
+        """The agent in whose name the asker holds the bead: the token of its claim was given."""
+        token = self.proof_for(bead, snapshot) if bead.claims else None
+        return next((claim["agent"] for claim in bead.claims if token and claim.get("token") == token), None)
 
     def guard(self, bead: Bead, snapshot: Snapshot, *, force: bool | None = None) -> None:
         """Refuse to change another's claim. `force` is the argument of that name, and needs a `reason`.
@@ -115,7 +116,7 @@ class Operation:
         force = self.args.get("force", False) if force is None else force
         if force:
             lifecycle.refuse_silent_force(bead, token, self.args.get("reason"))
-        lifecycle.guard(bead, token, force=force)
+        lifecycle.guard(bead, token, force=force, at=self.asked_at)
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         """The JSON form for the commit: arguments with exact ids, and the uids a replay finds them by."""

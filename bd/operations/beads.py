@@ -40,10 +40,11 @@ class Update(Operation):
         doers: list[str] = []
 
         def change_one(bead: Bead) -> Bead:
-            owners.add(bead.claim.agent if bead.claim else None)
+            owners.update(bead.holders)
             after = self._changed(bead, snapshot, world)
-            if after.status == "closed" and self.is_holder(bead, snapshot) and bead.claim:
-                doers.append(bead.claim.agent)
+            doer = self.holder_of(bead, snapshot) if after.status == "closed" else None
+            if doer:
+                doers.append(doer)
             return after
 
         beads, done, failed = self.each(self.args["ids"], snapshot, change_one)
@@ -88,7 +89,7 @@ class Update(Operation):
             wanted["parent"] = self.find(wanted["parent"], snapshot).id
         if wanted.get("priority") is not None and "base_priority" not in wanted and bead.get("base_priority") is not None:
             wanted["base_priority"] = None
-        after = after.evolve(**wanted)
+        after = lifecycle.with_mode(bead, after.evolve(**wanted), self.asked_at)
         for key, text in args.get("append", {}).items():
             after = after.evolve(**{key: f"{after.get(key)}\n{text}" if after.get(key) else text})
         after = self._listed(after)
@@ -145,7 +146,7 @@ class Delete(Operation):
 
         def remove(bead: Bead) -> None:
             self.guard(bead, snapshot, force=False)
-            owners.add(bead.claim.agent if bead.claim else None)
+            owners.update(bead.holders)
 
         beads, done, failed = self.each(self.args["ids"], snapshot, remove)
         freed = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bd.clock import duration_s, typed_time
+from bd.config import KEYS
 from bd.errors import BadInput
 from bd.fields import BEAD_FIELDS, STORED_STATUSES, TITLE_LIMIT, TYPES
 from bd.policy.priority import priority_of_base
@@ -65,6 +66,8 @@ def checked(fields: dict[str, Any], world: World) -> dict[str, Any]:
         elif kind == "duration":
             duration_s(str(value))
             out[key] = str(value)
+        elif key == "claim_mode":
+            out[key] = KEYS[key].read(value)
         else:
             out[key] = value
     base = out.get("base_priority")

@@ -26,7 +26,7 @@ from bd.policy.ready import standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, ClassVar
 
     from bd.model import Bead, Snapshot
@@ -98,9 +98,7 @@ class Claim(Operation):
 
     def _already_won(self, snapshot: Snapshot) -> dict[str, str]:
         mine = {*self.args["new_tokens"], *self.args.get("inherited", [])}
-        return {
-            bead.id: bead.get("claim")["token"] for bead in snapshot.claimed() if (bead.get("claim") or {}).get("token") in mine
-        }
+        return {bead.id: claim["token"] for bead in snapshot.claimed() for claim in bead.claims if claim.get("token") in mine}
 
     def _refuse_agent(self, snapshot: Snapshot, world: World) -> None:
         """Refuse every claim of an agent that gets no work at all now. Raises AgentBusy."""
@@ -127,13 +125,17 @@ class Claim(Operation):
     def _take(self, bead: Bead, index: int, world: World) -> Bead:
         started = not self.args.get("reserve") and index == 0
         claim = self._claim_map(self.args["new_tokens"][index], started=started, world=world)
+        if (bead.get("claim_mode") or world.settings.claim_mode) == "advisory":
+            from bd.policy import advisory  # noqa: PLC0415  few hubs need it
+
+            return advisory.claimed(bead, claim, world.settings, self.asked_at)
         return lifecycle.claimed(bead, claim, world.settings.owner(self.name), self.asked_at)
 
     def _take_best(self, snapshot: Snapshot, world: World) -> Change:
         count = self.args.get("count", 1)
         room = capacity.room(self.name, snapshot, world.now)
         beads: dict[str, Bead | None] = {}
-        for bead in fit.offer(snapshot, self.name, world.now):
+        for bead in _untouched_first(fit.offer(snapshot, self.name, world.now), world):
             if len(beads) >= (count if room is None else min(count, room)):
                 break
             after = Overlay(snapshot, Change(beads, ""))
@@ -157,6 +159,9 @@ class Claim(Operation):
         def take(bead: Bead) -> Bead:
             if bead.claim and bead.claim.token in (held_tokens.get(bead.id), held_tokens.get("*")):
                 return bead
+            renewed = self._renewed(bead, held_tokens, taken, world) if bead.get("claims") else None
+            if renewed is not None:
+                return renewed
             self._refuse_agent(snapshot, world)
             after = Overlay(snapshot, Change(taken, ""))
             self._refuse(bead, after, world)
@@ -167,6 +172,21 @@ class Claim(Operation):
 
         _, done, failed = self.each(self.args["ids"], snapshot, take)
         return self._finish(taken, done, snapshot, world, failed)
+
+    def _renewed(self, bead: Bead, given: Mapping[str, str], taken: dict[str, Bead | None], world: World) -> Bead | None:
+        """An advisory bead with this agent's own claim renewed: its token stays where it was presented. None when it has none."""
+        from bd.policy import advisory  # noqa: PLC0415  few beads are
+
+        mine = advisory.claim_of(bead, self.name, self.asked_at)
+        if mine is None:
+            return None
+        is_known = mine.get("token") in (given.get(bead.id), given.get("*"))
+        token = mine["token"] if is_known else self.args["new_tokens"][len(taken)]
+        claim = self._claim_map(token, started=not self.args.get("reserve"), world=world)
+        after = advisory.renewed(bead, mine, claim, world.settings, self.asked_at)
+        if after != bead:
+            taken[bead.id] = after
+        return after
 
     def _refuse(self, bead: Bead, snapshot: Snapshot, world: World) -> None:
         lifecycle.refuse_held(bead, world.now)
@@ -187,11 +207,15 @@ class Claim(Operation):
 
     def _resume(self, snapshot: Snapshot, world: World) -> Change:
         names = (
-            self.args.get("ids") or [bead.id for bead in capacity.held_by(self.name, snapshot)][: len(self.args["new_tokens"])]
+            self.args.get("ids")
+            or [bead.id for bead in capacity.held_by(self.name, snapshot, self.asked_at)][: len(self.args["new_tokens"])]
         )
         taken: dict[str, Bead | None] = {}
 
         def take_over(bead: Bead) -> Bead:
+            renewed = self._renewed(bead, {}, taken, world) if bead.get("claims") else None
+            if renewed is not None:
+                return renewed
             holders = {bead.claim.agent} if bead.claim else {bead.assignee or "", bead.owner or ""} - {""}
             if bead.status != "in_progress" or not holders:
                 raise WrongState(f"{bead.id} is {bead.status}, there is nothing to resume", id=bead.id)
@@ -229,13 +253,34 @@ class Claim(Operation):
         world: World,
         failed: list[dict[str, Any]] | None = None,
     ) -> Change:
-        claims = ((bead_id, taken.get(bead_id) or snapshot.bead(bead_id)) for bead_id in done)
-        tokens = tuple((bead.get("claim")["token"], bead_id) for bead_id, bead in claims if bead)
+        beads = ((bead_id, taken.get(bead_id) or snapshot.bead(bead_id)) for bead_id in done)
+        tokens = tuple((self._own(bead)["token"], bead_id) for bead_id, bead in beads if bead)
         if not taken:
             return Change({}, "", touched=tuple(done), tokens=tokens, failures=tuple(failed or ()))
         words = subject("claim", taken, f"agent:{self.name}")
         change = Change(taken, words, touched=tuple(done), tokens=tokens, failures=tuple(failed or ()))
         return with_capacity(change, snapshot, [self.name], world.now, alive=self.name)
+
+    def _own(self, bead: Bead) -> dict[str, Any]:
+        """Of the claims on a bead, this agent's; the one of an exclusive bead."""
+        return bead.get("claim") or next(claim for claim in bead.claims[::-1] if claim.get("agent") == self.name)
+
+
+def _untouched_first(beads: Iterable[Bead], world: World) -> Iterator[Bead]:
+    """The beads in their order, those that others are at by advisory claims last."""
+    shared: list[Bead] = []
+    for bead in beads:
+        if bead.get("claims") and _is_shared(bead, world):
+            shared.append(bead)
+        else:
+            yield bead
+    yield from shared
+
+
+def _is_shared(bead: Bead, world: World) -> bool:
+    from bd.policy import advisory  # noqa: PLC0415  few beads are
+
+    return bool(advisory.live(bead, world.now))
 
 
 @register
@@ -246,9 +291,13 @@ class Start(Operation):
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         def begin(bead: Bead) -> Bead:
-            if bead.claim is None:
+            if not bead.claims:
                 raise WrongState(f"{bead.id} is not claimed", hint=f"`bd claim {bead.id}` first", id=bead.id)
             self.guard(bead, snapshot)
+            if bead.get("claims"):
+                from bd.policy import advisory  # noqa: PLC0415  few beads are
+
+                return advisory.started(bead, self.proof_for(bead, snapshot), world.settings, self.asked_at)
             return lifecycle.started(bead, self.asked_at)
 
         beads, done, failed = self.each(self.args["ids"], snapshot, begin)
@@ -269,8 +318,14 @@ class Release(Operation):
 
         def give_back(bead: Bead) -> Bead:
             self.guard(bead, snapshot)
-            owners.add(bead.claim.agent if bead.claim else None)
-            return lifecycle.released(bead, self.args.get("reason"), self.asked_at, spaced=self.is_holder(bead, snapshot))
+            owners.update(bead.holders)
+            reason = self.args.get("reason")
+            if bead.get("claims"):
+                from bd.policy import advisory  # noqa: PLC0415  few beads are
+
+                return advisory.released(bead, self.proof_for(bead, snapshot), reason, self.asked_at)
+            is_own = self.holder_of(bead, snapshot) is not None
+            return lifecycle.released(bead, reason, self.asked_at, spaced=is_own)
 
         beads, done, failed = self.each(self.args["ids"], snapshot, give_back)
         notes = [

@@ -58,10 +58,14 @@ class Close(Operation):
         doers: list[str] = []
 
         def finish(bead: Bead) -> Bead:
-            owners.add(bead.claim.agent if bead.claim else None)
+            owners.update(bead.holders)
             after = self._finished(bead, snapshot, world, notes)
-            if self.is_holder(bead, snapshot) and bead.claim:
-                doers.append(bead.claim.agent)
+            doer = self.holder_of(bead, snapshot)
+            if doer:
+                doers.append(doer)
+            others = [name for name in bead.holders if name != doer] if bead.get("claims") else []
+            if others:
+                notes.append(f"{', '.join(others)} had claimed {bead.id} too")
             return after
 
         beads, done, failed = self.each(self.args["ids"], snapshot, finish)
@@ -184,7 +188,7 @@ class Cancel(Operation):
 
         def call_off(bead: Bead) -> Bead:
             self.guard(bead, snapshot)
-            owners.add(bead.claim.agent if bead.claim else None)
+            owners.update(bead.holders)
             return lifecycle.cancelled(bead, self.by, self.args.get("reason") or "Cancelled", self.asked_at)
 
         names = list(self.args["ids"])

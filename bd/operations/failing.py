@@ -13,7 +13,8 @@ from bd.errors import BadInput, WrongState
 from bd.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
-from bd.policy import lifecycle, retry
+from bd.operations.heating import attended
+from bd.policy import advisory, lifecycle, retry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,19 +44,25 @@ class Fail(Operation):
                 "a failure needs its words", hint=f'bd fail {self.args["ids"][0]} --reason {kind} --error "what happened"'
             )
         owners: list[str] = []
+        left: set[str] = set()
 
         def give_up(bead: Bead) -> Bead:
             if self._is_noted(bead):
                 return bead
             self.guard(bead, snapshot)
-            if bead.claim is None:
+            if not bead.claims:
                 hint = f"`bd comment {bead.id} TEXT` notes what went wrong with it"
                 raise WrongState(f"{bead.id} is {bead.status}, nobody holds it", hint=hint, id=bead.id)
-            owners.append(bead.claim.agent)
-            return retry.after_failure(bead, self._failure(bead), world.settings, self.asked_at, self.args["jitter"])
+            token = self.proof_for(bead, snapshot)
+            held = advisory.alone(bead, token, self.asked_at) if bead.get("claims") else bead
+            owners.extend(held.holders)
+            left.update(bead.holders)
+            failed = retry.after_failure(held, self._failure(held), world.settings, self.asked_at, self.args["jitter"])
+            return advisory.rejoined(failed, bead, held.claims[0].get("token"), self.asked_at) if bead.get("claims") else failed
 
         beads, done, failed = self.each(self.args["ids"], snapshot, give_up)
         change = Change(beads, subject("fail", done, self.by), touched=tuple(done), failures=tuple(failed))
+        change = with_capacity(change, snapshot, left - set(owners), world.now)  # a dead letter ends every claim on it
         for owner in owners:  # each failed attempt counts in its agent's record
             alive = owner if owner == self.agent else None
             outcomes = {} if kind in retry.NOT_OF_THE_AGENT else {owner: "failed"}
@@ -68,8 +75,8 @@ class Fail(Operation):
 
     def _is_noted(self, bead: Bead) -> bool:
         """Whether the bead has this failure already, and the claim of it is gone."""
-        claim = bead.claim
-        if claim is not None and self.token_for(bead.id) in (None, claim.token):
+        token, claim = self.token_for(bead.id), bead.claim
+        if any(token == one.get("token") for one in bead.claims) or (claim is not None and token is None):
             return False
         mine = (self.args["reason"], self.args["error"].strip(), time_text(self.asked_at))
         return any(mine == (entry.get("reason"), entry.get("error"), entry.get("at")) for entry in bead.get("failures", []))
@@ -91,7 +98,7 @@ class DlqRetry(Operation):
             if bead.status != "dead_letter":
                 hint = "`bd dlq list` shows the dead letters"
                 raise WrongState(f"{bead.id} is {bead.status}, not a dead letter", hint=hint, id=bead.id)
-            opened = lifecycle.reopened(bead, self.asked_at)
+            opened = attended(lifecycle.reopened(bead, self.asked_at), "reopening", self, snapshot, world)
             if not self.args.get("reason"):
                 return opened
             entry = {

@@ -63,7 +63,7 @@ class Edit(Operation):
         change = Change({tip.id: after}, subject("edit", [tip.id], self.by), texts=texts, moves=moves, touched=(tip.id,))
         refuse_circles(change, snapshot)
         refuse_overlap(change, snapshot)
-        return with_capacity(change, snapshot, [tip.claim.agent if tip.claim else None], world.now)
+        return with_capacity(change, snapshot, tip.holders, world.now)
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         """A replay reads the commit's difference, where the person's text is too."""
@@ -88,7 +88,7 @@ class Edit(Operation):
             created_by=new.get("created_by", self.by),
             updated_at=new.get("updated_at", time_text(self.asked_at, exact=True)),
         )
-        if bead.get("claim") and not self.args.get("force"):
+        if bead.claims and not self.args.get("force"):
             raise WrongState(f"{bead_id}: a claim is made with `bd claim`, not by hand", id=bead_id)
         texts = {snapshot.path_of(bead_id): self.args["text"]} if self.args.get("text") else {}
         moves = self._moves(bead, snapshot.path_of(bead_id))
@@ -110,7 +110,7 @@ class Edit(Operation):
                     after = after.evolve(**{key: new[key]})
                 continue
             after = after.evolve(**{key: merge_field(tip.id, key, old.get(key), new.get(key), after.get(key))})
-        return after
+        return lifecycle.with_mode(tip, after, self.asked_at)
 
     def _judged(self, tip: Bead, old: dict[str, Any], new: dict[str, Any], guarded: set[str], snapshot: Snapshot) -> Bead:
         force = self.args.get("force", False)

@@ -43,7 +43,7 @@ class Undo(Operation):
                 raise WrongState(f"{bead_id} was changed since; the write is no longer the last word", id=bead_id)
             self._refuse_loss(tip, versions["before"], snapshot)
             for fields in (versions["before"], versions["after"]):
-                names.add(_claim(fields).get("agent"))
+                names.update(Bead(fields or {}).holders)
             if versions["before"] != versions["after"]:
                 beads[bead_id] = self._restored(versions["before"], tip)
         moves = {bead_id: path for bead_id, path in self.args.get("moves", {}).items() if path != snapshot.path_of(bead_id)}
@@ -57,7 +57,7 @@ class Undo(Operation):
         """Refuse to take away what others rely on: a claim that is not the asker's, a bead they name."""
         if tip is None:
             return
-        if tip.claim and (before is None or any(before.get(key) != tip.get(key) for key in lifecycle.GUARDED)):
+        if tip.claims and (before is None or any(before.get(key) != tip.get(key) for key in lifecycle.GUARDED)):
             self.guard(tip, snapshot)
         if before is None:
             others = sorted(head.id for head in snapshot.mentioning(tip.id) if head.id not in self.args["beads"])
@@ -73,7 +73,7 @@ class Undo(Operation):
             return lifecycle.touch(bead, self.asked_at)
         spent = tip.attempts - bead.attempts
         if spent > 0:
-            forgiven = tip.get("attempts_forgiven", 0) + spent
+            forgiven = bead.get("attempts_forgiven", 0) + spent
             bead = bead.evolve(attempts=tip.attempts, attempts_forgiven=forgiven)
         return lifecycle.touch(bead.evolve(updated_at=tip.get("updated_at")), self.asked_at)
 

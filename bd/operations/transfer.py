@@ -85,7 +85,7 @@ class Import(Operation):
             raise _conflicting(kept)
         touched = [*result["created"], *result["updated"]]
         change = Change(dict(beads), subject("import", touched, self.by), touched=tuple(touched), result=result)
-        holders = {bead.claim.agent for bead in beads.values() if bead.claim}
+        holders = {name for bead in beads.values() for name in bead.holders}
         refuse_overlap(change, snapshot)
         return with_capacity(change, snapshot, holders, world.now) if holders else change
 

@@ -53,10 +53,10 @@ class WaitHuman(_Said):
         if self.has_been_said(bead):
             return Change({}, "", touched=(bead.id,))
         self.guard(bead, snapshot)
-        had = bead.claim.agent if bead.claim else None
+        had = self.holder_of(bead, snapshot) or (bead.claim.agent if bead.claim else None)
         after = self.with_words(lifecycle.parked_for_human(bead, question, self.asked_at), question)
         change = Change({bead.id: after}, subject("wait-human", [bead.id], self.by), touched=(bead.id,))
-        return with_capacity(change, snapshot, [had], world.now, alive=had if had == self.agent else None)
+        return with_capacity(change, snapshot, bead.holders, world.now, alive=had if had == self.agent else None)
 
 
 @register

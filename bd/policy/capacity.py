@@ -29,9 +29,20 @@ SILENT_INTERVALS = 3
 CLOCKS_APART_S = 1800.0
 
 
-def held_by(name: str, snapshot: Snapshot) -> list[Bead]:
-    """The beads this agent holds by a live claim."""
-    return [bead for bead in snapshot.claimed() if (bead.get("claim") or {}).get("agent") == name]
+def held_by(name: str, snapshot: Snapshot, now: datetime | None = None) -> list[Bead]:
+    """The beads this agent holds by a claim. Without an instant, an advisory one that has expired is still there."""
+    return [
+        bead
+        for bead in snapshot.claimed()
+        if (bead.get("claim") or {}).get("agent") == name or (bead.get("claims") and is_at(bead, name, now))
+    ]
+
+
+def is_at(bead: Bead, name: str, now: datetime | None) -> bool:
+    """Whether the agent has an advisory claim on the bead that counts."""
+    from bd.policy import advisory  # noqa: PLC0415  few beads are
+
+    return advisory.claim_of(bead, name, now) is not None
 
 
 def limit_of(name: str, snapshot: Snapshot) -> int | None:
@@ -61,7 +72,7 @@ def duty_of(name: str, snapshot: Snapshot) -> str | None:
 
 def status_of(name: str, snapshot: Snapshot, now: datetime) -> str:
     """offline, draining, overloaded, busy or available; the first that holds."""
-    return status_by(tracked(name, snapshot), len(held_by(name, snapshot)), limit_of(name, snapshot))
+    return status_by(tracked(name, snapshot), len(held_by(name, snapshot, now)), limit_of(name, snapshot))
 
 
 def status_by(record: Mapping[str, Any], held: int, limit: int | None) -> str:
@@ -119,7 +130,7 @@ def room(name: str, snapshot: Snapshot, now: datetime) -> int | None:
     if is_overloaded(name, snapshot):
         probes = 0 if probe_in_s(name, snapshot, now) > 0 else 1
         limit = probes if limit is None else min(limit, probes)
-    return None if limit is None else max(0, limit - len(held_by(name, snapshot)))
+    return None if limit is None else max(0, limit - len(held_by(name, snapshot, now)))
 
 
 # --- is it there ------------------------------------------------------------------------------

@@ -90,7 +90,9 @@ def misfits(
     missing = [need for need in bead.get("needs", []) if need not in ((agent or {}).get("capabilities") or [])]
     if missing:
         reasons.append(Reason("needs", f"needs {', '.join(missing)}, which {name} does not have"))
-    rival = _exclusive_holder(bead, snapshot)
+    if bead.get("claims") and capacity.is_at(bead, name, now):
+        reasons.append(Reason("holding", f"is in work by {name} already"))
+    rival = _exclusive_holder(bead, snapshot, now)
     if rival:
         reasons.append(Reason("exclusive", f"shares {bead.get('exclusive')} with {rival.id}, which is in work", rival.id))
     if agent is not None and not routed_to_me:
@@ -100,12 +102,14 @@ def misfits(
     return reasons
 
 
-def _exclusive_holder(bead: Bead, snapshot: Snapshot) -> Bead | None:
+def _exclusive_holder(bead: Bead, snapshot: Snapshot, now: datetime | None = None) -> Bead | None:
     name = bead.get("exclusive")
     if not name:
         return None
     held = (other for other in snapshot.claimed() if other.id != bead.id and other.get("exclusive") == name)
-    return next(held, None)
+    return next(
+        (other for other in held if other.get("claim") or any(capacity.is_at(other, one, now) for one in other.holders)), None
+    )
 
 
 def others_of(name: str, snapshot: Snapshot) -> dict[str, Mapping[str, Any]]:
@@ -125,10 +129,10 @@ def refuse_overlap(change: Change, snapshot: Snapshot) -> None:
     """Refuse a change by which two claims of one exclusive name come to be. Raises DoesNotFit."""
     after = Overlay(snapshot, change)
     for bead in change.beads.values():
-        if bead is None or bead.claim is None:
+        if bead is None or not bead.claims:
             continue
         before = snapshot.bead(bead.id)
-        if before is None or before.claim is None or before.get("exclusive") != bead.get("exclusive"):
+        if before is None or not before.claims or before.get("exclusive") != bead.get("exclusive"):
             refuse_rival(bead, after)
 
 
@@ -205,7 +209,7 @@ def no_claims_reason(name: str, snapshot: Snapshot, now: datetime) -> Reason | N
         return Reason(duty, f"{name} is {duty}")
     if capacity.room(name, snapshot, now) != 0:
         return None
-    held = capacity.held_by(name, snapshot)
+    held = capacity.held_by(name, snapshot, now)
     holds = ", ".join(bead.id for bead in held)
     if capacity.is_overloaded(name, snapshot):
         wait_s = capacity.probe_in_s(name, snapshot, now)

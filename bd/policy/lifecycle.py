@@ -40,11 +40,16 @@ def touch(bead: Bead, at: datetime) -> Bead:
     return bead.evolve(updated_at=time_text(at, exact=True))
 
 
-def guard(bead: Bead, token: str | None, *, force: bool = False) -> None:
-    """Refuse who does not hold the claim. Raises StaleToken.
+def guard(bead: Bead, token: str | None, *, force: bool = False, at: datetime | None = None) -> None:
+    """Refuse who does not hold the claim, or one of the claims that count at an instant. Raises StaleToken.
 
     A bead without a claim is anyone's, but not for who comes with a token: that claim was taken away.
     """
+    if bead.get("claims") and not force:
+        from bd.policy import advisory  # noqa: PLC0415  few beads are
+
+        advisory.guard(bead, token, at)
+        return
     claim = bead.claim
     if force or token == (claim.token if claim else None):
         return
@@ -71,9 +76,9 @@ def guard(bead: Bead, token: str | None, *, force: bool = False) -> None:
 
 def refuse_silent_force(bead: Bead, token: str | None, reason: str | None) -> None:
     """Refuse to take without a word what another holds. Raises BadInput."""
-    claim = bead.claim
-    if claim is not None and token != claim.token and not (reason or "").strip():
-        who = bead.owner or claim.agent
+    tokens = [claim.get("token") for claim in bead.claims]
+    if tokens and token not in tokens and not (reason or "").strip():
+        who = bead.owner or " and ".join(bead.holders)
         raise BadInput(f"{bead.id} is held by {who}; --force needs --reason", hint="say why with --reason TEXT", id=bead.id)
 
 
@@ -112,6 +117,7 @@ def claimed(bead: Bead, claim: dict[str, Any], owner: str, at: datetime) -> Bead
         assignee=claim["agent"],
         owner=owner,
         claim=claim,
+        claims=None,
         claimed_at=stamp,
         attempts=bead.attempts + 1,
         retry_at=None,
@@ -165,9 +171,9 @@ def resumed(bead: Bead, claim: dict[str, Any], owner: str, at: datetime) -> Bead
 def unclaimed(bead: Bead) -> Bead:
     """The bead without its claim: owner cleared, assignee as it was before the claim. One that nobody holds stays as it is."""
     if bead.claim is None and bead.status != "in_progress":
-        return bead
+        return bead.evolve(claims=None)
     routed = (bead.get("claim") or {}).get("routed")
-    return bead.evolve(claim=None, claimed_at=None, owner=None, assignee=routed)
+    return bead.evolve(claim=None, claims=None, claimed_at=None, owner=None, assignee=routed)
 
 
 def released(bead: Bead, reason: str | None, at: datetime, *, forgiven: bool = True, spaced: bool = False) -> Bead:
@@ -217,7 +223,7 @@ def parked_for_human(bead: Bead, question: str, at: datetime) -> Bead:
         raise WrongState(f"{bead.id} is {bead.status}", hint="only what is open or held can wait for a person", id=bead.id)
     if had:
         bead = bead.evolve(prefer_agent=had, prefer_until=None)  # its time begins with the answer
-    asked = bead.evolve(status="blocked", waiting_on=HUMAN, waiting_since=time_text(at), status_reason=question)
+    asked = bead.evolve(claims=None, status="blocked", waiting_on=HUMAN, waiting_since=time_text(at), status_reason=question)
     return touch(asked.evolve(updated_at=before), at)
 
 
@@ -229,6 +235,19 @@ def answered(bead: Bead, kept_s: float, at: datetime) -> Bead:
     if bead.get("prefer_agent") and not bead.get("prefer_until"):
         opened = opened.evolve(prefer_until=time_text(at + timedelta(seconds=kept_s)))
     return touch(opened, at)
+
+
+def with_mode(before: Bead, after: Bead, at: datetime) -> Bead:
+    """The changed bead, where its `claim_mode` may be another one now. Raises WrongState while somebody holds it."""
+    if before.get("claim_mode") == after.get("claim_mode") or not before.claims:
+        return after
+    from bd.policy import advisory  # noqa: PLC0415  few beads are
+
+    names = advisory.at_it(before, at) or ([before.claim.agent] if before.claim else [])
+    if names:
+        hint = "change it when they are done"
+        raise WrongState(f"{before.id} is in work by {', '.join(names)}; its claim_mode stays", hint=hint, id=before.id)
+    return after.evolve(claims=None)
 
 
 def closed(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
@@ -243,6 +262,7 @@ def closed(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
     done = bead.evolve(
         status="closed",
         claim=None,
+        claims=None,
         routed=(bead.get("claim") or {}).get("routed"),
         retry_at=None,
         defer_until=None,

@@ -87,6 +87,10 @@ def _claims(snapshot: Snapshot, now: datetime) -> Iterator[Finding]:
         claim = bead.get("claim")
         if claim and bead.status not in ("in_progress", "validating"):
             yield Finding("damage", "claim_without_work", bead.id, f"is {bead.status} and has a claim by {claim['agent']}")
+        if bead.get("claims") and (claim or bead.is_done):
+            yield Finding(
+                "damage", "claim_without_work", bead.id, f"is {bead.status} and has claims by {', '.join(bead.holders)}"
+            )
         if bead.attempts < bead.get("attempts_forgiven", 0):
             yield Finding("damage", "attempts", bead.id, "forgives more attempts than were made")
     for path, wanted in stale_capacity(snapshot, now).items():

@@ -109,7 +109,7 @@ def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Se
             return True
         if not derived:
             return False
-        if "hooked" in derived and bead.get("claim"):
+        if "hooked" in derived and bead.claims:
             return True
         if "stalled" in derived and is_overdue(bead, now, settings):
             return True

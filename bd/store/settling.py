@@ -33,7 +33,7 @@ class Settling:
         """Find out what became of everything that dead processes of this clone had begun, as this tip shows it."""
         if self._hub.journal.is_empty():
             return
-        current = {(bead.get("claim") or {}).get("token") for bead in snapshot.claimed()}
+        current = {claim.get("token") for bead in snapshot.claimed() for claim in bead.claims}
         for entry in self._hub.journal.of_the_dead():
             data = entry.data
             commits, tokens = data.get("commits") or [], data.get("tokens") or []

@@ -1,7 +1,7 @@
 """The claim tokens this clone has held, by bead, agent and session, so that nobody has to type them.
 
-One small file a bead, only ever appended to. A bead for which this clone has held more than one
-token gets none supplied: which of two processes of one name is asking can't be told.
+One small file a bead, only ever appended to. An agent for which this clone has held more than one
+token of a bead gets none supplied: which of two processes of one name is asking can't be told.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Tokens:
         for name in names:
             if not any(name == text or name.startswith(text) or suffix_of(name).startswith(text) for text in wanted):
                 continue
-            held = self._held(name)
-            if len({token for token, _, _ in held}) == 1 and (agent, session) == held[0][1:]:
+            held = [line for line in self._held(name) if line[1] == agent]
+            if len({token for token, _, _ in held}) == 1 and held[0][2] == session:
                 found[name] = held[0][0]
         if len(names) > _FOLDER_LIMIT:
             self._thin_out(names)

@@ -395,4 +395,4 @@ def _names_token(operation: Decides, change: Change, snapshot: CachedSnapshot) -
     if token_for is None:
         return False
     claims = (snapshot.bead(bead_id) for bead_id in change.touched)
-    return any(bead and bead.claim and token_for(bead.id) == bead.claim.token for bead in claims)
+    return any(claim.get("token") == token_for(bead.id) for bead in claims if bead for claim in bead.claims)

@@ -31,15 +31,24 @@ class Case(NamedTuple):
     before: tuple[str, ...] = ()
 
 
+SHARED = ("update hub-bug --claim-mode advisory", "claim hub-bug --agent ann")
 GIVEN_UP = ("fail hub-work --reason auth_failure --error revoked --agent codemonkey",)
 CASES: dict[str, list[Case]] = {
-    "ready": [Case("ready", "issues", "hub-bug"), Case("ready --agent bob --no-fetch", "issues", "3 ready for bob")],
+    "ready": [
+        Case("ready", "issues", "1 at it: ann", SHARED),
+        Case("ready", "issues", "hub-bug"),
+        Case("ready --agent bob --no-fetch", "issues", "3 ready for bob"),
+    ],
     "claim": [
         Case("claim hub-bug --agent bob", "issues", "✓ Claimed hub-bug"),
         Case("claim --next --agent bob", "issues", "✓ Claimed hub-bug"),
         Case("claim --next --count 2 --agent bob", "issues", "✓ Reserved hub-epic"),
         Case("claim hub-bug --agent bob --reserve", "issues", "✓ Reserved hub-bug"),
         Case("claim hub-work --agent codemonkey --resume", "issues", "✓ Resumed hub-work"),
+        Case(
+            "claim hub-bug --agent bob", "issues", "(advisory; nobody else is at it)", ("update hub-bug --claim-mode advisory",)
+        ),
+        Case("claim hub-bug --agent bob", "issues", "(advisory; also at it: ann)", SHARED),
     ],
     "start": [Case("start hub-bug --agent bob", "issues", "✓ Started hub-bug", ("claim hub-bug --agent bob --reserve",))],
     "release": [Case("release hub-work --reason tired --agent codemonkey", "issues", "✓ Released hub-work")],
@@ -94,6 +103,7 @@ CASES: dict[str, list[Case]] = {
         Case("close hub-work --reason done --agent codemonkey", "issues", "✓ Closed hub-work — Review the pull request: done"),
         Case("close hub-bug hub-res", "issues", "✓ Closed hub-res"),
         Case("close hub-done", "issues", "✓ Closed hub-done"),
+        Case("close hub-bug --agent ann", "issues", "✓ Closed hub-bug", (*SHARED, "claim hub-bug --agent ben")),
         Case("close hub-work --next --agent codemonkey", "issues", "✓ Claimed hub-bug"),
     ],
     "why": [
@@ -108,6 +118,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "q": [Case("q Quick -t bug -p 0 -l a,b", "object", "hub-")],
     "list": [
+        Case("list", "issues", "ready, 2 at it: ann, ben", (*SHARED, "claim hub-bug --agent ben")),
         Case("list", "issues", "hub-work"),
         Case("list --all --limit 2", "issues", "hub-bug"),
         Case("list -t gate", "issues", "No beads match"),
@@ -118,7 +129,11 @@ CASES: dict[str, list[Case]] = {
             ("wait-human hub-bug --reason which --agent codemonkey",),
         ),
     ],
-    "show": [Case("show hub-bug", "issues", "It fails."), Case("show hub-bug hub-res", "issues", "Compare queues")],
+    "show": [
+        Case("show hub-bug", "issues", "1 at it: ann", SHARED),
+        Case("show hub-bug", "issues", "It fails."),
+        Case("show hub-bug hub-res", "issues", "Compare queues"),
+    ],
     "search": [Case("search form", "issues", "Wire the form"), Case("search nothing-like-it", "issues", "Nothing found")],
     "count": [
         Case("count", "object", "9"),

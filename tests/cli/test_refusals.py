@@ -38,6 +38,8 @@ CASES = [
     Case("claim hub-res --agent bob", 5, "does_not_fit", "routed to axiom"),
     Case("claim --next --count 0 --agent bob", 2, "bad_input", "--count"),
     Case("start hub-bug --agent bob", 5, "wrong_state", "hub-bug is not claimed"),
+    Case("update hub-work --claim-mode advisory", 5, "wrong_state", "its claim_mode stays"),
+    Case("update hub-bug --claim-mode shared", 2, "bad_input", "claim-mode"),
     Case("start hub-work --agent bob", 5, "stale_token", "hub-work is claimed by codemonkey@hub"),
     Case("release hub-work", 2, "bad_input", "a release needs a reason"),
     Case("release hub-work --reason x --agent bob", 5, "stale_token", "no token was given"),

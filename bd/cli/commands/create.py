@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bd.cli.context import App
-from bd.cli.options import PRIORITY, accept, flat, list_option, pass_app, text_argument
+from bd.cli.options import CLAIM_MODE, PRIORITY, accept, flat, list_option, pass_app, text_argument
 from bd.errors import BadInput
 from bd.operations.creation import Create
 from bd.output import escaped
@@ -46,7 +46,8 @@ Examples:
 @click.option("--expected", help="How long it should take, such as 45m.")
 @click.option("--estimate", "-e", type=int, help="Minutes.")
 @click.option("--exclusive", help="A name no two beads in work may share, such as repo:site.")
-@click.option("--max-attempts", type=click.IntRange(min=1), help="Claims it may use up.")
+@click.option("--max-attempts", type=click.IntRange(min=1), help="Attempts it may use up.")
+@click.option("--claim-mode", type=CLAIM_MODE, help="advisory: several agents may be at it at once.")
 @click.option("--metadata", help="A JSON object, or @FILE.")
 @click.option("--idempotency-key", help="A second create with this key returns the first bead.")
 @click.option("--inherit-labels/--no-inherit-labels", default=True, help="Take the parent's labels too.")
@@ -108,6 +109,7 @@ def spec_of(app: App, title: str, **flags: Any) -> dict[str, Any]:
         "estimated_minutes": flags.get("estimate"),
         "exclusive": flags.get("exclusive"),
         "max_attempts": flags.get("max_attempts"),
+        "claim_mode": flags.get("claim_mode"),
         "metadata": metadata_of(flags.get("metadata")),
         "idempotency_key": flags.get("idempotency_key"),
     }

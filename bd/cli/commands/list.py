@@ -10,6 +10,7 @@ from bd.cli.commands.listing import show_list, wanted_of
 from bd.cli.context import App
 from bd.cli.options import accept, filter_options, list_option, pass_app
 from bd.output import escaped
+from bd.policy import advisory
 from bd.policy.priority import Ranking
 from bd.report.selection import Wanted, ordered, selected
 
@@ -48,7 +49,8 @@ def command(app: App, limit: int | None, sort: str, reverse: bool, ready: bool, 
         if wanted.waiting:
             age = app.out.age(bead.get("waiting_since") or bead.updated_at, app.now)
             return f"waits for {escaped(wanted.waiting)}, {age}: {escaped(bead.get('status_reason') or 'no question noted')}"
-        who = f", {escaped(bead.assignee)}" if bead.assignee else ""
+        shared = advisory.words(bead, app.now)
+        who = f", {escaped(shared or bead.assignee)}" if shared or bead.assignee else ""
         return f"{app.out.state(bead, snapshot, app.now)}{who}"
 
     empty = "No beads match." if wanted != Wanted() else "No beads that are not done. `bd create TITLE` makes one."

@@ -9,7 +9,8 @@ import click
 from bd.cli.commands.listing import show_list, wanted_of
 from bd.cli.context import App
 from bd.cli.options import accept, filter_options, pass_app
-from bd.policy import fit
+from bd.output import escaped
+from bd.policy import advisory, fit
 from bd.policy.dag import awaited
 from bd.policy.priority import Ranking
 from bd.policy.ready import ready_beads, ready_since
@@ -59,7 +60,8 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, **flags: An
         words = [f"ready {app.out.age(ready_since(bead, snapshot), now)}"]
         if waiting[bead.id]:
             words.append(f"unblocks {waiting[bead.id]}")
-        return ", ".join(words)
+        shared = advisory.words(bead, now)
+        return ", ".join([*words, *([escaped(shared)] if shared else [])])
 
     others = len(ready) - len(fitting)
     whom = f" for {name}" if name else ""

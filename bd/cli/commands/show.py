@@ -13,6 +13,7 @@ from bd.errors import BdError, NotFound
 from bd.interop import views
 from bd.model import Bead, Snapshot
 from bd.output import escaped
+from bd.policy import advisory
 from bd.policy.dag import awaited
 from bd.policy.priority import Ranking
 from bd.policy.ready import standing
@@ -95,6 +96,8 @@ def _facts(app: App, bead: Bead, snapshot: Snapshot) -> list[str]:
         facts.append(f"owner {bead.owner}" if bead.owner else f"assignee {bead.assignee}")
     if bead.claim:
         facts.append(f"attempt {bead.claim.attempt}, claimed {app.out.age(bead.claim.claimed_at, app.now)} ago")
+    if bead.get("claims"):
+        facts += filter(None, [advisory.words(bead, app.now)])
     if bead.labels:
         facts.append(f"labels {', '.join(bead.labels)}")
     temperature = Ranking(snapshot, app.now).temperature(bead)

@@ -8,7 +8,7 @@ import click
 
 from bd.cli.commands.create import metadata_of
 from bd.cli.context import App
-from bd.cli.options import PRIORITY, accept, flat, key_values, list_option, pass_app, text_argument
+from bd.cli.options import CLAIM_MODE, PRIORITY, accept, flat, key_values, list_option, pass_app, text_argument
 from bd.errors import BadInput
 from bd.operations.base import Operation
 from bd.operations.beads import Update
@@ -39,6 +39,7 @@ _TEXTS = {
     "estimate": "estimated_minutes",
     "exclusive": "exclusive",
     "max_attempts": "max_attempts",
+    "claim_mode": "claim_mode",
 }
 
 
@@ -65,7 +66,8 @@ _TEXTS = {
 @click.option("--expected", help="How long it should take.")
 @click.option("--estimate", "-e", type=int, help="Minutes.")
 @click.option("--exclusive", help="A name no two beads in work may share.")
-@click.option("--max-attempts", type=click.IntRange(min=1), help="Claims it may use up.")
+@click.option("--max-attempts", type=click.IntRange(min=1), help="Attempts it may use up.")
+@click.option("--claim-mode", type=CLAIM_MODE, help="advisory: several agents may be at it at once.")
 @list_option("--add-label", "add_labels", help="Add labels.")
 @list_option("--remove-label", "remove_labels", help="Remove labels.")
 @list_option("--set-labels", "set_labels", help="Replace all labels.")
