@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from bd import clock
 from bd.errors import BdError
+from bd.operations.archiving import Archive
+from bd.operations.publish import publish
 from bd.store.gitrepo import GitTimeout
 from bd.store.remote import SideRef
 from bd.store.siderefs import CLAIMS
@@ -22,20 +24,21 @@ _NAME = "housekeeping.json"
 # Git packs when there are more loose objects than this; each claim leaves a handful.
 _LOOSE_OBJECTS = 2000
 _REFS_AT_ONCE = 50
+_ARCHIVED_AT_ONCE = 500
 
 
-def keep_house(hub: Hub, *, force: bool = False) -> list[str]:
+def keep_house(hub: Hub, by: str) -> list[str]:
     """Do what is due; a line for each thing that was done. A failure is told and tried again another day."""
     noted = hub.noted_json(_NAME)
     done_at = noted if isinstance(noted, dict) else {}
     said: list[str] = []
     for name, chore in _CHORES.items():
-        if not force and not _is_due(done_at.get(name)):
+        if not _is_due(done_at.get(name)):
             continue
         done_at[name] = clock.time_text(clock.now())
         hub.note_json(_NAME, done_at)  # first: what fails or is killed does not come again at the next poll
         try:
-            said += chore(hub)
+            said += chore(hub, by)
         except BdError as error:
             said.append(f"{name}: {error}")
     return said
@@ -48,7 +51,7 @@ def _is_due(done_at: str | None) -> bool:
         return True
 
 
-def _pack(hub: Hub) -> list[str]:
+def _pack(hub: Hub, by: str) -> list[str]:
     """Let git pack this clone's loose objects where there are many; bd's other commands never start that."""
     try:
         hub.repo.run("-c", f"gc.auto={_LOOSE_OBJECTS}", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet", check=False)
@@ -57,7 +60,7 @@ def _pack(hub: Hub) -> list[str]:
     return []
 
 
-def _sweep(hub: Hub) -> list[str]:
+def _sweep(hub: Hub, by: str) -> list[str]:
     """Remove the signs of claims that have ended without taking them along (a hand edit pushed with plain git)."""
     if not hub.sides.may_list():
         return []
@@ -71,4 +74,11 @@ def _sweep(hub: Hub) -> list[str]:
     return [f"removed the signs of {len(orphans)} ended claims"]
 
 
-_CHORES: dict[str, Callable[[Hub], list[str]]] = {"packing": _pack, "sweeping": _sweep}
+def _archive(hub: Hub, by: str) -> list[str]:
+    """Move what was done long ago out of the way; no commit where there is nothing."""
+    at = clock.time_text(clock.now(), exact=True)
+    change = publish(hub, Archive(by=by, at=at, limit=_ARCHIVED_AT_ONCE)).change
+    return [f"archived {len(change.touched)} beads"] if change is not None and change.touched else []
+
+
+_CHORES: dict[str, Callable[[Hub, str], list[str]]] = {"packing": _pack, "sweeping": _sweep, "archiving": _archive}

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from bd import clock
 from bd.fleet import signs
+from bd.fleet.housekeeping import keep_house
 from bd.fleet.pacer import Pacer
 from bd.fleet.recovery import reassign
 from bd.fleet.sight import look
@@ -54,6 +55,8 @@ def poll(hub: Hub, agent: str, *, fetch: bool = True, interval_s: float | None =
     pacer.found(hub, work=ready > 0, tip=snapshot.commit)
     if fetch:
         signs.tell(hub, agent, pacer.as_json())
+        if not ready:
+            keep_house(hub, f"agent:{agent}")
     reason = busy.text if busy else "" if ready else f"nothing is ready that fits {agent}"
     return _told(agent, pacer, due=True, ready=ready, reason=reason)._replace(freed=freed)
 

@@ -84,7 +84,7 @@ def tell(hub: Hub, agent: str, changes: Mapping[str, Any] | None = None) -> bool
 
     `changes` are keys of the record that the caller knows (pacing, progress). Raises RemoteUnreachable.
     """
-    if not hub.sides.usable():
+    if not hub.sides.probe(clock.now()):
         return False
     refs = hub.sides.listing(AGENTS)
     heard = hub.hear(refs)
@@ -97,6 +97,13 @@ def tell(hub: Hub, agent: str, changes: Mapping[str, Any] | None = None) -> bool
         return False
     hub.hear({**refs, AGENTS + agent: commit})
     return True
+
+
+def forget(hub: Hub, agent: str) -> None:
+    """Take away the record of an agent that is no longer one. Raises RemoteUnreachable."""
+    oid = hub.sides.listing(AGENTS).get(AGENTS + agent) if hub.sides.may_list() else None
+    if oid:
+        hub.sides.move([SideRef(AGENTS + agent, None, oid)])
 
 
 def record_of(hub: Hub, agent: str, before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from bd import clock
 from bd.errors import AgentBusy, BdError, NothingReady, Refused, RemoteUnreachable, TryAgain
 from bd.fleet import progress, signs
+from bd.fleet.housekeeping import keep_house
 from bd.fleet.job import Job
 from bd.fleet.outcome import DONE, FAILED, RELEASED, Outcome
 from bd.fleet.pacer import Pacer, Peeking, tip_or_none
@@ -252,6 +253,8 @@ class Worker:
         self._next_look_s = clock.monotonic() + min(waits_s)
         self._peeking = self._peeking or Peeking(hub, pacer.pace.interval_s)
         signs.tell(hub, self.plan.agent, pacer.as_json())
+        for line in keep_house(hub, f"agent:{self.plan.agent}"):
+            self._tell(line)
 
     def _begin(self, hub: Hub, written: Written, pacer: Pacer) -> None:
         """Start the command on what was claimed."""

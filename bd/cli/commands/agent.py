@@ -9,6 +9,7 @@ import click
 from bd.cli.commands.agent_view import show_one, show_table
 from bd.cli.context import App
 from bd.cli.options import AGENT, flat, list_option, pass_app
+from bd.fleet.signs import forget
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent, known_agent
 from bd.report.agents import names_of
 
@@ -118,7 +119,9 @@ def _tell_left(app: App, outcome: Any, said: str) -> None:
 @pass_app
 def remove(app: App, name: str, release: bool) -> None:
     """Take an agent out of the hub. What was routed to it is routed to nobody."""
-    _tell_left(app, app.publish(RemoveAgent(**app.asked(agent=name, release=release))), f"Removed agent {name}")
+    outcome = app.publish(RemoveAgent(**app.asked(agent=name, release=release)))
+    forget(app.hub, name)
+    _tell_left(app, outcome, f"Removed agent {name}")
 
 
 @command.command("rename", epilog="\b\nExample:\n  bd agent rename codemonkey gibbon")
@@ -128,7 +131,9 @@ def remove(app: App, name: str, release: bool) -> None:
 @pass_app
 def rename(app: App, name: str, to: str, release: bool) -> None:
     """Give an agent another name. What is routed to it follows."""
-    _tell_left(app, app.publish(RenameAgent(**app.asked(agent=name, to=to, release=release))), f"Agent {name} is now {to}")
+    outcome = app.publish(RenameAgent(**app.asked(agent=name, to=to, release=release)))
+    forget(app.hub, name)
+    _tell_left(app, outcome, f"Agent {name} is now {to}")
 
 
 @command.command("clear", epilog="\b\nExample:\n  bd agent clear codemonkey")

@@ -41,7 +41,7 @@ def _round(app: App) -> None:
     freed = list(change.touched) if change else []
     for note in change.notes if change else ():
         app.out.note(note)
-    said = keep_house(app.hub)
+    said = keep_house(app.hub, app.identity.by)
     if app.identity.agent:
         tell(app.hub, app.identity.agent)
     if app.out.is_json:

@@ -16,6 +16,7 @@ from bd.cli.context import App
 from bd.cli.options import DURATION, pass_app
 from bd.errors import BadInput, Interrupted, NothingReady
 from bd.fleet.job import GRACE_S, Command
+from bd.fleet.logs import log_path, rotate
 from bd.fleet.sight import look
 from bd.fleet.worker import Ended, Plan, Worker
 from bd.interop import views
@@ -66,6 +67,7 @@ def command(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> No
         _dry_run(app, agent, words)
         return
     gc.enable()
+    rotate(log_path(app.hub.place.folder, agent))
     ended: list[Ended] = []
 
     def on_ended(one: Ended) -> None:

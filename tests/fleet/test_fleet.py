@@ -1,0 +1,188 @@
+"""A whole fleet on a real hub: skills, a death in the middle, a pause, an idle hour, beads that fail for ever."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from tests.race.history import subjects
+from tests.running import BD
+from tests.truth import git, tip_bead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.running import Clone
+
+    Clones = Callable[[str], Clone]
+
+QUICK = {"BD_HEARTBEAT_INTERVAL": "2s"}
+ROLES = {"pltops": "infrastructure", "codemonkey": "coding", "brenner": "research", "beadmaster": "overseer"}
+TITLES = {"pltops": "Deploy service", "codemonkey": "Fix defect", "brenner": "Research: question", "beadmaster": "Write to"}
+# Says who did it; on the chosen bead it waits to be killed, the first time.
+COMMAND = """
+import os, sys, time
+if os.environ["BD_BEAD_ID"] == "hub-victim" and os.environ["BD_ATTEMPT"] == "1":
+    open(sys.argv[1], "w").write(str(os.getpid()))
+    time.sleep(120)
+print("done by", os.environ["BD_AGENT"])
+"""
+
+
+def start(clone: Clone, agent: str, pid_path: Path, log: Path) -> subprocess.Popen[str]:
+    words = [
+        "work",
+        "--agent",
+        agent,
+        "--interval",
+        "1s",
+        "--max-idle",
+        "12s",
+        "--",
+        sys.executable,
+        "-c",
+        COMMAND,
+        str(pid_path),
+    ]
+    with log.open("w") as err:
+        return subprocess.Popen([*BD, *words], cwd=clone.path, stdout=err, stderr=err, text=True, env={**os.environ, **QUICK})
+
+
+def until(what: Callable[[], bool], limit_s: float = 60) -> None:
+    end = time.monotonic() + limit_s
+    while not what():
+        assert time.monotonic() < end, "it never came to be"
+        time.sleep(0.05)
+
+
+def test_four_agents_drain_forty_beads_and_a_death_in_the_middle_costs_none(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    ada = clone("ada")
+    for agent, role in ROLES.items():
+        ada.bd("agent", "add", agent, "--role", role, "--interval", "1s")
+    plan = [{"title": f"{TITLES[agent]} {number}", "id": f"hub-{agent}{number}"} for agent in ROLES for number in range(10)]
+    plan[10] = {"title": "Fix the victim", "id": "hub-victim", "priority": 0}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    ada.bd("create", "--file", str(tmp_path / "plan.json"))
+    clones = {agent: clone(agent) for agent in ROLES}
+    pid_path = tmp_path / "child"
+    workers = {"codemonkey": start(clones["codemonkey"], "codemonkey", pid_path, tmp_path / "codemonkey.log")}
+    until(lambda: pid_path.exists() and pid_path.read_text().strip() != "")
+    for agent in ROLES.keys() - workers.keys():  # now that the victim is in hand: the fallback agent would take it soon
+        workers[agent] = start(clones[agent], agent, pid_path, tmp_path / f"{agent}.log")
+    workers["codemonkey"].send_signal(signal.SIGKILL)
+    os.kill(int(pid_path.read_text()), signal.SIGKILL)
+    for worker in workers.values():
+        worker.wait(timeout=240)
+    done = {bead["id"]: bead for bead in json.loads(ada.bd("list", "--all", "--json", "--fetch").out)}
+    assert len(done) == 40
+    assert {bead["status"] for bead in done.values()} == {"closed"}
+    for bead_id, bead in done.items():
+        by = bead["close_reason"].removeprefix("done by ")
+        mine = "codemonkey" if bead_id == "hub-victim" else bead_id.removeprefix("hub-").rstrip("0123456789")
+        assert by in (mine, "beadmaster"), f"{bead_id} ({bead['title']}) was done by {by}"
+    (failure,) = done["hub-victim"]["failures"]
+    assert (failure["agent"], failure["reason"]) == ("codemonkey", "stalled")
+    assert done["hub-victim"]["close_reason"] == "done by beadmaster"
+    assert git(hub, "for-each-ref", "refs/bd/claims") == ""
+
+
+def test_a_paused_fleet_claims_nothing_and_goes_on_afterwards(clone: Clones, hub: Path) -> None:
+    ada, coder = clone("ada"), clone("coder")
+    ada.bd("create", "Do it", "--id", "hub-a")
+    ada.bd("pause", "--reason", "the disk is full")
+    result = coder.bd("work", "--agent", "coder", "--once", "--", "true", code=3)
+    assert "the disk is full" in result.err
+    assert coder.bd("poll", "--agent", "coder", "--json", code=3, env={"BD_CLOCK_OFFSET_S": "7200"}).json["ready"] == 0
+    assert subjects(hub, "claim") == []
+    ada.bd("resume")
+    coder.bd("work", "--agent", "coder", "--once", "--", "true")
+    assert tip_bead(hub, "hub-a").status == "closed"
+
+
+def test_an_agent_that_is_set_offline_gets_no_work(clone: Clones, hub: Path) -> None:
+    ada, coder = clone("ada"), clone("coder")
+    ada.bd("agent", "add", "coder", "--role", "coding")
+    ada.bd("create", "Fix it", "--id", "hub-a")
+    ada.bd("offline", "coder")
+    coder.bd("work", "--agent", "coder", "--once", "--", "true", code=3)
+    assert tip_bead(hub, "hub-a").attempts == 0
+
+
+def test_an_idle_hour_of_ten_agents_makes_no_commits_and_few_polls(clone: Clones, hub: Path) -> None:
+    """Ten agents of a 15 minute interval, asked every ten minutes of an hour that a clock pretends."""
+    shared = clone("shared")
+    before = git(hub, "rev-parse", "main")
+    due = 0
+    for minute in range(0, 60, 10):
+        for agent in range(10):
+            words = ("poll", "--agent", f"agent-{agent}", "--interval", "15m", "--json")
+            due += shared.here(*words, code=3, env={"BD_CLOCK_OFFSET_S": str(minute * 60)}).json["due"]
+    assert git(hub, "rev-parse", "main") == before
+    assert due <= 10 * (3600 / 900 + 1)
+    clone("ada").bd("create", "Do it", "--id", "hub-a")
+    woken = shared.bd("poll", "--agent", "agent-3", "--interval", "15m", "--json", env={"BD_CLOCK_OFFSET_S": "3600"}).json
+    assert (woken["due"], woken["ready"]) == (True, 1)
+
+
+def test_a_bead_whose_worker_always_dies_is_given_up_after_three_claims(clone: Clones, hub: Path) -> None:
+    """Killed right after each claim, so that nobody ever starts."""
+    ada, coder = clone("ada"), clone("coder")
+    ada.bd("create", "Do it", "--id", "hub-a")
+    later_s = 0
+    for attempt in (1, 2, 3):
+        later_s += 7200
+        clocks = {"BD_CLOCK_OFFSET_S": str(later_s)}
+        coder.bd("claim", "--next", "--agent", f"coder{attempt}", "--reserve", env=clocks)
+        later_s += 7200
+        ada.bd("stalled", "--reassign", env={"BD_CLOCK_OFFSET_S": str(later_s)})
+    bead = tip_bead(hub, "hub-a")
+    assert (bead.status, bead.attempts, len(bead.get("failures"))) == ("dead_letter", 3, 3)
+    assert len(subjects(hub, "claim")) == 3
+    assert ada.bd("ready", "--json", env={"BD_CLOCK_OFFSET_S": "999999"}).json == []
+    ada.bd("dlq", "retry", "hub-a", "--reason", "the image is mended")
+    coder.bd("claim", "--next", "--agent", "coder4")
+    assert tip_bead(hub, "hub-a").attempts_counted == 1
+
+
+def test_a_bead_that_is_only_ever_given_back_is_spaced_out_and_never_given_up(clone: Clones, hub: Path) -> None:
+    ada, coder = clone("ada"), clone("coder")
+    ada.bd("create", "Broken", "--id", "hub-a", "-p", "0")
+    ada.bd("create", "Fine", "--id", "hub-b")
+    script = "test $BD_BEAD_ID = hub-b || exit 75"
+    waits = []
+    for turn in range(10):
+        clocks = {"BD_CLOCK_OFFSET_S": str(turn * 7200)}
+        coder.bd("work", "--agent", "coder", "--once", "--max-tasks", "1", "--", "sh", "-c", script, env=clocks)
+        waits.append(tip_bead(hub, "hub-a").get("retry_at") or "")
+        coder.bd("work", "--agent", "coder", "--once", "--", "sh", "-c", script, env=clocks, check=False)
+    bead = tip_bead(hub, "hub-a")
+    assert (bead.status, bead.attempts_counted) == ("open", 0)
+    assert bead.attempts >= 10
+    assert waits == sorted(waits)
+    assert tip_bead(hub, "hub-b").status == "closed"
+
+
+def test_an_idle_agent_keeps_house(clone: Clones, hub: Path) -> None:
+    """What was done long ago is archived by whoever has nothing else to do, once."""
+    ada, coder = clone("ada"), clone("coder")
+    ada.bd("create", "Do it", "--id", "hub-a")
+    ada.bd("close", "hub-a")
+    much_later = {"BD_CLOCK_OFFSET_S": str(40 * 86400)}
+    coder.bd("work", "--agent", "coder", "--once", "--", "true", code=3, env=much_later)
+    assert "archived 1 beads" not in coder.bd("work", "--agent", "coder", "--once", "--", "true", code=3, env=much_later).err
+    assert len(subjects(hub, "archive")) == 1
+
+
+def test_an_agent_that_is_removed_leaves_no_record(clone: Clones, hub: Path) -> None:
+    ada = clone("ada")
+    ada.bd("agent", "add", "coder", "--role", "coding")
+    ada.bd("poll", "--agent", "coder", code=3)
+    assert "refs/bd/agents/coder" in git(hub, "for-each-ref")
+    ada.bd("agent", "remove", "coder")
+    assert "refs/bd/agents/coder" not in git(hub, "for-each-ref")
