@@ -42,8 +42,6 @@ def start(clone: Clone, agent: str, pid_path: Path, log: Path) -> subprocess.Pop
         agent,
         "--interval",
         "1s",
-        "--max-idle",
-        "12s",
         "--",
         sys.executable,
         "-c",
@@ -64,7 +62,7 @@ def until(what: Callable[[], bool], limit_s: float = 60) -> None:
 def test_four_agents_drain_forty_beads_and_a_death_in_the_middle_costs_none(clone: Clones, hub: Path, tmp_path: Path) -> None:
     ada = clone("ada")
     for agent, role in ROLES.items():
-        ada.bd("agent", "add", agent, "--role", role, "--interval", "1s")
+        ada.bd("agent", "add", agent, "--role", role, "--interval", "5s")
     plan = [{"title": f"{TITLES[agent]} {number}", "id": f"hub-{agent}{number}"} for agent in ROLES for number in range(10)]
     plan[10] = {"title": "Fix the victim", "id": "hub-victim", "priority": 0}
     (tmp_path / "plan.json").write_text(json.dumps(plan))
@@ -77,8 +75,10 @@ def test_four_agents_drain_forty_beads_and_a_death_in_the_middle_costs_none(clon
         workers[agent] = start(clones[agent], agent, pid_path, tmp_path / f"{agent}.log")
     workers["codemonkey"].send_signal(signal.SIGKILL)
     os.kill(int(pid_path.read_text()), signal.SIGKILL)
+    until(lambda: len(ada.here("list", "--status", "closed", "--fetch", "-q", "--limit", "0").lines) == 40, limit_s=240)
     for worker in workers.values():
-        worker.wait(timeout=240)
+        worker.terminate()
+        worker.wait(timeout=60)
     done = {bead["id"]: bead for bead in json.loads(ada.bd("list", "--all", "--json", "--fetch").out)}
     assert len(done) == 40
     assert {bead["status"] for bead in done.values()} == {"closed"}
