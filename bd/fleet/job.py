@@ -14,6 +14,7 @@ from bd.errors import BadInput, BdError
 from bd.fleet import progress, signs
 from bd.fleet.child import Child
 from bd.fleet.outcome import FAILED, RELEASED, Outcome, outcome_of
+from bd.policy.advisory import renewal_s
 from bd.policy.liveness import MISSED_BEATS
 from bd.store.remote import list_remote
 
@@ -64,6 +65,8 @@ class Job:
         self.ending: Outcome | None = None
         self.lost = ""
         self._claim = claim
+        self._renewal_s = renewal_s(claim) if bead.get("claims") else None
+        self._renewed_s = clock.monotonic()
         self._command = command
         self._files = files
         self._open_hub = open_hub
@@ -186,19 +189,32 @@ class Job:
         is_mine = not by_ref or signs.beat(hub, self.token, interval_s)
         now = branch_tip(hub)
         if is_mine and now == tip and by_ref:
+            self._renew(hub)
             self._tell_progress(hub)
             return now
         hub.fetch()
         bead = hub.snapshot().head(self.bead.id)
-        claim = bead.claim if bead else None
-        if claim is None or claim.token != self.token:
+        if self._claim_on(bead) is None:
             self._lose(bead)
         elif not is_mine:
             signs.adopt(hub, self.token)
-        if not by_ref and not self.lost:
-            self._sign_on_branch(hub)
+        if not self.lost:
+            self._renew(hub)
+            if not by_ref:
+                self._sign_on_branch(hub)
         self._tell_progress(hub)
         return now
+
+    def _claim_on(self, bead: Bead | None) -> dict[str, Any] | None:
+        """This job's claim as the bead has it; None when it has ended."""
+        return next((claim for claim in bead.claims if claim.get("token") == self.token), None) if bead else None
+
+    def _renew(self, hub: Hub) -> None:
+        """An advisory claim has an end, which a commit moves on; other claims have none."""
+        if self._renewal_s is None or clock.monotonic() - self._renewed_s < self._renewal_s:
+            return
+        self._renewed_s = clock.monotonic()
+        self._publish_sign(hub)
 
     def _tell_progress(self, hub: Hub) -> None:
         """Let people see what the child said last, now and then; the agent's record also says that it is there."""
@@ -211,14 +227,17 @@ class Job:
         signs.tell(hub, self.agent, progress.noted(hub, self.agent, self.bead.id, line) if line else None)
 
     def _sign_on_branch(self, hub: Hub) -> None:
-        from bd.operations.liveness import Heartbeat  # noqa: PLC0415  where refs beside the branch are refused
-        from bd.operations.publish import publish  # noqa: PLC0415
-
         bead = hub.snapshot().head(self.bead.id)
-        claim = bead.get("claim") if bead else None
+        claim = self._claim_on(bead)
         said = claim and (claim.get("heartbeat_at") or claim.get("claimed_at"))
         if said and (clock.now() - clock.instant_of(said)).total_seconds() < signs.BRANCH_EVERY_S:
             return
+        self._publish_sign(hub)
+
+    def _publish_sign(self, hub: Hub) -> None:
+        from bd.operations.liveness import Heartbeat  # noqa: PLC0415  where refs beside the branch do not serve
+        from bd.operations.publish import publish  # noqa: PLC0415
+
         at = clock.time_text(clock.now(), exact=True)
         tokens = {self.bead.id: self.token}
         publish(hub, Heartbeat(by=f"agent:{self.agent}", at=at, tokens=tokens, ids=[self.bead.id]))

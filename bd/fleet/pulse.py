@@ -10,11 +10,13 @@ from bd.fleet import progress, signs
 from bd.fleet.job import branch_tip
 from bd.operations.liveness import Heartbeat
 from bd.operations.publish import publish
+from bd.policy import advisory
 from bd.policy.capacity import held_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
 
     from bd.model import Bead
     from bd.store.hub import Hub
@@ -68,10 +70,10 @@ def give(
 
 def _refuse_gone(known: list[Bead], held: list[Bead], tokens_for: Callable[[Iterable[str]], Mapping[str, str]]) -> None:
     """Refuse a sign for a claim of this caller that has ended meanwhile. Raises StaleToken."""
-    now = {one.get("claim")["token"] for one in held if one.get("claim")}
+    now = {claim["token"] for one in held for claim in one.claims}
     for one in known:
-        token = (one.get("claim") or {}).get("token")
-        if token not in now and token in tokens_for([one.id]).values():
+        mine = set(tokens_for([one.id]).values())
+        if any(claim["token"] in mine - now for claim in one.claims):
             raise _gone(one.id)
 
 
@@ -82,16 +84,19 @@ def _gone(bead_id: str) -> StaleToken:
 
 def _sign(hub: Hub, agent: str, bead: Bead, tokens: Mapping[str, str], by: str) -> bool:
     """One claim's sign. False for a claim whose token this caller can't show: another process's of the same name."""
-    claim = bead.get("claim")
     token = tokens.get(bead.id) or tokens.get("*")
-    if not claim or token is None:
+    if token is None:
         return False
+    if bead.get("claims"):
+        _renew(hub, agent, bead, token)
+        return True
+    claim = bead.get("claim")
     if token != claim["token"]:
         raise StaleToken(
             f"{bead.id} is held under a newer token; yours is no longer current", hint="stop working on it", id=bead.id
         )
     if by == "branch":
-        _sign_on_branch(hub, agent, bead, token)
+        _sign_on_branch(hub, agent, bead, token, claim, signs.BRANCH_EVERY_S)
         return True
     interval_s = float(claim.get("heartbeat_interval_s") or signs.NEAR_INTERVAL_S)
     if not signs.beat(hub, token, interval_s):
@@ -104,11 +109,18 @@ def _sign(hub: Hub, agent: str, bead: Bead, tokens: Mapping[str, str], by: str) 
     return True
 
 
-def _sign_on_branch(hub: Hub, agent: str, bead: Bead, token: str) -> None:
-    claim = bead.get("claim")
+def _renew(hub: Hub, agent: str, bead: Bead, token: str) -> None:
+    """An advisory claim has an end: half-way to it, a commit moves it on."""
+    claim = advisory.claim_under(bead, token, clock.now())
+    if claim is None:
+        raise _gone(bead.id)
+    _sign_on_branch(hub, agent, bead, token, claim, min(signs.BRANCH_EVERY_S, advisory.renewal_s(claim) or 0.0))
+
+
+def _sign_on_branch(hub: Hub, agent: str, bead: Bead, token: str, claim: Mapping[str, Any], every_s: float) -> None:
     said = claim.get("heartbeat_at") or claim.get("claimed_at")
     now = clock.now()
-    if said and (now - clock.instant_of(said)).total_seconds() < signs.BRANCH_EVERY_S:
+    if said and (now - clock.instant_of(said)).total_seconds() < every_s:
         return
     at = clock.time_text(now, exact=True)
     publish(hub, Heartbeat(by=f"agent:{agent}", at=at, tokens={bead.id: token}, ids=[bead.id]))

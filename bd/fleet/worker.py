@@ -262,8 +262,9 @@ class Worker:
         snapshot = hub.snapshot(written.commit)
         for token, bead_id in written.change.tokens if written.change else ():
             bead = snapshot.bead(bead_id)
-            if bead is not None and bead.claim is not None and bead.claim.token == token:
-                self._start(hub, bead)
+            for claim in bead.claims if bead is not None else ():
+                if bead is not None and claim["token"] == token:
+                    self._start(hub, bead.evolve(claim=claim))  # an advisory one looks like any other to the job
         written.acknowledge()
 
     def _start(self, hub: Hub, bead: Bead) -> None:
@@ -312,8 +313,7 @@ class Worker:
         if job.lost:
             return "lost", job.lost
         bead = hub.snapshot().head(job.bead.id)
-        claim = bead.claim if bead else None
-        if claim is not None and claim.token == job.token:
+        if bead is not None and any(claim.get("token") == job.token for claim in bead.claims):
             return None
         return "settled", f"{job.bead.id} is {bead.status if bead else 'gone'} by now; its command saw to that"
 

@@ -13,7 +13,7 @@ from bd.model import Change
 from bd.operations.base import Operation, register
 from bd.operations.capacity import capacity_of, with_capacity
 from bd.operations.checking import check_type
-from bd.policy import lifecycle
+from bd.policy import advisory, lifecycle
 from bd.policy.capacity import held_by, is_known
 from bd.policy.roles import SKILL_RULES
 
@@ -102,7 +102,13 @@ class _Leaving(Operation):
                 beads=names,
             )
         wholes = snapshot.wholes([bead.id for bead in held])
-        return {bead.id: lifecycle.released(bead, reason, self.asked_at) for bead in wholes}
+        return {bead.id: self._without(bead, name, reason) for bead in wholes}
+
+    def _without(self, bead: Bead, name: str, reason: str) -> Bead:
+        mine = advisory.claim_of(bead, name, None)
+        if mine is None:
+            return lifecycle.released(bead, reason, self.asked_at)
+        return lifecycle.touch(bead.evolve(claims=[claim for claim in bead.claims if claim != mine]), self.asked_at)
 
     def rerouted(self, name: str, to: str | None, snapshot: Snapshot, beads: Beads) -> Beads:
         """These beads and every other live one that names the agent, with another name or none in its place."""

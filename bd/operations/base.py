@@ -197,10 +197,11 @@ class Operation:
 
     def _with_sign(self, before: Bead, after: Bead | None) -> Bead | None:
         """A write under the claim's own token is a sign of life of its holder; one that ends it takes its notes along."""
-        if after is None or before.claim is None or self.token_for(before.id) != before.claim.token:
+        token = self.token_for(before.id)
+        if after is None or not any(token == claim.get("token") for claim in before.claims):
             return after
-        if after.claim is not None and after.claim.token == before.claim.token:
-            return lifecycle.signed(after, self.asked_at)
+        if any(token == claim.get("token") for claim in after.claims):
+            return lifecycle.signed(after, self.asked_at) if after.claim else after
         notes = (self.args.get("progress") or {}).get(before.id)
         return after.evolve(progress=notes) if notes else after
 

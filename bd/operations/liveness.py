@@ -13,7 +13,7 @@ from bd.errors import BdError, WrongState
 from bd.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
-from bd.policy import lifecycle, retry
+from bd.policy import advisory, lifecycle, retry
 from bd.policy.liveness import IN_WORK, last_commit_of
 
 TYPE_CHECKING = False
@@ -27,15 +27,20 @@ if TYPE_CHECKING:
 
 @register
 class Heartbeat(Operation):
-    """A sign of life as a commit: `ids`, whose claims the asker holds. For hubs without refs beside the branch."""
+    """A sign of life as a commit: `ids`, whose claims the asker holds.
+
+    For hubs without refs beside the branch, and for advisory claims, whose end moves on with it.
+    """
 
     verb: ClassVar[str] = "heartbeat"
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         def beat(bead: Bead) -> Bead:
-            if bead.claim is None:
+            if not bead.claims:
                 raise WrongState(f"{bead.id} is {bead.status}, nobody holds it", id=bead.id)
             self.guard(bead, snapshot)
+            if bead.get("claims"):
+                return advisory.signed(bead, self.proof_for(bead, snapshot), world.settings, self.asked_at)
             signed = lifecycle.signed(bead, self.asked_at)
             return bead if signed == bead else lifecycle.touch(signed, self.asked_at)
 

@@ -103,6 +103,18 @@ def started(bead: Bead, token: str | None, settings: Settings, at: datetime) -> 
     return renewed(bead, claim, {"started_at": time_text(at)}, settings, at)
 
 
+def signed(bead: Bead, token: str | None, settings: Settings, at: datetime) -> Bead:
+    """The bead with a sign of life of the token's holder, whose claim counts on from there."""
+    claim = claim_under(bead, token, at)
+    return bead if claim is None else renewed(bead, claim, {"heartbeat_at": time_text(at)}, settings, at)
+
+
+def renewal_s(claim: dict[str, Any]) -> float | None:
+    """How often a claim in work has to be renewed to be sure to count; None for an exclusive one, which has no end."""
+    since, until = claim.get("heartbeat_at") or claim.get("started_at"), claim.get("expires_at")
+    return (instant_of(until) - instant_of(since)).total_seconds() / 2 if since and until else None
+
+
 def released(bead: Bead, token: str | None, reason: str | None, at: datetime) -> Bead:
     """The bead without the token's claim, or without any when who takes them away holds none. Raises WrongState when none is live."""
     counting = live(bead, at)

@@ -1,0 +1,91 @@
+"""Workers at advisory beads: each under a claim of its own, which counts for as long as the work takes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from bd.clock import instant_of
+from tests.fleet.test_work import make, start, until
+from tests.truth import git, tip_bead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.running import Clone
+
+    Clones = Callable[[str], Clone]
+
+
+def holders(hub: Path) -> list[str]:
+    bead = tip_bead(hub, "hub-a")
+    return bead.holders if bead else []
+
+
+def test_a_worker_drains_an_advisory_hub(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    make(alice, "hub-a", "hub-b")
+    alice.bd("config", "set", "claim_mode", "advisory")
+    done = alice.bd("work", "--agent", "coder", "--once", "--json", "--", "sh", "-c", "echo did $BD_BEAD_ID").json
+    assert [(one["id"], one["outcome"]) for one in done] == [("hub-a", "done"), ("hub-b", "done")]
+    bead = tip_bead(hub, "hub-a")
+    assert bead is not None
+    assert (bead.status, bead.get("claim_mode"), bead.claims) == ("closed", "advisory", [])
+    assert git(hub, "for-each-ref", "refs/bd/claims") == ""
+
+
+def test_two_workers_are_at_one_bead_until_one_has_done_it(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    make(alice, "hub-a")
+    alice.bd("config", "set", "claim_mode", "advisory")
+    slow = start(alice, "--agent", "ann", "--max-tasks", "1", "--json", "--", "sleep", "60", log=tmp_path / "log")
+    until(lambda: holders(hub) == ["ann"])
+    [quick] = bob.bd("work", "--agent", "ben", "--max-tasks", "1", "--json", "--", "true").json
+    assert quick["outcome"] == "done"
+    out, _ = slow.communicate(timeout=30)
+    assert [one["outcome"] for one in json.loads(out)] == ["lost"], "its claim ended with the close"
+
+
+def test_a_claim_is_renewed_while_its_work_goes_on(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    make(alice, "hub-a")
+    alice.bd("update", "hub-a", "--claim-mode", "advisory", "--expected", "2s")
+    worker = start(
+        alice, "--agent", "ann", "--max-tasks", "1", "--json", "--", "sh", "-c", "while [ ! -e ../go ]; do sleep 0.1; done",
+        log=tmp_path / "log",
+    )  # fmt: skip
+    until(lambda: holders(hub) == ["ann"])
+    first = tip_bead(hub, "hub-a").claims[0]  # type: ignore[union-attr]
+    until(lambda: tip_bead(hub, "hub-a").claims[0]["expires_at"] > first["expires_at"])  # type: ignore[union-attr]
+    bob.bd("claim", "hub-a", "--agent", "ben")
+    (tmp_path / "go").touch()
+    (alice.path.parent / "go").touch()
+    out, _ = worker.communicate(timeout=30)
+    assert [one["outcome"] for one in json.loads(out)] == ["done"]
+    assert tip_bead(hub, "hub-a").attempts_counted == 0  # type: ignore[union-attr]
+
+
+def test_a_sign_by_hand_renews_it_half_way(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    make(alice, "hub-a")
+    alice.bd("update", "hub-a", "--claim-mode", "advisory", "--expected", "10m")
+    alice.bd("claim", "hub-a", "--agent", "ann")
+    first = tip_bead(hub, "hub-a").claims[0]  # type: ignore[union-attr]
+    alice.bd("heartbeat", "--agent", "ann")
+    assert tip_bead(hub, "hub-a").claims == [first], "not half-way yet"  # type: ignore[union-attr]
+    alice.bd("heartbeat", "--agent", "ann", env={"BD_CLOCK_OFFSET_S": "660"})
+    [later] = tip_bead(hub, "hub-a").claims  # type: ignore[union-attr]
+    assert (instant_of(later["expires_at"]) - instant_of(first["expires_at"])).total_seconds() >= 600
+    assert later["token"] == first["token"]
+
+
+def test_an_agent_that_leaves_gives_back_its_own_claims_only(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    make(alice, "hub-a")
+    alice.bd("config", "set", "claim_mode", "advisory")
+    for name in ("ann", "ben"):
+        alice.bd("agent", "add", name)
+        alice.bd("claim", "hub-a", "--agent", name)
+    alice.bd("agent", "remove", "ann", "--release")
+    assert holders(hub) == ["ben"]
