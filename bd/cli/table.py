@@ -130,6 +130,7 @@ COMMANDS: dict[str, Row] = {
         line="Check the hub and this clone; move old beads away.",
     ),
     "archive": Row("archive", "overseers", "Move beads that were done long ago out of the way.", beside="doctor"),
+    "attention": Row("attention", "overseers", "List what needs a person."),
     "trust": Row("trust", "overseers", "Show the commands a hub asks to run, and pin them."),
     # set-up
     "init": Row("init", "set-up", "Make a hub here, or join the one that is there."),

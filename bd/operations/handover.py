@@ -11,6 +11,7 @@ from bd.model import Change, Overlay, mentions
 from bd.operations.base import Operation, register, subject
 from bd.operations.creation import Create, follow_parent
 from bd.operations.endings import Close
+from bd.operations.heating import attended
 from bd.policy import lifecycle
 
 TYPE_CHECKING = False
@@ -88,7 +89,7 @@ class Handoff(Operation):
         reason = self.args.get("note") or f"Handed over to {following.id}"
         handed = closed.evolve(close_reason=reason, output=self._output(closed))
         return closing._replace(
-            beads={**closing.beads, finished.id: handed, following.id: self._fed(following, finished)},
+            beads={**closing.beads, finished.id: handed, following.id: self._fed(following, finished, after, world)},
             subject=subject("handoff", [finished.id], self.by, more=f" to {following.id}"),
             touched=(finished.id, following.id),
         )
@@ -137,7 +138,7 @@ class Handoff(Operation):
         kept = [one for one in before or [] if not (isinstance(one, dict) and one.get("name") in names)]
         return {**output, "artifacts": [*kept, *given]} if kept or given else output
 
-    def _fed(self, bead: Bead, finished: Bead) -> Bead:
+    def _fed(self, bead: Bead, finished: Bead, after: Snapshot, world: World) -> Bead:
         """The next bead with the references, the words and the link."""
         given = self.args.get("artifacts") or []
         spec = dict(bead.get("spec") or {})
@@ -158,4 +159,6 @@ class Handoff(Operation):
         if finished.id not in mentions(bead):
             links.append({"type": LINK, "id": finished.id})
         fed = bead.evolve(spec=spec, comments=[*bead.comments, entry], links=links)
-        return fed if self.args.get("new") else lifecycle.touch(fed, self.asked_at)
+        if self.args.get("new"):
+            return fed
+        return lifecycle.touch(attended(fed, "comment", self, after, world), self.asked_at)

@@ -8,6 +8,7 @@ from bd.errors import BadInput
 from bd.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
+from bd.operations.heating import attended
 from bd.policy import lifecycle
 from bd.policy.roles import interval_of
 
@@ -73,5 +74,6 @@ class Answer(_Said):
         if self.has_been_said(bead):
             return Change({}, "", touched=(bead.id,))
         kept_s = KEPT_INTERVALS * interval_of(snapshot.agent(bead.get("prefer_agent") or "") or {})
-        after = self.with_words(lifecycle.answered(bead, kept_s, self.asked_at), text)
+        answered = lifecycle.answered(bead, kept_s, self.asked_at)
+        after = attended(self.with_words(answered, text), "comment", self, snapshot, world)
         return Change({bead.id: after}, subject("answer", [bead.id], self.by), touched=(bead.id,))

@@ -227,6 +227,15 @@ CASES: dict[str, list[Case]] = {
     "offline": [Case("offline codemonkey", "object", "✓ codemonkey is offline")],
     "online": [Case("online codemonkey", "object", "✓ codemonkey is available", ("offline codemonkey",))],
     "doctor": [Case("doctor --offline", "object", "9 beads read")],
+    "attention": [
+        Case("attention", "object", "Nothing needs a person."),
+        Case(
+            "attention",
+            "object",
+            "Waiting for a person: `bd answer ID TEXT`\n  hub-bug  Fix CORS",
+            ("wait-human hub-bug --reason which",),
+        ),
+    ],
     "archive": [
         Case("archive", "object", "Nothing is old enough"),
         Case("archive --older-than 1m", "object", "✓ Archived 2 beads"),

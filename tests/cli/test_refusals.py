@@ -84,6 +84,7 @@ CASES = [
     Case("handoff hub-done --to hub-bug --note x", 5, "already_closed", "hub-done is already closed"),
     Case("handoff hub-work --to hub-bug --note x --agent bob", 5, "stale_token", "no token was given"),
     Case("handoff hub-bug --to hub-nope --note x", 4, "no_such_bead", "hub-nope"),
+    Case("attention --no-such", 2, "bad_input", "--no-such"),
     Case("archive --older-than soon", 2, "bad_input", "soon"),
     Case("archive --limit 0", 2, "bad_input", "--limit"),
     Case("agent", 2, "bad_input", ""),

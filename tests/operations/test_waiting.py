@@ -83,6 +83,7 @@ def test_an_answer_brings_it_back_to_who_had_it_for_two_of_its_intervals(agent: 
         None,
     )
     assert (bead.get("prefer_agent"), bead.get("prefer_until")) == ("coder", until)
+    assert bead.get("temperature"), "somebody cared: it goes before its equals"
     assert [(entry["author"], entry["text"]) for entry in bead.comments] == [("coder", "Which logo?"), ("Ada", "The blue one.")]
     with pytest.raises(DoesNotFit, match="kept for coder"):
         store.decide(Claim(agent="other", ids=["hub-a"], **by("other")))

@@ -1,0 +1,75 @@
+"""bd attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.clock import age_text
+from bd.output import escaped
+from bd.report.attention import Attention, gather
+
+# The heading of each section, with what to type.
+HEADINGS = {
+    "dead_letters": "Given up after their last attempt: `bd show ID`, then `bd reopen ID` or `bd cancel ID`",
+    "waiting": "Waiting for a person: `bd answer ID TEXT`",
+    "stalled": "Stalled: `bd show ID`, `bd release ID --force --reason TEXT`",
+    "refused": "Refused by the hub and kept in this clone: `bd sync --kept`",
+    "offline": "Agents presumed offline",
+    "damaged": "Files that can't be read: `bd doctor`",
+}
+WHY = {"not_started": "reserved and not started in time", "over_time": "far over its expected time"}
+
+
+@click.command("attention", epilog="\b\nExamples:\n  bd attention\n  bd attention --json | jq .total")
+@pass_app
+def command(app: App) -> None:
+    """List what needs a person.
+
+    Beads that were given up, questions, stalls, writes the hub refused, agents that fell silent, damaged
+    files. Always exit 0. Fetches first, unless told --no-fetch.
+    """
+    found = gather(app.hub, app.snapshot(fetch=True), app.now, app.settings())
+    if app.out.is_json:
+        app.out.object(found.as_json())
+    else:
+        _show(app, found)
+
+
+def _show(app: App, found: Attention) -> None:
+    if not found.total:
+        app.out.line("Nothing needs a person.")
+        return
+    place = 0
+    for kind, entries in found._asdict().items():
+        if not entries:
+            continue
+        if place:
+            app.out.line()
+        place += 1
+        app.out.line(app.out.styled(HEADINGS[kind], "bold"))
+        for entry in entries:
+            app.out.line(f"  {escaped(_words(kind, entry))}")
+
+
+def _words(kind: str, entry: dict[str, Any]) -> str:
+    """One entry as a line."""
+    get = entry.get
+    age = age_text(get("age_s", 0))
+    if kind == "dead_letters":
+        why = ": ".join(str(get(key)) for key in ("reason", "error") if get(key))
+        return f"{get('id')}  {get('title')}   {get('attempts')} attempts{f', {why}' if why else ''}, {age} ago"
+    if kind == "waiting":
+        by = f"{get('asked_by')}, " if get("asked_by") else ""
+        return f"{get('id')}  {get('title')}   {by}{age} ago: {get('question') or 'no question noted'}"
+    if kind == "stalled":
+        return f"{get('id')}  {get('title')}   {get('owner') or 'nobody'}, {WHY[get('why', 'over_time')]}, since {age}"
+    if kind == "refused":
+        return f"{get('uid')}  {get('error') or 'no reason noted'}"
+    if kind == "offline":
+        holds = f", holds {', '.join(get('beads', []))}" if get("beads") else ""
+        return f"{get('agent')}   last heard of {age} ago{holds}"
+    return f"{get('path')}  {get('reason')}"

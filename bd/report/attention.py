@@ -1,0 +1,113 @@
+"""What needs a person: everything a fleet can't settle by itself, in one look. Changes nothing."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd.clock import instant_of
+from bd.fields import AGENTS_DIR, CAPACITY_DIR
+from bd.policy.capacity import duty_of, held_by, is_presumed_offline
+from bd.policy.lifecycle import waits_for_human
+from bd.report.selection import is_overdue
+from bd.store.kept import kept
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+    from typing import Any
+
+    from bd.config import Settings
+    from bd.model import Bead, Snapshot
+    from bd.store.hub import Hub
+
+
+class Attention(NamedTuple):
+    """What needs a person, by kind; each entry is a JSON object without nulls. The longest wait stands first."""
+
+    dead_letters: list[dict[str, Any]]
+    waiting: list[dict[str, Any]]
+    stalled: list[dict[str, Any]]
+    refused: list[dict[str, Any]]
+    offline: list[dict[str, Any]]
+    damaged: list[dict[str, Any]]
+
+    @property
+    def total(self) -> int:
+        return sum(len(entries) for entries in self)
+
+    def as_json(self) -> dict[str, Any]:
+        return {**self._asdict(), "total": self.total}
+
+
+def gather(hub: Hub, snapshot: Snapshot, now: datetime, settings: Settings) -> Attention:
+    """Everything that needs a person now, in the hub and in this clone."""
+    live = sorted(snapshot.live(), key=lambda bead: (bead.priority, bead.id))
+    return Attention(
+        _oldest_first(
+            _dead_letter(bead, snapshot, now) for bead in live if bead.status == "dead_letter" and not bead.get("reviewed")
+        ),
+        _oldest_first(_waiting(bead, now) for bead in live if waits_for_human(bead)),
+        _oldest_first(_stalled(bead, now) for bead in live if is_overdue(bead, now, settings)),
+        [_set(uid=item.uid, commit=item.commit, error=item.error) for item in kept(hub)],
+        _oldest_first(_offline(name, snapshot, now) for name in _silent(snapshot, now)),
+        [damage._asdict() for damage in snapshot.damages],
+    )
+
+
+def _dead_letter(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
+    whole = snapshot.bead(bead.id) or bead
+    last = (whole.get("failures") or [{}])[-1]
+    since = bead.get("dead_lettered_at") or bead.updated_at
+    return _set(
+        **_named(bead, since, now),
+        attempts=bead.attempts,
+        reason=last.get("reason"),
+        error=last.get("error"),
+        poison_pill=bead.get("poison_pill"),
+    )
+
+
+def _waiting(bead: Bead, now: datetime) -> dict[str, Any]:
+    since = bead.get("waiting_since") or bead.updated_at
+    return _set(**_named(bead, since, now), question=bead.get("status_reason"), asked_by=bead.get("prefer_agent"))
+
+
+def _stalled(bead: Bead, now: datetime) -> dict[str, Any]:
+    claim = bead.claim
+    is_reserved = claim is not None and not claim.started_at
+    since = (claim and (claim.started_at or claim.claimed_at)) or bead.updated_at
+    return _set(
+        **_named(bead, since, now),
+        owner=bead.owner or bead.assignee,
+        why="not_started" if is_reserved else "over_time",
+        attempt=claim.attempt if claim else None,
+    )
+
+
+def _silent(snapshot: Snapshot, now: datetime) -> list[str]:
+    """The agents presumed offline; who was set so is known to whoever did it."""
+    names = {*snapshot.records(AGENTS_DIR), *snapshot.records(CAPACITY_DIR)}
+    return [name for name in sorted(names) if duty_of(name, snapshot) != "offline" and is_presumed_offline(name, snapshot, now)]
+
+
+def _offline(name: str, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
+    since = (snapshot.capacity(name) or {}).get("last_heartbeat") or ""
+    holds = sorted(bead.id for bead in held_by(name, snapshot))
+    return _set(agent=name, since=since, age_s=_age_s(since, now), beads=holds)
+
+
+def _named(bead: Bead, since: str, now: datetime) -> dict[str, Any]:
+    return {"id": bead.id, "title": bead.title, "since": since, "age_s": _age_s(since, now)}
+
+
+def _age_s(since: str, now: datetime) -> int | None:
+    return max(0, int((now - instant_of(since)).total_seconds())) if since else None
+
+
+def _set(**fields: Any) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value not in (None, "", [])}
+
+
+def _oldest_first(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(entries, key=lambda entry: -entry.get("age_s", 0))
