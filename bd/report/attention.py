@@ -8,7 +8,7 @@ from bd.clock import instant_of
 from bd.fields import AGENTS_DIR, CAPACITY_DIR
 from bd.policy.capacity import duty_of, held_by, is_presumed_offline
 from bd.policy.lifecycle import waits_for_human
-from bd.report.selection import is_overdue
+from bd.report.selection import dead_letters, is_overdue
 from bd.store.kept import kept
 
 TYPE_CHECKING = False
@@ -44,9 +44,7 @@ def gather(hub: Hub, snapshot: Snapshot, now: datetime, settings: Settings) -> A
     """Everything that needs a person now, in the hub and in this clone."""
     live = sorted(snapshot.live(), key=lambda bead: (bead.priority, bead.id))
     return Attention(
-        _oldest_first(
-            _dead_letter(bead, snapshot, now) for bead in live if bead.status == "dead_letter" and not bead.get("reviewed")
-        ),
+        _oldest_first(_dead_letter(bead, now) for bead in dead_letters(snapshot) if not bead.get("reviewed")),
         _oldest_first(_waiting(bead, now) for bead in live if waits_for_human(bead)),
         _oldest_first(_stalled(bead, now) for bead in live if is_overdue(bead, now, settings)),
         [_set(uid=item.uid, commit=item.commit, error=item.error) for item in kept(hub)],
@@ -55,9 +53,8 @@ def gather(hub: Hub, snapshot: Snapshot, now: datetime, settings: Settings) -> A
     )
 
 
-def _dead_letter(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
-    whole = snapshot.bead(bead.id) or bead
-    last = (whole.get("failures") or [{}])[-1]
+def _dead_letter(bead: Bead, now: datetime) -> dict[str, Any]:
+    last = (bead.get("failures") or [{}])[-1]
     since = bead.get("dead_lettered_at") or bead.updated_at
     return _set(
         **_named(bead, since, now),

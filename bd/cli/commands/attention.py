@@ -14,7 +14,7 @@ from bd.report.attention import Attention, gather
 
 # The heading of each section, with what to type.
 HEADINGS = {
-    "dead_letters": "Given up after their last attempt: `bd show ID`, then `bd reopen ID` or `bd cancel ID`",
+    "dead_letters": "Given up after their last attempt: `bd dlq show ID`, then `bd dlq retry ID` or `bd cancel ID`",
     "waiting": "Waiting for a person: `bd answer ID TEXT`",
     "stalled": "Stalled: `bd show ID`, `bd release ID --force --reason TEXT`",
     "refused": "Refused by the hub and kept in this clone: `bd sync --kept`",
