@@ -99,7 +99,10 @@ COMMANDS: dict[str, Row] = {
     "undo": Row("undo", "people", "Take back this clone's last write.", line="Take the last write back; see who changed what."),
     "history": Row("history", "people", "Show who changed a bead, when, and what.", beside="undo"),
     # overseers
-    "blocked": Row("blocked", "overseers", "List what waits, and on what."),
+    "attention": Row(
+        "attention", "overseers", "List what needs a person.", line="List what needs a person, or waits for other beads."
+    ),
+    "blocked": Row("blocked", "overseers", "List what waits, and on what.", beside="attention"),
     "stalled": Row(
         "stalled",
         "overseers",
@@ -130,7 +133,6 @@ COMMANDS: dict[str, Row] = {
         line="Check the hub and this clone; move old beads away.",
     ),
     "archive": Row("archive", "overseers", "Move beads that were done long ago out of the way.", beside="doctor"),
-    "attention": Row("attention", "overseers", "List what needs a person."),
     "trust": Row("trust", "overseers", "Show the commands a hub asks to run, and pin them."),
     # set-up
     "init": Row("init", "set-up", "Make a hub here, or join the one that is there."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bd import clock
+from bd.errors import RemoteUnreachable
 from bd.policy import liveness
 from bd.policy.liveness import Sight
 from bd.store import looks
@@ -43,6 +44,14 @@ class View(NamedTuple):
                 if silence.stamp_age_s > silence.limit_s >= silence.age_s:
                     rests.append(silence.limit_s - silence.age_s)
         return min(rests, default=None)
+
+
+def look_if_possible(hub: Hub, *, fetch: bool = True) -> tuple[View, str]:
+    """The same; where the remote is away: what this clone last knew, and why it is only that."""
+    try:
+        return look(hub, fetch=fetch), ""
+    except RemoteUnreachable as error:
+        return look(hub, fetch=False), error.message
 
 
 def look(hub: Hub, *, fetch: bool = True) -> View:

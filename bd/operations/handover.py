@@ -100,7 +100,13 @@ class Handoff(Operation):
             words = f"{finished.id} is already closed by {finished.get('closed_by') or 'somebody'}"
             hint = f"`bd create TITLE --deps {LINK}:{finished.id}` goes on from it"
             raise AlreadyClosed(words, hint=hint, id=finished.id)
-        given = {"ids": [finished.id], "reason": self.args.get("note"), "force": self.args.get("force", False)}
+        args = self.args
+        given = {
+            "ids": [finished.id],
+            "reason": args.get("note"),
+            "force": args.get("force", False),
+            "progress": args.get("progress"),
+        }
         return Close(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **given).decide(snapshot, world)
 
     def _fed_before(self, snapshot: Snapshot) -> Bead | None:

@@ -55,7 +55,8 @@ class WaitHuman(_Said):
             return Change({}, "", touched=(bead.id,))
         self.guard(bead, snapshot)
         had = self.holder_of(bead, snapshot) or (bead.claim.agent if bead.claim else None)
-        after = self.with_words(lifecycle.parked_for_human(bead, question, self.asked_at), question)
+        parked = lifecycle.parked_for_human(bead, question, self.asked_at)
+        after = self._with_sign(bead, self.with_words(parked, question))
         change = Change({bead.id: after}, subject("wait-human", [bead.id], self.by), touched=(bead.id,))
         return with_capacity(change, snapshot, bead.holders, world.now, alive=had if had == self.agent else None)
 

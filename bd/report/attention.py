@@ -8,7 +8,7 @@ from bd.clock import instant_of
 from bd.fields import AGENTS_DIR, CAPACITY_DIR
 from bd.policy.capacity import duty_of, held_by, is_presumed_offline
 from bd.policy.lifecycle import waits_for_human
-from bd.report.selection import dead_letters, is_overdue
+from bd.report.selection import dead_letters
 from bd.store.kept import kept
 
 TYPE_CHECKING = False
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.config import Settings
     from bd.model import Bead, Snapshot
+    from bd.policy.liveness import Stall
     from bd.store.hub import Hub
 
 
@@ -40,13 +40,13 @@ class Attention(NamedTuple):
         return {**self._asdict(), "total": self.total}
 
 
-def gather(hub: Hub, snapshot: Snapshot, now: datetime, settings: Settings) -> Attention:
-    """Everything that needs a person now, in the hub and in this clone."""
+def gather(hub: Hub, snapshot: Snapshot, stalls: Iterable[Stall], now: datetime) -> Attention:
+    """Everything that needs a person now, in the hub and in this clone; `stalls` are what a look at the fleet showed."""
     live = sorted(snapshot.live(), key=lambda bead: (bead.priority, bead.id))
     return Attention(
         _oldest_first(_dead_letter(bead, now) for bead in dead_letters(snapshot) if not bead.get("reviewed")),
         _oldest_first(_waiting(bead, now) for bead in live if waits_for_human(bead)),
-        _oldest_first(_stalled(bead, now) for bead in live if is_overdue(bead, now, settings)),
+        _oldest_first(_stalled(stall, snapshot, now) for stall in stalls),
         [_set(uid=item.uid, commit=item.commit, error=item.error) for item in kept(hub)],
         _oldest_first(_offline(name, snapshot, now) for name in _silent(snapshot, now)),
         [damage._asdict() for damage in snapshot.damages],
@@ -70,15 +70,17 @@ def _waiting(bead: Bead, now: datetime) -> dict[str, Any]:
     return _set(**_named(bead, since, now), question=bead.get("status_reason"), asked_by=bead.get("prefer_agent"))
 
 
-def _stalled(bead: Bead, now: datetime) -> dict[str, Any]:
-    claim = bead.claim
-    is_reserved = claim is not None and not claim.started_at
-    since = (claim and (claim.started_at or claim.claimed_at)) or bead.updated_at
+def _stalled(stall: Stall, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
+    bead = snapshot.head(stall.id)
     return _set(
-        **_named(bead, since, now),
-        owner=bead.owner or bead.assignee,
-        why="not_started" if is_reserved else "over_time",
-        attempt=claim.attempt if claim else None,
+        id=stall.id,
+        title=bead.title if bead else "",
+        since=stall.since,
+        age_s=_age_s(stall.since, now),
+        owner=stall.owner,
+        why=stall.why,
+        text=stall.text,
+        attempt=stall.attempt,
     )
 
 

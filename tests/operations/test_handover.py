@@ -155,3 +155,12 @@ def test_the_new_one_follows_a_parent_whose_id_was_minted_anew() -> None:
     change = moved.publish(again)
     assert change.touched[0] == "hub-q9.1x"
     assert change.touched[1].startswith("hub-q9.")
+
+
+NOTES = [{"at": STAMP, "agent": "coder", "text": "half way"}]
+
+
+def test_the_notes_made_while_working_ride_along() -> None:
+    store = MemoryStore(held(), make_bead("hub-b"))
+    store.publish(handoff("hub-a", "hub-b", progress={"hub-a": NOTES}, **by(hub_a="01TOKEN")))
+    assert store.bead("hub-a").get("progress") == NOTES

@@ -139,3 +139,12 @@ def test_a_question_asked_again_after_its_answer_is_not_asked_twice() -> None:
     store.publish(Answer(ids=["hub-a"], text="Yes.", **by("chief")))
     assert store.decide(question).is_empty
     assert store.bead("hub-a").status == "open"
+
+
+NOTES = [{"at": STAMP, "agent": "coder", "text": "half way"}]
+
+
+def test_the_notes_made_while_working_ride_along() -> None:
+    store = MemoryStore(held(), make_bead("hub-b"))
+    store.publish(waiting(store, progress={"hub-a": NOTES}, **by(hub_a="01TOKEN")))
+    assert store.bead("hub-a").get("progress") == NOTES

@@ -70,18 +70,22 @@ def test_dead_letters_until_somebody_has_looked(local_hub: Clone, clock: FakeClo
     assert kinds_in(local_hub) == []
 
 
-def test_stalls_of_both_kinds(local_hub: Clone, clock: FakeClock) -> None:
+def test_stalls_by_the_same_rule_as_everywhere(local_hub: Clone, clock: FakeClock) -> None:
     seed(local_hub, "hub-a", "hub-b", "hub-c")
     local_hub.here("claim", "hub-a", "--agent", "coder")
     local_hub.here("claim", "hub-b", "--agent", "coder", "--reserve")
     assert kinds_in(local_hub) == []
-    clock.move(minutes=20)
+    clock.move(minutes=60)  # a ttl of 15 minutes, and as much again as two clocks may differ
     assert [(one["id"], one["why"], one["owner"], one["attempt"]) for one in asked(local_hub)["stalled"]] == [
-        ("hub-b", "not_started", "coder@hub", 1)
+        ("hub-b", "never_started", "coder@hub", 1)
     ]
     clock.move(hours=3)
-    assert [(one["id"], one["why"]) for one in asked(local_hub)["stalled"]] == [("hub-a", "over_time"), ("hub-b", "not_started")]
-    assert "coder@hub, far over its expected time, since 3h" in local_hub.here("attention").out
+    found = asked(local_hub)["stalled"]
+    assert [(one["id"], one["why"]) for one in found] == [("hub-a", "overdue"), ("hub-b", "never_started")]
+    assert [one["id"] for one in found] == [one["id"] for one in local_hub.here("stalled", "--json").json]
+    assert "hub-b  Do hub-b   coder@hub: it was reserved and never started, last sign 4h ago" in local_hub.here("attention").out
+    local_hub.here("stalled", "--reassign")
+    assert "stalled" not in kinds_in(local_hub)
 
 
 def test_agents_that_fell_silent_but_not_those_that_were_sent_away(local_hub: Clone, clock: FakeClock) -> None:

@@ -9,6 +9,8 @@ import click
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.clock import age_text
+from bd.errors import BadInput
+from bd.fleet.sight import look_if_possible
 from bd.output import escaped
 from bd.report.attention import Attention, gather
 
@@ -16,12 +18,11 @@ from bd.report.attention import Attention, gather
 HEADINGS = {
     "dead_letters": "Given up after their last attempt: `bd dlq show ID`, then `bd dlq retry ID` or `bd cancel ID`",
     "waiting": "Waiting for a person: `bd answer ID TEXT`",
-    "stalled": "Stalled: `bd show ID`, `bd release ID --force --reason TEXT`",
+    "stalled": "Stalled: `bd stalled --reassign ID`",
     "refused": "Refused by the hub and kept in this clone: `bd sync --kept`",
     "offline": "Agents presumed offline",
     "damaged": "Files that can't be read: `bd doctor`",
 }
-WHY = {"not_started": "reserved and not started in time", "over_time": "far over its expected time"}
 
 
 @click.command("attention", epilog="\b\nExamples:\n  bd attention\n  bd attention --json | jq .total")
@@ -32,7 +33,12 @@ def command(app: App) -> None:
     Beads that were given up, questions, stalls, writes the hub refused, agents that fell silent, damaged
     files. Always exit 0. Fetches first, unless told --no-fetch.
     """
-    found = gather(app.hub, app.snapshot(fetch=True), app.now, app.settings())
+    if app.flags.at:
+        raise BadInput("what needs a person is a question about now", hint="leave --at out")
+    view, away = look_if_possible(app.hub, fetch=app.flags.fetch is not False)
+    if away:
+        app.out.note(f"warning: {away}; answering from what this clone has")
+    found = gather(app.hub, app.snapshot(), view.stalls, app.now)
     if app.out.is_json:
         app.out.object(found.as_json())
     else:
@@ -66,7 +72,7 @@ def _words(kind: str, entry: dict[str, Any]) -> str:
         by = f"{get('asked_by')}, " if get("asked_by") else ""
         return f"{get('id')}  {get('title')}   {by}{age} ago: {get('question') or 'no question noted'}"
     if kind == "stalled":
-        return f"{get('id')}  {get('title')}   {get('owner') or 'nobody'}, {WHY[get('why', 'over_time')]}, since {age}"
+        return f"{get('id')}  {get('title')}   {get('owner') or 'nobody'}: it {get('text')}, last sign {age} ago"
     if kind == "refused":
         return f"{get('uid')}  {get('error') or 'no reason noted'}"
     if kind == "offline":

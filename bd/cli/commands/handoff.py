@@ -46,7 +46,7 @@ def command(app: App, bead: str, target: str, title: str | None, bead_type: str 
         raise BadInput("two artifacts of one name", hint="name them: --artifact one=REF --artifact two=REF")
     named, new = _next(target, title, bead_type)
     extra = {"artifacts": artifacts, "note": note or None, "force": flags["force"], **({"new": new} if new else {})}
-    outcome = app.publish(Handoff(**app.asked([bead], ids=[bead, *named], **extra)))
+    outcome = app.publish(Handoff(**app.asked_to_end([bead], ids=[bead, *named], **extra)))
     touched = outcome.change.touched if outcome.change else ()
     app.show_written(outcome, dict(zip(touched, ("Closed", "Handed over to"), strict=False)))
 

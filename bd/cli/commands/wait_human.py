@@ -24,7 +24,7 @@ def command(app: App, bead: str, reason: str | None, force: bool) -> None:
     question = text_argument(app, reason, None, "question")
     if not (question or "").strip():
         raise BadInput("waiting for a person needs a question", hint=f'bd wait-human {bead} --reason "what you must know"')
-    outcome = app.publish(WaitHuman(**app.asked([bead], ids=[bead], reason=question, force=force)))
+    outcome = app.publish(WaitHuman(**app.asked_to_end([bead], ids=[bead], reason=question, force=force)))
     app.show_written(outcome, "Waiting for a person:")
 
 
