@@ -22,9 +22,8 @@ from bd import errors, fields
 from bd.cli.table import ALIASES, COMMANDS
 from bd.config import KEYS, PLACE_KEYS
 from tests.conftest import GIT_CONFIGURATION
-from tests.running import Clone, run_here
+from tests.running import run_here
 from tests.terminal import Session, typed_in, with_bd
-from tests.truth import tip_bead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -303,15 +302,3 @@ def test_what_the_page_shows_comes_out(page: Path, session: Callable[[str], Sess
         real = "\n".join(came)
         assert code == typed.code, f"{where}\nexit {code}\n{real}"
         assert not wrong, "\n".join([where, *wrong, "--- what came", real])
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="the loop is bash's")
-def test_the_loop_of_the_readme_works(tmp_path: Path, local_hub: Clone) -> None:
-    loop = re.findall(r"^```bash\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[0]
-    good, bad, after = (
-        local_hub.bd("q", title, "-p", str(place)).out.strip() for place, title in enumerate(("Good", "Bad", "After"))
-    )
-    work = f'do_the_work() {{ [ "$1" != {bad} ]; }}\nsleep() {{ exit 0; }}\n'
-    subprocess.run(["bash", "-c", work + loop], cwd=local_hub.path, env=with_bd(tmp_path, dict(os.environ)), check=True)
-    statuses = {bead_id: tip_bead(local_hub.path, bead_id).status for bead_id in (good, bad, after)}  # type: ignore[union-attr]
-    assert statuses == {good: "closed", bad: "blocked", after: "closed"}

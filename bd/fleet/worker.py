@@ -272,6 +272,7 @@ class Worker:
         shown = self._as_json(bead, hub.snapshot())
         self.started += 1
         self._idle_since_s = clock.monotonic()
+        self._tell(f"{bead.id} — {bead.title} (attempt {bead.get('claim').get('attempt', 1)})")
         try:
             job = Job(
                 bead,
@@ -289,7 +290,6 @@ class Worker:
             )
             return
         self._jobs.append(job)
-        self._tell(f"{bead.id} — {bead.title} (attempt {job.attempt}, process {job.child.pid})")
 
     # --- the end of an attempt ---
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -344,7 +345,7 @@ def test_a_sign_by_hand_moves_no_branch(clone: Clones, hub: Path) -> None:
         "refs/bd/agents/coder",
         f"refs/bd/claims/{tip_bead(hub, 'hub-a').get('claim')['token']}",
     ]
-    assert "progress, 0s ago: half" in alice.bd("show", "hub-a", "--fetch").out
+    assert re.search(r"progress, \d+s ago: half", alice.bd("show", "hub-a", "--fetch").out)
     alice.bd("close", "hub-a", "--agent", "coder")
     assert git(hub, "for-each-ref", "refs/bd/claims") == ""
     assert [note["text"] for note in tip_bead(hub, "hub-a").get("progress")] == ["half"]
