@@ -313,7 +313,7 @@ def reopened(bead: Bead, at: datetime) -> Bead:
     if bead.claim is not None or bead.status == "in_progress":
         raise WrongState(f"{bead.id} is in progress", hint=f"`bd release {bead.id} --reason TEXT` opens it", id=bead.id)
     was_claimed = bead.get("claimed_at") is not None
-    if bead.is_done or bead.status == "dead_letter":
+    if bead.is_done or bead.status == "dead_letter" or bead.get("dead_lettered_at"):  # given up, then parked by a person
         bead = bead.evolve(attempts_forgiven=bead.attempts or None, poison_pill=None)
     opened = bead.evolve(
         status="open",
