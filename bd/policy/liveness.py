@@ -123,19 +123,16 @@ def stall_of(bead: Bead, claim: Mapping[str, Any], sight: Sight, now: datetime, 
 
 def stalls(snapshot: Snapshot, sights: Mapping[str, Sight], now: datetime, settings: Settings) -> list[Stall]:
     """Every stalled claim, and every bead that is in work for too long with nobody's claim on it; the longest silent first."""
-    found = []
-    for bead in snapshot.live():
-        if bead.status not in IN_WORK and not bead.get("claim"):
-            continue
-        claim = bead.get("claim")
-        stall = (
-            stall_of(bead, claim, sights.get(claim["token"], Sight()), now, settings)
-            if claim
-            else _unclaimed(bead, now, settings)
-        )
-        if stall:
-            found.append(stall)
+    found = [stall for bead in snapshot.live() if (stall := stall_on(bead, sights, now, settings))]
     return sorted(found, key=lambda stall: (stall.since, stall.id))
+
+
+def stall_on(bead: Bead, sights: Mapping[str, Sight], now: datetime, settings: Settings) -> Stall | None:
+    """Why a bead in work has stalled; None while it has not. Without `sights` its stamps alone tell."""
+    claim = bead.get("claim")
+    if claim:
+        return stall_of(bead, claim, sights.get(claim["token"], Sight()), now, settings)
+    return _unclaimed(bead, now, settings) if bead.status in IN_WORK else None
 
 
 def _unclaimed(bead: Bead, now: datetime, settings: Settings) -> Stall | None:

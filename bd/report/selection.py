@@ -8,6 +8,7 @@ from bd.clock import instant_of
 from bd.errors import BadInput
 from bd.fields import TYPES
 from bd.policy.dag import ancestors
+from bd.policy.liveness import stall_on
 from bd.policy.priority import Ranking
 from bd.policy.ready import NOT_WORK, phase_of, status_now
 
@@ -111,7 +112,7 @@ def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Se
             return False
         if "hooked" in derived and bead.claims:
             return True
-        if "stalled" in derived and is_overdue(bead, now, settings):
+        if "stalled" in derived and stall_on(bead, {}, now, settings):
             return True
         return phase_of(bead, snapshot, now) in derived
 
@@ -122,20 +123,6 @@ def dead_letters(snapshot: Snapshot) -> list[Bead]:
     """The beads that were given up, whole, the longest dead first."""
     found = snapshot.wholes([bead.id for bead in snapshot.live() if bead.status == "dead_letter"])
     return sorted(found, key=lambda bead: (bead.get("dead_lettered_at") or bead.updated_at, bead.id))
-
-
-def is_overdue(bead: Bead, now: datetime, settings: Settings) -> bool:
-    """Whether a bead in work is stalled by its stamps: reserved and never started, or over its expected time."""
-    if bead.status not in ("in_progress", "validating"):
-        return False
-    claim = bead.claim
-    if claim and not claim.started_at:
-        return (now - instant_of(claim.claimed_at)).total_seconds() > settings.claim_ttl
-    since = (claim and claim.started_at) or bead.updated_at
-    if not since:
-        return False
-    limit_s = settings.stall_factor * settings.expected_s(bead.type, bead.get("expected"))
-    return (now - instant_of(since)).total_seconds() > limit_s
 
 
 def _tests(wanted: Wanted, snapshot: Snapshot, now: datetime) -> Iterable[Callable[[Bead], bool]]:
