@@ -108,7 +108,8 @@ class Session:
             ended = re.match(r"--ended (\d+)--$", line)
             if ended:
                 return int(ended.group(1)), [line for line in lines if line]
-            lines.append(line.rstrip().replace(str(self.home), "/home/ada").replace(socket.gethostname(), "build-3"))
+            host = re.compile(rf"(?<![\w.-]){re.escape(socket.gethostname())}(?![\w.-])")  # never inside of a minted id
+            lines.append(host.sub("build-3", line.rstrip().replace(str(self.home), "/home/ada")))
         raise AssertionError(f"bash ended at: {text}")
 
     def missing(self, shown: list[str], came: list[str]) -> list[str]:

@@ -160,5 +160,6 @@ ALIASES = {
     "new": "create",
     "done": "close",
     "view": "show",
+    "unpause": "resume",
     "status": "stats",
 }

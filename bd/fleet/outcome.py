@@ -45,6 +45,18 @@ class Outcome(NamedTuple):
     output: Any = None
     artifacts: Any = None
 
+    @property
+    def cost(self) -> dict[str, Any]:
+        """What it cost, as a bead keeps it."""
+        found = {"usd": self.cost_usd, "tokens": self.tokens}
+        return {key: value for key, value in found.items() if value is not None}
+
+    @property
+    def yielded(self) -> dict[str, Any]:
+        """What came out of it, as a bead keeps it."""
+        found = {"data": self.output, "artifacts": self.artifacts or None}
+        return {key: value for key, value in found.items() if value is not None}
+
 
 def outcome_of(code: int, result: bytes | None, last_lines: Sequence[str]) -> Outcome:
     """The outcome of a command that ended by itself: `result` is what stands in its result file."""

@@ -41,7 +41,8 @@ def poll(hub: Hub, agent: str, *, fetch: bool = True, interval_s: float | None =
     snapshot = hub.snapshot()
     pacer = Pacer(hub, agent, snapshot, interval_s)
     if fetch and not pacer.is_due(hub):
-        return _told(agent, pacer, due=False, ready=0, reason="not due yet, and the hub has not moved")
+        idle = fit.no_claims_reason(agent, snapshot, clock.now())
+        return _told(agent, pacer, due=False, ready=0, reason=idle.text if idle else "not due yet, and the hub has not moved")
     view = look(hub, fetch=fetch)
     freed: tuple[str, ...] = ()
     stalls = [stall for stall in view.stalls if stall.token] if fetch and view.settings.recover else []

@@ -60,6 +60,9 @@ def give(
     by = "ref" if hub.sides.probe(clock.now()) else "branch"
     tokens = tokens_for([one.id for one in held])
     given = tuple(one.id for one in held if _sign(hub, agent, one, tokens, by))
+    if (bead is not None or must_hold) and not given:
+        hint = "the claim was made in another session: BD_TOKEN proves it, or BD_SESSION names that session"
+        raise StaleToken(f"{agent} holds {held[0].id}, and no token was given", hint=hint, id=held[0].id)
     told = None
     if text and given:
         told = progress.noted(hub, agent, given[0], text)

@@ -101,9 +101,10 @@ def tell(hub: Hub, agent: str, changes: Mapping[str, Any] | None = None) -> bool
 
 def forget(hub: Hub, agent: str) -> None:
     """Take away the record of an agent that is no longer one. Raises RemoteUnreachable."""
-    oid = hub.sides.listing(AGENTS).get(AGENTS + agent) if hub.sides.may_list() else None
-    if oid:
-        hub.sides.move([SideRef(AGENTS + agent, None, oid)])
+    refs = hub.sides.listing(AGENTS) if hub.sides.may_list() else {}
+    oid = refs.pop(AGENTS + agent, None)
+    if oid and hub.sides.move([SideRef(AGENTS + agent, None, oid)]):
+        hub.hear(refs)
 
 
 def record_of(hub: Hub, agent: str, before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import socket
 from typing import NamedTuple
 
 from bd import clock
-from bd.errors import AgentBusy, BdError, NothingReady, Refused, RemoteUnreachable, TryAgain
+from bd.errors import BdError, NothingReady, Refused, RemoteUnreachable, TryAgain
 from bd.fleet import progress, signs
 from bd.fleet.housekeeping import keep_house
 from bd.fleet.job import Job
@@ -184,7 +184,14 @@ class Worker:
         try:
             view = look(hub)
             pacer = Pacer(hub, self.plan.agent, view.snapshot, self.plan.interval_s)
-            if pacer.pace.is_due(clock.now()) or self.started or pacer.tip != view.snapshot.commit or not self.plan.once:
+            reason = fit.no_claims_reason(self.plan.agent, view.snapshot, clock.now())
+            if (
+                reason is not None
+                or pacer.pace.is_due(clock.now())
+                or self.started
+                or pacer.tip != view.snapshot.commit
+                or not self.plan.once
+            ):
                 rest_s = view.rest_s()
                 self._claim(hub, self._recover(hub, view), pacer, rest_s)
             else:
@@ -216,9 +223,6 @@ class Worker:
     def _claim(self, hub: Hub, view: View, pacer: Pacer, rest_s: float | None) -> None:
         args = {"next": True, "count": 1, **self._claim_args(hub, view)}
         try:
-            reason = fit.no_claims_reason(self.plan.agent, view.snapshot, clock.now())
-            if reason is not None and not self._jobs:
-                raise AgentBusy(reason.text, reason=reason.code)
             written = publish(hub, Claim(**self._asked(), **args))
         except NothingReady as nothing:
             self._found_nothing(hub, rest_s, pacer, nothing)
@@ -345,7 +349,7 @@ class Worker:
 
     def _close(self, hub: Hub, job: Job, outcome: Outcome, args: dict[str, Any]) -> str:
         reason = outcome.text or "Done"
-        yielded = {"output": _output(outcome), "cost": _cost(outcome)}
+        yielded = {"output": outcome.yielded, "cost": outcome.cost}
         args.update({"reason": reason, **{key: value for key, value in yielded.items() if value}})
         snapshot = hub.snapshot()
         pacer = Pacer(hub, self.plan.agent, snapshot, self.plan.interval_s)
@@ -383,17 +387,3 @@ class Worker:
             if job.ending is None and not job.is_over:
                 self._tell(f"{job.bead.id}: stopping; it has {clock.duration_text(self.plan.command.grace_s)} to finish")
                 job.end(Outcome(RELEASED, "", "the worker was stopped"))
-
-
-def _cost(outcome: Outcome) -> dict[str, Any]:
-    cost = {"usd": outcome.cost_usd, "tokens": outcome.tokens}
-    return {key: value for key, value in cost.items() if value is not None}
-
-
-def _output(outcome: Outcome) -> dict[str, Any]:
-    output: dict[str, Any] = {}
-    if outcome.output is not None:
-        output["data"] = outcome.output
-    if outcome.artifacts:
-        output["artifacts"] = outcome.artifacts
-    return output

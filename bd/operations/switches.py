@@ -45,6 +45,8 @@ class SetDuty(Operation):
         if self.args.get("known"):
             known_agent(name, snapshot)
         before, ends = duty_of(name, snapshot), self.args.get("ends")
+        if duty == "draining" and before == "offline":
+            raise WrongState(f"{name} is offline", hint=f"`bd online {name}` first", agent=name)
         if ends and before and before != ends:
             raise WrongState(f"{name} is {before}, not {ends}", hint=f"`bd {_ENDED_BY[before]} {name}` ends that", agent=name)
         record = capacity_of(name, snapshot, world.now, sign_of_life=False, changes={"status": duty})

@@ -109,7 +109,8 @@ def limit_of(bead: Bead, settings: Settings) -> int:
 def check_kind(kind: str) -> str:
     """The kind of a failure as it is written. Raises BadInput."""
     if kind not in KINDS:
-        raise BadInput(f"{kind!r} is no kind of failure", hint=f"one of {', '.join(KINDS)}", kinds=list(KINDS))
+        said = f"{kind!r} is no kind of failure" if kind else "which kind of failure? --reason is missing"
+        raise BadInput(said, hint=f"one of {', '.join(KINDS)}", kinds=list(KINDS))
     return kind
 
 

@@ -9,6 +9,7 @@ from bd import clock
 from bd.errors import HubRewritten, RemoteUnreachable, TryAgain
 from bd.store.gitrepo import FETCH_FLAGS, GitTimeout
 from bd.store.place import PUBLISHED, Place
+from bd.store.remote import unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,10 +80,7 @@ class Fetching:
                 f"the hub's history on {self._remote} was rewritten: its tip does not descend from what was published",
                 hint="look at it with git first; `bd sync --accept-rewrite` goes on from the new history",
             )
-        raise RemoteUnreachable(
-            f"the remote {self._remote} can't be reached: {_last_line(words)}",
-            hint="check the network and your credentials, then try again",
-        )
+        raise unreachable(self._remote, words)
 
     def _free_published(self) -> None:
         """Wait for whoever locks the published ref. A lock that stays goes only where a fetch of bd's own was killed."""
@@ -125,12 +123,3 @@ class Fetching:
             if "non-fast-forward" not in words:
                 return words
         return words
-
-
-def _last_line(words: str) -> str:
-    """The line of git's words that says why: the `fatal:` one, or what ssh said before a fatal that says nothing."""
-    lines = [line.strip() for line in words.splitlines() if line.strip()]
-    at = next((place for place, line in enumerate(lines) if line.startswith(("fatal:", "ERROR", "remote:"))), 0)
-    if at and "Could not read from remote repository" in lines[at]:
-        at -= 1
-    return lines[at].removeprefix("fatal: ") if lines else "no words"

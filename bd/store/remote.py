@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bd.store.gitrepo import ZERO, deletion, refspec
+from bd.errors import RemoteUnreachable
+from bd.store.gitrepo import ZERO, GitFailed, GitTimeout, deletion, refspec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,21 @@ if TYPE_CHECKING:
 
 # How servers and git itself say that a ref is not what was expected.
 MOVED = ("stale info", "fetch first", "already exists", "non-fast-forward", "cannot lock ref")
+
+
+def unreachable(remote: str, words: str) -> RemoteUnreachable:
+    """The error for a remote that git could not talk to, with the line of git's words that says why."""
+    told = f"the remote {remote} can't be reached: {_reason_in(words)}"
+    return RemoteUnreachable(told, hint="check the network and your credentials, then try again")
+
+
+def _reason_in(words: str) -> str:
+    """The `fatal:` line, or what ssh said before a fatal that says nothing."""
+    lines = [line.strip() for line in words.splitlines() if line.strip()]
+    at = next((place for place, line in enumerate(lines) if line.startswith(("fatal:", "ERROR", "remote:"))), 0)
+    if at and "Could not read from remote repository" in lines[at]:
+        at -= 1
+    return lines[at].removeprefix("fatal: ") if lines else "no words"
 
 
 class PushLine(NamedTuple):
@@ -68,6 +84,11 @@ def move_here(repo: GitRepo, updates: Sequence[tuple[str, str | None, str | None
 
 
 def list_remote(repo: GitRepo, remote: str, *patterns: str) -> dict[str, str]:
-    """The remote's refs. Raises GitFailed when it can't be reached."""
-    _, out, _ = repo.run("ls-remote", "--quiet", "--end-of-options", remote, *patterns)
+    """The remote's refs. Raises RemoteUnreachable."""
+    try:
+        _, out, _ = repo.run("ls-remote", "--quiet", "--end-of-options", remote, *patterns)
+    except GitTimeout as error:
+        raise RemoteUnreachable(f"the remote {remote} does not answer: {error}") from None
+    except GitFailed as error:
+        raise unreachable(remote, error.stderr) from error
     return {ref: oid for oid, ref in (line.split("\t") for line in out.decode().splitlines())}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bd.errors import BadInput, HubRewritten, NoHub, RemoteUnreachable, TryAgain
+from bd.errors import BadInput, HubRewritten, NoHub, TryAgain
 from bd.fields import CONFIG_PATH
 from bd.store import checkout, kept
-from bd.store.gitrepo import GitFailed
 from bd.store.place import PUBLISHED, REWRITTEN, VIEW
 from bd.store.remote import list_remote
 
@@ -63,10 +62,7 @@ def _remote_tip(hub: Hub) -> str | None:
     """The tip that the remote has now, its objects here; None when the branch is gone."""
     remote = hub.remote or ""
     for _ in range(_LOOKS):
-        try:
-            tip = list_remote(hub.repo, remote, hub.branch).get(hub.branch)
-        except GitFailed as error:
-            raise RemoteUnreachable(f"the remote {remote} can't be reached: {error.stderr.strip()}") from error
+        tip = list_remote(hub.repo, remote, hub.branch).get(hub.branch)
         if tip is None or hub.repo.commit_of(tip) is not None:
             return tip
         hub.repo.run(*_FETCH, remote, hub.branch, check=False)

@@ -112,10 +112,7 @@ class SideRefs:
         """The refs below these prefixes as they now are. Raises RemoteUnreachable: a look that failed is no look."""
         if not self._remote:
             return {ref: oid for prefix in prefixes for ref, oid in self._repo.refs(prefix).items()}
-        try:
-            return list_remote(self._repo, self._remote, *(f"{prefix}*" for prefix in prefixes))
-        except (GitFailed, GitTimeout) as error:
-            raise RemoteUnreachable(f"the remote {self._remote} can't be reached: {error}") from None
+        return list_remote(self._repo, self._remote, *(f"{prefix}*" for prefix in prefixes))
 
     def beats(self) -> dict[str, str]:
         """The beat of each claim that gives signs of life, by token."""

@@ -79,9 +79,9 @@ def test_list_filters(board: Clone, filters: str) -> None:
 
 def test_stalled_is_derived(board: Clone, clock: FakeClock) -> None:
     assert names(board, "list", "--status", "stalled") == ""
-    clock.move(hours=4)
+    clock.move(hours=3, minutes=20)
     assert names(board, "list", "--status", "stalled") == ""  # twice two hours, and the half that clocks may differ by
-    clock.move(hours=1)
+    clock.move(minutes=10)
     assert names(board, "list", "--status", "stalled") == "work"
 
 

@@ -76,10 +76,10 @@ def test_a_worker_drains_the_queue_with_one_push_a_bead(clone: Clones, hub: Path
     assert git(hub, "for-each-ref", "refs/bd/claims") == ""
 
 
-def test_nothing_to_do_is_exit_3_and_an_empty_document(clone: Clones) -> None:
+def test_nothing_to_do_is_exit_3_and_says_why(clone: Clones) -> None:
     alice = clone("alice")
     result = alice.bd("work", "--agent", "coder", "--once", "--json", "--", "true", code=3)
-    assert result.json == []
+    assert (result.json["code"], result.json["retry_after_s"]) == ("nothing_ready", 60)
 
 
 def test_the_command_gets_the_bead_and_says_how_it_went(clone: Clones, hub: Path) -> None:

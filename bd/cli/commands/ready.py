@@ -66,6 +66,9 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, **flags: An
     others = len(ready) - len(fitting)
     whom = f" for {name}" if name else ""
     left = f" ({others} more {'does' if others == 1 else 'do'} not fit: bd ready --all)" if name and others else ""
+    idle = fit.no_claims_reason(name, snapshot, now) if name else None
+    if idle and not app.out.is_json:
+        app.out.note(f"{idle.text}: it may claim none of these now")
     footer = f"{len(fitting)} ready{whom}{left} · hub at {snapshot.commit[:7]}"
     empty = f"Nothing is ready{whom}{left}. `bd blocked` shows what waits. · hub at {snapshot.commit[:7]}"
     show_list(app, snapshot, fitting, limit=limit, default_limit=100, empty=empty, tail=tail, footer=footer)

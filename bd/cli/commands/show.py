@@ -78,7 +78,7 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
         if not bead.is_done and bead.status != "in_progress":
             out.line(f"  {escaped(reason.text)}")
     for failure in bead.get("failures", [])[-1:]:
-        words = f"{failure.get('reason', 'other')}, {failure.get('agent', 'somebody')}: {failure.get('error', '')}"
+        words = f"{failure.get('reason', 'other')}, {failure.get('agent', 'somebody')}: {str(failure.get('error', '')).partition(chr(10))[0]}"
         out.line(f"  last failure: {escaped(words)} (`bd dlq show {bead.id}` shows all)")
     _progress(app, bead, snapshot)
     for key in _TEXTS:
@@ -107,13 +107,13 @@ def _facts(app: App, bead: Bead, snapshot: Snapshot) -> list[str]:
 
 
 def _when(app: App, bead: Bead) -> str:
-    when = [
-        f"{word} {app.out.age(bead.get(key), app.now)} ago"
+    """What happened to it when, and who made it and ended it."""
+    by = {"created": bead.get("created_by"), "closed": bead.get("closed_by")}
+    return ", ".join(
+        f"{word} {app.out.age(bead.get(key), app.now)} ago{f' by {escaped(by[word])}' if by.get(word) else ''}"
         for word, key in (("created", "created_at"), ("updated", "updated_at"), ("closed", "closed_at"))
         if bead.get(key)
-    ]
-    by = f" by {escaped(bead.get('created_by'))}" if bead.get("created_by") else ""
-    return f"{', '.join(when)}{by}"
+    )
 
 
 def _progress(app: App, bead: Bead, snapshot: Snapshot) -> None:

@@ -49,18 +49,30 @@ def command(app: App, beads: tuple[str, ...], free: bool) -> None:
     if app.out.is_json:
         app.out.json(shown)
         return
-    for entry in shown:
-        app.out.line(f"✓ Freed {entry['id']} — {entry['title']}" if free else entry["id"]) if free or app.out.quiet else None
     if free:
-        app.out.said("Nothing to free." if not shown else f"{len(shown)} freed.")
+        for entry in shown:
+            app.out.line(entry["id"] if app.out.quiet else f"✓ Freed {entry['id']} — {entry['title']}")
+        app.out.said(f"{len(shown)} freed." if shown else "Nothing to free.")
+    else:
+        _list(app, shown)
+
+
+def _list(app: App, shown: list[dict[str, Any]]) -> None:
+    if app.out.quiet:
+        for entry in shown:
+            app.out.line(entry["id"])
     elif not shown:
-        app.out.said("Nothing has stalled.")
-    elif not app.out.quiet:
+        app.out.line("Nothing has stalled.")
+    else:
         rows = [
-            (e["id"], e["owner"], e["why"], app.out.age(e["since"], app.now), str(e["attempt"]), e["last_progress"] or e["title"])
-            for e in shown
+            (one["id"], one["owner"], one["why"], app.out.age(one["since"], app.now), str(one["attempt"]), _words(one))
+            for one in shown
         ]
-        app.out.table(["bead", "owner", "why", "silent", "attempt", "last progress"], rows)
+        app.out.table(["bead", "owner", "why", "silent", "attempt", "title, last note"], rows)
+
+
+def _words(entry: dict[str, Any]) -> str:
+    return f"{entry['title']}: {entry['last_progress']}" if entry.get("last_progress") else str(entry["title"])
 
 
 def _refuse_living(wanted: set[str], found: list[Stall]) -> None:
@@ -85,5 +97,5 @@ def _shown(stall: Stall, snapshot: Snapshot) -> dict[str, Any]:
         "why": stall.why,
         "since": stall.since,
         "attempt": stall.attempt,
-        "last_progress": notes[-1] if notes else "",
+        **({"last_progress": notes[-1]} if notes else {}),
     }

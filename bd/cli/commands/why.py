@@ -48,6 +48,7 @@ def command(app: App, bead: str) -> None:
     where = standing(found, snapshot, now)
     reasons, ranking = list(where.reasons), Ranking(snapshot, now)
     name = app.flags.agent
+    busy = None
     if name and where.phase == "ready":
         reasons += fit.misfits(found, name, snapshot, now)
         busy = fit.no_claims_reason(name, snapshot, now)
@@ -69,7 +70,7 @@ def command(app: App, bead: str) -> None:
     whom = f" — {name} may take it" if name and where.phase == "ready" and not reasons else ""
     app.out.line(f"{app.out.styled(found.id, 'bold')} {said}{whom}.")
     for reason in reasons:
-        whose = f"{name}: it " if name and reason not in where.reasons else ""
+        whose = f"{name}: it " if name and reason not in where.reasons and reason != busy else ""
         app.out.line(f"  {whose}{escaped(reason.text)}")
     _tell_priority(app, found, ranking)
 

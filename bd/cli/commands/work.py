@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import sys
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -14,7 +15,8 @@ import click
 from bd import clock
 from bd.cli.context import App
 from bd.cli.options import DURATION, pass_app
-from bd.errors import BadInput, Interrupted, NothingReady
+from bd.errors import BadInput, Interrupted
+from bd.fields import AGENTS_DIR
 from bd.fleet.job import GRACE_S, Command
 from bd.fleet.logs import log_path, rotate
 from bd.fleet.sight import look
@@ -57,6 +59,7 @@ def command(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> No
     signs of life and watches the claim. Ends with 3 when there was nothing to do.
     """
     agent = app.claimant().agent
+    _warn_of_stranger(app, agent)
     if not words:
         raise BadInput("which command?", hint="bd work --agent NAME -- CMD ARGS")
     if shutil.which(words[0], path=os.environ.get("PATH")) is None and not os.path.exists(
@@ -89,20 +92,21 @@ def command(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> No
     )
     signals = _stop_on_signals(worker)
     worker.run()
+    if not ended and worker.nothing is not None and signal.SIGINT not in signals:
+        raise worker.nothing
     if app.out.is_json:
         app.out.json([{"id": one.id, "title": one.title, "outcome": one.what, "text": one.words} for one in ended])
     if signal.SIGINT in signals:
         app.out.exit_code = Interrupted.exit_code
-    elif not ended and worker.nothing is not None:
-        _say_nothing(app, worker)
 
 
-def _say_nothing(app: App, worker: Worker) -> None:
-    """End with why there was no work, without a second JSON document."""
-    nothing = worker.nothing
-    assert nothing is not None
-    app.out.exit_code = nothing.exit_code
-    app.out.note(str(nothing) if isinstance(nothing, NothingReady) else f"Error: {nothing}")
+def _warn_of_stranger(app: App, agent: str) -> None:
+    """Where agents have files, one without is perhaps mistyped: it would be offered everything."""
+    known = app.snapshot().records(AGENTS_DIR)
+    if known and agent not in known:
+        close = get_close_matches(agent, known, n=1)
+        meant = f"; did you mean {close[0]}?" if close else ""
+        app.out.note(f"warning: {agent} has no agent file and is offered everything that needs no capability{meant}")
 
 
 def _plan(agent: str, words: tuple[str, ...], flags: dict[str, Any]) -> Plan:
