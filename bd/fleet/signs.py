@@ -118,6 +118,12 @@ def record_of(hub: Hub, agent: str, before: Mapping[str, Any], changes: Mapping[
     record.update({key: value for key, value in changes.items() if value is not None})
     for key in [key for key, value in changes.items() if value is None]:
         record.pop(key, None)
+    if changes.get("progress"):  # on one of the beads it holds; what it said of the others stays
+        told = {note.get("bead") for note in changes["progress"]}
+        record["progress"] = [
+            *(note for note in before.get("progress", []) if note.get("bead") not in told),
+            *changes["progress"],
+        ]
     if "progress" in record:
         held = set(record.get("beads", []))
         record["progress"] = [note for note in record["progress"] if note.get("bead") in held][-PROGRESS_LIMIT:]

@@ -10,6 +10,7 @@ from bd.fields import ARCHIVE_DIR, BEADS_DIR, FORMAT_VERSION, capacity_path
 from bd.operations.capacity import capacity_of
 from bd.operations.sync import edited
 from bd.policy.dag import awaited, find_cycle, find_parent_loop
+from bd.policy.liveness import is_ahead, last_commit_of
 from bd.store.kept import kept
 
 TYPE_CHECKING = False
@@ -87,6 +88,9 @@ def _claims(snapshot: Snapshot, now: datetime) -> Iterator[Finding]:
         claim = bead.get("claim")
         if claim and bead.status not in ("in_progress", "validating"):
             yield Finding("damage", "claim_without_work", bead.id, f"is {bead.status} and has a claim by {claim['agent']}")
+        if claim and is_ahead(last_commit_of(claim), now):
+            words = f"its claim by {claim['agent']} has a sign of life from the future: a clock is off"
+            yield Finding("warning", "clock", bead.id, words)
         if bead.get("claims") and (claim or bead.is_done):
             yield Finding(
                 "damage", "claim_without_work", bead.id, f"is {bead.status} and has claims by {', '.join(bead.holders)}"

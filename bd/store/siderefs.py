@@ -31,6 +31,7 @@ AGENTS = "refs/bd/agents/"
 _PROBE = "refs/bd/probe/"
 _PROBED = "siderefs.json"
 _HEARD = "heard.json"
+_ASK_AGAIN_S = 7 * 86400
 
 
 class SideRefs:
@@ -67,9 +68,9 @@ class SideRefs:
     def probe(self, at: datetime) -> bool:
         """Find out, once per clone and remote, whether the server lets side refs be made, listed, replaced and deleted.
 
-        Raises RemoteUnreachable. A server that refused is asked again by `forget_probe` only.
+        Raises RemoteUnreachable. A server that refused is asked again after a week.
         """
-        if not self._remote or self._url in self._noted(_PROBED):
+        if not self._remote or self._is_probed(at):
             return self.usable()
         ref = f"{_PROBE}{os.getpid()}-{os.urandom(4).hex()}"
         length = self._name_length()
@@ -87,23 +88,23 @@ class SideRefs:
             if listed != new:
                 why = "the server takes them and does not list them"
                 break
-        self._note_probe(works=not why, why=why)
+        self._note_probe(at, works=not why, why=why)
         return not why
 
-    def give_up(self, why: str) -> None:
-        """The server has refused them after all: this clone does without from now on."""
+    def _is_probed(self, at: datetime) -> bool:
+        found = self._noted(_PROBED).get(self._url)
+        if not isinstance(found, dict):
+            return False
+        return bool(found.get("works")) or abs(at.timestamp() - float(found.get("at_s") or 0)) < _ASK_AGAIN_S
+
+    def give_up(self, why: str, at: datetime) -> None:
+        """The server has refused them after all: this clone does without for now."""
         if self._remote:
-            self._note_probe(works=False, why=why)
+            self._note_probe(at, works=False, why=why)
 
-    def forget_probe(self) -> None:
-        """Let the next one who wants side refs probe again."""
-        known = self._noted(_PROBED)
-        known.pop(self._url, None)
-        self._note(_PROBED, known)
-        self._usable = None
-
-    def _note_probe(self, *, works: bool, why: str) -> None:
-        self._note(_PROBED, {**self._noted(_PROBED), self._url: {"works": works, **({"why": why} if why else {})}})
+    def _note_probe(self, at: datetime, *, works: bool, why: str) -> None:
+        found = {"works": works, "at_s": int(at.timestamp()), **({"why": why} if why else {})}
+        self._note(_PROBED, {**self._noted(_PROBED), self._url: found})
         self._usable = works
 
     # --- looking ---

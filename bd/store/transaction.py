@@ -212,7 +212,7 @@ class Transaction:
     def _look_beside(self, verdict: Verdict, operation: Decides | None) -> None:
         """A ref beside the branch is not as this clone knew it, or the server refuses such refs after all."""
         if verdict.kind == "unsided":
-            self._hub.sides.give_up(verdict.words)
+            self._hub.sides.give_up(verdict.words, clock.now())
             if operation is not None:
                 getattr(operation, "without_side_refs", bool)()
         elif self._beating is not None:

@@ -368,3 +368,33 @@ def test_an_overseer_frees_and_keeps_house(clone: Clones, hub: Path) -> None:
     result = bob.bd("overseer", "--once", "--agent", "boss", "--json", env={"BD_CLOCK_OFFSET_S": "7200"}).json
     assert result["freed"] == ["hub-a"]
     assert git(hub, "for-each-ref", "refs/bd/claims") == ""
+
+
+def test_a_claim_from_the_future_is_a_warning_and_never_stolen(clone: Clones) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    make(alice, "hub-a")
+    alice.bd("claim", "hub-a", "--agent", "coder", env={"BD_CLOCK_OFFSET_S": "7200"})
+    bob.bd("sync")
+    assert "a clock is off" in bob.bd("doctor").out
+    assert bob.bd("stalled", "--json").json == []
+
+
+def test_notes_on_two_beads_stand_beside_each_other(clone: Clones) -> None:
+    alice = clone("alice")
+    make(alice, "hub-a", "hub-b")
+    for bead_id in ("hub-a", "hub-b"):
+        alice.bd("claim", bead_id, "--agent", "coder")
+        alice.bd("progress", bead_id, f"at {bead_id}", "--agent", "coder")
+    assert "at hub-a" in alice.bd("show", "hub-a").out
+    assert "at hub-b" in alice.bd("show", "hub-b").out
+
+
+def test_a_server_that_refused_refs_is_asked_again_after_a_week(clone: Clones, hub: Path) -> None:
+    git(hub, "config", "transfer.hideRefs", "refs/bd")
+    alice = clone("alice")
+    alice.bd("poll", "--agent", "coder", code=3)
+    git(hub, "config", "--unset", "transfer.hideRefs")
+    alice.bd("poll", "--agent", "coder", code=3, env={"BD_CLOCK_OFFSET_S": "86400"})
+    assert "refs/bd/agents" not in git(hub, "for-each-ref")
+    alice.bd("poll", "--agent", "coder", code=3, env={"BD_CLOCK_OFFSET_S": str(8 * 86400)})
+    assert "refs/bd/agents/coder" in git(hub, "for-each-ref")
