@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _KEPT_LINES = 40
 _LINE_LIMIT = 4000
 _DRAIN_S = 1.0
+_CHUNK = 65536
 
 
 class Child:
@@ -72,12 +73,24 @@ class Child:
         return next((line for line in reversed(self.lines) if line.strip()), "")
 
     def _read(self, stream: IO[bytes]) -> None:
-        for raw in stream:
-            line = raw[:_LINE_LIMIT].decode("utf-8", "replace").rstrip("\n")
+        """Line by line. Of a line longer than any person reads only the beginning is kept."""
+        line = b""
+        while chunk := stream.read1(_CHUNK):  # type: ignore[attr-defined]  Popen's pipes are buffered readers
             self.last_output_s = clock.monotonic()
-            self.lines.append(line)
-            self._on_line(line)
+            *whole, rest = chunk.split(b"\n")
+            for part in whole:
+                self._say(line + part[:_LINE_LIMIT])
+                line = b""
+            line = (line + rest[:_LINE_LIMIT])[:_LINE_LIMIT]
+        if line:
+            self._say(line)
         stream.close()
+
+    def _say(self, raw: bytes) -> None:
+        line = raw[:_LINE_LIMIT].decode("utf-8", "replace")
+        self.lines.append(line)
+        with contextlib.suppress(OSError, ValueError):  # nobody may listen any more; it must not block on a full pipe
+            self._on_line(line)
 
     def _wait(self) -> None:
         """Its end is the process's: what it left running may hold its output open for longer."""

@@ -13,7 +13,7 @@ from bd.clock import duration_s
 from bd.errors import BadInput, BdError
 from bd.fleet import progress, signs
 from bd.fleet.child import Child
-from bd.fleet.outcome import FAILED, RELEASED, Outcome, outcome_of
+from bd.fleet.outcome import FAILED, RELEASED, Outcome, outcome_of, read_result
 from bd.policy.advisory import renewal_s
 from bd.policy.liveness import MISSED_BEATS
 from bd.store.remote import list_remote
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 GRACE_S = 10.0
 # The child's own lines are told no more often than this.
 PROGRESS_EVERY_S = 300.0
-_RESULT_LIMIT = 2_000_000
 _NOTE_LIMIT = 300
 
 
@@ -117,13 +116,8 @@ class Job:
         if self.ending is not None and not (self.ending.what == RELEASED and self.child.code == 0):
             last = self.child.last_line
             return self.ending._replace(text=f"{self.ending.text}; it said last: {last}" if last else self.ending.text)
-        try:
-            with open(self._path("result.json"), "rb") as file:
-                result: bytes | None = file.read(_RESULT_LIMIT)
-        except OSError:
-            result = None
         code = self.child.code
-        return outcome_of(code if code is not None else 1, result, list(self.child.lines))
+        return outcome_of(code if code is not None else 1, read_result(self._path("result.json")), list(self.child.lines))
 
     def check_limits(self) -> None:
         """End it when it takes too long or says nothing for too long; KILL what did not heed TERM."""

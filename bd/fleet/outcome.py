@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
+import os
+import stat
 from typing import NamedTuple
 
 from bd.policy.retry import KINDS
@@ -31,6 +34,7 @@ EXIT_CODES: dict[int, tuple[str, str]] = {
     127: (RELEASED, ""),
 }
 _TEXT_LIMIT = 2000
+_RESULT_LIMIT = 2_000_000
 _LAST_LINES = 5
 
 
@@ -58,6 +62,23 @@ class Outcome(NamedTuple):
         return {key: value for key, value in found.items() if value is not None}
 
 
+def read_result(path: str) -> bytes | None:
+    """What stands in a result file; None where there is no plain file: a pipe or a device would never end."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(_RESULT_LIMIT)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
 def outcome_of(code: int, result: bytes | None, last_lines: Sequence[str]) -> Outcome:
     """The outcome of a command that ended by itself: `result` is what stands in its result file."""
     words = "\n".join(line for line in last_lines if line.strip()).strip()
@@ -66,26 +87,45 @@ def outcome_of(code: int, result: bytes | None, last_lines: Sequence[str]) -> Ou
     if result is None or not result.strip():
         return Outcome(what, kind, words or ("" if what == DONE else _code_words(code)))
     try:
-        said = json.loads(result)
+        said = json.loads(result, parse_constant=_no_number)
         if not isinstance(said, dict):
             raise ValueError("not an object")
         named = said.get("outcome")
         what = _SPELLINGS[str(named).strip().lower()] if named is not None else what
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, RecursionError) as error:
         return Outcome(FAILED, "invalid_output", f"its result file can't be read: {error}"[:_TEXT_LIMIT])
     kind = str(said.get("kind") or kind or "") if what == FAILED else ""
     if what == FAILED and kind not in KINDS:
         kind = "other"
-    cost = said.get("cost", said.get("cost_usd"))
     return Outcome(
         what,
         kind,
-        str(said.get("text") or words or ("" if what == DONE else _code_words(code)))[:_TEXT_LIMIT],
-        float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) and cost >= 0 else None,
+        _text(said.get("text") or words or ("" if what == DONE else _code_words(code))),
+        _cost(said.get("cost", said.get("cost_usd"))),
         said.get("tokens"),
         said.get("output"),
         said.get("artifacts"),
     )
+
+
+def _text(said: Any) -> str:
+    """A text as UTF-8 can write it: JSON also spells halves of characters."""
+    return str(said).encode("utf-8", "replace").decode()[:_TEXT_LIMIT]
+
+
+def _cost(said: Any) -> float | None:
+    """What it cost; None for what is no amount of money."""
+    if isinstance(said, bool) or not isinstance(said, (int, float)):
+        return None
+    try:
+        cost = float(said)
+    except OverflowError:
+        return None
+    return cost if math.isfinite(cost) and cost >= 0 else None
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is no number of JSON")
 
 
 def _by_code(code: int) -> tuple[str, str]:
