@@ -75,7 +75,7 @@ class Child:
     def _read(self, stream: IO[bytes]) -> None:
         """Line by line. Of a line longer than any person reads only the beginning is kept."""
         line = b""
-        while chunk := stream.read1(_CHUNK):  # type: ignore[attr-defined]  Popen's pipes are buffered readers
+        while chunk := os.read(stream.fileno(), _CHUNK):
             self.last_output_s = clock.monotonic()
             *whole, rest = chunk.split(b"\n")
             for part in whole:

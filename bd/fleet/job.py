@@ -170,7 +170,7 @@ class Job:
                 try:
                     tip = self._sign(hub, interval_s, tip)
                     self._last_ok_s = clock.monotonic()
-                except BdError as error:
+                except (BdError, OSError) as error:  # a full disk, say: the next sign may come through
                     self._doubt(error, interval_s)
                 if self.lost:
                     return
@@ -242,7 +242,7 @@ class Job:
         self.end(Outcome(RELEASED, "", self.lost))
         self._on_change()
 
-    def _doubt(self, error: BdError, interval_s: float) -> None:
+    def _doubt(self, error: Exception, interval_s: float) -> None:
         """Cut off for the stall time: others may have taken the bead. The child is told, or ended."""
         silent_s = clock.monotonic() - self._last_ok_s
         if silent_s < MISSED_BEATS * interval_s:

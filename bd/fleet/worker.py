@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 import queue
 import random
+import shutil
 import socket
-from typing import NamedTuple
 
 from bd import clock
-from bd.errors import BdError, NothingReady, Refused, RemoteUnreachable, TryAgain
+from bd.errors import BadInput, BdError, Damaged, NotFound, NothingReady, RemoteUnreachable, ServerRefused, StaleToken, TryAgain
 from bd.fleet import progress, signs
 from bd.fleet.housekeeping import keep_house
 from bd.fleet.job import Job
 from bd.fleet.outcome import DONE, FAILED, RELEASED, Outcome
 from bd.fleet.pacer import Pacer, Peeking, tip_or_none
+from bd.fleet.plan import Ended
 from bd.fleet.recovery import reassign
 from bd.fleet.sight import look
 from bd.operations.claims import Claim, Release
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from bd.fleet.job import Command
+    from bd.fleet.plan import Plan
     from bd.fleet.sight import View
     from bd.model import Bead, Snapshot
     from bd.operations.base import Operation
@@ -43,28 +44,6 @@ if TYPE_CHECKING:
 # What a worker does when the hub can't be reached or is too busy: tries again after so long.
 _AGAIN_S = 15.0
 _LAST_TRIES = 5
-
-
-class Plan(NamedTuple):
-    """How a worker works: `once` ends when nothing fits, `max_tasks` after so many beads, `max_idle_s` after so long without."""
-
-    agent: str
-    command: Command
-    once: bool = False
-    jobs: int = 1
-    max_tasks: int | None = None
-    max_idle_s: float | None = None
-    interval_s: float | None = None
-    recover: bool | None = None
-
-
-class Ended(NamedTuple):
-    """One attempt that ended: what became of it, in one word and in a sentence."""
-
-    id: str
-    title: str
-    what: str
-    words: str
 
 
 class Worker:
@@ -199,8 +178,10 @@ class Worker:
                 self._nothing = NothingReady(
                     f"nothing new for {self.plan.agent}; it looks again at {pacer.pace.next_poll_at}", retry_after_s=wait_s
                 )
-        except TryAgain as error:
-            self._tell(f"{error}; trying again")
+        except BdError as error:
+            if not isinstance(error, TryAgain) and not self._jobs:
+                raise
+            self._tell(f"{error}; trying again")  # what is in hand is finished in any case
             self._nothing = error
             self._next_look_s = clock.monotonic() + _AGAIN_S
         finally:
@@ -287,7 +268,8 @@ class Worker:
                 lambda line, bead_id=bead.id: self._on_line(bead_id, line),  # type: ignore[misc]
                 lambda: self._events.put("job"),
             )
-        except BdError as error:
+        except (BdError, OSError) as error:
+            shutil.rmtree(files, ignore_errors=True)
             self._tell(f"{bead.id}: {error}")
             self._write(
                 hub, Release(**self._asked(tokens={bead.id: bead.get("claim")["token"]}, ids=[bead.id], reason=str(error)))
@@ -322,29 +304,42 @@ class Worker:
         return "settled", f"{job.bead.id} is {bead.status if bead else 'gone'} by now; its command saw to that"
 
     def _record(self, hub: Hub, job: Job, outcome: Outcome) -> tuple[str, str]:
+        """Write down the outcome. What the hub does not take as done or given back is a failure that says why."""
+        try:
+            return self._end(hub, job, outcome)
+        except TryAgain as error:
+            if error.data.get("written") == "local":
+                return outcome.what, f"{outcome.text or 'Done'} ({error})"
+            return "unknown", f"{error}; the hub frees it when it stalls"
+        except (NotFound, StaleToken) as gone:
+            return "lost", str(gone)
+        except (Damaged, ServerRefused) as error:
+            return "unknown", str(error)
+        except BdError as unfit:
+            if outcome.what == FAILED:
+                return "lost", str(unfit)
+            kind = "invalid_output" if isinstance(unfit, BadInput) else "other"
+            return self._record(hub, job, Outcome(FAILED, kind, f"can't be kept as {outcome.what}: {unfit}"))
+
+    def _end(self, hub: Hub, job: Job, outcome: Outcome) -> tuple[str, str]:
         bead_id = job.bead.id
         args = self._asked(tokens={bead_id: job.token}, ids=[bead_id])
         notes = progress.kept(hub, bead_id)
         if notes:
             args["progress"] = {bead_id: notes}
+        if outcome.what == DONE:
+            return DONE, self._close(hub, job, outcome, args)
+        if outcome.what == RELEASED:
+            self._write(hub, Release(**args, reason=outcome.text or "given back"))
+            return RELEASED, outcome.text
         took_s = int(clock.monotonic() - job.child.started_s)
-        try:
-            if outcome.what == DONE:
-                return DONE, self._close(hub, job, outcome, args)
-            if outcome.what == RELEASED:
-                self._write(hub, Release(**args, reason=outcome.text or "given back"))
-                return RELEASED, outcome.text
-            failure: dict[str, Any] = {
-                "reason": outcome.kind,
-                "error": outcome.text,
-                "duration_s": took_s,
-                "cost_usd": outcome.cost_usd,
-            }
-            self._write(hub, Fail(**args, **{key: value for key, value in failure.items() if value not in (None, "")}))
-        except Refused as refused:
-            return "lost", str(refused)
-        except TryAgain as error:
-            return "unknown", f"{error}; the hub frees it when it stalls"
+        failure: dict[str, Any] = {
+            "reason": outcome.kind,
+            "error": outcome.text,
+            "duration_s": took_s,
+            "cost_usd": outcome.cost_usd,
+        }
+        self._write(hub, Fail(**args, **{key: value for key, value in failure.items() if value not in (None, "")}))
         return FAILED, f"{outcome.kind}: {outcome.text}"
 
     def _close(self, hub: Hub, job: Job, outcome: Outcome, args: dict[str, Any]) -> str:
@@ -357,7 +352,12 @@ class Worker:
         if goes_on:
             heartbeat = signs.heartbeat_for(hub, hub.settings(snapshot))
             args["next"] = {"agent": self.plan.agent, "host": socket.gethostname(), "heartbeat": heartbeat.as_args()}
-        written = self._write(hub, Close(**args))
+        try:
+            written = self._write(hub, Close(**args))
+        except RemoteUnreachable as error:
+            if error.data.get("written") == "unknown" or not args.pop("next", None):
+                raise
+            written = publish(hub, Close(**args))  # alone it is kept in this clone until the hub is back
         if written.change is not None and written.change.tokens:
             self._begin(hub, written, pacer)
         else:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from _thread import get_ident
 from functools import cached_property
 
 from bd import clock
@@ -320,7 +321,7 @@ class Hub:
     def note_json(self, name: str, value: Any) -> None:
         """Keep a small JSON note of this clone, whole or not at all."""
         path = os.path.join(self.place.folder, name)
-        fresh = f"{path}.{os.getpid()}"
+        fresh = f"{path}.{os.getpid()}-{get_ident()}"
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(fresh, "w", encoding="utf-8") as file:
             import json  # noqa: PLC0415

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from _thread import get_ident
 
 from bd.errors import RemoteUnreachable
 from bd.store.beats import beat_at
@@ -225,9 +226,10 @@ class SideRefs:
         path = os.path.join(self._folder, name)
         with contextlib.suppress(OSError):
             os.makedirs(self._folder, exist_ok=True)
-            with open(f"{path}.{os.getpid()}", "w", encoding="utf-8") as file:
+            fresh = f"{path}.{os.getpid()}-{get_ident()}"  # a worker's threads note things at the same time
+            with open(fresh, "w", encoding="utf-8") as file:
                 json.dump(value, file)
-            os.replace(f"{path}.{os.getpid()}", path)
+            os.replace(fresh, path)
 
 
 def moved(lines: Mapping[str, PushLine]) -> bool:

@@ -19,8 +19,9 @@ from bd.errors import BadInput, Interrupted
 from bd.fields import AGENTS_DIR
 from bd.fleet.job import GRACE_S, Command
 from bd.fleet.logs import log_path, rotate
+from bd.fleet.plan import Ended, Plan
 from bd.fleet.sight import look
-from bd.fleet.worker import Ended, Plan, Worker
+from bd.fleet.worker import Worker
 from bd.interop import views
 from bd.output import escaped
 from bd.policy import fit
