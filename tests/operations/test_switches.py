@@ -61,7 +61,6 @@ def test_available_again_is_whatever_the_rule_says() -> None:
         (None, "available", None, None),
         ("draining", "draining", None, "draining"),
         ("draining", "offline", None, "offline"),
-        ("offline", "draining", None, "draining"),
         ("offline", "available", "offline", "available"),
         ("draining", "available", "draining", "available"),
         ("available", "available", "draining", "available"),
@@ -81,6 +80,12 @@ def test_another_duty_than_the_one_meant_is_not_ended(before: str, ends: str, hi
     with pytest.raises(WrongState, match=f"coder is {before}, not {ends}") as refusal:
         a_fleet(before).publish(SetDuty(agent="coder", duty="available", ends=ends, **by()))
     assert hint in (refusal.value.hint or "")
+
+
+def test_an_agent_that_is_offline_does_not_come_back_by_draining() -> None:
+    with pytest.raises(WrongState, match="coder is offline") as refusal:
+        a_fleet("offline").publish(SetDuty(agent="coder", duty="draining", **by()))
+    assert "bd online coder" in (refusal.value.hint or "")
 
 
 def test_a_name_that_nobody_has_yet_can_be_told_but_not_by_a_slip() -> None:
