@@ -5,6 +5,12 @@ Stalls are freed by recovery.py at every poll; here is the rest, at most once a 
 
 from __future__ import annotations
 
+import contextlib
+import glob
+import math
+import os
+import shutil
+
 from bd import clock
 from bd.errors import BdError
 from bd.operations.archiving import Archive
@@ -25,6 +31,7 @@ _NAME = "housekeeping.json"
 _LOOSE_OBJECTS = 2000
 _REFS_AT_ONCE = 50
 _ARCHIVED_AT_ONCE = 500
+_LEFT_AT_ONCE = 500
 
 
 def keep_house(hub: Hub, by: str) -> list[str]:
@@ -74,6 +81,33 @@ def _sweep(hub: Hub, by: str) -> list[str]:
     return [f"removed the signs of {len(orphans)} ended claims"]
 
 
+def _tidy(hub: Hub, by: str) -> list[str]:
+    """Remove what workers that were killed left in this clone: files of claims that have ended, a day after the last touch."""
+    held = [bead for bead in hub.snapshot().claimed() if bead.claims]
+    current = {str(claim.get("token")) for bead in held for claim in bead.claims} | {f"{bead.id}.json" for bead in held}
+    oldest_s = clock.now().timestamp() - EVERY_S
+    left = [
+        path
+        for folder in ("work", "beats", "progress")
+        for path in glob.glob(os.path.join(glob.escape(hub.place.folder), folder, "*"))
+        if os.path.basename(path) not in current and _touched_s(path) < oldest_s
+    ]
+    for path in left[:_LEFT_AT_ONCE]:
+        if os.path.isdir(path):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+    return [f"removed what {len(left)} ended attempts left behind"] if left else []
+
+
+def _touched_s(path: str) -> float:
+    try:
+        return os.path.getmtime(path)
+    except OSError:  # its worker was faster
+        return math.inf
+
+
 def _archive(hub: Hub, by: str) -> list[str]:
     """Move what was done long ago out of the way; no commit where there is nothing."""
     at = clock.time_text(clock.now(), exact=True)
@@ -81,4 +115,9 @@ def _archive(hub: Hub, by: str) -> list[str]:
     return [f"archived {len(change.touched)} beads"] if change is not None and change.touched else []
 
 
-_CHORES: dict[str, Callable[[Hub, str], list[str]]] = {"packing": _pack, "sweeping": _sweep, "archiving": _archive}
+_CHORES: dict[str, Callable[[Hub, str], list[str]]] = {
+    "packing": _pack,
+    "sweeping": _sweep,
+    "tidying": _tidy,
+    "archiving": _archive,
+}

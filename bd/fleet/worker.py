@@ -285,9 +285,9 @@ class Worker:
         self._idle_since_s = clock.monotonic()
         hub = self._open_hub()
         try:
-            said = self._settled_elsewhere(hub, job)
-            if said is None:
-                said = self._record(hub, job, job.outcome())
+            said = self._record(hub, job, job.outcome())
+            if said[0] in ("lost", "settled"):
+                hub.sides.note_beat(job.token, None)
             self._on_ended(Ended(job.bead.id, job.bead.title, *said))
         finally:
             progress.forget(hub, job.bead.id)
@@ -306,14 +306,14 @@ class Worker:
     def _record(self, hub: Hub, job: Job, outcome: Outcome) -> tuple[str, str]:
         """Write down the outcome. What the hub does not take as done or given back is a failure that says why."""
         try:
-            return self._end(hub, job, outcome)
+            return self._settled_elsewhere(hub, job) or self._end(hub, job, outcome)
         except TryAgain as error:
             if error.data.get("written") == "local":
                 return outcome.what, f"{outcome.text or 'Done'} ({error})"
             return "unknown", f"{error}; the hub frees it when it stalls"
         except (NotFound, StaleToken) as gone:
             return "lost", str(gone)
-        except (Damaged, ServerRefused) as error:
+        except Damaged as error:
             return "unknown", str(error)
         except BdError as unfit:
             if outcome.what == FAILED:
@@ -368,12 +368,13 @@ class Worker:
         return reason
 
     def _write(self, hub: Hub, operation: Operation) -> Written:
-        """Publish what ends a claim; the hub being out of reach for a moment is no reason to lose finished work."""
+        """Publish what ends a claim; trouble that passes is no reason to lose finished work."""
         for tried in range(_LAST_TRIES):
             try:
                 return publish(hub, operation)
-            except RemoteUnreachable as error:
-                if tried + 1 == _LAST_TRIES or self._stopping > 1:
+            except (TryAgain, ServerRefused) as error:
+                last = 1 if self._stopping > 1 else _LAST_TRIES - 1
+                if tried >= last or error.data.get("written") == "local":
                     raise
                 self._tell(f"{error}; trying again")
                 clock.sleep(min(30.0, 2.0**tried))

@@ -30,7 +30,12 @@ class Beating:
         self._listed = beats
 
     def refs_of(self, before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]], at: datetime) -> list[SideRef]:
-        """The side refs that go with claims as they were `before` a commit and as they are `after` it."""
+        """The side refs that go with claims as they were `before` a commit and as they are `after` it.
+
+        None where the server refuses them, even for claims that have one: the claim's end must not depend on it.
+        """
+        if not self._sides.may_list():
+            return []
         ended = {claim["token"]: claim for claim in before}
         begun = {claim["token"]: claim for claim in after}
         found = [

@@ -10,11 +10,12 @@ fast-import (gitrepo.py).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import zlib
 from _thread import get_ident
 
-from bd.errors import BadInput, Damaged
+from bd.errors import BadInput, Damaged, TryAgain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ _FILE = b"100644"
 _GITLINK = "160000"
 _SHARED_BITS = 0o2020  # setgid or group-writable: somebody else has to be able to write here too
 
+# So often a reader that was ended by a signal is asked anew.
+_STARTS = 3
 SHA256_LENGTH = 64
 # name -> (mode, raw object name)
 Entries = dict[bytes, tuple[bytes, bytes]]
@@ -180,12 +183,14 @@ class ObjectReader:
     """A running `git cat-file --batch`: objects by name, one process for the whole command."""
 
     def __init__(self, repo: GitRepo) -> None:
+        self._repo = repo
         self._process = repo.spawn(["cat-file", "--batch"], stdin=True)
 
     def close(self) -> None:
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream:
-                stream.close()
+                with contextlib.suppress(BrokenPipeError):  # it was ended before it had read everything
+                    stream.close()
         self._process.wait()
 
     def read(self, name: str) -> bytes | None:
@@ -194,26 +199,43 @@ class ObjectReader:
 
     def read_many(self, names: Sequence[str], *, at_once: int = 200) -> Iterator[bytes | None]:
         """The contents of many objects in order. `at_once` requests stay below a pipe's buffer."""
-        stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is None or stdout is None:
-            raise Damaged("git cat-file did not start")
         for start in range(0, len(names), at_once):
             chunk = names[start : start + at_once]
             if any("\n" in name for name in chunk):
                 raise BadInput("a name with a line break in it")
-            try:
-                stdin.write("".join(f"{name}\n" for name in chunk).encode("utf-8", "surrogateescape"))
-                stdin.flush()
-            except BrokenPipeError as error:
-                raise Damaged("git cat-file ended early", hint="`git fsck` tells what is wrong") from error
-            # All of them at once: an answer that nobody has taken yet would be taken for the next question's.
-            yield from [self._answer(stdout) for _ in chunk]
+            yield from self._asked(chunk)
 
-    def _answer(self, stdout: IO[bytes]) -> bytes | None:
-        header = stdout.readline()
-        if not header:
-            raise Damaged("git cat-file ended early", hint="`git fsck` tells what is wrong")
-        words = header.split()
-        if words[-1] in (b"missing", b"ambiguous", b"submodule"):
-            return None
-        return stdout.read(int(words[-1]) + 1)[:-1]
+    def _asked(self, names: Sequence[str]) -> list[bytes | None]:
+        """The answers, from a new process where a signal to the whole group, as Ctrl-C sends it, has ended this one."""
+        for _ in range(_STARTS):
+            try:
+                return self._answers(names)
+            except (BrokenPipeError, EOFError) as error:
+                if self._process.wait() >= 0:
+                    raise Damaged("git cat-file ended early", hint="`git fsck` tells what is wrong") from error
+            self.close()
+            self._process = self._repo.spawn(["cat-file", "--batch"], stdin=True)
+        raise TryAgain("git cat-file was ended by signals again and again")
+
+    def _answers(self, names: Sequence[str]) -> list[bytes | None]:
+        """All of them at once: an answer that nobody has taken yet would be taken for the next question's."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            raise Damaged("git cat-file did not start")
+        stdin.write("".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape"))
+        stdin.flush()
+        return [_answer(stdout) for _ in names]
+
+
+def _answer(stdout: IO[bytes]) -> bytes | None:
+    """One answer of the process. Raises EOFError when it has ended before the end of it."""
+    header = stdout.readline()
+    if not header.endswith(b"\n"):
+        raise EOFError
+    words = header.split()
+    if words[-1] in (b"missing", b"ambiguous", b"submodule"):
+        return None
+    content = stdout.read(int(words[-1]) + 1)
+    if len(content) <= int(words[-1]):
+        raise EOFError
+    return content[:-1]

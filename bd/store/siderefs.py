@@ -88,6 +88,7 @@ class SideRefs:
             listed = self.listing(_PROBE).get(ref)
             if listed != new:
                 why = "the server takes them and does not list them"
+                self._push([SideRef(ref, None, new), SideRef(f"{ref}-2", None, new)])
                 break
         self._note_probe(at, works=not why, why=why)
         return not why

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +17,7 @@ from bd.fleet.child import Child
 from bd.fleet.outcome import DONE, FAILED, outcome_of, read_result
 from bd.store.hub import Hub
 from bd.store.place import locate
+from tests.running import BD
 from tests.truth import git, tip_bead
 
 if TYPE_CHECKING:
@@ -52,8 +57,6 @@ def test_halves_of_characters_in_a_text_are_replaced() -> None:
 
 
 def test_a_result_file_that_is_a_pipe_or_a_device_is_not_waited_for(tmp_path: Path) -> None:
-    import os
-
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "device").symlink_to("/dev/zero")
     (tmp_path / "folder").mkdir()
@@ -90,8 +93,6 @@ def test_a_bead_that_may_not_be_closed_is_a_failure_and_not_left_claimed(clone: 
 
 def run_child(*words: str, on_line: Callable[[str], None] = lambda line: None) -> Child:
     ended = threading.Event()
-    import os
-
     child = Child(words, ".", os.environ, None, on_line, ended.set)
     assert ended.wait(60)
     return child
@@ -139,3 +140,136 @@ def test_threads_of_one_worker_note_things_at_the_same_time(clone: Clones) -> No
     assert failed == []
     assert json.dumps(hub.noted_json("same.json"))
     hub.close()
+
+
+# --- what the hub does -------------------------------------------------------------------------
+
+
+def start(clone: Clone, *words: str, log: Path, **more: str) -> subprocess.Popen[str]:
+    """A worker in a process group of its own."""
+    with log.open("w") as err:
+        return subprocess.Popen(
+            [*BD, "work", "--agent", "coder", "--json", *words],
+            cwd=clone.path,
+            stdout=subprocess.PIPE,
+            stderr=err,
+            text=True,
+            env={**os.environ, **more},
+            start_new_session=True,
+        )
+
+
+def ended(worker: subprocess.Popen[str]) -> list[tuple[str, str]]:
+    out, _ = worker.communicate(timeout=90)
+    return [(one["id"], one["outcome"]) for one in json.loads(out)]
+
+
+def until(what: Callable[[], bool], limit_s: float = 30) -> None:
+    end = time.monotonic() + limit_s
+    while not what():
+        assert time.monotonic() < end, "it never came to be"
+        time.sleep(0.05)
+
+
+def waiting(tmp_path: Path) -> tuple[str, ...]:
+    """A command that says it runs, and works until it is told to go on."""
+    return ("sh", "-c", f"touch {tmp_path}/runs; while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; echo did it")
+
+
+def refuse(hub: Path, name: str, script: str) -> Path:
+    hook = hub / "hooks" / name
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\n{script}\n")
+    hook.chmod(0o755)
+    return hook
+
+
+def test_finished_work_is_kept_in_the_clone_while_the_hub_is_away(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    alice = clone("alice")
+    for bead_id in ("hub-a", "hub-b"):
+        alice.bd("create", "Do it", "--id", bead_id)
+    worker = start(alice, "--once", "--", *waiting(tmp_path), log=tmp_path / "log")
+    until((tmp_path / "runs").exists)
+    hub.rename(tmp_path / "away.git")
+    (tmp_path / "go").touch()
+    assert ended(worker) == [("hub-a", "done")]
+    (tmp_path / "away.git").rename(hub)
+    alice.bd("sync")
+    assert tip_bead(hub, "hub-a").get("close_reason") == "did it"
+    assert tip_bead(hub, "hub-b").claim is None
+
+
+def test_a_server_that_refuses_for_a_moment_costs_no_finished_work(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    alice = clone("alice")
+    alice.bd("create", "Do it", "--id", "hub-a")
+    worker = start(alice, "--once", "--", *waiting(tmp_path), log=tmp_path / "log")
+    until((tmp_path / "runs").exists)
+    hook = refuse(hub, "pre-receive", f"touch {tmp_path}/refused; exit 1")
+    (tmp_path / "go").touch()
+    until((tmp_path / "refused").exists)
+    hook.unlink()
+    assert ended(worker) == [("hub-a", "done")]
+    assert tip_bead(hub, "hub-a").status == "closed"
+
+
+def test_a_claim_ends_where_the_server_no_longer_takes_refs_beside_the_branch(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    alice = clone("alice")
+    alice.bd("create", "Do it", "--id", "hub-a")
+    worker = start(alice, "--once", "--", *waiting(tmp_path), log=tmp_path / "log")
+    until((tmp_path / "runs").exists)
+    refuse(hub, "update", "case $1 in refs/bd/*) exit 1;; esac")
+    (tmp_path / "go").touch()
+    assert ended(worker) == [("hub-a", "done")]
+    assert tip_bead(hub, "hub-a").status == "closed"
+
+
+def test_a_probe_leaves_nothing_on_a_server_that_does_not_list(clone: Clones, hub: Path) -> None:
+    git(hub, "config", "uploadpack.hideRefs", "refs/bd")
+    alice = clone("alice")
+    alice.bd("create", "Do it", "--id", "hub-a")
+    assert work(alice, "true") == [("hub-a", "done")]
+    assert git(hub, "for-each-ref", "refs/bd") == ""
+
+
+def test_a_bead_that_is_gone_is_lost_and_leaves_nothing_behind(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    alice.bd("create", "Do it", "--id", "hub-a")
+    worker = start(alice, "--once", "--", *waiting(tmp_path), log=tmp_path / "log")
+    until((tmp_path / "runs").exists)
+    git(bob.path, "pull", "--quiet")
+    git(bob.path, "rm", "--quiet", "beads/hub-a.yaml")
+    git(bob.path, "commit", "--quiet", "--message", "by hand")
+    git(bob.path, "push", "--quiet")
+    (tmp_path / "go").touch()
+    assert ended(worker) == [("hub-a", "lost")]
+    folder = alice.path / ".git" / "bd"
+    assert [path for name in ("work", "beats", "progress") for path in folder.glob(f"{name}/*")] == []
+
+
+# --- signals and leftovers ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_the_whole_group_still_gives_the_bead_back(clone: Clones, hub: Path, tmp_path: Path, number: int) -> None:
+    """As Ctrl-C in a terminal does: the worker's git processes get it too."""
+    alice = clone("alice")
+    alice.bd("create", "Do it", "--id", "hub-a")
+    worker = start(alice, "--grace", "1s", "--", *waiting(tmp_path), log=tmp_path / "log")
+    until((tmp_path / "runs").exists)
+    for _ in range(3):
+        os.killpg(worker.pid, number)
+        time.sleep(0.02)
+    assert ended(worker) == [("hub-a", "released")]
+    assert tip_bead(hub, "hub-a").claim is None
+
+
+def test_what_killed_workers_left_is_removed_a_day_later(clone: Clones) -> None:
+    alice = clone("alice")
+    folder = alice.path / ".git" / "bd"
+    for name in ("work/TOKEN/bead.json", "beats/TOKEN", "progress/hub-x.json"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("{}")
+    alice.bd("overseer", "--once", "--agent", "boss")
+    assert (folder / "work/TOKEN").exists()
+    alice.bd("overseer", "--once", "--agent", "boss", env={"BD_CLOCK_OFFSET_S": "90000"})
+    assert [path for name in ("work", "beats", "progress") for path in folder.glob(f"{name}/*")] == []

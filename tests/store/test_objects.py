@@ -70,3 +70,21 @@ def test_a_missing_tree_is_not_an_empty_one(repo: GitRepo) -> None:
     os.unlink(Path(repo.git_dir) / "objects" / tree[:2] / tree[2:])
     with pytest.raises(Damaged, match=tree):
         LooseWriter(repo).commit(base, DRAFT)
+
+
+def test_a_reader_that_a_signal_ended_is_started_again(repo: GitRepo) -> None:
+    reader = repo.objects
+    assert reader.read("HEAD:run.sh") == b"#!/bin/sh\n"
+    reader._process.kill()
+    reader._process.wait()
+    assert reader.read("HEAD:run.sh") == b"#!/bin/sh\n"
+    repo.close()
+
+
+def test_a_reader_that_was_ended_closes_without_words(repo: GitRepo) -> None:
+    reader = repo.objects
+    reader._process.kill()
+    reader._process.wait()
+    assert reader._process.stdin is not None
+    reader._process.stdin.write(b"HEAD\n")
+    repo.close()
