@@ -156,6 +156,11 @@ class Job:
         self._stop.set()
         self._beating.join()
 
+    def end_rest(self) -> None:
+        """What was ended early is ended with everything it started, also what outlived it."""
+        if self.ending is not None:
+            self.child.kill()
+
     def clear(self) -> None:
         """Remove its files: the claim has ended."""
         shutil.rmtree(self._files, ignore_errors=True)

@@ -281,6 +281,7 @@ class Worker:
 
     def _finish(self, job: Job) -> None:
         """Write down how it went: close and claim the next in one commit, fail, or give back."""
+        job.end_rest()
         job.stop_beating()
         self._idle_since_s = clock.monotonic()
         hub = self._open_hub()

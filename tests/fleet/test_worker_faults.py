@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,7 +23,6 @@ from tests.truth import git, tip_bead
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.running import Clone
 
@@ -273,3 +273,19 @@ def test_what_killed_workers_left_is_removed_a_day_later(clone: Clones) -> None:
     assert (folder / "work/TOKEN").exists()
     alice.bd("overseer", "--once", "--agent", "boss", env={"BD_CLOCK_OFFSET_S": "90000"})
     assert [path for name in ("work", "beats", "progress") for path in folder.glob(f"{name}/*")] == []
+
+
+def test_what_an_ended_command_started_ends_with_it(clone: Clones, tmp_path: Path) -> None:
+    alice = clone("alice")
+    alice.bd("create", "Do it", "--id", "hub-a")
+    script = f"(trap '' TERM; exec sleep 60) & echo $! > {tmp_path}/forked; exec sleep 60"
+    assert work(alice, "sh", "-c", script, options=("--once", "--idle-timeout", "1s")) == [("hub-a", "failed")]
+    forked = int((tmp_path / "forked").read_text())
+    until(lambda: not is_running(forked))
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
