@@ -75,7 +75,8 @@ def command(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> No
     ended: list[Ended] = []
 
     def on_ended(one: Ended) -> None:
-        ended.append(one)
+        if app.out.is_json or not ended:  # the rest is told and forgotten: a worker may go on for months
+            ended.append(one)
         if not app.out.is_json:
             verb = _MARKS.get(one.what, "? Unknown")
             app.out.line(
