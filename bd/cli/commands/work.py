@@ -77,12 +77,7 @@ def command(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> No
     def on_ended(one: Ended) -> None:
         if app.out.is_json or not ended:  # the rest is told and forgotten: a worker may go on for months
             ended.append(one)
-        if not app.out.is_json:
-            verb = _MARKS.get(one.what, "? Unknown")
-            app.out.line(
-                one.id if app.out.quiet else f"{verb} {app.out.styled(one.id, 'bold')} — {escaped(one.title)}: {one.words}"
-            )
-            sys.stdout.flush()
+        _tell(app, one)
 
     worker = Worker(
         _plan(agent, words, flags),
@@ -100,6 +95,15 @@ def command(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> No
         app.out.json([{"id": one.id, "title": one.title, "outcome": one.what, "text": one.words} for one in ended])
     if signal.SIGINT in signals:
         app.out.exit_code = Interrupted.exit_code
+
+
+def _tell(app: App, one: Ended) -> None:
+    """One attempt that ended, as a line; with --json all of them are told at the end."""
+    if app.out.is_json:
+        return
+    verb = _MARKS.get(one.what, "? Unknown")
+    app.out.line(one.id if app.out.quiet else f"{verb} {app.out.styled(one.id, 'bold')} — {escaped(one.title)}: {one.words}")
+    sys.stdout.flush()
 
 
 def _warn_of_stranger(app: App, agent: str) -> None:
