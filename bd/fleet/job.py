@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -16,7 +17,6 @@ from bd.fleet.child import Child
 from bd.fleet.outcome import FAILED, RELEASED, Outcome, outcome_of, read_result
 from bd.policy.advisory import renewal_s
 from bd.policy.liveness import MISSED_BEATS
-from bd.store.remote import list_remote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,13 +34,17 @@ _NOTE_LIMIT = 300
 
 
 class Command(NamedTuple):
-    """What a worker runs for each bead: the words, the folder, whether the prompt goes to stdin, the limits in seconds."""
+    """What a worker runs for each bead: the words, the folder, whether the prompt goes to stdin, the limits in seconds.
+
+    `stop_when_cut_off`: whether it is ended when the hub was out of reach for the stall time.
+    """
 
     words: Sequence[str]
     folder: str
     prompt_on_stdin: bool = False
     idle_timeout_s: float | None = None
     grace_s: float = GRACE_S
+    stop_when_cut_off: bool = True
 
 
 class Job:
@@ -186,7 +190,7 @@ class Job:
         """One sign, and a look at the branch where it has moved since `tip`; the tip now."""
         by_ref = self._claim.get("heartbeat_by") == "ref"
         is_mine = not by_ref or signs.beat(hub, self.token, interval_s)
-        now = branch_tip(hub)
+        now = signs.branch_tip(hub)
         if is_mine and now == tip and by_ref:
             self._renew(hub)
             self._tell_progress(hub)
@@ -213,7 +217,7 @@ class Job:
         if self._renewal_s is None or clock.monotonic() - self._renewed_s < self._renewal_s:
             return
         self._renewed_s = clock.monotonic()
-        self._publish_sign(hub)
+        signs.sign_on_branch(hub, self.agent, self.bead.id, self.token)
 
     def _tell_progress(self, hub: Hub) -> None:
         """Let people see what the child said last, now and then; the agent's record also says that it is there."""
@@ -226,20 +230,9 @@ class Job:
         signs.tell(hub, self.agent, progress.noted(hub, self.agent, self.bead.id, line) if line else None)
 
     def _sign_on_branch(self, hub: Hub) -> None:
-        bead = hub.snapshot().head(self.bead.id)
-        claim = self._claim_on(bead)
-        said = claim and (claim.get("heartbeat_at") or claim.get("claimed_at"))
-        if said and (clock.now() - clock.instant_of(said)).total_seconds() < signs.BRANCH_EVERY_S:
-            return
-        self._publish_sign(hub)
-
-    def _publish_sign(self, hub: Hub) -> None:
-        from bd.operations.liveness import Heartbeat  # noqa: PLC0415  where refs beside the branch do not serve
-        from bd.operations.publish import publish  # noqa: PLC0415
-
-        at = clock.time_text(clock.now(), exact=True)
-        tokens = {self.bead.id: self.token}
-        publish(hub, Heartbeat(by=f"agent:{self.agent}", at=at, tokens=tokens, ids=[self.bead.id]))
+        claim = self._claim_on(hub.snapshot().head(self.bead.id))
+        if claim is not None and signs.is_due_on_branch(claim):
+            signs.sign_on_branch(hub, self.agent, self.bead.id, self.token)
 
     def _lose(self, bead: Bead | None) -> None:
         """The claim is no longer this worker's: the child stops, and nothing is written for it."""
@@ -253,24 +246,11 @@ class Job:
         if silent_s < MISSED_BEATS * interval_s:
             return
         words = f"no contact with the hub for {clock.age_text(silent_s)}: {error}"
-        self._write("doubt", f"{words}\n")
-        if self._stops_when_cut_off():
+        with contextlib.suppress(OSError):  # a full disk must not end the signs
+            self._write("doubt", f"{words}\n")
+        if self._command.stop_when_cut_off:
             self.end(Outcome(RELEASED, "", words))
             self._on_change()
-
-    def _stops_when_cut_off(self) -> bool:
-        hub = self._open_hub()
-        try:
-            return hub.settings(hub.snapshot()).stop_when_cut_off
-        finally:
-            hub.close()
-
-
-def branch_tip(hub: Hub) -> str:
-    """The hub branch's tip, asked for and not fetched. Raises TryAgain."""
-    if not hub.remote:
-        return hub.repo.ref(hub.branch) or ""
-    return list_remote(hub.repo, hub.remote, hub.branch).get(hub.branch, "")
 
 
 def prompt_of(bead: Bead) -> str:

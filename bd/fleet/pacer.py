@@ -7,8 +7,7 @@ import random
 from bd import clock
 from bd.clock import duration_s
 from bd.errors import BdError
-from bd.fleet.job import branch_tip
-from bd.fleet.signs import is_near
+from bd.fleet.signs import branch_tip, is_near
 from bd.policy.pacing import Pace, pace_of
 from bd.policy.roles import interval_of
 

@@ -45,7 +45,7 @@ def poll(hub: Hub, agent: str, *, fetch: bool = True, interval_s: float | None =
         return _told(agent, pacer, due=False, ready=0, reason=idle.text if idle else "not due yet, and the hub has not moved")
     view = look(hub, fetch=fetch)
     freed: tuple[str, ...] = ()
-    stalls = [stall for stall in view.stalls if stall.token] if fetch and view.settings.recover else []
+    stalls = view.abandoned if fetch and view.settings.recover else []
     outcome = reassign(hub, stalls, f"agent:{agent}")
     if outcome is not None and outcome.change is not None:
         freed = outcome.change.touched

@@ -7,16 +7,12 @@ from typing import NamedTuple
 from bd import clock, ids
 from bd.errors import Refused, StaleToken
 from bd.fleet import progress, signs
-from bd.fleet.job import branch_tip
-from bd.operations.liveness import Heartbeat
-from bd.operations.publish import publish
 from bd.policy import advisory
 from bd.policy.capacity import held_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
 
     from bd.model import Bead
     from bd.store.hub import Hub
@@ -47,7 +43,7 @@ def give(
     """
     snapshot = hub.snapshot()
     known = held_by(agent, snapshot)
-    if branch_tip(hub) != hub.published():  # a claim that promised no signs has no ref whose lease could tell
+    if signs.branch_tip(hub) != hub.published():  # a claim that promised no signs has no ref whose lease could tell
         hub.fetch()
         snapshot = hub.snapshot()
     held = held_by(agent, snapshot)
@@ -64,7 +60,9 @@ def give(
         hint = "the claim was made in another session: BD_TOKEN proves it, or BD_SESSION names that session"
         raise StaleToken(f"{agent} holds {held[0].id}, and no token was given", hint=hint, id=held[0].id)
     told = None
-    if text and given:
+    if text and not given:
+        raise Refused(f"{agent} holds nothing here to note that on", hint=f"`bd list --assignee {agent}` shows what it holds")
+    if text:
         told = progress.noted(hub, agent, given[0], text)
     if by == "ref":
         signs.tell(hub, agent, told)
@@ -99,7 +97,8 @@ def _sign(hub: Hub, agent: str, bead: Bead, tokens: Mapping[str, str], by: str) 
             f"{bead.id} is held under a newer token; yours is no longer current", hint="stop working on it", id=bead.id
         )
     if by == "branch":
-        _sign_on_branch(hub, agent, bead, token, claim, signs.BRANCH_EVERY_S)
+        if signs.is_due_on_branch(claim):
+            signs.sign_on_branch(hub, agent, bead.id, token)
         return True
     interval_s = float(claim.get("heartbeat_interval_s") or signs.NEAR_INTERVAL_S)
     if not signs.beat(hub, token, interval_s):
@@ -117,13 +116,5 @@ def _renew(hub: Hub, agent: str, bead: Bead, token: str) -> None:
     claim = advisory.claim_under(bead, token, clock.now())
     if claim is None:
         raise _gone(bead.id)
-    _sign_on_branch(hub, agent, bead, token, claim, min(signs.BRANCH_EVERY_S, advisory.renewal_s(claim) or 0.0))
-
-
-def _sign_on_branch(hub: Hub, agent: str, bead: Bead, token: str, claim: Mapping[str, Any], every_s: float) -> None:
-    said = claim.get("heartbeat_at") or claim.get("claimed_at")
-    now = clock.now()
-    if said and (now - clock.instant_of(said)).total_seconds() < every_s:
-        return
-    at = clock.time_text(now, exact=True)
-    publish(hub, Heartbeat(by=f"agent:{agent}", at=at, tokens={bead.id: token}, ids=[bead.id]))
+    if signs.is_due_on_branch(claim, min(signs.BRANCH_EVERY_S, advisory.renewal_s(claim) or 0.0)):
+        signs.sign_on_branch(hub, agent, bead.id, token)

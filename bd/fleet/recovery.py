@@ -40,6 +40,5 @@ def is_due(hub: Hub, snapshot: CachedSnapshot) -> bool:
 
 
 def recover(hub: Hub, by: str) -> Outcome | None:
-    """Look, and free the claims that have stalled. Beads in work under nobody's claim are left to people."""
-    view = look(hub)
-    return reassign(hub, [stall for stall in view.stalls if stall.token], by)
+    """Look, and free the claims that have stalled."""
+    return reassign(hub, look(hub).abandoned, by)

@@ -33,6 +33,11 @@ class View(NamedTuple):
     def stalls(self) -> list[Stall]:
         return liveness.stalls(self.snapshot, self.sights, clock.now(), self.settings)
 
+    @property
+    def abandoned(self) -> list[Stall]:
+        """The stalled claims. What is in work under nobody's claim is not among them: that is left to people."""
+        return [stall for stall in self.stalls if stall.token]
+
     def rest_s(self) -> float | None:
         """How long until a claim that is overdue by its stamp would be stalled by looks too; None when there is none."""
         now = clock.now()

@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 from bd import clock
 from bd.operations.capacity import capacity_of
-from bd.store.remote import SideRef
+from bd.operations.liveness import Heartbeat as Sign
+from bd.operations.publish import publish
+from bd.policy.liveness import last_commit_of
+from bd.store.remote import SideRef, list_remote
 from bd.store.siderefs import AGENTS, CLAIMS
 
 TYPE_CHECKING = False
@@ -74,6 +77,25 @@ def beat(hub: Hub, token: str, interval_s: float) -> bool:
 def adopt(hub: Hub, token: str) -> None:
     """Go on from the value that a claim's ref has: another process of the holder wrote it. Raises RemoteUnreachable."""
     hub.sides.note_beat(token, hub.sides.beats().get(token))
+
+
+def branch_tip(hub: Hub) -> str:
+    """The hub branch's tip, asked for and not fetched. Raises TryAgain."""
+    if not hub.remote:
+        return hub.repo.ref(hub.branch) or ""
+    return list_remote(hub.repo, hub.remote, hub.branch).get(hub.branch, "")
+
+
+def is_due_on_branch(claim: Mapping[str, Any], every_s: float = BRANCH_EVERY_S) -> bool:
+    """Whether a claim's last commit is old enough for another one that is only a sign."""
+    said = last_commit_of(claim)
+    return not said or (clock.now() - clock.instant_of(said)).total_seconds() >= every_s
+
+
+def sign_on_branch(hub: Hub, agent: str, bead_id: str, token: str) -> None:
+    """A sign of life as a commit. Raises what a write is refused with."""
+    at = clock.time_text(clock.now(), exact=True)
+    publish(hub, Sign(by=f"agent:{agent}", at=at, tokens={bead_id: token}, ids=[bead_id]))
 
 
 # --- the agent's own record ------------------------------------------------------------------

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from bd.config import Settings
     from bd.fleet.plan import Plan
     from bd.fleet.sight import View
     from bd.model import Bead, Snapshot
@@ -190,7 +191,7 @@ class Worker:
     def _recover(self, hub: Hub, view: View) -> View:
         """Free what has stalled, so that it is offered in this very cycle."""
         allowed = self.plan.recover if self.plan.recover is not None else view.settings.recover
-        stalls = [stall for stall in view.stalls if stall.token] if allowed else []
+        stalls = view.abandoned if allowed else []
         if not stalls:
             return view
         outcome = reassign(hub, stalls, f"agent:{self.plan.agent}")
@@ -202,7 +203,7 @@ class Worker:
         return view._replace(snapshot=hub.snapshot())
 
     def _claim(self, hub: Hub, view: View, pacer: Pacer, rest_s: float | None) -> None:
-        args = {"next": True, "count": 1, **self._claim_args(hub, view)}
+        args = {"next": True, "count": 1, **self._claim_args(hub, view.settings)}
         try:
             written = publish(hub, Claim(**self._asked(), **args))
         except NothingReady as nothing:
@@ -212,8 +213,8 @@ class Worker:
         self._peeking = None
         self._begin(hub, written, pacer)
 
-    def _claim_args(self, hub: Hub, view: View) -> dict[str, Any]:
-        heartbeat = signs.heartbeat_for(hub, view.settings)
+    def _claim_args(self, hub: Hub, settings: Settings) -> dict[str, Any]:
+        heartbeat = signs.heartbeat_for(hub, settings)
         return {"agent": self.plan.agent, "host": socket.gethostname(), "heartbeat": heartbeat.as_args()}
 
     def _asked(self, **extra: Any) -> dict[str, Any]:
@@ -289,9 +290,10 @@ class Worker:
             said = self._record(hub, job, job.outcome())
             if said[0] in ("lost", "settled"):
                 hub.sides.note_beat(job.token, None)
+            if said[0] != "unknown":  # else the notes are not in the bead yet
+                progress.forget(hub, job.bead.id)
             self._on_ended(Ended(job.bead.id, job.bead.title, *said))
         finally:
-            progress.forget(hub, job.bead.id)
             hub.close()
             job.clear()
 
@@ -351,8 +353,7 @@ class Worker:
         pacer = Pacer(hub, self.plan.agent, snapshot, self.plan.interval_s)
         goes_on = not self._stopping and self._wants_more() and not pacer.cool_down_s
         if goes_on:
-            heartbeat = signs.heartbeat_for(hub, hub.settings(snapshot))
-            args["next"] = {"agent": self.plan.agent, "host": socket.gethostname(), "heartbeat": heartbeat.as_args()}
+            args["next"] = self._claim_args(hub, hub.settings(snapshot))
         try:
             written = self._write(hub, Close(**args))
         except RemoteUnreachable as error:

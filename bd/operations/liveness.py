@@ -54,7 +54,7 @@ class Reassign(Operation):
     """Free stalled claims: `stalls`, each {id, token, attempt, why, text, since, beat}, as an observer saw them.
 
     By compare-and-swap on token, attempt and the last sign: a bead that was finished, renewed or claimed again
-    meanwhile, or whose holder gave a sign, is left alone with a note. `spare` ({bead: True}) keeps the attempt unspent.
+    meanwhile, or whose holder gave a sign, is left alone with a note.
     """
 
     verb: ClassVar[str] = "reassign"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bd.clock import age_text, instant_of, time_text
 from bd.errors import AgentOffline
 from bd.fields import capacity_path
+from bd.policy.liveness import SKEW_S
 from bd.policy.roles import interval_of
 
 TYPE_CHECKING = False
@@ -25,8 +26,6 @@ RECENT_KEPT = 5
 FAILURES_TOO_MANY = 2
 PROBE_AFTER_INTERVALS = 2
 SILENT_INTERVALS = 3
-# The most by which two clocks of a fleet may differ.
-CLOCKS_APART_S = 1800.0
 
 
 def held_by(name: str, snapshot: Snapshot, now: datetime | None = None) -> list[Bead]:
@@ -160,7 +159,7 @@ def is_presumed_offline(name: str, snapshot: Snapshot, now: datetime) -> bool:
     """
     paced = snapshot.agent(name) is not None or (snapshot.capacity(name) or {}).get("interval_s")
     silent = silence_s(name, snapshot, now) if paced else None
-    return silent is not None and silent > SILENT_INTERVALS * current_interval_s(name, snapshot) + CLOCKS_APART_S
+    return silent is not None and silent > SILENT_INTERVALS * current_interval_s(name, snapshot) + SKEW_S
 
 
 def is_away(name: str, snapshot: Snapshot, now: datetime) -> bool:

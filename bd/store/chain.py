@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from bd.fields import Kind
-    from bd.model import Bead, Snapshot
+    from bd.model import Snapshot
     from bd.store.gitrepo import GitRepo
     from bd.store.snapshot import CachedSnapshot
 
@@ -49,8 +49,8 @@ class Step(NamedTuple):
     change: Change
     files: dict[str, bytes | None]
     draft: Draft
-    claims_before: list[Mapping[str, Any]]
-    claims_after: list[Mapping[str, Any]]
+    claims_before: list[dict[str, Any]]
+    claims_after: list[dict[str, Any]]
 
 
 class Chain:
@@ -77,8 +77,9 @@ class Chain:
             return change
         files = self._encode(change, before)
         text = message.compose(change, operation.pinned(change, before), tries=tries, original=original)
-        held = [claim for bead_id in change.beads for claim in _claims_on(before.head(bead_id))]
-        holds = [claim for bead in change.beads.values() for claim in _claims_on(bead)]
+        were = [before.head(bead_id) for bead_id in change.beads]
+        held = [claim for bead in were if bead is not None for claim in bead.claims]
+        holds = [claim for bead in change.beads.values() if bead is not None for claim in bead.claims]
         self.steps.append(Step(operation, change, files, Draft(text, author, at_s, files, change.modes), held, holds))
         self.snapshot = Overlay(before, change)
         return change
@@ -192,14 +193,6 @@ class Chain:
             return found[3] if found else {}
         record = self._base.cache.record(path)
         return record[2] if record else {}
-
-
-def _claims_on(bead: Bead | None) -> list[Mapping[str, Any]]:
-    """The claim maps of a bead: one, or those of an advisory bead."""
-    if bead is None:
-        return []
-    claim = bead.get("claim")
-    return [claim, *bead.get("claims", [])] if claim else bead.get("claims", [])
 
 
 def _refuse_damaged(path: str, damaged: Mapping[str, str], mended: Mapping[str, Any]) -> None:

@@ -398,3 +398,8 @@ def test_a_server_that_refused_refs_is_asked_again_after_a_week(clone: Clones, h
     assert "refs/bd/agents" not in git(hub, "for-each-ref")
     alice.bd("poll", "--agent", "coder", code=3, env={"BD_CLOCK_OFFSET_S": str(8 * 86400)})
     assert "refs/bd/agents/coder" in git(hub, "for-each-ref")
+
+
+def test_a_note_for_nothing_in_hand_is_refused_and_not_lost_silently(clone: Clones) -> None:
+    alice = clone("alice")
+    alice.bd("heartbeat", "--agent", "coder", "--progress", "half", code=5)

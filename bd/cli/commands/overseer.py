@@ -36,7 +36,7 @@ def command(app: App, once: bool, interval: float) -> None:
 
 def _round(app: App) -> None:
     view = look(app.hub)
-    outcome = reassign(app.hub, [stall for stall in view.stalls if stall.token], app.identity.by)
+    outcome = reassign(app.hub, view.abandoned, app.identity.by)
     change = outcome.change if outcome else None
     freed = list(change.touched) if change else []
     for note in change.notes if change else ():

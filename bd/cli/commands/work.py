@@ -15,6 +15,7 @@ import click
 from bd import clock
 from bd.cli.context import App
 from bd.cli.options import DURATION, pass_app
+from bd.config import Settings
 from bd.errors import BadInput, Interrupted
 from bd.fields import AGENTS_DIR
 from bd.fleet.job import GRACE_S, Command
@@ -80,7 +81,7 @@ def command(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> No
         _tell(app, one)
 
     worker = Worker(
-        _plan(agent, words, flags),
+        _plan(agent, words, app.settings(), flags),
         _opener(app),
         app.out.note,
         on_ended,
@@ -115,9 +116,9 @@ def _warn_of_stranger(app: App, agent: str) -> None:
         app.out.note(f"warning: {agent} has no agent file and is offered everything that needs no capability{meant}")
 
 
-def _plan(agent: str, words: tuple[str, ...], flags: dict[str, Any]) -> Plan:
+def _plan(agent: str, words: tuple[str, ...], settings: Settings, flags: dict[str, Any]) -> Plan:
     folder = os.path.abspath(flags["folder"] or os.getcwd())
-    run = Command(words, folder, flags["prompt"], flags["idle_timeout"], flags["grace"])
+    run = Command(words, folder, flags["prompt"], flags["idle_timeout"], flags["grace"], settings.stop_when_cut_off)
     return Plan(
         agent,
         run,
@@ -154,7 +155,7 @@ def _dry_run(app: App, agent: str, words: tuple[str, ...]) -> None:
     view = look(app.hub, fetch=app.flags.fetch is not False)
     reason = fit.no_claims_reason(agent, view.snapshot, clock.now())
     best = None if reason else next(fit.offer(view.snapshot, agent, clock.now()), None)
-    stalls = [stall.id for stall in view.stalls if stall.token]
+    stalls = [stall.id for stall in view.abandoned]
     if app.out.is_json:
         app.out.object({"agent": agent, "would_free": stalls, "would_claim": best.id if best else None, "command": list(words)})
         return
