@@ -182,7 +182,8 @@ class Worker:
         except BdError as error:
             if not isinstance(error, TryAgain) and not self._jobs:
                 raise
-            self._tell(f"{error}; trying again")  # what is in hand is finished in any case
+            if self._jobs or not self.plan.once:  # what is in hand is finished in any case
+                self._tell(f"{error}; trying again")
             self._nothing = error
             self._next_look_s = clock.monotonic() + _AGAIN_S
         finally:
