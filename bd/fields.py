@@ -127,6 +127,13 @@ LONG_FIELDS = frozenset(
     """.split()
 )
 
+# By these the clock moves a bead: in its phase, or in the order of work.
+CLOCK_FIELDS = ("temperature", "retry_at", "defer_until")
+# The finer scale behind P0..P4.
+BASE_OF_PRIORITY = (5, 20, 50, 70, 90)
+# Link types that block like depends_on (the waiting kinds of the Go tool).
+WAITING_LINKS = frozenset({"conditional-blocks", "waits-for"})
+
 CAPACITY_FIELDS: dict[str, Kind] = {
     "agent": "text",
     "status": "text",

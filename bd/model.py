@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bd.fields import ARCHIVE_DIR, CONFIG_PATH, DONE_STATUSES, agent_path, bead_path, capacity_path
+from bd.lineup import Recall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ class Damage(NamedTuple):
     reason: str
 
 
-class Snapshot:
+class Snapshot(Recall):
     """Every bead and record of a hub at one commit. The base class of the stores' snapshots.
 
     Subclasses give `commit`, `damages` and the primitives that raise NotImplementedError here.
@@ -248,12 +249,9 @@ class Snapshot:
         """The whole beads of these ids, in their order; unknown ones left out."""
         return [bead for bead in (self.bead(bead_id) for bead_id in ids) if bead is not None]
 
-    def rendered(self, ids: list[str]) -> dict[str, str]:
-        """Texts kept for beads that have not changed since; a store may keep none."""
-        return {}
-
-    def keep_rendered(self, texts: dict[str, str]) -> None:
-        """Keep a text that each of these beads alone decides, by id; a store may forget it."""
+    def heads(self, ids: Iterable[str]) -> list[Bead]:
+        """Beads of these ids, in their order; unknown ones left out."""
+        return [bead for bead in map(self.head, ids) if bead is not None]
 
     def dependent_counts(self, ids: list[str]) -> dict[str, int]:
         """How many beads wait for each of these by depends_on; those for which none do may be left out."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from itertools import islice
 
 from bd.clock import age_text, instant_of
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from bd.errors import BdError
     from bd.model import Bead, Snapshot
+
+_AT_ONCE = 500
 
 # One mark and one colour for each state, everywhere.
 MARKS = {
@@ -80,14 +83,15 @@ class Output:
             value = {"schema_version": 1, "data": value}
         sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
-    def json_text(self, text: str) -> None:
-        """Print a JSON document that is rendered already."""
+    def json_text(self, pieces: Iterable[str]) -> None:
+        """Print a JSON document that is rendered already, piece by piece."""
         if os.environ.get("BD_JSON_ENVELOPE") == "1":
             import json  # noqa: PLC0415
 
-            self.json(json.loads(text))
+            self.json(json.loads("".join(pieces)))
         else:
-            sys.stdout.write(text + "\n")
+            for piece in pieces:
+                sys.stdout.write(piece)
 
     def object(self, value: dict[str, Any]) -> None:
         """Print a JSON object with the schema version that the Go tool injects."""
@@ -95,8 +99,14 @@ class Output:
 
     def line(self, text: str = "") -> None:
         """Print a line of the text result. What could move a cursor is escaped, wherever it came from."""
+        self.lines((text,))
+
+    def lines(self, texts: Iterable[str]) -> None:
+        """Print many lines, each as `line` does, some at a time."""
         pattern = _CONTROL_BUT_STYLES if self.is_terminal else _CONTROL
-        sys.stdout.write(pattern.sub(_escape, text) + "\n")
+        rest = iter(texts)
+        while some := list(islice(rest, _AT_ONCE)):
+            sys.stdout.write(pattern.sub(_escape, "\n".join(some)) + "\n")
 
     def said(self, text: str) -> None:
         """Print a line that only says that it is done; `--quiet` leaves it out."""
@@ -112,6 +122,11 @@ class Output:
     @property
     def is_terminal(self) -> bool:
         return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a line is the same wherever it goes: no terminal gives it colours or a width."""
+        return not sys.stdout.isatty()
 
     def styled(self, text: str, *styles: str) -> str:
         if not self.is_terminal or not styles:

@@ -58,6 +58,8 @@ class Shape(NamedTuple):
 SMALL, MIDDLE = Shape(100), Shape(1000)
 # As a hub of that age looks: `bd archive` has moved most closed beads away. FLAT is one that never archived.
 LARGE, FLAT = Shape(10_000, 7_000), Shape(10_000)
+# An old one: nine of ten beads are archived or closed.
+HUGE = Shape(100_000, 87_000)
 
 
 class Hub(NamedTuple):
@@ -96,7 +98,7 @@ class _Fabric:
         closed: list[str] = []
         for number in range(self._shape.beads):
             uid = self._ulid(number)
-            bead_id = f"hub-{uid[10:16].lower()}"
+            bead_id = f"hub-{uid[10:18].lower()}"
             in_archive = number < self._shape.archived
             status = "closed" if in_archive else self._status()
             parent = self._rng.choice(epics[-20:]) if epics and self._rng.random() < 0.3 else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from bench.hubs import FLAT, LARGE, MIDDLE
+from bench.hubs import FLAT, HUGE, LARGE, MIDDLE
 from bench.rows import Note, Ratio
 from bench.startup import NO_OP
 from bench.stopwatch import Program, Times, interleaved
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from bench.rows import Row
 
 TITLE = "reads from a warm cache, against a lazy click no-op"
-OUTPUT_TITLE = "whole lists as JSON, on top of a read, against json.dumps of the same"
-_LIMITS = {MIDDLE: 1.5, LARGE: 3.0, FLAT: 3.0}
-_DUMPS = "import json, sys; value = json.load(open(sys.argv[1])); sys.stdout.write(json.dumps(value{}) + '\\n')"
+OUTPUT_TITLE = "whole lists, against a no-op and json.dumps of the same list"
+LIMITS = {MIDDLE: 1.3, LARGE: 2.0, FLAT: 2.0, HUGE: 5.0}
+OUTPUT_LIMIT = 1.2
+_DUMPS = "import json, sys; value = json.load(open(sys.argv[1])); sys.stdout.write(json.dumps(value) + '\\n')"
 _LOADS = "import json, sys; value = json.load(open(sys.argv[1])); sys.stdout.write('\\n')"
 
 
@@ -40,59 +41,68 @@ def warm_clone(machine: Machine, shape: Shape) -> Warm:
 
 
 def measure(machine: Machine) -> list[Row]:
-    """The bounded reads at 1,000 and at 10,000 beads (3,000 in the active folder, and all of them)."""
+    """The bounded reads at 1,000, at 10,000 (3,000 in the active folder, and all of them) and at 100,000 beads."""
     rows: list[Row] = []
-    for shape in machine.shapes(MIDDLE, LARGE, FLAT):
+    for shape in machine.shapes(*LIMITS):
         warm = warm_clone(machine, shape)
         waits, free = warm.hub.waiting_ids[0], warm.hub.open_ids[0]
         commands = {
             "ready --json --limit 50": ["ready", "--json", "--limit", "50"],
+            "ready --limit 50": ["ready", "--limit", "50"],
+            "list --json --limit 50": ["list", "--json", "--limit", "50"],
+            "list --limit 50": ["list", "--limit", "50"],
+            "list --all --limit 50": ["list", "--all", "--limit", "50"],
+            "show ID --json": ["show", free, "--json"],
             "count": ["count"],
             "count --ready": ["count", "--ready"],
             "why ID": ["why", waits],
-            "list --json --limit 50": ["list", "--json", "--limit", "50"],
-            "show ID --json": ["show", free, "--json"],
         }
         programs = {"no-op": Program(NO_OP, warm.folder)}
         programs.update({name: Program([*machine.bd, *words], warm.folder) for name, words in commands.items()})
-        found = interleaved(machine, programs, rounds=machine.rounds(20))
+        found = interleaved(machine, programs, rounds=machine.rounds(15))
         theirs = found.pop("no-op")
-        rows += [Ratio(f"{shape.label}: {name}", times, theirs, _LIMITS[shape], "no-op") for name, times in found.items()]
+        rows += [Ratio(f"{shape.label}: {name}", times, theirs, LIMITS[shape], "no-op") for name, times in found.items()]
     return rows
 
 
 def measure_output(machine: Machine) -> list[Row]:
-    """Whole lists: what they take on top of the bounded read, in multiples of what `json.dumps` takes."""
+    """Lists of every bead, as JSON and as text, in multiples of a no-op that also writes the list with `json.dumps`."""
     rows: list[Row] = [
-        Note(
-            "bd: the whole list less the one with --limit 50; dumps: writing the same list less loading it, as bd prints it (indent 2)."
-        )
+        Note("theirs: the no-op, and json.dumps of the list: a process that loads and dumps it less one that loads it.")
     ]
-    for shape in machine.shapes(MIDDLE, LARGE, FLAT):
-        warm = warm_clone(machine, shape)
-        for command in ("list", "ready"):
-            rows.append(_whole(machine, warm, command, shape))
+    for shape in machine.shapes(*LIMITS):
+        rows += _whole(machine, warm_clone(machine, shape), shape)
     return rows
 
 
-def _whole(machine: Machine, warm: Warm, command: str, shape: Shape) -> Ratio:
-    text = machine.run([*machine.bd, command, "--json"], cwd=warm.folder)
-    path = machine.folder / f"{shape.name}-{command}.json"
+def _whole(machine: Machine, warm: Warm, shape: Shape) -> list[Row]:
+    lists = {"list --all --json": ["list", "--all", "--json"], "list --all": ["list", "--all", "--limit", "0"]}
+    text = machine.run([*machine.bd, *lists["list --all --json"]], cwd=warm.folder)
+    path = machine.folder / f"{shape.name}.json"
     path.write_text(text)
     python = [sys.executable, "-c"]
     programs = {
-        "whole": Program([*machine.bd, command, "--json"], warm.folder),
-        "part": Program([*machine.bd, command, "--json", "--limit", "50"], warm.folder),
-        "dumps": Program([*python, _DUMPS.format(", indent=2, ensure_ascii=False"), str(path)], warm.folder),
+        **{name: Program([*machine.bd, *words], warm.folder) for name, words in lists.items()},
+        "no-op": Program(NO_OP, warm.folder),
+        "dumps": Program([*python, _DUMPS, str(path)], warm.folder),
         "loads": Program([*python, _LOADS, str(path)], warm.folder),
     }
-    found = interleaved(machine, programs, rounds=machine.rounds(10))
-    ours = _beyond(found["whole"], found["part"])
-    theirs = _beyond(found["dumps"], found["loads"])
-    return Ratio(f"{shape.label}: {command} --json ({len(text) // 1000} kB)", ours, theirs, 1.5, "dumps")
+    found = interleaved(machine, programs, rounds=machine.rounds(4 if shape is HUGE else 8))
+    theirs = _sum(found["no-op"], _beyond(found["dumps"], found["loads"]))
+    path.unlink()
+    size = f"({len(text) // 1000} kB)"
+    return [Ratio(f"{shape.label}: {name} {size}", found[name], theirs, OUTPUT_LIMIT, "dumps") for name in lists]
 
 
 def _beyond(whole: Times, part: Times) -> Times:
-    """What is left of the whole beside a part: the minimum of the one less the minimum of the other, and so on."""
-    least, median = whole.least - part.least, whole.median - part.median
-    return Times((max(0.1, least), max(0.1, median), max(0.1, 2 * median - least)))
+    """What is left of the whole beside a part, by its minimum and its median."""
+    return _of(max(0.1, whole.least - part.least), max(0.1, whole.median - part.median))
+
+
+def _sum(one: Times, other: Times) -> Times:
+    return _of(one.least + other.least, one.median + other.median)
+
+
+def _of(least: float, median: float) -> Times:
+    """Times of this minimum and this median."""
+    return Times((least, median, max(median, 2 * median - least)))

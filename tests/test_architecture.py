@@ -22,7 +22,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "filelock": ("store/lock.py",),
     "ulid": ("ids.py",),
     "rich": ("output.py", "fleet/demo_view.py"),
-    "sqlite3": ("store/cache.py",),
+    "sqlite3": ("store/database.py",),
 }
 HEAVY = ("git", "ruamel", "filelock", "ulid", "rich")
 # Who may start a process: git alone in the store; agents' work, demonstrations and editors in fleet and cli.

@@ -7,14 +7,13 @@ from typing import NamedTuple
 from bd import ids
 from bd.clock import time_text
 from bd.errors import BadInput, IdTaken
-from bd.fields import BEAD_FIELDS
+from bd.fields import BEAD_FIELDS, WAITING_LINKS
 from bd.model import Bead, Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.checking import check_status, check_title, checked
 from bd.operations.graph import refuse_circles
 from bd.policy import lifecycle
 from bd.policy.capacity import refuse_away
-from bd.policy.dag import WAITING_LINKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

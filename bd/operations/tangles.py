@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from bd.fields import WAITING_LINKS
 from bd.model import Bead, Change, Overlay
-from bd.policy.dag import WAITING_LINKS, ancestors, awaited, find_cycle, find_parent_loop
+from bd.policy.dag import ancestors, awaited, find_cycle, find_parent_loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

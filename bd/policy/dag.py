@@ -5,14 +5,13 @@ Belongs here: the graph alone. Does not belong here: whether a bead is ready (re
 
 from __future__ import annotations
 
+from bd.fields import WAITING_LINKS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bd.model import Bead, Snapshot
-
-# Link types that block like depends_on (the waiting kinds of the Go tool).
-WAITING_LINKS = frozenset({"conditional-blocks", "waits-for"})
 
 
 def awaited(bead: Bead) -> list[str]:

@@ -6,6 +6,7 @@ The same order serves ready, list, claim and `why`. It goes by the hub's setting
 from __future__ import annotations
 
 from bd.clock import instant_of, time_text
+from bd.lineup import made_of, rank_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
 
     from bd.model import Bead, Snapshot
 
-# The finer scale behind P0..P4 (docs/format.md): what each stands for, and the last value of its range.
-BASE_OF_PRIORITY = (5, 20, 50, 70, 90)
+# The finer scale behind P0..P4 (docs/format.md): the last value of the range of each.
 _LAST_OF_PRIORITY = (9, 29, 59, 79, 100)
 
 HOTTEST = 100.0
@@ -35,10 +35,7 @@ HEAT = {
 
 def base_priority(bead: Bead) -> float:
     """0-100, lower is more urgent: the bead's own, else what its P0..P4 stands for."""
-    base = bead.get("base_priority")
-    if base is not None:
-        return float(base)
-    return float(BASE_OF_PRIORITY[min(4, max(0, bead.priority))])
+    return rank_of(bead.fields)
 
 
 def priority_of_base(base: float) -> int:
@@ -125,8 +122,7 @@ class Ranking:
 
     def key(self, bead: Bead) -> tuple[float, str, str]:
         """Sorts beads into the order of work: effective priority, then the oldest, then the id."""
-        # Without its Z an instant with a fraction sorts behind the same one without, as it should.
-        return (self.effective(bead), bead.created_at.rstrip("Z"), bead.id)
+        return (self.effective(bead), made_of(bead.fields), bead.id)
 
 
 def _warmth(ranking: Ranking, bead: Bead) -> float:
@@ -134,4 +130,5 @@ def _warmth(ranking: Ranking, bead: Bead) -> float:
 
 
 # What moves a bead from its base, in points (below 0: more urgent). A term costs a cold bead one look into its fields.
+# Calm beads (bd.lineup) are ordered by their base alone: what a term looks at belongs to CLOCK_FIELDS.
 TERMS: dict[str, Callable[[Ranking, Bead], float]] = {"temperature": _warmth}

@@ -12,12 +12,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bd.clock import age_text, instant_of
+from bd.lineup import Lineup, Sought, is_calm
 from bd.policy.dag import ancestors, awaited, inherited
 from bd.policy.priority import Ranking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from bd.model import Bead, Snapshot
@@ -221,11 +222,34 @@ def phases(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:
     return found
 
 
-def ready_beads(snapshot: Snapshot, now: datetime) -> list[Bead]:
+def is_lasting(bead: Bead, snapshot: Snapshot) -> bool:
+    """Whether only a change of some bead can move the bead to another phase, or to another place in the order of work."""
+    if not is_calm(bead.fields):
+        return False
+    return not bead.parent or not any(parent.get("defer_until") for parent in ancestors(bead, snapshot))
+
+
+def in_phases(sought: Sought, snapshot: Snapshot, now: datetime, passes: Callable[[Bead], bool] = bool) -> Lineup:
+    """The live beads in the sought phases, in the order of work; what was found to last is kept for the next time.
+
+    `passes` says of the beads that have to be looked at whether they are what else is sought.
+    """
+    settled, others = snapshot.settled(sought)
+    found: list[Bead] = []
+    lasting: dict[str, str] = {}
+    for bead in others:
+        phase = phase_of(bead, snapshot, now)
+        if is_lasting(bead, snapshot):
+            lasting[bead.id] = phase
+        if phase in sought.phases and passes(bead):
+            found.append(bead)
+    snapshot.keep("phase", lasting)
+    return Lineup(found, Ranking(snapshot, now).key, settled)
+
+
+def ready_beads(snapshot: Snapshot, now: datetime) -> Lineup:
     """The ready beads in the order of work."""
-    found = [bead for bead in snapshot.live() if phase_of(bead, snapshot, now) == "ready"]
-    found.sort(key=Ranking(snapshot, now).key)
-    return found
+    return in_phases(Sought(phases=("ready",)), snapshot, now)
 
 
 def next_turn(snapshot: Snapshot, now: datetime) -> datetime | None:

@@ -7,10 +7,11 @@ from typing import NamedTuple
 from bd.clock import instant_of
 from bd.errors import BadInput
 from bd.fields import TYPES
+from bd.lineup import Lineup, Sought
 from bd.policy.dag import ancestors
 from bd.policy.liveness import stall_on
 from bd.policy.priority import Ranking
-from bd.policy.ready import NOT_WORK, phase_of, status_now
+from bd.policy.ready import NOT_WORK, in_phases, phase_of, status_now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 # Names that are worked out, beside the stored statuses.
 DERIVED = ("ready", "pending", "retrying", "claimed", "running", "parked", "stalled", "hooked", "completed", "dead_lettered")
+# What asks for beads that are done, too.
+_DONE = frozenset({"closed", "cancelled", "completed", "all"})
+# The derived statuses that are phases of live beads, and the orders that are the order of work.
+_KEPT_PHASES = frozenset({"ready", "pending", "retrying", "claimed", "running", "parked", "dead_lettered"})
+_ORDER_OF_WORK = ("priority", "hybrid", "effective")
 SORTS = ("priority", "effective", "created", "updated", "closed", "status", "id", "title", "type", "assignee", "oldest", "hybrid")
 
 
@@ -50,15 +56,63 @@ class Wanted(NamedTuple):
 
 def selected(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Settings) -> list[Bead]:
     """The beads that pass every filter, in no particular order. They may be heads, except with `metadata`."""
+    passes = passing(snapshot, wanted, now, settings)
+    everything = wanted.everything or wanted.ids or _names(wanted) & _DONE
+    return [bead for bead in (snapshot.every() if everything else snapshot.live()) if passes(bead)]
+
+
+def lineup(
+    snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Settings, sort: str = "priority", *, reverse: bool = False
+) -> Lineup:
+    """The beads that pass every filter, in an order by name. Raises BadInput for what can't be asked.
+
+    In the order of work and by what a store can find beads by, none is read before it is shown.
+    """
+    ranking = Ranking(snapshot, now)
+    sought = _sought(wanted) if sort in _ORDER_OF_WORK and not reverse else None
+    if sought is None:
+        return Lineup(ordered(selected(snapshot, wanted, now, settings), sort, ranking, reverse=reverse))
+    if sought.phases:
+        return in_phases(sought, snapshot, now, passing(snapshot, wanted._replace(statuses=("all",)), now, settings))
+    passes = passing(snapshot, wanted, now, settings)
+    settled, others = snapshot.settled(sought)
+    return Lineup(filter(passes, others), ranking.key, settled)
+
+
+def _sought(wanted: Wanted) -> Sought | None:
+    """The filters as what a store can find beads by; None where beads have to be looked at."""
+    others = wanted._replace(
+        statuses=(), everything=False, types=(), types_not=(), priorities=(), assignee=None, unassigned=False
+    )
+    if others != Wanted() or (wanted.assignee and wanted.unassigned):
+        return None
+    names = _names(wanted)
+    found = Sought(
+        types=wanted.types,
+        types_not=wanted.types_not,
+        priorities=wanted.priorities,
+        assignee="" if wanted.unassigned else wanted.assignee or None,
+    )
+    if wanted.everything or "all" in names:
+        return found._replace(done=True)
+    if not names:
+        return found._replace(statuses_not=("pinned",), types_not=tuple(NOT_WORK.union(wanted.types_not)))
+    if names <= _KEPT_PHASES:
+        return found._replace(phases=tuple(names))
+    return None if names & set(DERIVED) else found._replace(statuses=tuple(names), done=bool(names & _DONE))
+
+
+def _names(wanted: Wanted) -> set[str]:
+    return {name.strip().lower().replace("-", "_") for name in wanted.statuses}
+
+
+def passing(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Settings) -> Callable[[Bead], bool]:
+    """Whether a bead passes every filter. Raises BadInput for filters that can't be meant."""
     _refuse_unknown_types(wanted, snapshot, settings)
-    tests = list(_tests(wanted, snapshot, now))
-    has_status = _status_test(wanted, snapshot, now, settings)
-    done = {"closed", "cancelled", "completed", "all"}
-    pool = snapshot.every() if wanted.everything or wanted.ids or set(wanted.statuses) & done else snapshot.live()
-    found = [bead for bead in pool if has_status(bead) and all(test(bead) for test in tests)]
+    tests = [_status_test(wanted, snapshot, now, settings), *_tests(wanted, snapshot, now)]
     if wanted.metadata:
-        found = [bead for bead in found if _has_metadata(snapshot.bead(bead.id), wanted.metadata)]
-    return found
+        tests.append(lambda bead: _has_metadata(snapshot.bead(bead.id), wanted.metadata))
+    return lambda bead: all(test(bead) for test in tests)
 
 
 # Types of existing clients' own, which they ask for in hubs that have none.
@@ -82,7 +136,7 @@ def _refuse_unknown_types(wanted: Wanted, snapshot: Snapshot, settings: Settings
 
 
 def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Settings) -> Callable[[Bead], bool]:
-    names = {name.strip().lower().replace("-", "_") for name in wanted.statuses}
+    names = _names(wanted)
     if wanted.everything or "all" in names or (wanted.ids and not names):
         return bool
     if not names:

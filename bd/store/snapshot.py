@@ -7,9 +7,10 @@ from bd.model import Bead, Damage, Snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
+    from bd.lineup import Settled, Sought
     from bd.store.cache import Cache
 
 
@@ -35,14 +36,27 @@ class CachedSnapshot(Snapshot):
         found = self.cache.wholes(ids)
         return [Bead(found[bead_id]) for bead_id in ids if bead_id in found]
 
-    def rendered(self, ids: list[str]) -> dict[str, str]:
-        return self.cache.rendered(ids)
+    def settled(self, sought: Sought) -> tuple[Settled | None, list[Bead]]:
+        others = [Bead(fields) for fields in self.cache.unsettled(sought)]
+        if not sought.done:  # every one of them is the only one of its id then
+            self._heads.update((bead.id, bead) for bead in others)
+        return self.cache.settled(sought), others
 
-    def keep_rendered(self, texts: dict[str, str]) -> None:
-        self.cache.keep_rendered(texts)
+    def keep(self, kind: str, texts: Mapping[str, str]) -> None:
+        self.cache.keep(kind, texts)
+
+    def heads(self, ids: Iterable[str]) -> list[Bead]:
+        wanted = list(ids)
+        unknown = [bead_id for bead_id in wanted if bead_id not in self._heads]
+        self._heads.update(dict.fromkeys(unknown))
+        self._heads.update((fields["id"], Bead(fields)) for fields in self.cache.heads_of(unknown))
+        return [bead for bead in (self._heads[bead_id] for bead_id in wanted) if bead is not None]
 
     def dependent_counts(self, ids: list[str]) -> dict[str, int]:
         return self.cache.dependent_counts(ids)
+
+    def waiting_counts(self, ids: list[str]) -> dict[str, int]:
+        return self.cache.waiting_counts(ids)
 
     def head(self, bead_id: str) -> Bead | None:
         if bead_id not in self._heads:

@@ -11,9 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bd.clock import instant_of, time_text
-from bd.fields import CONFIG_PATH
+from bd.fields import BASE_OF_PRIORITY, CONFIG_PATH
 from bd.policy.priority import (
-    BASE_OF_PRIORITY,
     COLD,
     HEAT,
     Ranking,

@@ -12,7 +12,8 @@ import pytest
 
 from bd.fields import BEAD_FIELDS, CONFIG_PATH, agent_path, bead_path, capacity_path
 from bd.store import yamltext
-from bd.store.cache import SCHEMA, Cache
+from bd.store.cache import Cache
+from bd.store.database import SCHEMA
 from bd.store.files import Row, bead_id_of, is_wanted, parse_file
 from bd.store.hub import Hub
 from bd.store.place import locate
@@ -34,13 +35,14 @@ def content(cache: Cache) -> dict[str, Any]:
     """Everything the cache holds, in an order of its own."""
     db = cache._db
     held_beads = [cache.bead(row[0]) for row in db.execute("SELECT DISTINCT id FROM beads ORDER BY id")]
-    rows = sorted(db.execute("SELECT path, id, oid, uid, suffix, live, claimed FROM beads"))
+    columns = "path, id, oid, uid, suffix, live, claimed, calm, status, type, priority, assignee, rank, made"
+    rows = sorted(db.execute(f"SELECT {columns} FROM beads"))
     return {
         "commit": cache.commit,
         "beads": held_beads,
         "rows": rows,
         "heads": sorted(repr(sorted(head.items())) for head in cache.heads()),
-        "edges": sorted(db.execute("SELECT path, target FROM edges")),
+        "edges": sorted(db.execute("SELECT path, target, weight FROM edges JOIN beads USING (n)")),
         "records": [(path, cache.record(path)) for (path,) in sorted(db.execute("SELECT path FROM records"))],
         "damages": cache.damages(),
     }

@@ -8,6 +8,7 @@ from bd import ids
 from bd.cli.commands.listing import show_list
 from bd.cli.context import App
 from bd.cli.options import pass_app
+from bd.lineup import Lineup
 
 
 @click.command("children", epilog="\b\nExample:\n  bd children hub-7k3q")
@@ -21,4 +22,4 @@ def command(app: App, bead: str) -> None:
     snapshot = app.snapshot()
     bead_id = ids.resolve(bead, snapshot.starting, snapshot.exists)
     children = sorted(snapshot.children_of(bead_id), key=lambda child: (child.created_at, child.id))
-    show_list(app, snapshot, children, limit=None, default_limit=0, empty=f"{bead_id} has no children.")
+    show_list(app, snapshot, Lineup(children), limit=None, default_limit=0, empty=f"{bead_id} has no children.")

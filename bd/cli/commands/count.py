@@ -11,10 +11,11 @@ import click
 from bd.cli.commands.listing import wanted_of
 from bd.cli.context import App
 from bd.cli.options import filter_options, list_option, pass_app
+from bd.lineup import Lineup
 from bd.model import Bead
 from bd.policy import fit
 from bd.policy.ready import phase_of, ready_beads, status_now
-from bd.report.selection import selected
+from bd.report.selection import Wanted, lineup, passing
 
 _GROUPS = ("status", "phase", "priority", "type", "assignee", "label")
 
@@ -38,15 +39,11 @@ def command(app: App, ready: bool, group: str | None, **flags: Any) -> None:
         wanted = wanted._replace(everything=True)
     if ready:
         name = app.flags.agent
-        beads = list(fit.offer(snapshot, name, now)) if name else ready_beads(snapshot, now)
-        if wanted != wanted.__class__(everything=True):
-            passing = {bead.id for bead in selected(snapshot, wanted, now, app.settings())}
-            beads = [bead for bead in beads if bead.id in passing]
-    elif wanted == wanted.__class__(everything=True) and not group:
-        _show_total(app, snapshot.cache.counts()[0])
-        return
+        beads = Lineup(fit.offer(snapshot, name, now)) if name else ready_beads(snapshot, now)
+        if wanted != Wanted(everything=True):
+            beads = Lineup(filter(passing(snapshot, wanted, now, app.settings()), beads))
     else:
-        beads = selected(snapshot, wanted, now, app.settings())
+        beads = lineup(snapshot, wanted, now, app.settings())
     if not group:
         _show_total(app, len(beads))
         return

@@ -11,8 +11,8 @@ from bd.cli.context import App
 from bd.cli.options import accept, filter_options, list_option, pass_app
 from bd.output import escaped
 from bd.policy import advisory
-from bd.policy.priority import Ranking
-from bd.report.selection import Wanted, ordered, selected
+from bd.policy.ready import is_lasting
+from bd.report.selection import Wanted, lineup
 
 EXAMPLE = """
 \b
@@ -43,7 +43,7 @@ def command(app: App, limit: int | None, sort: str, reverse: bool, ready: bool, 
     if ready:
         flags["statuses"] = (*flags["statuses"], ["ready"])
     wanted = wanted_of(app, snapshot, **flags)
-    beads = ordered(selected(snapshot, wanted, app.now, app.settings()), sort, Ranking(snapshot, app.now), reverse=reverse)
+    beads = lineup(snapshot, wanted, app.now, app.settings(), sort, reverse=reverse)
 
     def tail(bead: Any) -> str:
         if wanted.waiting:
@@ -53,5 +53,10 @@ def command(app: App, limit: int | None, sort: str, reverse: bool, ready: bool, 
         who = f", {escaped(shared or bead.assignee)}" if shared or bead.assignee else ""
         return f"{app.out.state(bead, snapshot, app.now)}{who}"
 
+    def keeps(bead: Any) -> bool:
+        return not bead.get("claims") and is_lasting(bead, snapshot)
+
     empty = "No beads match." if wanted != Wanted() else "No beads that are not done. `bd create TITLE` makes one."
-    show_list(app, snapshot, beads, limit=limit, default_limit=50, empty=empty, tail=tail)
+    show_list(
+        app, snapshot, beads, limit=limit, default_limit=50, empty=empty, tail=tail, keeps=None if wanted.waiting else keeps
+    )

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import islice
+
 from bd import clock, ids
 from bd.cli.options import flat, key_values
+from bd.policy.dag import awaited
 from bd.report.selection import Wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from bd.cli.context import App
+    from bd.lineup import Lineup
     from bd.model import Bead, Snapshot
 
 _TIMES = ("created_after", "created_before", "updated_after", "updated_before", "closed_after", "closed_before")
+_LINE, _PIECE = "line", 500
 
 
 def wanted_of(app: App, snapshot: Snapshot, **flags: Any) -> Wanted:
@@ -45,31 +51,52 @@ def wanted_of(app: App, snapshot: Snapshot, **flags: Any) -> Wanted:
 def show_list(
     app: App,
     snapshot: Snapshot,
-    beads: list[Bead],
+    beads: Lineup,
     *,
     limit: int | None,
     default_limit: int,
     empty: str,
     tail: Callable[[Bead], str] | None = None,
     footer: str = "",
+    keeps: Callable[[Bead], bool] | None = None,
 ) -> None:
-    """Print a list: JSON whole unless limited, text cut at the default with what it left out."""
-    from bd.interop import views
+    """Print a list: JSON whole unless limited, text cut at the default with what it left out.
 
+    `keeps` says of which beads the line, its tail too, lasts as long as no bead changes.
+    """
     total = len(beads)
     size = limit if limit is not None else (0 if app.out.is_json else default_limit)
-    shown = beads[:size] if size else beads
     if app.out.is_json:
-        app.out.json_text(views.listed(shown, snapshot, app.now))
+        from bd.interop import views
+
+        app.out.json_text(views.listed(beads, snapshot, app.now, size))
     elif app.out.quiet:
-        for bead in shown:
-            app.out.line(bead.id)
+        app.out.lines(bead_id for bead_id, _ in islice(beads.texts(""), size or None))
     else:
-        for bead in shown:
-            app.out.line(app.out.bead_line(bead, snapshot, app.now, tail=tail(bead) if tail else ""))
+        made = partial(_line, app, snapshot, tail)
+        if keeps and app.out.is_plain:
+            app.out.lines(_kept_lines(islice(beads.texts(_LINE), size or None), snapshot, made, keeps))
+        else:
+            app.out.lines(map(made, islice(beads, size or None)))
         if not total:
             app.out.line(empty)
         elif footer:
             app.out.line(footer)
-    if len(shown) < total:
-        app.out.note(f"showing {len(shown)} of {total}; --limit 0 shows all")
+    if 0 < size < total:
+        app.out.note(f"showing {size} of {total}; --limit 0 shows all")
+
+
+def _line(app: App, snapshot: Snapshot, tail: Callable[[Bead], str] | None, bead: Bead) -> str:
+    return app.out.bead_line(bead, snapshot, app.now, tail=tail(bead) if tail else "")
+
+
+def _kept_lines(
+    entries: Iterator[tuple[str, str | None]], snapshot: Snapshot, made: Callable[[Bead], str], keeps: Callable[[Bead], bool]
+) -> Iterator[str]:
+    """The lines of a list where it goes to no terminal: those that last are kept by the store."""
+    while piece := list(islice(entries, _PIECE)):
+        beads = snapshot.heads([bead_id for bead_id, text in piece if text is None])
+        snapshot.heads({target for bead in beads for target in (*awaited(bead), bead.parent or bead.id)})  # all at once
+        lines = {bead.id: made(bead) for bead in beads}
+        snapshot.keep(_LINE, {bead.id: lines[bead.id] for bead in beads if keeps(bead)})
+        yield from (text or lines[bead_id] for bead_id, text in piece)

@@ -9,12 +9,12 @@ import click
 from bd.cli.commands.listing import show_list, wanted_of
 from bd.cli.context import App
 from bd.cli.options import accept, filter_options, pass_app
+from bd.lineup import Lineup
 from bd.output import escaped
 from bd.policy import advisory, fit
-from bd.policy.dag import awaited
 from bd.policy.priority import Ranking
 from bd.policy.ready import ready_beads, ready_since
-from bd.report.selection import ordered, selected
+from bd.report.selection import Wanted, ordered, passing
 
 EXAMPLE = """
 \b
@@ -42,33 +42,29 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, **flags: An
     snapshot = app.snapshot(fetch=name is not None)
     now = app.now
     ready = ready_beads(snapshot, now)
-    fitting = list(fit.fitting(ready, name, snapshot, now)) if name and not everybody else ready
     wanted = wanted_of(app, snapshot, **flags)._replace(everything=True)
-    if wanted != wanted.__class__(everything=True):
-        passing = {bead.id for bead in selected(snapshot, wanted, now, app.settings())}
-        fitting = [bead for bead in fitting if bead.id in passing]
+    found = ready
+    if name and not everybody:
+        found = Lineup(fit.fitting(found, name, snapshot, now))
+    if wanted != Wanted(everything=True):
+        found = Lineup(filter(passing(snapshot, wanted, now, app.settings()), found))
     if sort != "priority":
-        fitting = ordered(fitting, sort, Ranking(snapshot, now))
-    waiting = {bead.id: 0 for bead in fitting}
-    if not app.out.is_json:
-        for bead in snapshot.live():
-            for target in awaited(bead):
-                if target in waiting:
-                    waiting[target] += 1
+        found = Lineup(ordered(list(found), sort, Ranking(snapshot, now)))
 
     def tail(bead: Any) -> str:
         words = [f"ready {app.out.age(ready_since(bead, snapshot), now)}"]
-        if waiting[bead.id]:
-            words.append(f"unblocks {waiting[bead.id]}")
+        waiting = snapshot.waiting_counts([bead.id]).get(bead.id)
+        if waiting:
+            words.append(f"unblocks {waiting}")
         shared = advisory.words(bead, now)
         return ", ".join([*words, *([escaped(shared)] if shared else [])])
 
-    others = len(ready) - len(fitting)
+    others = len(ready) - len(found)
     whom = f" for {name}" if name else ""
     left = f" ({others} more {'does' if others == 1 else 'do'} not fit: bd ready --all)" if name and others else ""
     idle = fit.no_claims_reason(name, snapshot, now) if name else None
     if idle and not app.out.is_json:
         app.out.note(f"{idle.text}: it may claim none of these now")
-    footer = f"{len(fitting)} ready{whom}{left} · hub at {snapshot.commit[:7]}"
+    footer = f"{len(found)} ready{whom}{left} · hub at {snapshot.commit[:7]}"
     empty = f"Nothing is ready{whom}{left}. `bd blocked` shows what waits. · hub at {snapshot.commit[:7]}"
-    show_list(app, snapshot, fitting, limit=limit, default_limit=100, empty=empty, tail=tail, footer=footer)
+    show_list(app, snapshot, found, limit=limit, default_limit=100, empty=empty, tail=tail, footer=footer)

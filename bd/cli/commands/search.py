@@ -10,6 +10,7 @@ from bd.cli.commands.listing import show_list, wanted_of
 from bd.cli.context import App
 from bd.cli.options import filter_options, list_option, pass_app
 from bd.errors import BadInput
+from bd.lineup import Lineup
 from bd.model import Bead
 from bd.policy.priority import Ranking
 from bd.report.selection import ordered, selected
@@ -40,7 +41,7 @@ def command(app: App, words: tuple[str, ...], query: str | None, limit: int | No
     show_list(
         app,
         snapshot,
-        ordered(found, sort, Ranking(snapshot, app.now)),
+        Lineup(ordered(found, sort, Ranking(snapshot, app.now))),
         limit=limit,
         default_limit=50,
         empty="Nothing found. --status all searches done beads too.",

@@ -1,0 +1,136 @@
+"""Beads in the order of work, as far as a store can tell it without reading them.
+
+A store answers for the beads that nothing but a change moves (`is_calm`): how many pass a
+`Sought`, and which they are, in order. The others are looked at one by one. Belongs here: what
+can be asked that way, and putting both together. Does not belong here: what makes a bead ready,
+or what its place is when the clock has a say (policy).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd.fields import BASE_OF_PRIORITY, CLOCK_FIELDS, DONE_STATUSES, WAITING_LINKS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from typing import Any
+
+    # A bead's key in the order of work: base priority, when it was made, its id.
+    Place = tuple[float, str, str]
+
+
+class Sought(NamedTuple):
+    """What beads can be found by without reading them; unset parts let everything through.
+
+    Without `done` only live beads are meant. `phases` are those that were kept for live beads.
+    An `assignee` that is empty means those that nobody is assigned to.
+    """
+
+    done: bool = False
+    phases: Collection[str] = ()
+    statuses: Collection[str] = ()
+    statuses_not: Collection[str] = ()
+    types: Collection[str] = ()
+    types_not: Collection[str] = ()
+    priorities: Collection[int] = ()
+    assignee: str | None = None
+
+
+class Settled:
+    """The beads that a store answers for, in the order of work. None of them, unless a store has a faster way."""
+
+    def __len__(self) -> int:
+        return 0
+
+    def beads(self) -> Iterator[tuple[Place, Any]]:
+        """Each bead (it may be a head) behind its place."""
+        return iter(())
+
+    def texts(self, kind: str) -> Iterator[tuple[Place, str | None]]:
+        """The text of a kind that was kept for each; None where there is none."""
+        return iter(())
+
+
+class Recall:
+    """What a store may know of beads beside what their files say: by default nothing. The base of every snapshot."""
+
+    def every(self) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def live(self) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def settled(self, sought: Sought) -> tuple[Settled | None, list[Any]]:
+        """Those of the beads sought that the store can answer for, and all those that have to be looked at."""
+        return None, list(self.every() if sought.done else self.live())
+
+    def keep(self, kind: str, texts: Mapping[str, str]) -> None:
+        """Keep words about beads, by id, that nothing but a change of some bead makes wrong; a store may forget them.
+
+        The kind `phase` is theirs, other kinds are texts that `Settled.texts` gives back.
+        """
+
+    def waiting_counts(self, ids: list[str]) -> dict[str, int]:
+        """How many live beads wait for each of these; those for which none do may be left out."""
+        found = dict.fromkeys(ids, 0)
+        for bead in self.live():
+            waiting = {link.id for link in bead.links if link.type in WAITING_LINKS}
+            for target in found.keys() & waiting.union(bead.depends_on):
+                found[target] += 1
+        return found
+
+
+def rank_of(fields: Mapping[str, Any]) -> float:
+    """The base priority, 0-100, lower is more urgent: the bead's own, else what its P0..P4 stands for."""
+    base = fields.get("base_priority")
+    return float(BASE_OF_PRIORITY[min(4, max(0, fields.get("priority", 2)))] if base is None else base)
+
+
+def made_of(fields: Mapping[str, Any]) -> str:
+    """When it was made, as it is compared: without its Z an instant with a fraction sorts behind the same one without."""
+    made: str = fields.get("created_at", "")
+    return made.rstrip("Z")
+
+
+def is_calm(fields: Mapping[str, Any]) -> bool:
+    """Whether by what its own file says the clock moves a bead neither in its status nor in the order."""
+    if fields.get("status") in DONE_STATUSES:
+        return not fields.get("temperature")
+    return not any(fields.get(key) for key in CLOCK_FIELDS)
+
+
+class Lineup:
+    """Beads in order, read as they are asked for; how many they are is known before.
+
+    `others` are those that were looked at, in their order by `key`; `settled` is in the same order.
+    """
+
+    def __init__(self, others: Iterable[Any], key: Callable[[Any], Place] | None = None, settled: Settled | None = None) -> None:
+        self._others = sorted(others, key=key) if key else list(others)
+        self._key = key
+        self._settled = settled if settled is not None and len(settled) else None
+        self._number = len(self._others) + (len(settled) if settled is not None else 0)
+
+    def __len__(self) -> int:
+        return self._number
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._settled is None:
+            return iter(self._others)
+        return (bead for _, bead in self._merged(self._settled.beads(), lambda bead: bead))
+
+    def texts(self, kind: str) -> Iterator[tuple[str, str | None]]:
+        """The id of each bead, and the text of a kind that was kept for it."""
+        if self._settled is None:
+            return ((bead.id, None) for bead in self._others)
+        return ((place[2], text) for place, text in self._merged(self._settled.texts(kind), lambda _: None))
+
+    def _merged(self, settled: Iterator[tuple[Place, Any]], told: Callable[[Any], Any]) -> Iterator[tuple[Place, Any]]:
+        if not self._others or self._key is None:
+            return settled
+        from heapq import merge  # noqa: PLC0415  most lists have nothing to merge
+
+        key = self._key
+        return merge(settled, ((key(bead), told(bead)) for bead in self._others), key=lambda entry: entry[0])

@@ -1,0 +1,146 @@
+"""The SQLite file that the cache lives in: its tables, opening it, and what to do when it is no good.
+
+The only importer of sqlite3. Belongs here: connections. Does not belong here: what the rows mean
+(packing.py), and who writes them (cache.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# To be raised with every change of the tables, and of the texts and phases that others keep in them.
+SCHEMA = 8
+# `rank` and `made` are a calm bead's place in the order of work. `phase` is what policy found it to be, as long as
+# nothing that it was found by has changed; texts go the same way.
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE beads (
+  n INTEGER PRIMARY KEY, path TEXT, id TEXT, oid TEXT, uid TEXT, suffix TEXT, simple INTEGER,
+  live INTEGER, claimed INTEGER, calm INTEGER, status TEXT, type TEXT, priority INTEGER, assignee TEXT,
+  rank REAL, made TEXT, phase TEXT);
+CREATE TABLE heads (n INTEGER PRIMARY KEY, head BLOB);
+CREATE TABLE bodies (n INTEGER PRIMARY KEY, body BLOB);
+CREATE TABLE edges (n INTEGER, target TEXT, weight INTEGER);
+CREATE TABLE texts (kind TEXT, n INTEGER, text TEXT);
+CREATE TABLE records (path TEXT PRIMARY KEY, oid TEXT, simple INTEGER, fields BLOB) WITHOUT ROWID;
+CREATE TABLE damages (path TEXT PRIMARY KEY, reason TEXT) WITHOUT ROWID;
+"""
+# Apart from the tables: whoever fills them from nothing makes these afterwards, at a fraction of the time.
+INDEXES = {
+    "beads_path": "UNIQUE INDEX beads_path ON beads (path)",
+    "beads_id": "INDEX beads_id ON beads (id)",
+    "beads_suffix": "INDEX beads_suffix ON beads (suffix)",
+    "beads_uid": "INDEX beads_uid ON beads (uid)",
+    "beads_claimed": "INDEX beads_claimed ON beads (claimed) WHERE claimed = 1",
+    "beads_order": "INDEX beads_order ON beads (rank, made, id, path, calm, status)",
+    "beads_live": "INDEX beads_live ON beads (rank, made, id, path, calm, live, status, type) WHERE live = 1",
+    "beads_phase": "INDEX beads_phase ON beads (phase, rank, made, id, path, calm, live) WHERE phase IS NOT NULL",
+    "beads_unknown": "INDEX beads_unknown ON beads (n) WHERE live = 1 AND phase IS NULL",
+    "beads_moving": "INDEX beads_moving ON beads (live) WHERE calm = 0",
+    "edges_target": "INDEX edges_target ON edges (target)",
+    "edges_n": "INDEX edges_n ON edges (n)",
+    "texts_n": "UNIQUE INDEX texts_n ON texts (n, kind)",
+}
+_BUSY_S = 10.0
+# What SQLite says of a file that is no cache of ours any more; everything else (busy, full, read-only) passes.
+_DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+Error = sqlite3.DatabaseError
+Connection = sqlite3.Connection
+
+
+def opened(path: str) -> Connection | None:
+    """A connection to the cache file, made anew where it is of another version or damaged; None where it can't be kept."""
+    try:
+        db = _connected(path)
+        if db.execute("PRAGMA user_version").fetchone()[0] == SCHEMA:
+            return db
+        db.close()
+    except sqlite3.DatabaseError:
+        pass
+    return _rebuilt(path)
+
+
+def _connected(path: str) -> Connection:
+    db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+    db.execute("PRAGMA journal_mode=WAL")
+    db.execute("PRAGMA synchronous=OFF")
+    return db
+
+
+def _rebuilt(path: str) -> Connection | None:
+    """A new cache file in the place of one of another version, or of a damaged one."""
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        fresh = f"{path}.{os.getpid()}"
+        for leftover in (fresh, f"{fresh}-wal", f"{fresh}-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(leftover)
+        _made(fresh).close()
+        for suffix in ("-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path + suffix)
+        os.replace(fresh, path)
+        return _connected(path)
+    except (OSError, sqlite3.DatabaseError):
+        return None
+
+
+def in_memory() -> Connection:
+    """An empty cache that ends with the command."""
+    return _made(":memory:")
+
+
+def _made(path: str) -> Connection:
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA synchronous=OFF")
+    db.executescript(f"BEGIN; {_TABLES}")
+    index(db)
+    db.execute(f"PRAGMA user_version={SCHEMA}")
+    db.execute("COMMIT")
+    return db
+
+
+def empty(db: Connection) -> None:
+    """Take everything out, the indexes too: `index` makes them again."""
+    for name in INDEXES:
+        db.execute(f"DROP INDEX IF EXISTS {name}")
+    for table in ("beads", "heads", "bodies", "edges", "texts", "records", "damages"):
+        db.execute(f"DELETE FROM {table}")
+
+
+def index(db: Connection) -> None:
+    """Make the indexes."""
+    for words in INDEXES.values():
+        db.execute(f"CREATE {words}")
+
+
+def is_damage(error: Error) -> bool:
+    """Whether the file itself is no good."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
+
+
+def remove(path: str) -> None:
+    """Remove a cache file, so that the next command makes it anew."""
+    for suffix in ("", "-wal", "-shm"):
+        with contextlib.suppress(OSError):
+            os.unlink(path + suffix)
+
+
+@contextlib.contextmanager
+def beside(path: str) -> Iterator[Connection]:
+    """A second connection that writes while the first one goes on reading its commit; it waits for nobody."""
+    db = sqlite3.connect(path, timeout=0, isolation_level=None)
+    try:
+        db.execute("PRAGMA synchronous=OFF")
+        db.execute("PRAGMA wal_autocheckpoint=0")  # what a reader still looks at can't be moved anyway
+        db.execute("BEGIN IMMEDIATE")
+        yield db
+        db.execute("COMMIT")
+    finally:
+        db.close()

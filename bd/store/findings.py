@@ -1,0 +1,134 @@
+"""What was found out about beads and is kept beside them: their phases, and texts that were made of them.
+
+Belongs here: finding beads by it, and forgetting it in time. A finding about a bead may go by the
+bead itself, by whatever it names and, from there on, by whatever those name. So a change makes
+wrong at most what is said of the beads from which the changed one can be reached.
+"""
+
+from __future__ import annotations
+
+from bd.lineup import Settled
+from bd.model import Bead
+from bd.store.packing import head_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from bd.lineup import Place, Sought
+    from bd.store.cache import Cache
+    from bd.store.database import Connection
+
+PHASE = "phase"
+_PLACE = "rank, made, id, path"
+_FIRST_PAGE, _LAST_PAGE = 64, 1024
+# Where two files claim the same id, nothing is kept of either.
+_ALONE = "calm = 1 AND (SELECT count(*) FROM beads other WHERE other.id = beads.id) = 1"
+
+
+class CachedSettled(Settled):
+    """The calm beads of a cache that pass, as long as the cache stays at its commit."""
+
+    def __init__(self, cache: Cache, sought: Sought) -> None:
+        self._cache = cache
+        self._commit = cache.commit
+        self._where, self._arguments = _conditions(sought)
+        self._index = f"INDEXED BY {_index_for(sought)}" if len(sought.phases) <= 1 else ""
+        self._number: int = cache.ask(f"SELECT count(*) FROM beads {self._index} WHERE {self._where}", self._arguments)[0][0]
+
+    def __len__(self) -> int:
+        return self._number
+
+    def beads(self) -> Iterator[tuple[Place, Any]]:
+        return ((place, Bead(head_of(blob))) for place, blob in self._rows("head", "JOIN heads USING (n)"))
+
+    def texts(self, kind: str) -> Iterator[tuple[Place, str | None]]:
+        return self._rows("text", f"LEFT JOIN texts ON texts.n = beads.n AND texts.kind = '{kind}'")
+
+    def _rows(self, column: str, join: str) -> Iterator[tuple[Place, Any]]:
+        """Page by page, each a query of its own that starts behind the last one's end: any of them may have to start anew."""
+        query = f"SELECT {_PLACE}, {column} FROM beads {self._index} {join} WHERE {self._where}"
+        order = f"ORDER BY {_PLACE} LIMIT"
+        beyond, last, size = "", (), _FIRST_PAGE
+        while True:
+            if self._cache.commit != self._commit:
+                raise RuntimeError("the cache has moved on, and these beads with it")
+            rows = self._cache.ask(f"{query} {beyond} {order} {size}", (*self._arguments, *last))
+            for row in rows:
+                yield row[:3], row[4]
+            if len(rows) < size:
+                return
+            beyond, last, size = f"AND ({_PLACE}) > (?, ?, ?, ?)", rows[-1][:4], min(2 * size, _LAST_PAGE)
+
+
+def _index_for(sought: Sought) -> str:
+    if sought.phases:
+        return "beads_phase"
+    return "beads_order" if sought.done else "beads_live"
+
+
+def _conditions(sought: Sought) -> tuple[str, list[Any]]:
+    words = ["calm = 1"]
+    arguments: list[Any] = []
+    if not sought.done:
+        words.append("live = 1")
+    for column, wanted, values in (
+        ("phase", "IN", sought.phases),
+        ("status", "IN", sought.statuses),
+        ("status", "NOT IN", sought.statuses_not),
+        ("type", "IN", sought.types),
+        ("type", "NOT IN", sought.types_not),
+        ("priority", "IN", sought.priorities),
+    ):
+        if values:
+            words.append(f"{column} {wanted} ({marks(values)})")
+            arguments += sorted(values)
+    if sought.assignee is not None:
+        words.append("assignee = ?")
+        arguments.append(sought.assignee)
+    return " AND ".join(words), arguments
+
+
+def unsettled_query(sought: Sought) -> str:
+    """The heads of the beads that have to be looked at to know whether they pass, and where they stand."""
+    query = "SELECT head FROM beads JOIN heads USING (n) WHERE"
+    if sought.done:
+        return f"{query} calm = 0"
+    moving = f"{query} calm = 0 AND live = 1"
+    return f"{moving} UNION ALL {query} live = 1 AND phase IS NULL AND calm = 1" if sought.phases else moving
+
+
+def keep(db: Connection, kind: str, found: Mapping[str, str]) -> None:
+    """Keep findings by bead id."""
+    values = ((text, bead_id) for bead_id, text in found.items())
+    if kind == PHASE:
+        db.executemany(f"UPDATE beads SET phase = ? WHERE id = ? AND live = 1 AND {_ALONE}", values)
+    else:
+        query = f"INSERT OR REPLACE INTO texts SELECT '{kind}', n, ? FROM beads WHERE id = ? AND {_ALONE}"
+        db.executemany(query, values)
+
+
+def forget(db: Connection, changed: Collection[str], recounted: Iterable[str]) -> None:
+    """Forget what the changed beads may have made wrong; of `recounted` only the texts, which tell how many wait for a bead."""
+    reached = set(changed)
+    fresh = list(reached)
+    while fresh:
+        query = "SELECT DISTINCT id FROM edges JOIN beads USING (n) WHERE target IN"
+        found = {row[0] for chunk in chunks(fresh) for row in db.execute(f"{query} ({marks(chunk)})", chunk)}
+        fresh = list(found - reached)
+        reached |= found
+    for chunk in chunks(list(reached)):
+        db.execute(f"UPDATE beads SET phase = NULL WHERE id IN ({marks(chunk)}) AND phase IS NOT NULL", chunk)
+    for chunk in chunks(list(reached.union(recounted))):
+        db.execute(f"DELETE FROM texts WHERE n IN (SELECT n FROM beads WHERE id IN ({marks(chunk)}))", chunk)
+
+
+def marks(values: Collection[Any]) -> str:
+    """So many question marks."""
+    return ",".join("?" * len(values))
+
+
+def chunks(ids: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:
+    """As many at once as a query takes."""
+    return (ids[start : start + size] for start in range(0, len(ids), size))
