@@ -1,6 +1,26 @@
-"""Speed, measured as ratios in one run: `python -m bench` (see `--help`).
+"""Speed and cost, measured as ratios in one run: `python -m bench` (see `--help`; `--list` names the sections).
 
-Belongs here: everything that has to do with time. The tests have no time limits; this has no
-assertions. Whole processes are measured, interleaved (A B A B ...), by the minimum and the
-median of several runs, so that what else the machine does falls on both sides alike.
+Belongs here: everything that has to do with time and with what a hub has to bear. The tests have no time limits;
+this has no assertions, and its limits stand in its rows. Whole processes are measured, interleaved (A B A B ...), by
+the minimum and the median of several runs, so that what else the machine does falls on both sides alike.
+
+The sections, and what a row of each says:
+
+writes, far     a claim, create or close with nobody in the way against the same git commands typed, here and with
+                a hub 50 ms away
+reads, output   a read from a warm cache against a click command that does nothing; whole lists against json.dumps
+startup, cache, memory
+                what each call pays before it does anything; building and advancing the cache; peak memory
+cycle           one agent from create to close: pushes, objects and bytes a finished bead leaves in the hub; an idle
+                agent's day; then several agents
+contention      2 to 64 clones after the next bead at once: pushes a claim, refused ones, those beside the branch and
+                deletions included, counted where they are started; at three delays of the hub's push, throughput
+                against the source paper's retry loop (typed/retry.sh) and the slowest agents against one alone
+fairness        a writer whose every connection is slow among fast ones in a loop: how long it waits
+crowd           64 processes in one clone: pushes a write
+growth          the same writes in a hub of 100,000 beads (2,800 of them in the active folder) and in one of 100;
+                what an idle poll and `bd archive` do for a hub that never archived
+races           clones after one and the same bead, round after round: one winner each time
+tools           other trackers on PATH, and the source paper's recipe as a script, verb by verb
+breakdown       where the time of a claim goes; words, no verdicts
 """

@@ -13,7 +13,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import breakdown, cache, cycle, memory, races, reads, startup, tools, writes
+from bench import (
+    breakdown,
+    cache,
+    contention,
+    crowd,
+    cycle,
+    fairness,
+    growth,
+    memory,
+    races,
+    reads,
+    startup,
+    tools,
+    writes,
+)
 from bench.machine import Machine
 from bench.rows import Section, missed
 
@@ -32,6 +46,10 @@ BENCHES: dict[str, tuple[str, Callable[[Machine], list[Row]]]] = {
     "cache": (cache.TITLE, cache.measure),
     "memory": (memory.TITLE, memory.measure),
     "cycle": (cycle.TITLE, cycle.measure),
+    "contention": (contention.TITLE, contention.measure),
+    "fairness": (fairness.TITLE, fairness.measure),
+    "crowd": (crowd.TITLE, crowd.measure),
+    "growth": (growth.TITLE, growth.measure),
     "races": (races.TITLE, races.measure),
     "tools": (tools.TITLE, tools.measure),
     "breakdown": (breakdown.TITLE, breakdown.measure),

@@ -1,52 +1,100 @@
-"""The agent's whole cycle: seconds and pushes a bead in steady state, and how both grow with the number of agents.
+"""The agent's whole cycle in steady state: what it costs the hub in pushes, objects and bytes for each finished bead.
 
-Pushes of the branch are read from the commits' own trailers, lost races included; pushes of refs beside it from what
-the hub's hook was told.
+Pushes are counted where they are started (line.py), refused ones included, those of the agent's own record and of its
+signs of life in the same table.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench.races import Track
+from bench.gate import Run, at_once
 from bench.rows import Figure, Note
+from bench.track import Track
 
 if TYPE_CHECKING:
     from bench.machine import Machine
     from bench.rows import Row
 
-TITLE = "the whole cycle: bd work, from claim to close"
-# One line a push: the refs it moved.
-_HOOK = "#!/bin/sh\ncut -d' ' -f3 | tr '\\n' ' ' >> {log}; echo >> {log}\n"
+TITLE = "the whole cycle: bd work, from create to close"
+PUSH_LIMIT = 1.1
+_IDLE_EVERY_S = 1800
 
 
 def measure(machine: Machine) -> list[Row]:
-    """From one agent to sixteen, each with a clone of its own; the work itself takes no time."""
-    crowds = (1, 2) if machine.quick else (1, 2, 4, 8, 16)
-    rows: list[Row] = []
+    """One agent at work, an idle one, then up to sixteen, each with a clone of its own; the work itself takes no time."""
+    crowds = (2,) if machine.quick else (2, 4, 8, 16)
+    rows = [*_steady(machine, 12 if machine.quick else 100), *_idle(machine, 6 if machine.quick else 48)]
     for agents in crowds:
         rows += _drain(machine, agents, 3 if machine.quick else 10)
     return rows
 
 
-def _drain(machine: Machine, agents: int, each: int) -> list[Row]:
-    track = Track(machine, agents * each, agents)
-    log = track.bare.parent / "pushes"
-    hook = track.bare / "hooks" / "post-receive"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(_HOOK.format(log=log))
-    hook.chmod(0o755)
-    runs = [(folder, ["work", "--agent", f"agent-{place}", "--once", "--", "true"]) for place, folder in enumerate(track.clones)]
-    ended, took = track.race(runs)
-    pushes = log.read_text().splitlines() if log.exists() else []
-    beside = sum("refs/heads/" not in line for line in pushes)
-    tries = sum(track.tries())
-    beads = len(track.ids)
-    closed = int(machine.run([*machine.bd, "count", "--fetch", "--status", "closed"], cwd=track.clones[0]))
+def _work(track: Track, place: int, **more: str) -> Run:
+    words = ["work", "--agent", f"agent-{place}", "--once", "--", "true"]
+    return Run(track.clones[place], words, {**track.line.of(f"agent-{place}"), **more})
+
+
+def _steady(machine: Machine, beads: int) -> list[Row]:
+    """Beads made one by one and worked off by one agent: the whole life of each."""
+    track = Track(machine, 1)
+    size_before = track.packed_bytes()
+    for number in range(beads):
+        machine.run([*machine.bd, "create", f"Bead number {number}", "--type", "task"], cwd=track.clones[0])
+    loose = track.loose_objects()
+    track.line.drain()
+    (ended,) = at_once(machine, [_work(track, 0)], loaded=False)
+    calls = track.line.drain()
+    closed = max(1, len(track.with_status("closed")))
+    loose_work = track.loose_objects() - loose
+    size = track.packed_bytes() - size_before
     return [
-        Figure(f"  {agents} agents, beads left open", beads - closed, f"of {beads}", 1),
-        Figure(f"  {agents} agents, seconds a bead", took / beads, "s"),
-        Figure(f"  {agents} agents, branch pushes a bead", tries / beads, f"{tries} for {beads} (aim: 1)"),
-        Figure(f"  {agents} agents, pushes beside it a bead", beside / beads, f"{beside} (probes, agents' records)"),
-        Note(f"  exit codes: {sorted(racer.code for racer in ended)}"),
+        Note(f"one agent, {beads} beads one after another (exit code {ended.code})"),
+        Figure("  beads left open", beads - closed, f"of {beads}", 1),
+        Figure("  seconds a bead", ended.seconds / closed, "s"),
+        Figure("  branch pushes a finished bead", calls.on_branch / closed, f"{calls.on_branch} for {closed}", PUSH_LIMIT, "<="),
+        Figure("  pushes beside it", calls.beside, "signs, records"),
+        Figure("  fetches and listings a bead", calls.looks / closed, f"{calls.looks} for {closed}"),
+        Figure("  hub: loose objects a create", loose / closed, "before gc"),
+        Figure("  hub: loose objects a claim + close", loose_work / closed, "before gc"),
+        Figure("  hub: bytes a finished bead", size / closed, "after git gc"),
+    ]
+
+
+def _idle(machine: Machine, polls: int) -> list[Row]:
+    """An agent whom cron starts every half hour and who finds nothing; the clock is moved on instead of waited for."""
+    track = Track(machine, 1)
+    loose, tip = track.loose_objects(), track.tip()
+    track.line.drain()
+    codes = set()
+    for number in range(1, polls + 1):
+        ahead = str(number * _IDLE_EVERY_S)
+        (ended,) = at_once(machine, [_work(track, 0, BD_CLOCK_OFFSET_S=ahead, BD_UPTIME_OFFSET_S=ahead)], loaded=False)
+        codes.add(ended.code)
+    calls = track.line.drain()
+    hours = polls * _IDLE_EVERY_S / 3600
+    return [
+        Note(f"one idle agent, {hours:g} hours of cron lines (exit codes {sorted(codes)})"),
+        Figure("  branch pushes", calls.on_branch, "", 1),
+        Figure("  commits on the branch", track.commits(tip), "", 1),
+        Figure("  pushes beside it an hour", calls.beside / hours, f"{calls.beside}: its record"),
+        Figure("  fetches and listings an hour", calls.looks / hours, str(calls.looks)),
+        Figure("  hub: loose objects an hour", (track.loose_objects() - loose) / hours, "before gc"),
+    ]
+
+
+def _drain(machine: Machine, agents: int, each: int) -> list[Row]:
+    track = Track(machine, agents, beads=agents * each)
+    loose = track.loose_objects()
+    track.line.drain()
+    ended = at_once(machine, [_work(track, place) for place in range(agents)], loaded=False)
+    calls = track.line.drain()
+    beads, closed = len(track.ids), len(track.with_status("closed"))
+    pushes = f"{calls.on_branch} + {calls.beside} beside"
+    return [
+        Note(f"{agents} agents, {each} beads for each (exit codes {sorted({racer.code for racer in ended})})"),
+        Figure("  beads left open", beads - closed, f"of {beads}", 1),
+        Figure("  seconds a bead", max(racer.seconds for racer in ended) / beads, "s"),
+        Figure("  pushes a bead, all", calls.per(beads), pushes),
+        Figure("  hub: loose objects a bead", (track.loose_objects() - loose) / beads, "before gc"),
     ]

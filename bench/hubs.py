@@ -60,6 +60,9 @@ SMALL, MIDDLE = Shape(100), Shape(1000)
 LARGE, FLAT = Shape(10_000, 7_000), Shape(10_000)
 # An old one: nine of ten beads are archived or closed.
 HUGE = Shape(100_000, 87_000)
+# One of that size that archives as it goes: fewer than 3,000 in the active folder.
+OLD = Shape(100_000, 97_200)
+_ARCHIVED_A_MONTH = 7_000
 
 
 class Hub(NamedTuple):
@@ -74,6 +77,13 @@ class Hub(NamedTuple):
         """A fresh clone, as `git clone` makes it."""
         machine.run(["git", "clone", "--quiet", str(self.bare), str(folder)])
         return folder
+
+    def own_clone(self, machine: Machine) -> Path:
+        """A clone of a copy of the hub, which nobody else writes to."""
+        bare = machine.fresh("copy").with_name("hub.git")
+        shutil.copytree(self.bare, bare)
+        machine.run(["git", "clone", "--quiet", str(bare), str(bare.with_name("clone"))])
+        return bare.with_name("clone")
 
 
 class _Fabric:
@@ -106,7 +116,7 @@ class _Fabric:
             # An epic waits for nothing, so that what is below it is ready by its own edges alone.
             targets = [] if is_epic else self._targets(closed, self.open_ids)
             lines = self._lines(bead_id, uid, number, status, is_epic=is_epic, parent=parent, targets=targets)
-            folder = "beads/archive/2026-01/" if in_archive else "beads/"
+            folder = f"beads/archive/{self._month(number)}/" if in_archive else "beads/"
             if status == "closed":
                 closed.append(bead_id)
             elif status == "open" and not is_epic:
@@ -116,6 +126,12 @@ class _Fabric:
                 epics.append(bead_id)
             ids.append(bead_id)
             yield f"{folder}{bead_id}.yaml", "\n".join(lines) + "\n"
+
+    def _month(self, number: int) -> str:
+        """When a bead was made and, if it is, closed: what is archived goes back as far as its number needs."""
+        back = max(0, self._shape.archived - 1 - number) // _ARCHIVED_A_MONTH
+        year, month = divmod(2026 * 12 - back, 12)
+        return f"{year}-{month + 1:02d}"
 
     def _status(self) -> str:
         draw = self._rng.random()
@@ -138,7 +154,8 @@ class _Fabric:
     ) -> list[str]:
         rng = self._rng
         day, minute = 1 + number * 27 // self._shape.beads, number % 60
-        made = f"2026-01-{day:02d}T08:{minute:02d}:00Z"
+        month = self._month(number)
+        made = f"{month}-{day:02d}T08:{minute:02d}:00Z"
         lines = [
             f"id: {bead_id}",
             f'uid: "{uid}"',
@@ -160,7 +177,7 @@ class _Fabric:
             lines += self._claim(agent, number)
         lines += [f"created_at: {made}", "created_by: human:Ada", f"updated_at: {made}"]
         if status == "closed":
-            lines += [f"closed_at: 2026-01-28T09:{minute:02d}:00Z", f"closed_by: agent:{agent}", "close_reason: done"]
+            lines += [f"closed_at: {month}-28T09:{minute:02d}:00Z", f"closed_by: agent:{agent}", "close_reason: done"]
         return lines
 
     def _claim(self, agent: str, number: int) -> list[str]:

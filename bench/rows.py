@@ -5,15 +5,18 @@ Belongs here: verdicts and layout. Every target is a ratio or a cost per bead, n
 
 from __future__ import annotations
 
+import operator
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from bench.stopwatch import Times
 
 WIDTH = 80
 _WHAT = 37
+_BOUNDS = {"<": operator.lt, "<=": operator.le, ">=": operator.ge}
 
 
 class Ratio(NamedTuple):
@@ -62,20 +65,23 @@ class Ratio(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """One number with a unit that does not come from a comparison: a cost per bead, megabytes, winners."""
+    """One number with a unit that does not come from a comparison: a cost per bead, megabytes, winners.
+
+    `bound` says on which side of the limit it has to lie: `<`, `<=` or `>=`.
+    """
 
     what: str
     value: float
     unit: str
     limit: float | None = None
-    note: str = ""
+    bound: str = "<"
 
     @property
     def verdict(self) -> str:
-        return "" if self.limit is None else "ok" if self.value < self.limit else "miss"
+        return "" if self.limit is None else "ok" if _BOUNDS[self.bound](self.value, self.limit) else "miss"
 
     def line(self) -> str:
-        limit = f"<{self.limit:g}" if self.limit is not None else ""
+        limit = f"{self.bound}{self.limit:g}" if self.limit is not None else ""
         digits = 0 if self.value >= 100 or self.value == int(self.value) else 1 if self.value >= 10 else 3
         value = f"{self.value:.{digits}f}"
         return f"{self.what[:_WHAT]:<{_WHAT}}{value:>8} {self.unit:<19}{limit:>7}{self.verdict:>8}"
@@ -85,15 +91,16 @@ class Figure(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A line of words."""
+    """A line of words; `figures` are the numbers it tells, for the JSON."""
 
     what: str
+    figures: Mapping[str, Any] = MappingProxyType({})
 
     def line(self) -> str:
         return self.what
 
     def as_json(self) -> dict[str, Any]:
-        return {"note": self.what}
+        return {"note": self.what, **self.figures}
 
 
 Row = Ratio | Figure | Note

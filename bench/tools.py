@@ -1,7 +1,8 @@
 """Other trackers for agents, where they are installed: the same work, each by its own commands.
 
-Belongs here: how each is called. None of them publishes anything with these commands, so our
-side is a hub without a remote. A tool that is not on PATH is named and left out.
+Belongs here: how each is called. The trackers publish nothing with these commands, so our side is then a hub
+without a remote; the shell recipe of the source paper pushes, and so do we. A tool that is not on PATH is named and
+left out.
 """
 
 from __future__ import annotations
@@ -11,100 +12,130 @@ import shutil
 import statistics
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bench.rows import Note, Ratio
 from bench.stopwatch import Times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Mapping
 
     from bench.machine import Machine
     from bench.rows import Row
 
-TITLE = "other tools on PATH: create, ready, show, close (ms a call)"
-VERBS = ("create", "ready", "show", "close")
+TITLE = "other tools on PATH: create, ready, show, claim, close (ms a call)"
+VERBS = ("create", "ready", "show", "claim", "close")
+_WORK = VERBS[1:]
+_RECIPE = str(Path(__file__).parent / "typed" / "recipe.sh")
 
 
 class Tool(NamedTuple):
-    """A tracker: how it is set up and called, and where `create` says the new id (first group)."""
+    """A tracker: how it is set up and called, and where `create` says the new id (first group).
+
+    A verb it has no command for is left out. `{hub}` in the set-up is a bare repository for those who publish.
+    """
 
     name: str
     binary: str
     setup: list[list[str]]
-    create: Callable[[str], list[str]]
-    ready: list[str]
-    show: Callable[[str], list[str]]
-    close: Callable[[str], list[str]]
     new_id: str
+    verbs: Mapping[str, Callable[[str], list[str]]]
+    publishes: bool = False
 
 
 _WORD_ID = r"\b([A-Za-z][\w-]*-[0-9a-z][\w.]*)\b"
 OTHERS = [
     Tool(
+        "the paper's recipe",
+        "sh",
+        [[_RECIPE, "init", "{hub}"]],
+        r"^(\S+)\s*$",
+        {verb: lambda word, verb=verb: [_RECIPE, verb, word] for verb in VERBS},  # type: ignore[misc]
+        publishes=True,
+    ),
+    Tool(
         "tk (ticket)",
         "tk",
         [],
-        lambda title: ["create", title],
-        ["ready"],
-        lambda bead: ["show", bead],
-        lambda bead: ["close", bead],
         r"^(\S+)\s*$",
+        {
+            "create": lambda title: ["create", title],
+            "ready": lambda _: ["ready"],
+            "show": lambda bead: ["show", bead],
+            "claim": lambda bead: ["start", bead],
+            "close": lambda bead: ["close", bead],
+        },
     ),
     Tool(
         "br (beads_rust)",
         "br",
         [["init"]],
-        lambda title: ["create", title],
-        ["ready"],
-        lambda bead: ["show", bead],
-        lambda bead: ["close", bead],
         _WORD_ID,
+        {
+            "create": lambda title: ["create", title],
+            "ready": lambda _: ["ready"],
+            "show": lambda bead: ["show", bead],
+            "claim": lambda bead: ["update", bead, "--claim"],
+            "close": lambda bead: ["close", bead],
+        },
     ),
     Tool(
         "bd in Go (bd-go)",
         "bd-go",
         [["init", "--prefix", "hub", "--quiet"]],
-        lambda title: ["create", title],
-        ["ready"],
-        lambda bead: ["show", bead],
-        lambda bead: ["close", bead],
         _WORD_ID,
+        {
+            "create": lambda title: ["create", title],
+            "ready": lambda _: ["ready"],
+            "show": lambda bead: ["show", bead],
+            "claim": lambda bead: ["update", bead, "--claim"],
+            "close": lambda bead: ["close", bead],
+        },
     ),
     Tool(
         "backlog (Backlog.md)",
         "backlog",
         [["init", "bench", "--defaults"]],
-        lambda title: ["task", "create", title, "--plain"],
-        ["task", "list", "--plain", "-s", "To Do"],
-        lambda bead: ["task", bead, "--plain"],
-        lambda bead: ["task", "edit", bead, "-s", "Done", "--plain"],
         r"[Tt][Aa][Ss][Kk]-(\d+)",
+        {
+            "create": lambda title: ["task", "create", title, "--plain"],
+            "ready": lambda _: ["task", "list", "--plain", "-s", "To Do"],
+            "show": lambda bead: ["task", bead, "--plain"],
+            "claim": lambda bead: ["task", "edit", bead, "-s", "In Progress", "-a", "bench", "--plain"],
+            "close": lambda bead: ["task", "edit", bead, "-s", "Done", "--plain"],
+        },
     ),
     Tool(
         "task (taskwarrior)",
         "task",
         [],
-        lambda title: ["rc.verbose=new-uuid", "add", title],
-        ["ready"],
-        lambda bead: [bead, "info"],
-        lambda bead: ["rc.confirmation=no", bead, "done"],
         r"task ([0-9a-f-]{8,36})",
+        {
+            "create": lambda title: ["rc.verbose=new-uuid", "add", title],
+            "ready": lambda _: ["ready"],
+            "show": lambda bead: [bead, "info"],
+            "claim": lambda bead: [bead, "start"],
+            "close": lambda bead: ["rc.confirmation=no", bead, "done"],
+        },
     ),
 ]
 
 
-def _our_tool(machine: Machine) -> Tool:
+def _our_tool(machine: Machine, *, publishes: bool) -> Tool:
     return Tool(
         "bd",
         machine.bd[0],
-        [["init", "--prefix", "hub"]],
-        lambda title: ["create", title],
-        ["ready"],
-        lambda bead: ["show", bead],
-        lambda bead: ["close", bead, "--reason", "done"],
+        [["init", "--prefix", "hub", *(["--remote", "{hub}"] if publishes else [])]],
         r"(hub-[0-9a-z]+)",
+        {
+            "create": lambda title: ["create", title],
+            "ready": lambda _: ["ready"],
+            "show": lambda bead: ["show", bead],
+            "claim": lambda bead: ["claim", bead, "--agent", "bench"],
+            "close": lambda bead: ["close", bead, "--reason", "done", "--agent", "bench"],
+        },
+        publishes,
     )
 
 
@@ -125,8 +156,11 @@ class _User:
         self.times: dict[str, list[float]] = {verb: [] for verb in VERBS}
         self.ids: list[str] = []
         machine.run(["git", "init", "--quiet", str(self._folder)])
+        hub = str(self._folder.with_name(f"{self._folder.name}.git"))
+        if tool.publishes:
+            machine.run(["git", "init", "--quiet", "--bare", "--initial-branch=main", hub])
         for words in tool.setup:
-            self.call(words)
+            self.call([word.format(hub=hub) for word in words])
 
     def call(self, words: list[str]) -> str:
         done = subprocess.run(
@@ -143,22 +177,23 @@ class _User:
             )
         return done.stdout
 
-    def timed(self, verb: str, words: list[str]) -> str:
+    def timed(self, verb: str, word: str) -> str:
+        words = self.tool.verbs[verb](word)
         begun = time.perf_counter()
         out = self.call(words)
         self.times[verb].append((time.perf_counter() - begun) * 1000)
         return out
 
     def create(self, number: int) -> None:
-        found = re.search(self.tool.new_id, self.timed("create", self.tool.create(f"Bead number {number}")), re.MULTILINE)
+        found = re.search(self.tool.new_id, self.timed("create", f"Bead number {number}"), re.MULTILINE)
         if found is None:
             raise RuntimeError(f"{self.tool.name}: create did not say an id")
         self.ids.append(found.group(1))
 
     def work(self, place: int) -> None:
-        self.timed("ready", self.tool.ready)
-        self.timed("show", self.tool.show(self.ids[place]))
-        self.timed("close", self.tool.close(self.ids[place]))
+        for verb in _WORK:
+            if verb in self.tool.verbs:
+                self.timed(verb, self.ids[place])
 
 
 def measure(machine: Machine) -> list[Row]:
@@ -178,7 +213,7 @@ def measure(machine: Machine) -> list[Row]:
 def _against(machine: Machine, tool: Tool) -> list[Row]:
     number = 5 if machine.quick else 50
     try:
-        users = [_User(machine, _our_tool(machine)), _User(machine, tool)]
+        users = [_User(machine, _our_tool(machine, publishes=tool.publishes)), _User(machine, tool)]
         for place in range(number):
             for user in users if place % 2 else users[::-1]:
                 user.create(place)
@@ -188,11 +223,12 @@ def _against(machine: Machine, tool: Tool) -> list[Row]:
     except RuntimeError as error:
         return [Note(f"left out: {error}")]
     ours, theirs = users
-    rows: list[Row] = []
-    for verb in VERBS:
-        rows.append(
-            Ratio(f"{verb}, against {tool.name}", Times(tuple(ours.times[verb])), Times(tuple(theirs.times[verb])), None, "other")
-        )
-    whole = [sum(statistics.median(user.times[verb]) for verb in VERBS) for user in users]
-    rows.append(Note(f"  all four, medians: bd {whole[0]:.0f} ms, {tool.name} {whole[1]:.0f} ms"))
+    verbs = [verb for verb in VERBS if verb in tool.verbs]
+    rows: list[Row] = [
+        Ratio(f"{verb}, against {tool.name}", Times(tuple(ours.times[verb])), Times(tuple(theirs.times[verb])), None, "other")
+        for verb in verbs
+    ]
+    whole = [sum(statistics.median(user.times[verb]) for verb in verbs) for user in users]
+    how = "; both push" if tool.publishes else ""
+    rows.append(Note(f"  all {len(verbs)}, medians: bd {whole[0]:.0f} ms, {tool.name} {whole[1]:.0f} ms{how}"))
     return rows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,33 +25,29 @@ _TYPED = Path(__file__).with_name("typed")
 _FAR = Path(__file__).with_name("far.sh")
 
 
-class _Side:
-    """One side of a comparison: its own copy of the hub, its own clone. Nobody else writes to either."""
-
-    def __init__(self, machine: Machine, hub: Hub, *, far: bool = False) -> None:
-        bare = machine.fresh("copy").with_name("hub.git")
-        shutil.copytree(hub.bare, bare)
-        self.folder = bare.with_name("clone")
-        machine.run(["git", "clone", "--quiet", str(bare), str(self.folder)])
-        if far:
-            machine.run(["git", "remote", "set-url", "origin", f"ssh://far{bare}"], cwd=self.folder)
+def _clone(machine: Machine, hub: Hub, *, far: bool) -> Path:
+    folder = hub.own_clone(machine)
+    if far:
+        machine.run(["git", "remote", "set-url", "origin", f"ssh://far{folder.with_name('hub.git')}"], cwd=folder)
+    return folder
 
 
 def _typed(machine: Machine, hub: Hub, verb: str, *, far: bool = False) -> Program:
-    side = _Side(machine, hub, far=far)
+    folder = _clone(machine, hub, far=far)
     words = iter(hub.open_ids) if verb != "create" else (str(number) for number in itertools.count(1))
-    return Program(lambda: ["sh", str(_TYPED / f"{verb}.sh"), next(words)], side.folder)
+    return Program(lambda: ["sh", str(_TYPED / f"{verb}.sh"), next(words)], folder)
 
 
 def _ours(machine: Machine, hub: Hub, verb: str, rounds: int, *, far: bool = False) -> Program:
-    side = _Side(machine, hub, far=far)
-    machine.run([*machine.bd, "count"], cwd=side.folder)
+    folder = _clone(machine, hub, far=far)
+    machine.run([*machine.bd, "count"], cwd=folder)
     if verb == "close":
-        machine.run([*machine.bd, "claim", *hub.open_ids[: rounds + 2], "--agent", AGENT], cwd=side.folder)
-    return Program(_argv(machine, verb, iter(hub.open_ids)), side.folder)
+        machine.run([*machine.bd, "claim", *hub.open_ids[: rounds + 2], "--agent", AGENT], cwd=folder)
+    return Program(argv_of(machine, verb, iter(hub.open_ids)), folder)
 
 
-def _argv(machine: Machine, verb: str, ids: Iterator[str]) -> Callable[[], Sequence[str]]:
+def argv_of(machine: Machine, verb: str, ids: Iterator[str]) -> Callable[[], Sequence[str]]:
+    """What gives bd's words for a write, the next bead each time."""
     forms: dict[str, Callable[[], Sequence[str]]] = {
         "claim": lambda: [*machine.bd, "claim", next(ids), "--agent", AGENT],
         "claim --next": lambda: [*machine.bd, "claim", "--next", "--agent", AGENT],
