@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bd.clock import duration_s
-from bd.errors import BadInput
+from bd.errors import BadInput, Damaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
+
+    from bd.errors import BdError
 
 # Hours a bead of a type is expected to take; stalled after `stall_factor` times that.
 EXPECTED_S: dict[str, float] = {
@@ -23,6 +25,9 @@ EXPECTED_S: dict[str, float] = {
     **dict.fromkeys(("feature", "review", "deploy", "publish"), 7200.0),
     **dict.fromkeys(("research", "synthesis", "epic"), 14400.0),
 }
+
+
+_LARGEST = 1e9
 
 
 class Key(NamedTuple):
@@ -40,15 +45,18 @@ def _text(value: Any) -> str:
 def _whole(value: Any) -> int:
     try:
         return int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadInput(f"{value!r} is not a whole number") from None
 
 
 def _number(value: Any) -> float:
     try:
-        return float(value)
-    except (TypeError, ValueError):
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
         raise BadInput(f"{value!r} is not a number") from None
+    if not 0 <= number < _LARGEST:
+        raise BadInput(f"{value!r} is not a number from 0 to {_LARGEST:.0f}")
+    return number
 
 
 def _seconds(value: Any) -> float:
@@ -160,13 +168,30 @@ def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
             try:
                 values[name] = key.read(found)
             except (BadInput, TypeError) as error:
-                raise BadInput(f"{name} = {found!r} ({layer}): {error}") from None
+                raise _bad(layer, name, found, error) from None
             sources[name] = layer
             break
     expected: dict[str, Any] = {}
-    for _, mapping in reversed(layers):
-        expected.update(_lookup(mapping, "expected") or {})
+    for layer, mapping in reversed(layers):
+        found = _lookup(mapping, "expected") or {}
+        try:
+            for value in found.values():
+                duration_s(str(value or 0))
+            expected.update(found)
+        except (BadInput, AttributeError) as error:
+            raise _bad(layer, "expected", found, error) from None
     return Settings(**values, expected=expected, sources=sources)
+
+
+def _bad(layer: str, name: str, found: Any, error: Exception) -> BdError:
+    """The error for a value that can't be read: in the hub's own file it is damage, elsewhere bad input."""
+    words = str(error) if isinstance(error, BadInput) else "that is none of its kind"
+    if layer == "hub":
+        return Damaged(
+            f".beads/config.yaml has {name} = {found!r}: {words}",
+            hint="edit that file, commit it and `git push`; bd writes nothing until then",
+        )
+    return BadInput(f"{name} = {found!r} ({layer}): {words}")
 
 
 def _lookup(mapping: Mapping[str, Any], name: str) -> Any:

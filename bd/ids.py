@@ -64,10 +64,15 @@ def bead_id(prefix: str, uid: str, is_taken: Callable[[str], bool], parent: str 
     raise BadInput(f"every id of {uid} under {stem} is taken")
 
 
+def is_bead_id(text: str) -> bool:
+    """Whether the text can be a bead's id: letters, digits, `-`, `_`, and dots between them; a file name on every system."""
+    return len(text) <= 120 and bool(_ID.match(text)) and not _RESERVED.match(text)
+
+
 def check_bead_id(text: str) -> str:
-    """The id, if it can be one (letters, digits, `-`, `_`, and dots between them). Raises BadInput."""
+    """The id, if it can be one. Raises BadInput."""
     text = text.strip()
-    if len(text) > 120 or not _ID.match(text) or _RESERVED.match(text):
+    if not is_bead_id(text):
         raise BadInput(f"{text!r} can't be a bead's id", hint="use letters, digits and -, such as hub-7k3q")
     return text
 

@@ -38,19 +38,36 @@ MARKS = {
     "cancelled": ("–", "bright_black"),
 }
 _ANSI = {"green": 32, "red": 31, "yellow": 33, "blue": 34, "magenta": 35, "bright_black": 90, "bold": 1, "dim": 2}
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_CONTROL_BUT_STYLES = re.compile(rf"(?!\x1b\[[0-9;]*m){_CONTROL.pattern}")
-_CONTROL_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# What a terminal obeys (C0 with ESC, DEL, C1) or what shows nothing and changes what is seen: marks that turn text
+# around, line separators, blanks without width, tags. Joiners belong to scripts and emoji, never beside ASCII.
+_UNSEEN = (
+    "\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f"
+)
+_JOINER = "(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
+_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f{_UNSEEN}]|{_JOINER}")
+_CONTROL_LINE = re.compile(f"[\x00-\x1f{_UNSEEN}]|{_JOINER}")
+_UNSEEN_IN_JSON = re.compile(f"[{_UNSEEN}]")
 
 
 def escaped(text: str, *, one_line: bool = True) -> str:
-    """Text that can't move a terminal's cursor: control characters become `\\xNN`."""
+    """Text that can't move a terminal's cursor or hide what it says: such characters become `\\xNN` or `\\uNNNN`."""
     pattern = _CONTROL_LINE if one_line else _CONTROL
     return pattern.sub(_escape, text)
 
 
 def _escape(match: re.Match[str]) -> str:
-    return f"\\x{ord(match.group()):02x}"
+    code = ord(match.group())
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    units = match.group().encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2))
+
+
+def json_safe(text: str) -> str:
+    """The same JSON document, with what a terminal would obey or could not show written as escapes."""
+    return text if text.isascii() and "\x7f" not in text else _UNSEEN_IN_JSON.sub(_json_escape, text)
 
 
 def sentence(text: str) -> str:
@@ -72,6 +89,7 @@ class Output:
         self.is_json = is_json
         self.quiet = quiet
         self.exit_code = 0
+        self._style = f"\x1b{os.urandom(8).hex()}"  # stands before each style of bd's own, where no text can have it
 
     # --- the two streams ---
 
@@ -81,7 +99,7 @@ class Output:
 
         if os.environ.get("BD_JSON_ENVELOPE") == "1":
             value = {"schema_version": 1, "data": value}
-        sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_safe(json.dumps(value, indent=2, ensure_ascii=False)) + "\n")
 
     def json_text(self, pieces: Iterable[str]) -> None:
         """Print a JSON document that is rendered already, piece by piece."""
@@ -91,7 +109,7 @@ class Output:
             self.json(json.loads("".join(pieces)))
         else:
             for piece in pieces:
-                sys.stdout.write(piece)
+                sys.stdout.write(json_safe(piece))
 
     def object(self, value: dict[str, Any]) -> None:
         """Print a JSON object with the schema version that the Go tool injects."""
@@ -103,10 +121,10 @@ class Output:
 
     def lines(self, texts: Iterable[str]) -> None:
         """Print many lines, each as `line` does, some at a time."""
-        pattern = _CONTROL_BUT_STYLES if self.is_terminal else _CONTROL
         rest = iter(texts)
         while some := list(islice(rest, _AT_ONCE)):
-            sys.stdout.write(pattern.sub(_escape, "\n".join(some)) + "\n")
+            parts = (escaped(part, one_line=False) for part in "\n".join(some).split(self._style))
+            sys.stdout.write("\x1b".join(parts) + "\n")
 
     def said(self, text: str) -> None:
         """Print a line that only says that it is done; `--quiet` leaves it out."""
@@ -131,7 +149,7 @@ class Output:
     def styled(self, text: str, *styles: str) -> str:
         if not self.is_terminal or not styles:
             return text
-        return f"\x1b[{';'.join(str(_ANSI[style]) for style in styles)}m{text}\x1b[0m"
+        return f"{self._style}[{';'.join(str(_ANSI[style]) for style in styles)}m{text}{self._style}[0m"
 
     def width(self) -> int:
         """Columns to fill: the terminal's, at least 80; without one, no limit."""
@@ -153,7 +171,7 @@ class Output:
                 shown.add_column(name, overflow="ellipsis", no_wrap=True, min_width=0 if is_last else needed)
             for row in cells:
                 shown.add_row(*row)
-            Console(width=self.width()).print(shown)
+            Console(width=self.width(), markup=False, emoji=False, highlight=False).print(shown)
             return
         widths = [max([len(name), *(len(row[place]) for row in cells)]) for place, name in enumerate(columns)]
         for row in [list(columns), *cells]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 KEPT_VARIABLES = ("XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_SSH_COMMAND", "BD_BRANCH", "BD_REMOTE")
 
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f]")
+_HUB_ID = re.compile(r"[0-9A-Za-z]{1,64}\Z")
 
 
 class Station(NamedTuple):
@@ -81,9 +82,11 @@ def hub_id(hub: Hub) -> str:
     data = hub.repo.objects.read(f"{hub.view()}:{METADATA_PATH}")
     try:
         found = json.loads(data or b"{}").get("hub_id")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         found = None
-    return found if isinstance(found, str) and found.isalnum() else hashlib.sha256(hub.place.folder.encode()).hexdigest()[:16]
+    return (
+        found if isinstance(found, str) and _HUB_ID.match(found) else hashlib.sha256(hub.place.folder.encode()).hexdigest()[:16]
+    )
 
 
 def program() -> tuple[str, ...]:

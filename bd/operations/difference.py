@@ -50,8 +50,7 @@ def operation_of(hub: Hub, commit: str, parent: str, author: str, *, force: bool
         old = _fields(bead_id, old_data)
         path = entry.path if new is not None and old is None else None
         edits.append({"id": bead_id, "old": old, "new": new, "text": new_data, "path": path})
-    stamp = (headers.get("author") or ["x <x> 0 +0000"])[0].split("> ")[-1].split()[0]
-    at = time_of_seconds(int(stamp))
+    at = time_of_seconds(message.signed_by(headers)[1])
     name = author.split(" <", maxsplit=1)[0]
     by, uid = form.get("by") or f"human:{name}", form.get("uid") or commit
     return HandCommit(by=by, at=at, uid=uid, edits=_joined(edits), records=records, files=files, modes=modes, force=force)

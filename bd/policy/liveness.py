@@ -157,7 +157,7 @@ def overdue_claims(snapshot: Snapshot, now: datetime, settings: Settings) -> Ite
 
 def is_ahead(stamp: str, now: datetime) -> bool:
     """Whether a stamp is from the future by more than clocks may differ: worth a warning, never a negative age."""
-    return (instant_of(stamp) - now).total_seconds() > SKEW_S
+    return bool(stamp) and (instant_of(stamp) - now).total_seconds() > SKEW_S
 
 
 def _age_s(stamp: str, now: datetime) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from bd.errors import BdError
-from bd.fields import ARCHIVE_DIR, BEADS_DIR, FORMAT_VERSION, capacity_path
+from bd.errors import BdError, Damaged
+from bd.fields import ARCHIVE_DIR, BEADS_DIR, CONFIG_PATH, FORMAT_VERSION, capacity_path
 from bd.operations.capacity import capacity_of
 from bd.operations.sync import edited
 from bd.policy.dag import awaited, find_cycle, find_parent_loop
@@ -114,6 +114,10 @@ def stale_capacity(snapshot: Snapshot, now: datetime) -> dict[str, dict[str, Any
 
 
 def _clone(hub: Hub, snapshot: CachedSnapshot) -> Iterator[Finding]:
+    try:
+        hub.settings(snapshot)
+    except Damaged as error:
+        yield Finding("damage", "setting", CONFIG_PATH, error.message.removeprefix(f"{CONFIG_PATH} "))
     published = hub.published()
     if hub.remote and published and published != snapshot.commit:
         count = len(hub.repo.commits_between(published, snapshot.commit))

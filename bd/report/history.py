@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bd.clock import time_of_seconds
-from bd.fields import ARCHIVE_DIR, BEADS_DIR
+from bd.fields import ARCHIVE_DIR, BEADS_DIR, FILE_LIMIT
 from bd.store import codec, message
 
 TYPE_CHECKING = False
@@ -56,14 +56,12 @@ def events(hub: Hub, bead_id: str, tip: str) -> list[Event]:
         changes = dict(_changes(before, after))
         if path and place and path != place:
             changes["file"] = (place, path)
-        author, _, stamp = headers["author"][0].rpartition("> ")
+        author, at_s = message.signed_by(headers)
         form = message.form_of(text) or {}
         name = str(form.get("by") or author.split(" <")[0]).split(":", 1)[-1]
         subject = text.split("\n", 1)[0]
         if changes:
-            found.append(
-                Event(commit, time_of_seconds(int(stamp.split()[0])), name, subject, form.get("verb", "by hand"), changes)
-            )
+            found.append(Event(commit, time_of_seconds(at_s), name, subject, form.get("verb", "by hand"), changes))
         before, place = after, path
     return found
 
@@ -77,7 +75,7 @@ def _places(log: str) -> Iterator[tuple[str, str]]:
 
 
 def _fields_at(hub: Hub, commit: str, path: str, bead_id: str) -> dict[str, Any]:
-    data = hub.repo.objects.read(f"{commit}:{path}") if path else None
+    data = hub.repo.objects.read(f"{commit}:{path}", at_most=FILE_LIMIT + 1) if path else None
     if data is None:
         return {}
     try:

@@ -350,7 +350,7 @@ def _step(commit: str, parents: tuple[str, ...], data: bytes, claims: Mapping[st
 
 
 def _whole(text: str) -> int:
-    return max(1, int(text)) if text.isdecimal() else 1
+    return max(1, int(text[:9])) if text.isdecimal() else 1
 
 
 def _statuses(repo: GitRepo, tip: str) -> dict[str, str]:

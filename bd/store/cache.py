@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.lineup import Sought
-    from bd.store.gitrepo import Entry, GitRepo
+    from bd.store.answers import Entry
+    from bd.store.gitrepo import GitRepo
 
 _DOUBLED = "(SELECT id FROM beads GROUP BY id HAVING count(*) > 1)"
 _BEAD = f"INSERT INTO beads VALUES ({','.join('?' * 16)}, NULL)"

@@ -13,6 +13,7 @@ import contextlib
 import os
 
 from bd import clock
+from bd.store.answers import worktrees
 from bd.store.gitrepo import GitFailed, GitTimeout
 
 TYPE_CHECKING = False
@@ -53,12 +54,11 @@ def holder(repo: GitRepo, branch: str) -> GitRepo | None:
     if not os.path.isdir(os.path.join(repo.common_dir, "worktrees")):
         return None
     _, out, _ = repo.run("worktree", "list", "--porcelain")
-    for record in out.decode("utf-8", "surrogateescape").split("\n\n"):
-        lines = record.splitlines()
-        if f"branch {branch}" in lines:
+    for folder, shown in worktrees(out):
+        if shown == branch:
             from bd.store.location import find_repo  # noqa: PLC0415  only where there are several worktrees
 
-            found = find_repo(lines[0].removeprefix("worktree "))
+            found = find_repo(folder)
             return found if found and is_checked_out(found, branch) else None
     return None
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from bd.fields import BEAD_FIELDS, FILE_LIMIT, TITLE_LIMIT
+from bd.ids import is_agent
 from bd.store import yamltext
 from bd.store.kinds import Plain, WrongKind, typed
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 DEPTH_LIMIT = yamltext.DEPTH_LIMIT
 SLOW_LIMIT = 100_000
+_TOKEN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}\Z")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -90,13 +92,24 @@ def parse_bead(data: bytes, bead_id: str) -> Parsed:
         raise Unreadable("has no title")
     if len(title) > TITLE_LIMIT:
         raise Unreadable(f"has a title of more than {TITLE_LIMIT} characters")
-    claim = fields.get("claim")
-    if claim is not None and not (claim.get("agent") and claim.get("token")):
-        raise Unreadable("has a claim without agent or token")
+    for claim in (fields.get("claim"), *fields.get("claims", ())):
+        if claim is not None:
+            _check_claim(claim)
     fields.setdefault("type", "task")
     fields.setdefault("status", "open")
     fields.setdefault("priority", _priority_of(fields))
     return parsed
+
+
+def _check_claim(claim: Mapping[str, Any]) -> None:
+    """A claim's agent and token are names of files and refs elsewhere. Raises Unreadable for what can't be."""
+    agent, token = claim.get("agent"), claim.get("token")
+    if not (agent and token):
+        raise Unreadable("has a claim without agent or token")
+    if not is_agent(agent):
+        raise Unreadable(f"has a claim of {agent!r}, which can't be an agent's name")
+    if not _TOKEN.match(token):
+        raise Unreadable(f"has a claim with the token {token!r}, which can't be one")
 
 
 def _priority_of(fields: dict[str, Any]) -> int:

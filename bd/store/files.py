@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from bd.fields import AGENTS_DIR, ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, fields_of_path
+from bd.fields import AGENTS_DIR, ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, FILE_LIMIT, fields_of_path
+from bd.ids import is_agent, is_bead_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from bd.store.gitrepo import Entry, GitRepo
+    from bd.store.answers import Entry
+    from bd.store.gitrepo import GitRepo
 
 # A symbolic link or a submodule in place of a file.
 _FILE_MODES = frozenset({"100644", "100755"})
@@ -48,17 +50,42 @@ def parse_entries(
     repo: GitRepo, entries: Sequence[Entry], on_progress: Callable[[int, int], None] | None = None
 ) -> Iterator[Row | str]:
     """Read and parse files of a commit; a removed one comes out as its bare path."""
-    present = [entry for entry in entries if entry.oid is not None and entry.mode in _FILE_MODES]
+    present: list[Entry] = []
     for entry in entries:
+        reason = _misplaced(entry)
         if entry.oid is None:
-            yield entry.path
-        elif entry.mode not in _FILE_MODES:
-            yield Row(entry.path, entry.oid, None, is_simple=False, reason="is not a plain file")
-    blobs = repo.objects.read_many([entry.oid or "" for entry in present])
+            yield _printable(entry.path)
+        elif reason:
+            yield Row(_printable(entry.path), entry.oid, None, is_simple=False, reason=reason)
+        else:
+            present.append(entry)
+    blobs = repo.objects.read_many([entry.oid or "" for entry in present], at_most=FILE_LIMIT + 1)
     for number, (entry, data) in enumerate(zip(present, blobs, strict=True), start=1):
         yield parse_file(entry.path, entry.oid or "", data)
         if on_progress and (number % 100 == 0 or number == len(present)):
             on_progress(number, len(present))
+
+
+def _misplaced(entry: Entry) -> str | None:
+    """Why a file of this name and mode is none of a hub's, whatever stands in it."""
+    if entry.mode not in _FILE_MODES:
+        return "is not a plain file"
+    if entry.path != _printable(entry.path):
+        return "has a name that is not UTF-8"
+    stem = entry.path.rpartition("/")[2].removesuffix(".yaml")
+    if entry.path.startswith(BEADS_DIR):
+        if bead_id_of(entry.path) is None:
+            return "lies where no bead belongs; move it to beads/"
+        if not is_bead_id(stem):
+            return "has a name that can't be a bead's id"
+    elif entry.path != CONFIG_PATH and not is_agent(stem):
+        return "has a name that can't be an agent's"
+    return None
+
+
+def _printable(path: str) -> str:
+    """A path as a text that can be kept and shown: bytes that are no UTF-8 are written out."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def parse_file(path: str, oid: str, data: bytes | None) -> Row:
@@ -69,10 +96,7 @@ def parse_file(path: str, oid: str, data: bytes | None) -> Row:
         return Row(path, oid, None, is_simple=False, reason="is missing from the repository")
     try:
         if path.startswith(BEADS_DIR):
-            bead_id = bead_id_of(path)
-            if bead_id is None:
-                raise codec.Unreadable("lies where no bead belongs; move it to beads/")
-            parsed = codec.parse_bead(data, bead_id)
+            parsed = codec.parse_bead(data, bead_id_of(path) or "")
         else:
             parsed = codec.parse(data, fields_of_path(path))
     except codec.Unreadable as error:

@@ -10,10 +10,10 @@ Git's manners are in manners.py; every process has a time-out.
 from __future__ import annotations
 
 import os
-import re
 from typing import NamedTuple
 
 from bd.errors import BadInput, BdError, Damaged, NoHub, TryAgain
+from bd.store.answers import OID, REF, Entry, difference, local_refs, tree_entries
 from bd.store.manners import QUIET, environment
 
 TYPE_CHECKING = False
@@ -28,8 +28,9 @@ FETCH_FLAGS = ("--no-tags", "--refmap=", "--no-write-fetch-head", "--no-recurse-
 GITLINK = "160000"  # the mode of a submodule
 # A change of more files than this goes through fast-import.
 LOOSE_LIMIT = 40
-_OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
-_REF = re.compile(r"refs/[^\s~^:?*\[\\\x00-\x20\x7f]+\Z")
+# A listing of a hub's files is no longer than this: a few trees that name each other many times over could be endless.
+_LISTING_LIMIT = 256_000_000
+_PART_SIZE = 65536
 
 
 class GitFailed(TryAgain):
@@ -45,26 +46,18 @@ class GitTimeout(TryAgain):
     """A git process that did not end in time, and was ended."""
 
 
-class Entry(NamedTuple):
-    """A path of a tree and its blob; `oid` None when the path is gone. `mode` is git's octal text."""
-
-    path: str
-    oid: str | None
-    mode: str = "100644"
-
-
 def refspec(source: str, target: str) -> str:
     """`source:target`. The one place refspecs are made; an empty object name would delete, so it is refused."""
-    if not _OID.match(source) and not _REF.match(source):
+    if not OID.match(source) and not REF.match(source):
         raise BadInput(f"{source!r} is no object or ref")
-    if not _REF.match(target):
+    if not REF.match(target):
         raise BadInput(f"{target!r} is no ref")
     return f"{source}:{target}"
 
 
 def deletion(target: str) -> str:
     """The refspec that deletes a ref beside the branch: only bd's own may ever go."""
-    if not target.startswith("refs/bd/") or not _REF.match(target):
+    if not target.startswith("refs/bd/") or not REF.match(target):
         raise BadInput(f"{target!r} is not bd's to delete")
     return f":{target}"
 
@@ -163,7 +156,7 @@ class GitRepo:
                 continue
             if text.startswith("ref: "):
                 return self.ref(text[5:])
-            if _OID.match(text):
+            if OID.match(text):
                 return text
         try:
             with open(os.path.join(self.common_dir, "packed-refs"), encoding="utf-8") as file:
@@ -181,7 +174,7 @@ class GitRepo:
     def refs(self, prefix: str) -> dict[str, str]:
         """Every ref below a prefix."""
         _, out, _ = self.run("for-each-ref", "--format=%(refname) %(objectname)", prefix)
-        return dict(line.split(" ") for line in out.decode().splitlines())
+        return local_refs(out)
 
     def head_branch(self) -> str | None:
         """The branch that is checked out here, as a full ref; None when detached."""
@@ -252,20 +245,38 @@ class GitRepo:
         """The files in which two commits differ, as they are in the newer one. `old` None: every file."""
         where = ["--", *paths] if paths else []
         if old is None:
-            _, out, _ = self.run("ls-tree", "-r", "-z", "--full-tree", new, *where)
-            entries = []
-            for record in out.decode("utf-8", "surrogateescape").split("\0")[:-1]:
-                meta, path = record.split("\t", 1)
-                mode, _, oid = meta.split(" ")
-                entries.append(Entry(path, oid, mode))
-            return entries
-        _, out, _ = self.run("diff-tree", "-r", "-z", "--no-renames", "--raw", "--full-index", old, new, *where)
-        parts = out.decode("utf-8", "surrogateescape").split("\0")
-        entries = []
-        for meta, path in zip(parts[0::2], parts[1::2], strict=False):
-            _, mode, _, oid, change = meta.split(" ")
-            entries.append(Entry(path, None if change == "D" else oid, mode))
-        return entries
+            return tree_entries(self._listing("ls-tree", "-r", "-z", "--full-tree", new, *where))
+        return difference(self._listing("diff-tree", "-r", "-z", "--no-renames", "--raw", "--full-index", old, new, *where))
+
+    def _listing(self, *args: str) -> bytes:
+        """What git lists. Raises GitFailed, GitTimeout, and Damaged for more than any hub holds."""
+        from threading import Timer  # noqa: PLC0415  subprocess has it loaded
+
+        process = self.spawn(args)
+        assert process.stdout is not None
+        watch = Timer(self.timeout_s, process.kill)
+        watch.start()
+        out = bytearray()
+        try:
+            while len(out) < _LISTING_LIMIT and (part := process.stdout.read(_PART_SIZE)):
+                out += part
+            in_time, is_whole = watch.is_alive(), len(out) < _LISTING_LIMIT
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        finally:
+            watch.cancel()
+        if not is_whole:
+            process.kill()
+        code, _, err = self.finish(process, args)
+        if not is_whole:
+            raise Damaged("the hub lists more files than any hub holds", hint="look at its trees with `git ls-tree`")
+        if not in_time:
+            raise GitTimeout(f"git {args[0]} took longer than {self.timeout_s:.0f} s")
+        if code:
+            raise GitFailed(args, code, err)
+        return bytes(out)
 
     # --- writing objects ---
 

@@ -220,13 +220,17 @@ class Hub:
         if self._said is None:
             noted = self.noted_json(HEARD)
             self._said = noted if isinstance(noted, dict) else {}
-        agents = self._said.get("agents", {})
-        return self._said.get("at") or NEVER, {name: entry["record"] for name, entry in agents.items()}
+        from bd.store.heard import records_of  # noqa: PLC0415
+
+        return self._said.get("at") or NEVER, records_of(self._said.get("agents", {}))
 
     def hear(self, refs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         """The agents' records behind a listing of refs, kept for this clone's next snapshots."""
+        from bd.store.heard import record_of, refs_of  # noqa: PLC0415  most commands hear nothing new
+
         self._said = None
-        return self.sides.listen(refs, clock.time_text(clock.now()))
+        heard = self.sides.listen(refs_of(refs), clock.time_text(clock.now()))
+        return {name: record_of(record) for name, record in heard.items()}
 
     def listen(self) -> dict[str, str]:
         """Look at the refs beside the branch: the beats by token; the agents' records are kept for the next snapshots.
@@ -275,7 +279,9 @@ class Hub:
             )
         broken = next((damage for damage in snapshot.damages if damage.path == CONFIG_PATH), None)
         if broken:
-            raise Damaged(f"{CONFIG_PATH} {broken.reason}", hint="mend that file; `bd doctor` lists every damaged one")
+            raise Damaged(
+                f"{CONFIG_PATH} {broken.reason}", hint="edit that file, commit it and `git push`; bd writes nothing until then"
+            )
         if snapshot.record(CONFIG_PATH) is None:
             raise NoHub(f"the branch {self.branch_name} holds no hub", hint="`bd init` makes one")
 
@@ -305,11 +311,12 @@ class Hub:
     # --- the clone's own notes ---
 
     def stamp(self) -> None:
-        """Touch the file by which existing clients see that something was written."""
+        """Touch the file by which existing clients see that something was written; never through a link, which a hub could track."""
         folder = self.client_folder()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         with contextlib.suppress(OSError):
-            if os.path.isdir(folder):
-                with open(os.path.join(folder, ".stamp"), "w", encoding="ascii") as file:
+            if os.path.isdir(folder) and not os.path.islink(folder):
+                with open(os.open(os.path.join(folder, ".stamp"), flags, 0o666), "w", encoding="ascii") as file:
                     file.write(f"{clock.monotonic():.6f}\n")
 
     def client_folder(self) -> str:

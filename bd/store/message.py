@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from bd.model import Change
 
 _FORM_LIMIT = 30_000
+_KINDS: dict[str, Any] = {"verb": str, "uid": str, "by": str, "at": str, "args": dict, "tokens": (dict, type(None))}
+_LATEST_S = 253_402_300_799  # the last second of the year 9999
 
 
 def compose(change: Change, form: Mapping[str, Any], *, tries: int, original: str | None = None) -> str:
@@ -37,7 +39,7 @@ def compose(change: Change, form: Mapping[str, Any], *, tries: int, original: st
 def parse(message: str) -> dict[str, list[str]]:
     """The `Bd-*` trailers of a message, each key with its values."""
     found: dict[str, list[str]] = {}
-    for line in message.splitlines():
+    for line in message.split("\n"):  # not splitlines: a form feed or U+2028 in a name must not begin a trailer
         key, colon, value = line.partition(": ")
         if colon and key.startswith("Bd-"):
             found.setdefault(key, []).append(value)
@@ -51,17 +53,26 @@ def form_of(message: str) -> dict[str, Any] | None:
         return None
     try:
         form = json.loads(values[-1])
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return form if isinstance(form, dict) and "verb" in form and "uid" in form else None
+    is_form = isinstance(form, dict) and "verb" in form and "uid" in form
+    return form if is_form and all(isinstance(form[key], kind) for key, kind in _KINDS.items() if key in form) else None
 
 
 def split_commit(data: bytes) -> tuple[dict[str, list[str]], str]:
     """The header lines and the message of a raw commit object."""
     head, _, message = data.decode("utf-8", "replace").partition("\n\n")
     headers: dict[str, list[str]] = {}
-    for line in head.splitlines():
+    for line in head.split("\n"):
         key, _, value = line.partition(" ")
         if key:
             headers.setdefault(key, []).append(value)
     return headers, message
+
+
+def signed_by(headers: Mapping[str, list[str]]) -> tuple[str, int]:
+    """A commit's author, `Name <mail>`, and the second of its writing; anybody may have written anything there."""
+    author, end, stamp = (headers.get("author") or [""])[0].rpartition("> ")
+    word = (stamp.split() or [""])[0]
+    at_s = int(word) if end and word.isdecimal() and len(word) < 16 else 0
+    return f"{author}>" if end else "unknown <unknown>", min(at_s, _LATEST_S)

@@ -16,6 +16,7 @@ import zlib
 from _thread import get_ident
 
 from bd.errors import BadInput, Damaged, TryAgain
+from bd.store.answers import size_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ _SHARED_BITS = 0o2020  # setgid or group-writable: somebody else has to be able 
 
 # So often a reader that was ended by a signal is asked anew.
 _STARTS = 3
+# Answers are held together up to this many bytes; the rest of a request is asked again, so that many large files take no more.
+_HELD_LIMIT = 16_000_000
+_SKIP_SIZE = 1_000_000
 SHA256_LENGTH = 64
 # name -> (mode, raw object name)
 Entries = dict[bytes, tuple[bytes, bytes]]
@@ -193,23 +197,29 @@ class ObjectReader:
                     stream.close()
         self._process.wait()
 
-    def read(self, name: str) -> bytes | None:
-        """The content of the object a name means, or None when there is none."""
-        return next(self.read_many([name]))
+    def read(self, name: str, *, at_most: int | None = None) -> bytes | None:
+        """The content of the object a name means, or its first `at_most` bytes; None when there is none."""
+        return next(self.read_many([name], at_most=at_most))
 
-    def read_many(self, names: Sequence[str], *, at_once: int = 200) -> Iterator[bytes | None]:
-        """The contents of many objects in order. `at_once` requests stay below a pipe's buffer."""
-        for start in range(0, len(names), at_once):
+    def read_many(self, names: Sequence[str], *, at_once: int = 200, at_most: int | None = None) -> Iterator[bytes | None]:
+        """The contents of many objects in order, of each its first `at_most` bytes. `at_once` requests stay below a pipe's buffer."""
+        start = 0
+        while start < len(names):
             chunk = names[start : start + at_once]
             if any("\n" in name for name in chunk):
                 raise BadInput("a name with a line break in it")
-            yield from self._asked(chunk)
+            answers = self._asked(chunk, at_most)
+            yield from answers
+            start += len(answers)
+            if len(answers) < len(chunk):
+                at_once = len(answers)
+            answers = []  # let go before the next ones come
 
-    def _asked(self, names: Sequence[str]) -> list[bytes | None]:
+    def _asked(self, names: Sequence[str], at_most: int | None) -> list[bytes | None]:
         """The answers, from a new process where a signal to the whole group, as Ctrl-C sends it, has ended this one."""
         for _ in range(_STARTS):
             try:
-                return self._answers(names)
+                return self._answers(names, at_most)
             except (BrokenPipeError, EOFError) as error:
                 if self._process.wait() >= 0:
                     raise Damaged("git cat-file ended early", hint="`git fsck` tells what is wrong") from error
@@ -217,25 +227,38 @@ class ObjectReader:
             self._process = self._repo.spawn(["cat-file", "--batch"], stdin=True)
         raise TryAgain("git cat-file was ended by signals again and again")
 
-    def _answers(self, names: Sequence[str]) -> list[bytes | None]:
-        """All of them at once: an answer that nobody has taken yet would be taken for the next question's."""
+    def _answers(self, names: Sequence[str], at_most: int | None) -> list[bytes | None]:
+        """The first of them, as many as may be held, at least one. All are taken: one left there would answer the next question."""
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             raise Damaged("git cat-file did not start")
         stdin.write("".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape"))
         stdin.flush()
-        return [_answer(stdout) for _ in names]
+        answers: list[bytes | None] = []
+        held = 0
+        for _ in names:
+            if held > _HELD_LIMIT:
+                _answer(stdout, 0)
+                continue
+            answer = _answer(stdout, at_most)
+            answers.append(answer)
+            held += len(answer or b"")
+        return answers
 
 
-def _answer(stdout: IO[bytes]) -> bytes | None:
-    """One answer of the process. Raises EOFError when it has ended before the end of it."""
-    header = stdout.readline()
-    if not header.endswith(b"\n"):
-        raise EOFError
-    words = header.split()
-    if words[-1] in (b"missing", b"ambiguous", b"submodule"):
+def _answer(stdout: IO[bytes], at_most: int | None = None) -> bytes | None:
+    """One answer of the process, or its first bytes. Raises EOFError when it has ended before the end of it."""
+    size = size_in(stdout.readline())
+    if size is None:
         return None
-    content = stdout.read(int(words[-1]) + 1)
-    if len(content) <= int(words[-1]):
+    wanted = size if at_most is None else min(size, at_most)
+    content = stdout.read(wanted)
+    rest = size + 1 - wanted  # what is not wanted, and the line's end
+    while len(content) == wanted and rest:
+        skipped = len(stdout.read(min(rest, _SKIP_SIZE)))
+        if not skipped:
+            raise EOFError
+        rest -= skipped
+    if len(content) < wanted:
         raise EOFError
-    return content[:-1]
+    return content

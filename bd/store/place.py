@@ -13,7 +13,7 @@ import os
 from typing import NamedTuple
 
 from bd.errors import BadInput, NoHub
-from bd.fields import CONFIG_FIELDS, CONFIG_PATH
+from bd.fields import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT
 from bd.store.gitrepo import GitRepo
 from bd.store.location import find_repo
 
@@ -222,7 +222,7 @@ def _last(git: Mapping[str, list[str]], key: str) -> str:
 def _holds_hub(repo: GitRepo, ref: str) -> bool:
     """Whether a branch holds a hub's settings; the Go tool's file of the same name does not say which format it has."""
     commit = repo.ref(ref)
-    data = repo.objects.read(f"{commit}:{CONFIG_PATH}") if commit else None
+    data = repo.objects.read(f"{commit}:{CONFIG_PATH}", at_most=FILE_LIMIT) if commit else None
     return data is not None and b"\nformat:" in b"\n" + data
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bd.errors import RemoteUnreachable
+from bd.store.answers import PushLine as PushLine  # noqa: PLC0414  others have it from here
+from bd.store.answers import push_lines, remote_refs
 from bd.store.gitrepo import ZERO, GitFailed, GitTimeout, deletion, refspec
 
 TYPE_CHECKING = False
@@ -35,17 +37,6 @@ def _reason_in(words: str) -> str:
     return lines[at].removeprefix("fatal: ") if lines else "no words"
 
 
-class PushLine(NamedTuple):
-    """One ref's line of `push --porcelain`: its flag, and the server's summary."""
-
-    flag: str
-    summary: str
-
-    @property
-    def landed(self) -> bool:
-        return self.flag in (" ", "*", "=", "+", "-")
-
-
 class SideRef(NamedTuple):
     """A ref beside the branch that is to be moved: to `new` (None deletes it) from exactly `old` (None: there is none)."""
 
@@ -70,12 +61,7 @@ def push(
         args.append("--atomic")
     args += ["--end-of-options", remote, *specs]
     _, out, err = repo.finish(repo.spawn(args), args)
-    lines: dict[str, PushLine] = {}
-    for line in out.decode("utf-8", "replace").splitlines():
-        parts = line.split("\t")
-        if len(parts) >= 3 and len(parts[0]) == 1:
-            lines[parts[1].rpartition(":")[2]] = PushLine(parts[0], parts[2])
-    return lines, err
+    return push_lines(out), err
 
 
 def move_here(repo: GitRepo, updates: Sequence[tuple[str, str | None, str | None]], sides: Sequence[SideRef]) -> None:
@@ -91,4 +77,4 @@ def list_remote(repo: GitRepo, remote: str, *patterns: str) -> dict[str, str]:
         raise RemoteUnreachable(f"the remote {remote} does not answer: {error}") from None
     except GitFailed as error:
         raise unreachable(remote, error.stderr) from error
-    return {ref: oid for oid, ref in (line.split("\t") for line in out.decode().splitlines())}
+    return remote_refs(out)

@@ -11,6 +11,7 @@ import click
 from bd.cli.context import App
 from bd.cli.options import accept, pass_app
 from bd.interop.records import lines_of, record_of, write_whole
+from bd.output import json_safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,7 +53,7 @@ def command(app: App, output: str | None, everything: bool, include_infra: bool)
     if app.out.is_json:
         app.out.object({"exported": len(records), "path": output}) if is_file else app.out.json(records)
     elif not is_file:
-        sys.stdout.writelines(lines_of(records))
+        sys.stdout.writelines(map(json_safe, lines_of(records)))
     words = f"Exported {len(records)} {'bead' if len(records) == 1 else 'beads'}" + (f" to {output}" if is_file else "")
     if left_out:
         words += f"; left out: {', '.join(f'{number} {kind}' for kind, number in sorted(left_out.items()))} (--all takes them)"

@@ -1,0 +1,62 @@
+"""What agents say of themselves beside the branch, made harmless: anybody who may push can put any JSON there.
+
+Only the keys of a capacity file come through, each of its kind; the rest is as if it had not been said.
+"""
+
+from __future__ import annotations
+
+from bd.fields import CAPACITY_FIELDS
+from bd.ids import is_agent
+from bd.store.kinds import Plain, WrongKind, typed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+AGENTS = "refs/bd/agents/"
+# Deeper than any record; a text longer than this is no note.
+_DEPTH_LIMIT = 6
+_TEXT_LIMIT = 10_000
+
+
+def refs_of(refs: Mapping[str, str]) -> dict[str, str]:
+    """A listing without what is below `refs/bd/agents/` and named as no agent can be."""
+    return {ref: oid for ref, oid in refs.items() if not ref.startswith(AGENTS) or is_agent(ref.removeprefix(AGENTS))}
+
+
+def records_of(entries: Any) -> dict[str, dict[str, Any]]:
+    """The agents' records in a clone's note, by name."""
+    if not isinstance(entries, dict):
+        return {}
+    return {name: record_of(entry.get("record")) for name, entry in entries.items() if is_agent(name) and isinstance(entry, dict)}
+
+
+def record_of(said: Any) -> dict[str, Any]:
+    """A record as a capacity file could hold it."""
+    found: dict[str, Any] = {}
+    if not isinstance(said, dict):
+        return found
+    for key, kind in CAPACITY_FIELDS.items():
+        try:
+            value = typed(key, _plain(said.get(key), _DEPTH_LIMIT), kind)
+        except WrongKind:
+            continue
+        if value is not None:
+            found[key] = value
+    return found
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """A JSON value as a YAML file would have it: numbers, truths and nothing are scalars without quotes."""
+    if depth == 0:
+        return Plain("")
+    if isinstance(value, dict):
+        return {str(key): _plain(item, depth - 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item, depth - 1) for item in value]
+    if isinstance(value, str):
+        return value[:_TEXT_LIMIT]
+    if isinstance(value, bool):
+        return Plain("true" if value else "false")
+    return Plain("" if value is None else repr(value))
