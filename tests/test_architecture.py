@@ -25,8 +25,9 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "sqlite3": ("store/database.py",),
 }
 HEAVY = ("git", "ruamel", "filelock", "ulid", "rich")
-# Who may start a process: git alone in the store; agents' work, demonstrations and editors in fleet and cli.
-STARTERS = ("store/gitrepo.py", "fleet/", "cli/commands/edit.py")
+# Who may start a process: git alone in the store, and Python to read many files; agents' work, demonstrations and editors
+# in fleet and cli.
+STARTERS = ("store/gitrepo.py", "store/building.py", "fleet/", "cli/commands/edit.py")
 # Who may read the clock, and who may sleep. An id is made of the time.
 CLOCK = {
     "time.time": ("clock.py", "ids.py"),

@@ -115,11 +115,14 @@ class Cache:
 
     def _fill(self, entries: Sequence[Entry], commit: str, on_progress: Callable[[int, int], None] | None) -> None:
         """Build it from nothing."""
+        from bd.store.building import read_all  # noqa: PLC0415  a cache is built once
+
         db = self._db
         database.empty(db)
-        for number, row in enumerate(parse_entries(self._repo, entries, on_progress), start=1):
-            if isinstance(row, Row):
-                self._insert(packed(row), number)
+        last = 0
+        for files in read_all(self._repo, entries, on_progress):
+            self._insert(files, last + 1)
+            last += len(files)
         database.index(db)
         self._note(commit)
 
@@ -139,7 +142,7 @@ class Cache:
             if isinstance(row, Row):
                 last += 1
                 what = packed(row)
-                self._insert(what, last)
+                self._insert([what], last)
                 changed.update(what.columns[1:2])
                 edges ^= set(what.edges)
             recounted.update(target for target, _ in edges)
@@ -161,18 +164,17 @@ class Cache:
         changed.add(known[1])
         return edges
 
-    def _insert(self, what: Packed, number: int) -> None:
-        db = self._db
-        if what.columns:
-            db.execute(_BEAD, (number, *what.columns))
-            db.execute("INSERT INTO heads VALUES (?, ?)", (number, what.head))
-            if what.body:
-                db.execute("INSERT INTO bodies VALUES (?, ?)", (number, what.body))
-            db.executemany("INSERT INTO edges VALUES (?, ?, ?)", [(number, *edge) for edge in what.edges])
-        elif what.fields is not None:
-            db.execute("INSERT INTO records VALUES (?, ?, ?, ?)", (what.path, what.oid, what.is_simple, what.fields))
-        else:
-            db.execute("INSERT INTO damages VALUES (?, ?)", (what.path, what.reason))
+    def _insert(self, files: Sequence[Packed], first: int) -> None:
+        """Put files in that are not there; their beads get the numbers from the first one on."""
+        many = self._db.executemany
+        beads = [(number, one) for number, one in enumerate(files, start=first) if one.columns]
+        many(_BEAD, ((number, *bead.columns) for number, bead in beads))
+        many("INSERT INTO heads VALUES (?, ?)", ((number, bead.head) for number, bead in beads))
+        many("INSERT INTO bodies VALUES (?, ?)", ((number, bead.body) for number, bead in beads if bead.body))
+        many("INSERT INTO edges VALUES (?, ?, ?)", ((number, *edge) for number, bead in beads for edge in bead.edges))
+        records = ((one.path, one.oid, one.is_simple, one.fields) for one in files if one.fields is not None)
+        many("INSERT INTO records VALUES (?, ?, ?, ?)", records)
+        many("INSERT INTO damages VALUES (?, ?)", ((one.path, one.reason) for one in files if one.reason is not None))
 
     def advance(self, rows: Iterable[Row | str], commit: str) -> None:
         """Follow a write of our own without reading it back; left for the next reader when the file is busy."""

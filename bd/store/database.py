@@ -112,6 +112,7 @@ def empty(db: Connection) -> None:
         db.execute(f"DROP INDEX IF EXISTS {name}")
     for table in ("beads", "heads", "bodies", "edges", "texts", "records", "damages"):
         db.execute(f"DELETE FROM {table}")
+    db.execute("PRAGMA cache_size=-32000")  # kilobytes: what is filled at once is large
 
 
 def index(db: Connection) -> None:

@@ -1,0 +1,146 @@
+"""Reading all the files of a hub: in several processes where there are many, each with a git of its own.
+
+Belongs here: dividing the work, and doing what a process did not do. Does not belong here: what
+a file says (files.py), and where it is kept (cache.py).
+
+YAML is read on one core by one process, and a hub's first read is nothing but that. The
+processes are plain interpreters that are told on stdin what to read and answer on stdout; whatever
+becomes of one of them, its part is read here instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import marshal
+import os
+import sys
+
+from bd.store.answers import Entry
+from bd.store.files import Row, parse_entries
+from bd.store.gitrepo import GitRepo
+from bd.store.packing import Packed, packed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import IO
+
+# What is read, sent and stored at once.
+PIECE = 100
+# Reading so many files takes as long as starting a process that can.
+WORTH_A_PROCESS = 1000
+_MOST = 8
+# Before an answer, and how many bytes behind it say how long the answer is: an interpreter may print things of its own.
+_MARK, _LENGTH = b"bd", 6
+_PIPE_SIZE = 1 << 20
+_SERVE = "import sys; sys.path[:] = {path!r}; from bd.store.building import serve; serve()"
+
+
+def read_all(repo: GitRepo, entries: Sequence[Entry], on_progress: Callable[[int, int], None] | None) -> Iterator[list[Packed]]:
+    """Every file as it goes into the cache, some at a time. All of them have to be there: none is a removal."""
+    pieces = [entries[start : start + PIECE] for start in range(0, len(entries), PIECE)]
+    number = min(_cores(), _MOST, len(entries) // WORTH_A_PROCESS)
+    done = 0
+    with contextlib.ExitStack() as stack:
+        readers = [stack.enter_context(_Reader(repo, pieces[place::number])) for place in range(number)] if number > 1 else []
+        for place, piece in enumerate(pieces):
+            answer = readers[place % number].answer(len(piece)) if readers else None
+            yield answer if answer is not None else _read_here(repo, piece)
+            done += len(piece)
+            if on_progress:
+                on_progress(done, len(entries))
+
+
+def _read_here(repo: GitRepo, piece: Sequence[Entry]) -> list[Packed]:
+    return [packed(row) for row in parse_entries(repo, piece) if isinstance(row, Row)]
+
+
+def _cores() -> int:
+    """How many processes can run at once."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class _Reader:
+    """A process that reads pieces in their order. It answers nothing any more once something went wrong."""
+
+    def __init__(self, repo: GitRepo, pieces: list[Sequence[Entry]]) -> None:
+        self._task = marshal.dumps(
+            (
+                (repo.git_dir, repo.common_dir, repo.work_tree, repo.timeout_s),
+                [[tuple(entry) for entry in piece] for piece in pieces],
+            )
+        )
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> _Reader:
+        import subprocess  # noqa: PLC0415  only a first read of many files comes here
+
+        with contextlib.suppress(OSError, ValueError):
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _SERVE.format(path=sys.path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                pipesize=_PIPE_SIZE,
+            )
+            assert self._process.stdin is not None
+            self._process.stdin.write(self._task)
+            self._process.stdin.close()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.kill()
+            for stream in (self._process.stdin, self._process.stdout):
+                if stream is not None:
+                    with contextlib.suppress(OSError):
+                        stream.close()
+            self._process.wait()
+
+    def answer(self, number: int) -> list[Packed] | None:
+        """What it read of its next piece of so many files; None where it failed."""
+        if self._process is None:
+            return None
+        assert self._process.stdout is not None
+        try:
+            data = _received(self._process.stdout)
+            found = [Packed(*values) for values in marshal.loads(data)]
+        except (OSError, EOFError, ValueError, TypeError):
+            found = []
+        if len(found) == number:
+            return found
+        self.__exit__()
+        self._process = None
+        return None
+
+
+def _received(stream: IO[bytes]) -> bytes:
+    """One answer. Raises EOFError where it is not whole."""
+    head = stream.read(len(_MARK) + _LENGTH)
+    if not head.startswith(_MARK):
+        raise EOFError
+    length = int.from_bytes(head[len(_MARK) :], "big")
+    data = stream.read(length)
+    if len(data) < length:
+        raise EOFError
+    return data
+
+
+def serve() -> None:
+    """Be a reader's process: read what stdin says, and answer piece by piece."""
+    import gc  # noqa: PLC0415  here alone
+
+    gc.disable()
+    place, pieces = marshal.loads(sys.stdin.buffer.read())
+    git_dir, common_dir, work_tree, timeout_s = place
+    repo = GitRepo(git_dir, common_dir, work_tree, timeout_s=timeout_s)
+    out = sys.stdout.buffer
+    for piece in pieces:
+        found = _read_here(repo, [Entry(*values) for values in piece])
+        data = marshal.dumps([tuple(one) for one in found])
+        out.write(_MARK + len(data).to_bytes(_LENGTH, "big") + data)
+        out.flush()
+    repo.close()
