@@ -12,7 +12,7 @@ import re
 
 from bd.fields import BEAD_FIELDS, FILE_LIMIT, TITLE_LIMIT
 from bd.ids import is_agent
-from bd.store import yamltext
+from bd.store import plaintext, yamltext
 from bd.store.kinds import Plain, WrongKind, typed
 
 TYPE_CHECKING = False
@@ -64,19 +64,29 @@ def parse(data: bytes, table: Mapping[str, Kind]) -> Parsed:
     text = text_of(data)
     if "<<<<<<<" in text and re.search(r"^(<<<<<<<|>>>>>>>)", text, re.MULTILINE):
         raise Unreadable("has conflict markers in it")
+    plain = plaintext.read(text) if not data.startswith(_BYTE_ORDER_MARK) else None
+    if plain is not None:
+        root, spans = plain
+        return Parsed(_typed(root, table), spans, 0, is_simple=True)
     reader = _read(text)
+    fields = _typed(reader.root or {}, table)
+    lines = text.splitlines(keepends=True)
+    spans = yamltext.trimmed(lines, [(key, start, end) for key, start, end in reader.spans], reader.column)
+    is_simple = bool(spans) and spans == yamltext.spans_of_lines(lines) and not data.startswith(_BYTE_ORDER_MARK)
+    return Parsed(fields, spans, reader.column, is_simple=is_simple)
+
+
+def _typed(root: Mapping[str, Any], table: Mapping[str, Kind]) -> dict[str, Any]:
+    """The values as the table says; unset ones left out. Raises Unreadable."""
     fields: dict[str, Any] = {}
     try:
-        for key, value in (reader.root or {}).items():
+        for key, value in root.items():
             found = typed(key, value, table.get(key, "any"))
             if found is not None:
                 fields[key] = found
     except WrongKind as error:
         raise Unreadable(str(error)) from None
-    lines = text.splitlines(keepends=True)
-    spans = yamltext.trimmed(lines, [(key, start, end) for key, start, end in reader.spans], reader.column)
-    is_simple = bool(spans) and spans == yamltext.spans_of_lines(lines) and not data.startswith(_BYTE_ORDER_MARK)
-    return Parsed(fields, spans, reader.column, is_simple=is_simple)
+    return fields
 
 
 def parse_bead(data: bytes, bead_id: str) -> Parsed:
