@@ -8,46 +8,46 @@ from typing import TYPE_CHECKING
 from bench.hubs import AGENT, FLAT, MIDDLE, OLD, SMALL
 from bench.rows import Figure, Note, Ratio
 from bench.stopwatch import Program, interleaved
-from bench.writes import argv_of
+from bench.writes import argv_of, typed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bench.hubs import Shape
     from bench.machine import Machine
     from bench.rows import Row
 
 TITLE = "growth: a write in a hub of 100,000 beads against one of 100"
 LIMIT = 1.3
+# What git does on the server for every push, here without one: it goes through the whole tree that is there already.
+_CHECK = ["sh", "-c", "git rev-parse main | git rev-list --objects --stdin --not main~1 --quiet"]
 _VERBS = ("claim --next", "close", "create")
 
 
 def measure(machine: Machine) -> list[Row]:
-    """Each verb in both hubs, in the same rounds; then archiving."""
+    """Each verb in both hubs, in the same rounds, and beside them what git's own part grows by; then archiving."""
     shapes = [SMALL, MIDDLE if machine.quick else OLD]
     rounds = machine.rounds(12)
-    needed = rounds + 2  # two of them to get warm
-    clones = {shape: _writer(machine, shape, needed) for shape in shapes}
     programs: dict[str, Program] = {}
-    for shape, folder in clones.items():
-        ids = machine.hub(shape).open_ids
+    for shape in shapes:
+        hub = machine.hub(shape)
+        folder = hub.own_clone(machine, by_bd=True)
+        # Held from the start: what will be closed, two of them to get warm.
+        machine.run([*machine.bd, "claim", *hub.open_ids[: rounds + 2], "--agent", AGENT], cwd=folder)
         for verb in _VERBS:
-            programs[f"{verb} {shape.label}"] = Program(argv_of(machine, verb, iter(ids)), folder)
+            programs[f"{verb} {shape.label}"] = Program(argv_of(machine, verb, iter(hub.open_ids)), folder)
+        programs[f"typed {shape.label}"] = typed(machine, hub, "create", by_bd=True)
+        programs[f"check {shape.label}"] = Program(_CHECK, hub.bare)
     found = interleaved(machine, programs, rounds=rounds, warm=2)
     small, large = (shape.label for shape in shapes)
     rows: list[Row] = [
         Ratio(f"{verb}: {large} to {small}", found[f"{verb} {large}"], found[f"{verb} {small}"], LIMIT, "small")
         for verb in _VERBS
     ]
+    rows += [
+        Ratio("  create typed in git commands", found[f"typed {large}"], found[f"typed {small}"], None, "small"),
+        Ratio("  the server's check of one push", found[f"check {large}"], found[f"check {small}"], None, "small"),
+    ]
     return [*rows, *_archiving(machine)]
-
-
-def _writer(machine: Machine, shape: Shape, closes: int) -> Path:
-    """A clone of a copy of the hub that has read it, and holds as many beads as it will close."""
-    hub = machine.hub(shape)
-    folder = hub.own_clone(machine)
-    machine.run([*machine.bd, "claim", *hub.open_ids[:closes], "--agent", AGENT], cwd=folder)
-    return folder
 
 
 def _archiving(machine: Machine) -> list[Row]:

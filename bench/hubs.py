@@ -78,11 +78,12 @@ class Hub(NamedTuple):
         machine.run(["git", "clone", "--quiet", str(self.bare), str(folder)])
         return folder
 
-    def own_clone(self, machine: Machine) -> Path:
-        """A clone of a copy of the hub, which nobody else writes to."""
+    def own_clone(self, machine: Machine, *, by_bd: bool = False) -> Path:
+        """A clone of a copy of the hub, which nobody else writes to; made by git, or by `bd clone`."""
         bare = machine.fresh("copy").with_name("hub.git")
         shutil.copytree(self.bare, bare)
-        machine.run(["git", "clone", "--quiet", str(bare), str(bare.with_name("clone"))])
+        argv = [*machine.bd, "clone"] if by_bd else ["git", "clone", "--quiet"]
+        machine.run([*argv, str(bare), str(bare.with_name("clone"))])
         return bare.with_name("clone")
 
 

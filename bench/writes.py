@@ -25,15 +25,16 @@ _TYPED = Path(__file__).with_name("typed")
 _FAR = Path(__file__).with_name("far.sh")
 
 
-def _clone(machine: Machine, hub: Hub, *, far: bool) -> Path:
-    folder = hub.own_clone(machine)
+def _clone(machine: Machine, hub: Hub, *, far: bool, by_bd: bool = False) -> Path:
+    folder = hub.own_clone(machine, by_bd=by_bd)
     if far:
         machine.run(["git", "remote", "set-url", "origin", f"ssh://far{folder.with_name('hub.git')}"], cwd=folder)
     return folder
 
 
-def _typed(machine: Machine, hub: Hub, verb: str, *, far: bool = False) -> Program:
-    folder = _clone(machine, hub, far=far)
+def typed(machine: Machine, hub: Hub, verb: str, *, far: bool = False, by_bd: bool = False) -> Program:
+    """A write typed as git commands, in a clone of its own."""
+    folder = _clone(machine, hub, far=far, by_bd=by_bd)
     words = iter(hub.open_ids) if verb != "create" else (str(number) for number in itertools.count(1))
     return Program(lambda: ["sh", str(_TYPED / f"{verb}.sh"), next(words)], folder)
 
@@ -67,7 +68,7 @@ def measure(machine: Machine) -> list[Row]:
         programs: dict[str, Program] = {}
         for shape in shapes:
             hub = machine.hub(shape)
-            programs[f"typed {shape.label}"] = _typed(machine, hub, verb)
+            programs[f"typed {shape.label}"] = typed(machine, hub, verb)
             programs[f"bd {shape.label}"] = _ours(machine, hub, verb, rounds)
             if verb == "claim":
                 programs[f"next {shape.label}"] = _ours(machine, hub, "claim --next", rounds)
@@ -109,7 +110,7 @@ def measure_far(machine: Machine) -> list[Row]:
         for shape in machine.shapes(SMALL, LARGE):
             hub = machine.hub(shape)
             programs = {
-                "typed": _typed(machine, hub, "claim", far=True),
+                "typed": typed(machine, hub, "claim", far=True),
                 "bd": _ours(machine, hub, "claim", rounds, far=True),
             }
             found = interleaved(machine, programs, rounds=rounds)

@@ -89,7 +89,7 @@ class Demo:
         with contextlib.closing(hub):
             titles = self._fill(hub)
         for name, path in self.agent_paths.items():
-            joined = join_hub(str(self.hub_path), str(path), None, None)
+            joined = join_hub(str(self.hub_path), str(path), None, None).hub
             set_clone_setting(joined.repo, "agent", name)
             joined.close()
         roles = {name: str(agent.get("role", "")) for name, agent in self._example.agents.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from bd import clock
 from bd.errors import BadInput, NoHub, RemoteUnreachable, TryAgain
@@ -23,6 +24,7 @@ from bd.store.making import (
     take_default_branch,
 )
 from bd.store.place import Place, clone_config_path, forget, locate, read_layer, user_config_path
+from bd.store.sparse import write_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,9 +110,17 @@ def _refuse_unpushed(place: Place) -> None:
         )
 
 
-def join_hub(url: str, folder: str, branch: str | None, on_progress: Callable[[int, int, str], None] | None) -> Hub:
+class Joined(NamedTuple):
+    """A clone that was made, and how many archived beads it does not write out as files."""
+
+    hub: Hub
+    left_out: int
+
+
+def join_hub(url: str, folder: str, branch: str | None, on_progress: Callable[[int, int, str], None] | None) -> Joined:
     """Clone a hub. Raises NoHub when the repository holds none."""
     repo = clone_repo(url, folder, on_progress)
+    left_out = write_out(repo)
     if branch:
         set_clone_setting(repo, "branch", check_branch(branch))
         forget(repo)
@@ -122,7 +132,7 @@ def join_hub(url: str, folder: str, branch: str | None, on_progress: Callable[[i
     hub.fetch()
     show_branch(repo, place.branch, f"refs/remotes/{place.remote}/{hub.branch_name}")
     write_client_folder(hub)
-    return hub
+    return Joined(hub, left_out)
 
 
 def set_clone_setting(repo: GitRepo, key: str, value: Any) -> None:

@@ -116,7 +116,7 @@ def take_default_branch(repo: GitRepo) -> None:
 
 
 def clone_repo(url: str, folder: str, on_progress: Callable[[int, int, str], None] | None) -> GitRepo:
-    """Clone a hub with progress. Raises RemoteUnreachable, NotFound, BadInput."""
+    """Clone a hub with progress; its files are left to sparse.py. Raises RemoteUnreachable, NotFound, BadInput."""
     import git
 
     if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
@@ -124,7 +124,8 @@ def clone_repo(url: str, folder: str, on_progress: Callable[[int, int, str], Non
     progress = _progress(on_progress)
     with _own_environment():
         try:
-            git.Repo.clone_from(check_url(url), folder, progress=progress, env=environment()).close()  # type: ignore[arg-type]
+            cloned = git.Repo.clone_from(check_url(url), folder, progress=progress, env=environment(), no_checkout=True)  # type: ignore[arg-type]
+            cloned.close()
         except git.NoSuchPathError:
             pass  # the clone is there: GitPython fails to open a path with a $ in it
         except git.GitCommandError as error:

@@ -19,9 +19,9 @@ from bd.store.making import without_password
 @click.option("--branch", help="The branch that the hub is on, where it is not the repository's own.")
 @pass_app
 def command(app: App, url: str, folder: str | None, branch: str | None) -> None:
-    """Clone a hub."""
+    """Clone a hub. A large archive is not written out as files; every command reads it from git all the same."""
     where = os.path.abspath(folder or url.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1].removesuffix(".git"))
-    hub = join_hub(url, where, branch, progress_bar("cloning"))
+    hub, left_out = join_hub(url, where, branch, progress_bar("cloning"))
     app.use(hub)
     snapshot = hub.snapshot()
     beads, _ = snapshot.cache.counts()
@@ -29,4 +29,6 @@ def command(app: App, url: str, folder: str | None, branch: str | None) -> None:
         app.out.object({"path": where, "branch": hub.branch, "beads": beads, "commit": snapshot.commit})
         return
     app.out.said(f"✓ Cloned {without_password(url)} to {where}: {beads} beads")
+    if left_out:
+        app.out.said(f"  {left_out} archived beads are in git alone: `git sparse-checkout disable` writes their files too")
     app.out.said(f"  Next: cd {where} && bd ready")
