@@ -30,7 +30,7 @@ _NAME = "housekeeping.json"
 # Git packs when there are more loose objects than this; each claim leaves a handful.
 _LOOSE_OBJECTS = 2000
 _REFS_AT_ONCE = 50
-_ARCHIVED_AT_ONCE = 500
+_ARCHIVED_AT_ONCE, _ARCHIVINGS = 500, 4
 _LEFT_AT_ONCE = 500
 
 
@@ -109,10 +109,15 @@ def _touched_s(path: str) -> float:
 
 
 def _archive(hub: Hub, by: str) -> list[str]:
-    """Move what was done long ago out of the way; no commit where there is nothing."""
-    at = clock.time_text(clock.now(), exact=True)
-    change = publish(hub, Archive(by=by, at=at, limit=_ARCHIVED_AT_ONCE)).change
-    return [f"archived {len(change.touched)} beads"] if change is not None and change.touched else []
+    """Move what was done long ago out of the way, in a few commits that nobody waits long for; none where there is nothing."""
+    moved = 0
+    for _ in range(_ARCHIVINGS):
+        at = clock.time_text(clock.now(), exact=True)
+        change = publish(hub, Archive(by=by, at=at, limit=_ARCHIVED_AT_ONCE)).change
+        moved += len(change.touched) if change is not None else 0
+        if change is None or not change.result["left"]:
+            break
+    return [f"archived {moved} beads"] if moved else []
 
 
 _CHORES: dict[str, Callable[[Hub, str], list[str]]] = {

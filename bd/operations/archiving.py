@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 # How many beads one commit moves, unless told otherwise.
 LIMIT = 2000
+# Where the active folder has more files than this, done beads go earlier, but never on the day they ended.
+CROWDED = 3000
+_SOONEST = timedelta(days=1)
 
 
 def ended_at(bead: Bead) -> str:
@@ -56,11 +59,20 @@ class Archive(Operation):
             named = (snapshot.head(bead_id) for bead_id in self.args["ids"])
             found = [bead for bead in named if bead and bead.is_done and not self._is_archived(bead, snapshot)]
         else:
-            found = due(snapshot, self.cutoff(world))
+            found = self._found(snapshot, world)
         moved = found[: self.args.get("limit") or LIMIT]
         moves: Mapping[str, str] = {bead.id: archive_path(bead.id, ended_at(bead)) for bead in moved}
         result = {"archived": list(moves), "left": len(found) - len(moved)}
         return Change({}, subject("archive", moves, self.by), moves=moves, touched=tuple(moves), result=result)
+
+    def _found(self, snapshot: Snapshot, world: World) -> list[Bead]:
+        """What is old, and where nobody said how old and the active folder is crowded, as many more as it needs."""
+        found = due(snapshot, self.cutoff(world))
+        if self.args.get("older_than_s") is not None:
+            return found
+        active = sum(1 for _ in snapshot.live()) + sum(1 for _ in snapshot.ended())
+        too_many = active - len(found) - CROWDED
+        return found + due(snapshot, self.asked_at - _SOONEST)[len(found) :][:too_many] if too_many > 0 else found
 
     def cutoff(self, world: World) -> datetime:
         """What ended before this is old."""

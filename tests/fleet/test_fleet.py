@@ -10,6 +10,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from bd.fleet import housekeeping
 from tests.race.history import subjects
 from tests.running import BD
 from tests.truth import git, tip_bead
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    import pytest
+
+    from tests.clocks import FakeClock
     from tests.running import Clone
 
     Clones = Callable[[str], Clone]
@@ -177,6 +181,24 @@ def test_an_idle_agent_keeps_house(clone: Clones, hub: Path) -> None:
     coder.bd("work", "--agent", "coder", "--once", "--", "true", code=3, env=much_later)
     assert "archived 1 beads" not in coder.bd("work", "--agent", "coder", "--once", "--", "true", code=3, env=much_later).err
     assert len(subjects(hub, "archive")) == 1
+
+
+def test_archiving_goes_on_for_a_few_commits_where_there_is_much(
+    clone: Clones, hub: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(housekeeping, "_ARCHIVED_AT_ONCE", 2)
+    monkeypatch.setattr(housekeeping, "_ARCHIVINGS", 2)
+    ada = clone("ada")
+    for number in range(5):
+        ada.here("create", "Do it", "--id", f"hub-{number}")
+    ada.here("close", *(f"hub-{number}" for number in range(5)))
+    clock.move(days=40)
+    ada.here("poll", "--agent", "ada", code=3)
+    assert len(subjects(hub, "archive")) == 2
+    assert len(git(hub, "ls-tree", "-r", "--name-only", "main", "beads/archive/").split()) == 4
+    clock.move(days=1)
+    ada.here("poll", "--agent", "ada", code=3)
+    assert len(git(hub, "ls-tree", "-r", "--name-only", "main", "beads/archive/").split()) == 5
 
 
 def test_an_agent_that_is_removed_leaves_no_record(clone: Clones, hub: Path) -> None:

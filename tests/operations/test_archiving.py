@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bd.fields import bead_path
 from bd.model import Bead, Change, Damage, Overlay
+from bd.operations import archiving
 from bd.operations.archiving import Archive, due
 from bd.operations.beads import Comment, Delete
 from bd.operations.endings import Reopen
@@ -66,6 +67,19 @@ def test_how_old_is_old(older_than_s: float | None, moved: int) -> None:
 def test_the_setting_says_when_nothing_else_does() -> None:
     store = MemoryStore(ended("hub-a"), records={".beads/config.yaml": {"prefix": "hub", "defaults": {"archive_after": "365d"}}})
     assert store.decide(archive()).is_empty
+
+
+def test_a_crowded_folder_lets_the_oldest_go_earlier_but_none_within_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archiving, "CROWDED", 3)
+    times = ("2026-01-05T10:00:00Z", "2026-02-17T10:00:00Z", "2026-02-18T10:00:00Z", "2026-02-21T07:00:00Z")
+    done = [ended(f"hub-{number}", at) for number, at in enumerate(times)]
+    store = MemoryStore(*done, make_bead("hub-e"), make_bead("hub-f"))
+    assert list(store.decide(archive()).moves) == ["hub-0", "hub-1", "hub-2"], "six files, three may stay"
+    assert list(store.decide(archive(older_than_s=30 * DAY_S)).moves) == ["hub-0"], "who says how old gets just that"
+    monkeypatch.setattr(archiving, "CROWDED", 4)
+    assert list(store.decide(archive()).moves) == ["hub-0", "hub-1"]
+    monkeypatch.setattr(archiving, "CROWDED", 0)
+    assert "hub-3" not in store.decide(archive()).moves, "that one ended today"
 
 
 def test_so_many_at_once_and_the_rest_the_next_time() -> None:

@@ -27,7 +27,8 @@ def command(app: App, older_than: str | None, dry_run: bool, limit: int) -> None
     """Move beads that were done long ago out of the way.
 
     Their files go to beads/archive/YEAR-MONTH/, the oldest first, in one commit. They count as before: found
-    by show, search and list --all. Reopening one brings it back.
+    by show, search and list --all. Reopening one brings it back. Idle agents do this once a day. Where beads/
+    has more than 3,000 files, and no age is given, the oldest go earlier, but none within a day.
     """
     older_than_s = duration_s(older_than) if older_than else None
     operation = Archive(**app.asked(older_than_s=older_than_s, limit=limit))
