@@ -50,7 +50,10 @@ def _claims(machine: Machine, track: Track, number: int, *, loaded: bool) -> lis
 def _creates(machine: Machine, track: Track, number: int, way: str, *, loaded: bool) -> list[Row]:
     folder = track.clones[0]
     titles = [f"Bead {place}, {way}" for place in range(number)]
-    runs = [Run(folder, ["create", title, "--agent", "crowd"], track.line.of(title)) for title in titles]
+    runs = [
+        Run(folder, ["create", title, "--agent", "crowd"], track.line.of(f"creator-{place}"))
+        for place, title in enumerate(titles)
+    ]
     track.line.drain()
     ended = at_once(machine, runs, loaded=loaded)
     calls = track.line.drain()

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
     from bench.machine import Machine
 
-# One line a call: who, the verb, and (for pushes) the words. A short append to a file is not torn.
+# One line a call: who, the verb, and whether a push moves the branch. A short append to a file is not torn.
 _WRAPPER = """\
 #!/bin/sh
 for word in "$@"; do
   case "$word" in
-    push) echo "$BENCH_WHO $*" >> "$BENCH_CALLS"; break;;
+    push)
+      case "$*" in *:refs/heads/* | *HEAD:*) where=branch;; *) where=beside;; esac
+      echo "$BENCH_WHO push $where" >> "$BENCH_CALLS"; break;;
     fetch | ls-remote) echo "$BENCH_WHO $word" >> "$BENCH_CALLS"; break;;
     *) word=;;
   esac
@@ -68,9 +70,8 @@ class Line:
         lines = [line.split() for line in self._calls.read_text().splitlines()]
         self._calls.write_text("")
         lines = [words for words in lines if who in (None, words[0])]
-        pushes = [words for words in lines if "push" in words]
-        on_branch = sum("refs/heads/" in " ".join(words) or "HEAD:" in " ".join(words) for words in pushes)
-        return Calls(len(pushes), on_branch, len(pushes) - on_branch, len(lines) - len(pushes))
+        pushes = [words[2] for words in lines if words[1] == "push"]
+        return Calls(len(pushes), pushes.count("branch"), pushes.count("beside"), len(lines) - len(pushes))
 
 
 def delay_pushes(bare: Path, seconds: float) -> None:
