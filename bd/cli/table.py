@@ -133,7 +133,13 @@ COMMANDS: dict[str, Row] = {
         line="Check the hub and this clone; move old beads away.",
     ),
     "archive": Row("archive", "overseers", "Move beads that were done long ago out of the way.", beside="doctor"),
-    "trust": Row("trust", "overseers", "Show the commands a hub asks to run, and pin them."),
+    "audit": Row(
+        "audit",
+        "overseers",
+        "Prove from the hub's history that every change kept the rules.",
+        line="Prove that the rules were kept; pin a hub's commands.",
+    ),
+    "trust": Row("trust", "overseers", "Show the commands a hub asks to run, and pin them.", beside="audit"),
     # set-up
     "init": Row("init", "set-up", "Make a hub here, or join the one that is there."),
     "clone": Row("clone", "set-up", "Clone a hub."),

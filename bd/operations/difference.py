@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from bd.store.hub import Hub
 
 
-def operation_of(hub: Hub, commit: str, parent: str, author: str, *, force: bool = False) -> HandCommit:
+def operation_of(
+    hub: Hub, commit: str, parent: str, author: str, *, force: bool = False, reason: str | None = None
+) -> HandCommit:
     """The hand edits that turn `parent` into `commit` (both commit ids; an empty parent: everything is new).
 
     A bead file that can't be read is a refusal of its own, never carried over.
@@ -53,7 +55,14 @@ def operation_of(hub: Hub, commit: str, parent: str, author: str, *, force: bool
     at = time_of_seconds(message.signed_by(headers)[1])
     name = author.split(" <", maxsplit=1)[0]
     by, uid = form.get("by") or f"human:{name}", form.get("uid") or commit
-    return HandCommit(by=by, at=at, uid=uid, edits=_joined(edits), records=records, files=files, modes=modes, force=force)
+    more: dict[str, Any] = {"modes": modes, "tokens": form.get("tokens")}
+    given = {"force": force, "reason": reason} if force else form.get("args") or {}
+    return HandCommit(by=by, at=at, uid=uid, edits=_joined(edits), records=records, files=files, **more, **_forced(given))
+
+
+def _forced(args: dict[str, Any]) -> dict[str, Any]:
+    """What a commit says of going over somebody's head, as far as it says so."""
+    return {key: args[key] for key in ("force", "reason") if args.get("force") and args.get(key)}
 
 
 def _joined(edits: list[dict[str, Any]]) -> list[dict[str, Any]]:

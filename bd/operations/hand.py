@@ -7,7 +7,7 @@ field, and judged as the operation they amount to (docs/protocol.md, "Replay").
 from __future__ import annotations
 
 from bd.clock import time_text
-from bd.errors import BdError, IdTaken, NoSuchBead, WrongState
+from bd.errors import BadInput, BdError, IdTaken, NoSuchBead, WrongState
 from bd.model import Bead, Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
@@ -52,7 +52,7 @@ class Edit(Operation):
         if new is None:
             if dict(tip.fields) != old:
                 raise WrongState(f"{tip.id} was changed since it was deleted by hand", id=tip.id)
-            lifecycle.guard(tip, self.proof_for(tip, snapshot), force=self.args.get("force", False))
+            self.guard(tip, snapshot)
             return Change({tip.id: None}, subject("edit", [tip.id], self.by), touched=(tip.id,))
         merged = self._merged(tip, old, new, snapshot)
         moves = self._moves(merged, snapshot.path_of(tip.id))
@@ -67,7 +67,7 @@ class Edit(Operation):
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         """A replay reads the commit's difference, where the person's text is too."""
-        return {"verb": self.verb, "uid": self.uid, "by": self.by, "at": self.at, "by_difference": True}
+        return _form(self)
 
     def _moves(self, bead: Bead, here: str) -> dict[str, str]:
         """Where a person moved the file of a done bead; any other bead's stays among the active ones."""
@@ -88,7 +88,7 @@ class Edit(Operation):
             created_by=new.get("created_by", self.by),
             updated_at=new.get("updated_at", time_text(self.asked_at, exact=True)),
         )
-        if bead.claims and not self.args.get("force"):
+        if bead.claims:
             raise WrongState(f"{bead_id}: a claim is made with `bd claim`, not by hand", id=bead_id)
         texts = {snapshot.path_of(bead_id): self.args["text"]} if self.args.get("text") else {}
         moves = self._moves(bead, snapshot.path_of(bead_id))
@@ -114,29 +114,38 @@ class Edit(Operation):
 
     def _judged(self, tip: Bead, old: dict[str, Any], new: dict[str, Any], guarded: set[str], snapshot: Snapshot) -> Bead:
         force = self.args.get("force", False)
-        forbidden = guarded & {"claim", "claims", "attempts"}
         dropped_claim = "claim" in guarded and new.get("claim") is None
-        if forbidden - ({"claim"} if dropped_claim else set()) and not force:
-            raise WrongState(
-                f"{tip.id}: {', '.join(sorted(forbidden))} can't be changed by hand",
-                hint="use bd claim, release or close; or `bd sync --force`",
-                id=tip.id,
-            )
+        self._refuse_typed(tip, new, guarded - ({"claim"} if dropped_claim else set()))
         if "status" in guarded and "status" in old and tip.status == new.get("status", "open"):
             guarded = guarded - {"status"}
             if not guarded:
                 return tip
-        lifecycle.guard(tip, self.proof_for(tip, snapshot), force=force)
+        self.guard(tip, snapshot)
         after = tip
         if "status" in guarded:
             reason = new.get("close_reason") or new.get("status_reason")
             after = lifecycle.with_status(tip, new.get("status", "open"), self.by, reason, self.asked_at)
         elif dropped_claim:
             after = lifecycle.released(tip, None, self.asked_at)
-        for key in guarded & {"assignee", "owner", "output"}:
+        for key in guarded & {"assignee", "owner", "output", "attempts"}:
             merged = new.get(key) if force else merge_field(tip.id, key, old.get(key), new.get(key), tip.get(key))
             after = after.evolve(**{key: merged})
         return after
+
+    def _refuse_typed(self, tip: Bead, new: dict[str, Any], guarded: set[str]) -> None:
+        """Refuse what nobody may type, or only by force and with a reason. Raises WrongState and BadInput."""
+        claims = guarded & {"claim", "claims"}
+        if claims or ("attempts" in guarded and not self.args.get("force")):
+            words = ", ".join(sorted(claims | (guarded & {"attempts"})))
+            hint = "use bd claim, release or close; `bd sync --force --reason TEXT` ends a claim, and counts attempts"
+            raise WrongState(f"{tip.id}: {words} can't be changed by hand", hint=hint, id=tip.id)
+        if "attempts" not in guarded:
+            return
+        if new.get("attempts", 0) < tip.attempts:
+            hint = f"`attempts_forgiven: {tip.attempts - new.get('attempts', 0)}` says how many shall not count"
+            raise WrongState(f"{tip.id}: attempts only grow, by force too", hint=hint, id=tip.id)
+        if not (self.args.get("reason") or "").strip():
+            raise BadInput(f"{tip.id}: --force needs --reason", hint="say why with --reason TEXT", id=tip.id)
 
 
 def merge_field(bead_id: str, key: str, old: Any, new: Any, tip: Any) -> Any:
@@ -192,7 +201,7 @@ class HandCommit(Operation):
         for edit in self.args["edits"]:
             after = Overlay(snapshot, change)
             args = {"ids": [edit["id"]], **{key: edit.get(key) for key in ("old", "new", "text", "new_uid", "path")}}
-            args["force"] = self.args.get("force", False)
+            args |= {key: self.args.get(key) for key in ("force", "reason")}
             try:
                 part = Edit(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args).decide(after, world)
             except BdError as error:
@@ -252,4 +261,13 @@ class HandCommit(Operation):
         return taken
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        return {"verb": self.verb, "uid": self.uid, "by": self.by, "at": self.at, "by_difference": True}
+        return _form(self)
+
+
+def _form(operation: Operation) -> dict[str, Any]:
+    """The form of what is read from its difference: who and when, under which tokens or with which force."""
+    form = {"verb": operation.verb, "uid": operation.uid, "by": operation.by, "at": operation.at, "by_difference": True}
+    if operation.tokens:
+        form["tokens"] = operation.tokens
+    forced = {key: operation.args[key] for key in ("force", "reason") if operation.args.get(key)}
+    return {**form, "args": forced} if forced.get("force") else form

@@ -26,8 +26,10 @@ def author_of(hub: Hub, by: str, settings: Settings) -> str:
     return f"{name.translate(clean).strip() or 'unknown'} <{mail.translate(clean).strip()}>"
 
 
-def transaction(hub: Hub, on_step: Callable[[str], None] | None = None, *, force: bool = False) -> Transaction:
-    """A transaction that knows every operation of this package; `force` also takes hand edits of claims."""
+def transaction(
+    hub: Hub, on_step: Callable[[str], None] | None = None, *, force: bool = False, reason: str | None = None
+) -> Transaction:
+    """A transaction that knows every operation of this package; `force` also takes hand edits of claims, for a `reason`."""
     from bd.store.transaction import Transaction as Loop  # noqa: PLC0415  readers need none of it
 
     def world(snapshot: CachedSnapshot, beats: Mapping[str, str] | None) -> World:
@@ -39,7 +41,7 @@ def transaction(hub: Hub, on_step: Callable[[str], None] | None = None, *, force
     def by_difference(commit: str, parent: str, author_text: str) -> Operation:
         from bd.operations.difference import operation_of  # noqa: PLC0415  only for hand-made commits
 
-        return operation_of(hub, commit, parent, author_text, force=force)
+        return operation_of(hub, commit, parent, author_text, force=force, reason=reason)
 
     return Loop(hub, world=world, author=author, revive=from_json, by_difference=by_difference, on_step=on_step or _kill_hook())
 

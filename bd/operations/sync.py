@@ -59,7 +59,7 @@ def edited(hub: Hub) -> Edits:
     return Edits(files, damages, strangers)
 
 
-def sync(hub: Hub, by: str, *, force: bool = False) -> tuple[Outcome, Edits]:
+def sync(hub: Hub, by: str, *, force: bool = False, reason: str | None = None) -> tuple[Outcome, Edits]:
     """Publish everything local and bring in what is new: the outcome, and what was edited by hand.
 
     Raises RemoteUnreachable, ServerRefused, Damaged; what a newer hub refuses is kept and told.
@@ -72,7 +72,7 @@ def sync(hub: Hub, by: str, *, force: bool = False) -> tuple[Outcome, Edits]:
         hand = hub.repo.ref(hub.branch)
         if edits.files:
             hand = _staged(hub, edits, hand, by, author)
-        outcome = transaction(hub, force=force).run(None, hand=hand)
+        outcome = transaction(hub, force=force, reason=reason).run(None, hand=hand)
         return outcome._replace(notes=(*outcome.notes, *_left_out(edits.strangers))), edits
     finally:
         hub.end_write()

@@ -249,6 +249,8 @@ def _replaced(local: Bead, record: dict[str, Any]) -> Bead:
     for key in ("created_at", "created_by", "updated_at"):
         if key not in fields and local.get(key):
             fields[key] = local.get(key)
+    if local.attempts > fields.get("attempts", 0):  # they only grow
+        fields["attempts"] = local.attempts
     comments = _union(local.comments, record.get("comments", []))
     if comments:
         fields["comments"] = comments

@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 _FORM_LIMIT = 30_000
 _KINDS: dict[str, Any] = {"verb": str, "uid": str, "by": str, "at": str, "args": dict, "tokens": (dict, type(None))}
 _LATEST_S = 253_402_300_799  # the last second of the year 9999
+# What says that a write went over somebody's head, and why: it stays, however long the rest is.
+_TELLING = ("force", "reason", "note", "release", "resume")
+_REASON_LIMIT = 500
 
 
 def compose(change: Change, form: Mapping[str, Any], *, tries: int, original: str | None = None) -> str:
     """The message of a commit that holds one operation; `original` is what a person had written."""
     text = json.dumps(form, ensure_ascii=True, separators=(",", ":"))
     if len(text) > _FORM_LIMIT:
-        short = {key: form[key] for key in ("verb", "uid", "by", "at")}
-        text = json.dumps({**short, "by_difference": True}, ensure_ascii=True, separators=(",", ":"))
+        text = json.dumps(_shortened(form), ensure_ascii=True, separators=(",", ":"))
     lines = [original.rstrip() if original else change.subject, ""]
     lines.append(f"Bd-Op: {text}")
     lines += [f"Bd-Bead: {bead_id}" for bead_id in change.touched[:50]]
@@ -34,6 +36,14 @@ def compose(change: Change, form: Mapping[str, Any], *, tries: int, original: st
     lines += [f"Bd-Token: {token}" for token in tokens]
     lines += [f"Bd-Uid: {form['uid']}", f"Bd-Tries: {tries}"]
     return "\n".join(lines) + "\n"
+
+
+def _shortened(form: Mapping[str, Any]) -> dict[str, Any]:
+    """The form without what the difference tells: who, when, under which tokens, and with which force."""
+    short = {key: form[key] for key in ("verb", "uid", "by", "at", "tokens") if key in form}
+    args = {key: form["args"][key] for key in _TELLING if (form.get("args") or {}).get(key)}
+    told = {key: value[:_REASON_LIMIT] if isinstance(value, str) else value for key, value in args.items()}
+    return {**short, "by_difference": True, **({"args": told} if told else {})}
 
 
 def parse(message: str) -> dict[str, list[str]]:

@@ -242,6 +242,10 @@ CASES: dict[str, list[Case]] = {
         Case("archive --older-than 1m --limit 1", "object", "✓ Archived 1 bead; 1 more for another run"),
         Case("archive --older-than 1m --dry-run", "object", "hub-done\nhub-off\nWould archive 2 beads"),
     ],
+    "audit": [
+        Case("audit", "object", "every change kept the rules"),
+        Case("audit --since 30m", "object", "✓ 0 commits since"),
+    ],
     "trust": [Case("trust", "array", "asks to run nothing")],
     "init": [Case("init", "object", "The hub is there")],
     "clone": [Case("clone . ../copy", "object", "✓ Cloned")],

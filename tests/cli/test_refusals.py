@@ -221,6 +221,7 @@ CASES = [
     Case("export -o /nowhere/x.jsonl", 2, "bad_input", "/nowhere/x.jsonl"),
     Case("stats --no-such", 2, "bad_input", "--no-such"),
     Case("doctor --no-such", 2, "bad_input", "--no-such"),
+    Case("audit --since sometime", 2, "bad_input", "sometime"),
     Case("trust --no-such", 2, "bad_input", "--no-such"),
     Case("undo --no-such", 2, "bad_input", "--no-such"),
     Case("demo --beads 0", 2, "bad_input", "--beads"),

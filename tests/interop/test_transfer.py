@@ -123,6 +123,14 @@ def test_an_update_keeps_what_only_bd_knows_and_unsets_what_the_record_leaves_ou
     assert [comment["id"] for comment in bead.comments] == ["9", "1"]
 
 
+def test_attempts_only_grow_whatever_a_newer_record_says() -> None:
+    store = MemoryStore(make_bead("web-1", uid=derived_uid("web-1", OLD), attempts=2))
+    store.publish(importing(record("web-1", updated_at=NEW, attempts=1, priority=1)))
+    assert (store.bead("web-1").attempts, store.bead("web-1").priority) == (2, 1)
+    store.publish(importing(record("web-1", updated_at="2026-02-23T00:00:00Z", attempts=5)))
+    assert store.bead("web-1").attempts == 5
+
+
 def test_a_record_of_another_hub_says_everything_and_another_bead_is_not_it() -> None:
     mine, theirs = derived_uid("a", OLD), derived_uid("b", OLD)
     store = MemoryStore(make_bead("web-1", uid=mine, needs=["gpu"]), make_bead("web-2", uid=mine[:-1] + "Z", title="Mine"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.errors import BdError, IdTaken, NoSuchBead, StaleToken, WouldCycle, WrongState
+from bd.errors import BadInput, BdError, IdTaken, NoSuchBead, StaleToken, WouldCycle, WrongState
 from bd.fields import agent_path
 from bd.model import Bead
 from bd.operations.hand import Edit, HandCommit, merge_field
@@ -161,10 +161,30 @@ def test_other_fields_of_a_held_bead_are_free() -> None:
     assert (after.get("notes"), after.priority, after.claim) == ("A hint.", 0, bead.claim)
 
 
+def test_force_counts_attempts_by_hand_but_never_fewer_and_makes_no_claim() -> None:
+    bead = make_bead(attempts=2)
+    store = MemoryStore(bead)
+    forced = {"force": True, "reason": "it was tried elsewhere"}
+    with pytest.raises(BadInput, match="--force needs --reason"):
+        store.decide(edit(bead, bead.evolve(attempts=4), force=True))
+    with pytest.raises(WrongState, match="attempts only grow"):
+        store.decide(edit(bead, bead.evolve(attempts=1), **forced))
+    with pytest.raises(WrongState, match="can't be changed by hand"):
+        store.decide(edit(bead, bead.evolve(claim={"agent": "ada", "token": "mine"}), **forced))
+    with pytest.raises(WrongState, match="a claim is made with"):
+        store.decide(edit(None, held("hub-n"), **forced))
+    store.publish(edit(bead, bead.evolve(attempts=4), **forced))
+    assert store.bead("hub-a").attempts == 4
+
+
 def test_force_ends_a_claim_by_hand() -> None:
     store = MemoryStore(held("hub-a", "coder", "t"), records={agent_path("coder"): {"name": "coder"}})
     bead = store.bead("hub-a")
-    store.publish(edit(bead, bead.evolve(status="open", claim=None, owner=None, assignee=None, claimed_at=None), force=True))
+    ended = edit(bead, bead.evolve(status="open", claim=None, owner=None, assignee=None, claimed_at=None), force=True)
+    with pytest.raises(BadInput, match="--force needs --reason"):
+        store.decide(ended)
+    ended.args["reason"] = "coder is gone"
+    assert ended.pinned(store.publish(ended), store.tip)["args"] == {"force": True, "reason": "coder is gone"}
     after = store.bead("hub-a")
     assert (after.status, after.claim, after.owner) == ("open", None, None)
     assert store.tip.capacity("coder")["current_tasks"] == 0  # type: ignore[index]

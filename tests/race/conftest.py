@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.auditing import assert_sound
 from tests.race.history import assert_nothing_twice, assert_one_owner
 from tests.race.interleaving import Interleaving, install
 from tests.truth import git
@@ -25,7 +26,10 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[Interleaving]:
 
 @pytest.fixture(autouse=True)
 def sound_history(request: pytest.FixtureRequest) -> Iterator[None]:
-    """After each test: the hub branch was only added to, no bead had two owners, nothing took effect twice."""
+    """After each test: the hub branch was only added to, no bead had two owners, nothing took effect twice.
+
+    `bd audit` has to find so, and what git alone shows, looked at without it.
+    """
     if "hub" not in request.fixturenames:
         yield
         return
@@ -37,5 +41,6 @@ def sound_history(request: pytest.FixtureRequest) -> Iterator[None]:
     for (older,) in moves[1:]:
         git(hub, "merge-base", "--is-ancestor", older, newer)
         newer = older
+    assert_sound(hub)
     assert_one_owner(hub)
     assert_nothing_twice(hub)

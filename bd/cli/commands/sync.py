@@ -16,6 +16,7 @@ EXAMPLE = """
 \b
 Examples:
   bd sync                      publish, receive, commit hand edits
+  bd sync --force --reason "ann is gone"      take hand edits of what she holds
   bd sync --kept               what was refused, and why
   bd sync --dismiss UID        let go of a refused commit
 """
@@ -25,9 +26,10 @@ Examples:
 @click.option("--kept", "list_kept", is_flag=True, help="Only list the refused commits that are kept.")
 @click.option("--dismiss", "dismissed", multiple=True, metavar="UID", help="Let go of a refused commit.")
 @click.option("--accept-rewrite", is_flag=True, help="Go on from a hub whose history was rewritten.")
-@click.option("--force", is_flag=True, help="Also take hand edits of claims, owners and attempts.")
+@click.option("--force", is_flag=True, help="Also take hand edits that end claims, or change owners and attempts.")
+@click.option("--reason", "-r", help="With --force: why. Needed to change what somebody holds.")
 @pass_app
-def command(app: App, list_kept: bool, dismissed: tuple[str, ...], accept_rewrite: bool, force: bool) -> None:
+def command(app: App, list_kept: bool, dismissed: tuple[str, ...], accept_rewrite: bool, force: bool, reason: str | None) -> None:
     """Publish what is local, bring in what is new.
 
     Edited bead files are checked, committed and published; what the hub refuses is kept and listed.
@@ -37,11 +39,11 @@ def command(app: App, list_kept: bool, dismissed: tuple[str, ...], accept_rewrit
     elif accept_rewrite:
         _accept(app)
     else:
-        _sync(app, force=force)
+        _sync(app, force=force, reason=reason)
 
 
-def _sync(app: App, *, force: bool) -> None:
-    outcome, edits = sync(app.hub, app.identity.by, force=force)
+def _sync(app: App, *, force: bool, reason: str | None) -> None:
+    outcome, edits = sync(app.hub, app.identity.by, force=force, reason=reason)
     refused = [{"uid": item.uid, "error": item.error.message, "code": item.error.code} for item in outcome.refused]
     if edits.damages:
         app.out.exit_code = 7

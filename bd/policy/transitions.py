@@ -1,0 +1,79 @@
+"""Which changes of a stored status are legal, by the verb that makes them: lifecycle.py as a table, for who checks afterwards.
+
+Belongs here: from where to where a verb may take a bead. Does not belong here: carrying a change out (lifecycle.py,
+retry.py), and who may (tokens).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd.fields import DONE_STATUSES
+
+HELD = frozenset({"in_progress", "validating"})
+DONE = frozenset(DONE_STATUSES)
+# Worked out from the clock on reading, never stored.
+DERIVED = frozenset({"ready", "stalled", "retrying"})
+
+
+class Move(NamedTuple):
+    """From any of these statuses (None: any but those in `but`) to any of those."""
+
+    start: frozenset[str] | None
+    end: frozenset[str]
+    but: frozenset[str] = frozenset()
+
+    def allows(self, before: str, after: str) -> bool:
+        return after in self.end and before not in self.but and (self.start is None or before in self.start)
+
+
+_OPEN, _CLOSED = frozenset({"open"}), frozenset({"closed"})
+_TAKE = Move(frozenset({"open", "deferred"}), frozenset({"in_progress"}))
+_CLOSE = Move(None, _CLOSED, DONE)
+_GIVE_BACK = Move(HELD, _OPEN)
+_FAIL = Move(HELD | _OPEN, frozenset({"open", "dead_letter"}))
+
+# What each verb may do to a status. A verb that is not here and not in `FREE` changes none.
+MOVES: dict[str, tuple[Move, ...]] = {
+    "claim": (_TAKE,),
+    "close": (_CLOSE, _TAKE),
+    "handoff": (_CLOSE,),
+    "cancel": (Move(None, frozenset({"cancelled"}), DONE),),
+    "release": (_GIVE_BACK,),
+    "fail": (_FAIL,),
+    "reassign": (_FAIL,),
+    "wait-human": (Move(HELD | _OPEN, frozenset({"blocked"})),),
+    "answer": (Move(frozenset({"blocked"}), _OPEN),),
+    "reopen": (Move(None, _OPEN, frozenset({"in_progress"})),),
+    "dlq-retry": (Move(frozenset({"dead_letter"}), _OPEN),),
+    "agent-remove": (_GIVE_BACK,),
+    "agent-rename": (_GIVE_BACK,),
+}
+# These set any status that `is_possible` allows, or bring back what there was.
+FREE = frozenset({"update", "edit"})
+RESTORING = frozenset({"undo", "import"})
+# These change no status of a bead that is there.
+KEEPING = frozenset(
+    "agent-add agent-clear archive comment config create delete dep-add dep-remove duty heartbeat heat init pause resume start".split()
+)
+
+
+def is_known(verb: str) -> bool:
+    """Whether this version knows what the verb may do."""
+    return verb in MOVES or verb in FREE or verb in RESTORING or verb in KEEPING
+
+
+def is_possible(before: str, after: str) -> bool:
+    """Whether anything at all may turn the one status into the other, other than taking a write back."""
+    if after in DERIVED:
+        return False
+    return not (before in DONE and after in {*DONE, "deferred"})
+
+
+def is_legal(verb: str, before: str, after: str) -> bool:
+    """Whether a verb may turn one status into the other; an empty or unknown verb may what is possible at all."""
+    if before == after or verb in RESTORING:
+        return True
+    if verb in FREE or not is_known(verb):
+        return is_possible(before, after)
+    return any(move.allows(before, after) for move in MOVES.get(verb, ()))

@@ -1,0 +1,263 @@
+"""The audit: what a hub's history proves, by whom each claim was made, what was made by hand, and which rules were broken.
+
+`judge` is pure. `examine` reads a repository, a bare hub or any clone, from its commits alone: no note of a clone, no
+cache, no clock. `lineage` looks at what this clone saw earlier.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import NamedTuple
+
+from bd.errors import BadInput, NotFound
+from bd.report import rules
+from bd.report.commits import who
+from bd.report.steps import Reading
+from bd.report.tenures import Tenures
+from bd.store.place import REWRITTEN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from bd.report.commits import Commit, Progress
+    from bd.report.steps import Step
+    from bd.store.gitrepo import GitRepo
+    from bd.store.hub import Hub
+
+
+class Violation(NamedTuple):
+    """A rule that a commit broke: a code of `rules.RULES`, where, by whom, and what was found, in words."""
+
+    code: str
+    commit: str
+    bead: str
+    text: str
+    at: str = ""
+    by: str = ""
+    is_by_hand: bool = False
+
+    def todo(self) -> str:
+        """What to do about it."""
+        return rules.RULES[self.code].todo.format(commit=self.commit[:10], bead=self.bead)
+
+    def as_json(self) -> dict[str, Any]:
+        where = {key: value for key, value in (("bead", self.bead), ("at", self.at), ("by", self.by)) if value}
+        rule = rules.RULES[self.code].words
+        return {
+            "code": self.code,
+            "commit": self.commit,
+            **where,
+            "by_hand": self.is_by_hand,
+            "rule": rule,
+            "text": self.text,
+            "todo": self.todo(),
+        }
+
+
+class HandMade(NamedTuple):
+    """A commit that plain git made, and that breaks no rule: `what` it did, a line for each file."""
+
+    commit: str
+    at: str
+    by: str
+    what: tuple[str, ...]
+
+
+class Audit(NamedTuple):
+    """What a history shows. `pushes` counts the tries of the commits that began or ended a claim.
+
+    `agents` maps each agent to the claims it began. `start` is the first commit, or the one behind which the audit
+    began to look (not `is_whole`); `is_cut` says that this clone has no more.
+    """
+
+    tip: str
+    start: str
+    is_whole: bool
+    is_cut: bool
+    commits: int
+    claims: int
+    pushes: int
+    agents: dict[str, int]
+    hand_made: tuple[HandMade, ...]
+    violations: tuple[Violation, ...]
+
+    @property
+    def holds(self) -> bool:
+        return not self.violations
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of `bd audit --json`."""
+        return {
+            "commits": self.commits,
+            "from": self.start,
+            "to": self.tip,
+            "complete": self.is_whole,
+            "claims": self.claims,
+            "agents": [{"agent": name, "claims": number} for name, number in self.agents.items()],
+            "hand_made": [{**made._asdict(), "what": list(made.what)} for made in self.hand_made],
+            "violations": [violation.as_json() for violation in self.violations],
+            "verified": self.holds,
+        }
+
+
+class _Judge:
+    """Takes the steps in order, parents first."""
+
+    def __init__(self) -> None:
+        self.violations: list[Violation] = []
+        self.hand_made: list[HandMade] = []
+        self.commits = 0
+        self.pushes = 0
+        self.tenures = Tenures(self._blame)
+        self._uids: dict[str, str] = {}
+        self._guilty: set[str] = set()
+
+    def take(self, step: Step) -> None:
+        commit = step.commit
+        self.commits += 1
+        for uid in commit.uids:
+            if self._uids.setdefault(uid, commit.name) != commit.name:
+                self._blame("twice", commit, "", f"{commit.subject!r} was carried out by {self._uids[uid][:10]} already")
+        if step.is_found:
+            self.tenures.find(commit.name, (change.after for change in step.changes if change.after))
+            return
+        after = {change.bead: change.after for change in step.changes}
+        before = {change.bead: change.before for change in step.changes}
+        if self.tenures.take(commit, after, before):
+            self.pushes += commit.tries
+        if not commit.is_merge:
+            for change in step.changes:
+                for code, text in rules.faults(change, commit):
+                    self._blame(code, commit, change.bead, text)
+        for bead, words in step.lost:
+            self._blame("merge_lost", commit, bead, f"{words} of one side is not in it")
+        if commit.is_by_hand:
+            self._note(step)
+
+    def _note(self, step: Step) -> None:
+        what = tuple(_words(step))
+        if what:
+            commit = step.commit
+            self.hand_made.append(HandMade(commit.name, commit.at, who(commit).name, what))
+
+    def _blame(self, code: str, commit: Commit, bead: str, text: str) -> None:
+        by = who(commit)
+        violation = Violation(code, commit.name, bead, text, commit.at, by.name, commit.is_by_hand)
+        self._guilty.add(commit.name)
+        if violation not in self.violations:
+            self.violations.append(violation)
+
+    def verdict(self, tip: str, start: str, *, is_whole: bool = True, is_cut: bool = False) -> Audit:
+        """What all the steps show together."""
+        self.tenures.compare()
+        made = tuple(one for one in self.hand_made if one.commit not in self._guilty)
+        agents = dict(sorted(self.tenures.claims.items(), key=lambda item: (-item[1], item[0])))
+        claims = sum(agents.values())
+        return Audit(tip, start, is_whole, is_cut, self.commits, claims, self.pushes, agents, made, tuple(self.violations))
+
+
+def _words(step: Step) -> Iterator[str]:
+    """What a commit made by hand did to the hub's files, a line for each."""
+    commit = step.commit
+    merged = {file.path for file in commit.files}
+    for side in commit.sides[1:]:
+        merged &= {file.path for file in side}
+    told = set()
+    for change in step.changes:
+        paths = {file.path for file in commit.files if file.bead == change.bead}
+        if paths & merged:
+            told.update(paths)
+            yield f"{change.bead}: {_change_words(change)}"
+    for path in step.unreadable:
+        if path in merged:
+            yield f"{path}: can't be read any more"
+    for path in sorted(merged - told):
+        if path.startswith(("beads/", ".beads/", ".agent-status/", "artifacts/")):
+            yield path
+
+
+def _change_words(change: rules.BeadChange) -> str:
+    before, after = change.before, change.after
+    if after is None:
+        return "deleted"
+    if before is None:
+        return f"made, {after.status}"
+    keys = ("status", "assignee", "owner", "attempts")
+    changed = [
+        f"{key} {getattr(before, key) or '-'} -> {getattr(after, key) or '-'}"
+        for key in keys
+        if getattr(before, key) != getattr(after, key)
+    ]
+    if change.moved:
+        changed.append(f"moved to {change.moved[1]}")
+    if before.comments != after.comments:
+        changed.append("comments")
+    return ", ".join(changed) or "edited"
+
+
+def judge(steps: Iterable[Step], tip: str = "") -> Audit:
+    """The verdict on a history. The steps come parents first."""
+    judging = _Judge()
+    for step in steps:
+        judging.take(step)
+    return judging.verdict(tip, "")
+
+
+def examine(repo: GitRepo, tip: str, since: str | None = None, on_progress: Progress | None = None) -> Audit:
+    """Judge the history that a commit has; `since` leaves out what that commit has already."""
+    judging, reading = _Judge(), Reading(repo)
+    begun = ""
+    for step in reading.steps(tip, since, on_progress):
+        begun = begun or step.commit.name
+        for parent in step.commit.parents:
+            if since and not judging.tenures.knows(parent):
+                judging.tenures.find(parent, reading.versions.claimed_at(parent))
+        judging.take(step)
+    is_cut = not since and is_shallow(repo)
+    return judging.verdict(tip, since or begun, is_whole=not since and not is_cut, is_cut=is_cut)
+
+
+def start_of(hub: Hub, text: str, tip: str) -> str | None:
+    """The commit that `--since` means: a commit, a time, or a duration ago; None for before the hub's first commit.
+
+    Raises BadInput.
+    """
+    named = hub.repo.commit_of(text)
+    if named is None:
+        with contextlib.suppress(NotFound):  # a time before there was a hub: the whole history
+            return hub.commit_at(text)
+        return None
+    if not hub.repo.is_ancestor(named, tip):
+        raise BadInput(f"{text} is no commit of the hub's history", hint=f"`git log {hub.branch_name}` lists them")
+    return named
+
+
+def is_shallow(repo: GitRepo) -> bool:
+    """Whether a clone's history is cut off."""
+    _, out, _ = repo.run("rev-parse", "--is-shallow-repository")
+    return out.strip() == b"true"
+
+
+def lineage(repo: GitRepo, tip: str, branch: str, remote: str | None) -> list[Violation]:
+    """What this clone saw on the hub earlier, and the hub no longer has: by git's reflog, and by rewrites accepted here."""
+    watched = f"refs/remotes/{remote}/{branch.removeprefix('refs/heads/')}" if remote else branch
+    _, out, _ = repo.run("log", "-g", "--format=%H", watched, "--", check=False)
+    newest = _newest(repo, tip, repo.ref(watched))
+    gone = [*_outside(repo, list(repo.refs(REWRITTEN).values()), tip), *_outside(repo, [tip, *out.decode().split()], newest)]
+    words = "this clone saw it on the hub, and the hub no longer has it"
+    return [Violation("rewritten", oid, "", words) for oid in dict.fromkeys(gone)]
+
+
+def _newest(repo: GitRepo, tip: str, tracked: str | None) -> str:
+    """The tip, or what plain git has fetched since: either may be behind the other."""
+    return tracked if tracked and not repo.is_ancestor(tracked, tip) else tip
+
+
+def _outside(repo: GitRepo, commits: list[str], tip: str) -> list[str]:
+    """Those of the commits that a tip does not have."""
+    data = "".join(f"{oid}\n" for oid in [*commits, f"^{tip}"]).encode()
+    code, out, _ = repo.run("rev-list", "--ignore-missing", "--stdin", data=data, check=False)
+    missing = {*out.decode().split()} if code == 0 else set()
+    return [oid for oid in commits if oid in missing]

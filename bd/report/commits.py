@@ -1,0 +1,167 @@
+"""The hub's commits as they lie in git, read once: who says it made each, what it says it did, and which files it changed.
+
+Two processes list commits and files, the clone's object reader gives the contents. Belongs here: reading history for
+who looks back at it (audit, history). Does not belong here: judging it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd.clock import time_of_seconds
+from bd.fields import ARCHIVE_DIR, BEADS_DIR
+from bd.store import message
+from bd.store.files import bead_id_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from bd.store.gitrepo import GitRepo
+
+    Progress = Callable[[int, int, str], None]
+
+BY_HAND = "by hand"
+_AT_ONCE = 500
+
+
+class File(NamedTuple):
+    """A file that a commit changed: its blob before and after, empty where there is none."""
+
+    path: str
+    old: str
+    new: str
+
+    @property
+    def bead(self) -> str:
+        """The id of the bead that the file is of; empty for any other file."""
+        bead_id = bead_id_of(self.path) if self.path.startswith(BEADS_DIR) and self.path.endswith(".yaml") else None
+        return bead_id or ""
+
+    @property
+    def is_archived(self) -> bool:
+        return self.path.startswith(ARCHIVE_DIR)
+
+
+class Who(NamedTuple):
+    """Whose doing a commit is: the name, the kind before it (agent, human, hand ...), and whether a signature proves it.
+
+    `verified` is None as long as nobody looks at signatures: then it is what the commit says.
+    """
+
+    name: str
+    kind: str
+    verified: bool | None = None
+
+
+class Commit(NamedTuple):
+    """One commit. `sides` holds, for each parent, the files that differ from it; `form` is the operation it says it is."""
+
+    name: str
+    parents: tuple[str, ...]
+    at: str
+    author: str
+    text: str
+    form: Mapping[str, Any]
+    trailers: Mapping[str, Sequence[str]]
+    sides: tuple[tuple[File, ...], ...]
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        """What differs from the first parent."""
+        return self.sides[0]
+
+    @property
+    def subject(self) -> str:
+        return self.text.split("\n", 1)[0]
+
+    @property
+    def is_merge(self) -> bool:
+        return len(self.parents) > 1
+
+    @property
+    def is_by_hand(self) -> bool:
+        """Whether plain git made it: it says nothing of an operation."""
+        return not self.form
+
+    @property
+    def verb(self) -> str:
+        return str(self.form.get("verb", ""))
+
+    @property
+    def args(self) -> Mapping[str, Any]:
+        args = self.form.get("args")
+        return args if isinstance(args, dict) else {}
+
+    @property
+    def uids(self) -> Sequence[str]:
+        return self.trailers.get("Bd-Uid", ())
+
+    @property
+    def tokens(self) -> frozenset[str]:
+        """The claim tokens that the commit names: won by it, or presented to it."""
+        presented = self.form.get("tokens")
+        given = presented.values() if isinstance(presented, dict) else ()
+        return frozenset([*self.trailers.get("Bd-Token", ()), *(token for token in given if isinstance(token, str))])
+
+    @property
+    def tries(self) -> int:
+        text = (list(self.trailers.get("Bd-Tries", ())) or ["1"])[-1]
+        return max(1, int(text[:9])) if text.isdecimal() else 1
+
+
+def who(commit: Commit) -> Who:
+    """Whose doing a commit is, by what it says of itself. The one place that will know of signatures."""
+    if commit.is_by_hand:
+        return Who(commit.author, "hand")
+    kind, colon, name = str(commit.form.get("by") or "").rpartition(":")
+    said = (list(commit.trailers.get("Bd-Agent", ())) or [""])[-1]
+    return Who(name or said or commit.author, kind if colon else "agent")
+
+
+def read(
+    repo: GitRepo, tip: str, *ranges: str, paths: Sequence[str] = (), on_progress: Progress | None = None
+) -> Iterator[Commit]:
+    """The commits that a tip has, parents first. `ranges` bound them (`^COMMIT`), `paths` limit them and their files."""
+    limits = ["--", *paths] if paths else []
+    _, out, _ = repo.run("rev-list", "--reverse", "--topo-order", "--full-history", "--parents", tip, *ranges, *limits)
+    lines = [line.split(" ") for line in out.decode().splitlines()]
+    for start in range(0, len(lines), _AT_ONCE):
+        chunk = lines[start : start + _AT_ONCE]
+        sides = _sides(repo, chunk, limits)
+        texts = repo.objects.read_many([words[0] for words in chunk])
+        for words, data in zip(chunk, list(texts), strict=True):
+            yield _commit(words[0], tuple(words[1:]), data or b"", tuple(next(sides) for _ in words[1:] or [""]))
+        if on_progress:
+            on_progress(start + len(chunk), len(lines), "reading history")
+
+
+def _commit(name: str, parents: tuple[str, ...], data: bytes, sides: tuple[tuple[File, ...], ...]) -> Commit:
+    headers, text = message.split_commit(data)
+    author, at_s = message.signed_by(headers)
+    at = time_of_seconds(at_s)
+    return Commit(name, parents, at, author.split(" <")[0], text, message.form_of(text) or {}, message.parse(text), sides)
+
+
+def _sides(repo: GitRepo, lines: Sequence[Sequence[str]], limits: Sequence[str]) -> Iterator[tuple[File, ...]]:
+    """For each commit, for each of its parents in order (for none: once), the files that differ. One git process."""
+    pairs = [(words[0], parent) for words in lines for parent in words[1:] or [""]]
+    data = "".join(f"{commit} {parent}".rstrip() + "\n" for commit, parent in pairs).encode()
+    args = ("diff-tree", "--stdin", "--always", "-r", "-z", "--root", "--raw", "--no-renames", "--full-index", *limits)
+    _, out, _ = repo.run(*args, data=data)
+    parts = iter(out.decode("utf-8", "surrogateescape").split("\0")[:-1])
+    found: list[File] = []
+    next(parts, None)  # the first commit's name
+    for part in parts:
+        if part.startswith(":"):
+            _, _, old, new, _ = part.split(" ")
+            found.append(File(next(parts), _blob(old), _blob(new)))
+        else:
+            yield tuple(found)
+            found = []
+    yield tuple(found)
+
+
+def _blob(oid: str) -> str:
+    return "" if oid.strip("0") == "" else oid

@@ -1,0 +1,128 @@
+"""A hub's history as the steps that are judged: each commit with what it did to beads. Reads git; judges nothing."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bd.fields import ARCHIVE_DIR, bead_path
+from bd.report import commits, rules
+from bd.report.rules import BeadChange
+from bd.report.versions import Versions
+from bd.store.files import bead_id_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from bd.report.commits import Commit, File, Progress
+    from bd.report.versions import Version
+    from bd.store.gitrepo import GitRepo
+
+_AT_ONCE = 500
+
+
+class Step(NamedTuple):
+    """One commit and what it did to beads, against its first parent.
+
+    `is_found` says that nothing before it is known: its beads are taken as they are. `lost` is what a merge dropped,
+    each a bead and words.
+    """
+
+    commit: Commit
+    changes: tuple[BeadChange, ...]
+    is_found: bool = False
+    lost: tuple[tuple[str, str], ...] = ()
+    unreadable: tuple[str, ...] = ()
+
+
+class Reading:
+    """Steps of one repository. `versions` is kept, so that a content is parsed once."""
+
+    def __init__(self, repo: GitRepo) -> None:
+        self.repo = repo
+        self.versions = Versions(repo)
+
+    def steps(self, tip: str, start: str | None, on_progress: Progress | None = None) -> Iterator[Step]:
+        """The steps that lead to a tip, parents first, without those that lead to `start`."""
+        ranges = (f"^{start}",) if start else ()
+        chunk: list[Commit] = []
+        for commit in commits.read(self.repo, tip, *ranges, on_progress=on_progress):
+            chunk.append(commit)
+            if len(chunk) >= _AT_ONCE:
+                yield from self._chunk(chunk)
+                chunk = []
+        yield from self._chunk(chunk)
+
+    def _chunk(self, chunk: Sequence[Commit]) -> Iterator[Step]:
+        files = (file for commit in chunk if commit.parents for side in commit.sides for file in side)
+        self.versions.learn((file.bead, oid) for file in files if file.bead for oid in (file.old, file.new))
+        for commit in chunk:
+            yield self._step(commit)
+
+    def _step(self, commit: Commit) -> Step:
+        if not commit.parents:
+            found = tuple(BeadChange(version.bead, None, version) for version in self.versions.claimed_at(commit.name))
+            return Step(commit, found, is_found=True)
+        changes = tuple(self._change(bead, files, commit) for bead, files in _by_bead(commit.files))
+        broken = tuple(file.path for file in commit.files if (file.bead, file.new) in self.versions.unreadable)
+        lost = tuple(self._lost(commit)) if commit.is_merge else ()
+        return Step(commit, changes, lost=lost, unreadable=broken)
+
+    def _change(self, bead: str, files: Sequence[File], commit: Commit) -> BeadChange:
+        old, new = _first(file for file in files if file.old), _first(file for file in files if file.new)
+        before, after = self.versions.follow(bead, old.old if old else "", new.new if new else "")
+        if new is None and commit.verb not in rules.DELETING:
+            after = self._elsewhere(bead, commit.name)
+        moved = (old.path, new.path) if old and new and old.path != new.path else None
+        return BeadChange(bead, before, after, moved, bool(old and new and old.old == new.new))
+
+    def _elsewhere(self, bead: str, commit: str) -> Version | None:
+        """A bead that two files had and that one of them still has."""
+        for entry in self.repo.diff(None, commit, bead_path(bead), ARCHIVE_DIR):
+            if bead_id_of(entry.path) == bead and entry.oid:
+                return self.versions.get(bead, entry.oid)
+        return None
+
+    def _lost(self, commit: Commit) -> Iterator[tuple[str, str]]:
+        """What a merge of two left out. Of more than two parents the first two are compared."""
+        one, other = (dict(_by_bead(side)) for side in commit.sides[:2])
+        beads = sorted({*one, *other})
+        if not beads:
+            return
+        _, out, _ = self.repo.run("merge-base", *commit.parents[:2], check=False)
+        base = out.decode().strip()
+        for bead in beads:
+            sides = [self._side(bead, side.get(bead), commit.name) for side in (one, other)]
+            after = sides[0][1] if bead in one else sides[1][1]
+            mine = sides[0][0] if bead in one else after
+            theirs = sides[1][0] if bead in other else after
+            began = self._at(base, bead) if base else None
+            for words in dict.fromkeys(rules.dropped(began, (mine, theirs), after)):
+                yield bead, words
+
+    def _side(self, bead: str, files: Sequence[File] | None, commit: str) -> tuple[Version | None, Version | None]:
+        """A bead as a parent had it, and as the merge has it."""
+        old = _first(file for file in files or () if file.old)
+        new = _first(file for file in files or () if file.new)
+        return self.versions.follow(bead, old.old if old else "", new.new if new else "")
+
+    def _at(self, commit: str, bead: str) -> Version | None:
+        """A bead at some commit."""
+        path = bead_path(bead)
+        entries = [entry for entry in self.repo.diff(None, commit, path) if entry.oid]
+        entries = entries or [e for e in self.repo.diff(None, commit, ARCHIVE_DIR) if bead_id_of(e.path) == bead and e.oid]
+        return self.versions.get(bead, entries[0].oid or "") if entries else None
+
+
+def _by_bead(files: Iterable[File]) -> list[tuple[str, list[File]]]:
+    """The bead files among some, by bead: two where one was moved."""
+    found: dict[str, list[File]] = {}
+    for file in files:
+        if file.bead:
+            found.setdefault(file.bead, []).append(file)
+    return list(found.items())
+
+
+def _first(files: Iterable[File]) -> File | None:
+    """Of a bead's files the one that counts: an active file wins over an archived one."""
+    return min(files, key=lambda file: len(file.path), default=None)
