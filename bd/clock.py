@@ -7,19 +7,28 @@ durations (`90s`, `45m`, `2h`, `1d`). Does not belong here: what a time means to
 from __future__ import annotations
 
 import os
-import re
 import time
-from datetime import UTC, datetime, timedelta
 
 from bd.errors import BadInput
+from bd.light import Pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import UTC, datetime
+    from datetime import timedelta as timedelta  # noqa: PLC0414  policy takes it from here
+else:
+    try:  # datetime.py defines everything once more in Python before it takes what is here
+        from _datetime import datetime, timedelta, timezone
+    except ImportError:
+        from datetime import datetime, timedelta, timezone
+    UTC = timezone.utc  # noqa: UP017  the C module has no such name everywhere
 
 _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST_S = 36525 * 86400
-_BARE_SECONDS = re.compile(r"\d+(?:\.\d+)?\Z", re.ASCII)
-_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)\s*([smhdw]))+\Z", re.ASCII)
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])", re.ASCII)
-_FRACTION = re.compile(r"(?<=:\d\d)\.\d+")
-_CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\Z", re.ASCII)
+_BARE_SECONDS = Pattern(r"(?a)\d+(?:\.\d+)?\Z")
+_DURATION = Pattern(r"(?a)(?:(\d+(?:\.\d+)?)\s*([smhdw]))+\Z")
+_PART = Pattern(r"(?a)(\d+(?:\.\d+)?)\s*([smhdw])")
+_FRACTION = Pattern(r"(?<=:\d\d)\.\d+")
 
 
 def now() -> datetime:
@@ -53,6 +62,11 @@ def boot_id() -> str:
         return ""
 
 
+def local_offset_s() -> int:
+    """How far the local time is ahead of UTC now."""
+    return time.localtime().tm_gmtoff
+
+
 def sleep(seconds: float) -> None:
     """Wait."""
     time.sleep(max(0.0, seconds))
@@ -74,13 +88,21 @@ def instant_of(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
+def is_canonical(text: str) -> bool:
+    """Whether the text has the form `2026-02-21T15:00:00Z`, perhaps with a fraction; its numbers may still be no time."""
+    if len(text) < 20 or not text.isascii() or text[4] + text[7] + text[10] + text[13] + text[16] + text[-1] != "--T::Z":
+        return False
+    numbers = text[:4] + text[5:7] + text[8:10] + text[11:13] + text[14:16] + text[17:19]
+    return numbers.isdigit() and (len(text) == 20 or (text[19] == "." and text[20:-1].isdigit()))
+
+
 def canonical_time(text: str) -> str:
     """A stored time in its canonical form: UTC ending in Z, fraction as written.
 
     Anything with an offset is converted; a time without one is UTC. Raises ValueError.
     """
     text = text.strip()
-    if _CANONICAL.match(text):
+    if is_canonical(text):
         datetime.fromisoformat(text)
         return text
     instant = datetime.fromisoformat(text.replace(" ", "T", 1) if "T" not in text else text)

@@ -7,10 +7,9 @@ table and the merge. Does not belong here: reading files (the caller passes mapp
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd.clock import duration_s
 from bd.errors import BadInput, Damaged
+from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ at a terminal and for the compatibility form `update --claim`.
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from bd.errors import NoIdentity
 from bd.ids import agent_from_person, check_agent, is_agent
+from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ Belongs here: minting, the id grammar, and resolution. Does not belong here: loo
 from __future__ import annotations
 
 import os
-import re
 import time
 
 from bd.errors import Ambiguous, BadInput, NoSuchBead
+from bd.light import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,10 +21,11 @@ _TIME_CHARS, _RANDOM_CHARS = 10, 16
 SUFFIX_LENGTH = 4
 
 # An id is a file name on every system: no separators, no leading dot, nothing Windows refuses.
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\Z")
-_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)", re.IGNORECASE)
-_AGENT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}\Z")
-_PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}\Z")
+_ID = Pattern(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\Z")
+_RESERVED = Pattern(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)")
+_AGENT_CHARS, _AGENT_LIMIT = "abcdefghijklmnopqrstuvwxyz0123456789-", 63
+_NO_AGENT = Pattern(r"[^a-z0-9]+")
+_PREFIX = Pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}\Z")
 
 
 def mint() -> str:
@@ -80,7 +81,7 @@ def check_bead_id(text: str) -> str:
 def check_agent(text: str) -> str:
     """The agent's name, if it is one. Raises BadInput."""
     text = text.strip()
-    if not _AGENT.match(text):
+    if not is_agent(text):
         raise BadInput(
             f"{text!r} can't be an agent's name", hint="lower case letters, digits and -, at most 63, such as codemonkey"
         )
@@ -89,12 +90,12 @@ def check_agent(text: str) -> str:
 
 def is_agent(text: str) -> bool:
     """Whether the text can be an agent's name."""
-    return bool(_AGENT.match(text))
+    return 0 < len(text) <= _AGENT_LIMIT and text[0] != "-" and not text.strip(_AGENT_CHARS)
 
 
 def agent_from_person(name: str) -> str:
     """An agent name made from a person's: `Ada Lovelace` -> `ada-lovelace`. Raises BadInput when nothing is left."""
-    cleaned = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:63].strip("-")
+    cleaned = _NO_AGENT.sub("-", name.lower()).strip("-")[:63].strip("-")
     if not cleaned:
         raise BadInput(f"no agent name can be made of {name!r}", hint="give --agent NAME")
     return cleaned

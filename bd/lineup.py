@@ -8,9 +8,8 @@ or what its place is when the clock has a say (policy).
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd.fields import BASE_OF_PRIORITY, CLOCK_FIELDS, DONE_STATUSES, WAITING_LINKS
+from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

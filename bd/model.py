@@ -5,9 +5,8 @@ Plain classes and NamedTuples instead of dataclasses: a claim's start-up can't a
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd.fields import ARCHIVE_DIR, CONFIG_PATH, DONE_STATUSES, agent_path, bead_path, capacity_path
+from bd.light import NamedTuple
 from bd.lineup import Recall
 
 TYPE_CHECKING = False

@@ -7,14 +7,15 @@ are escaped before they reach a terminal.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from itertools import islice
 
 from bd.clock import age_text, instant_of
+from bd.light import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
     from typing import Any
@@ -44,13 +45,15 @@ _UNSEEN = (
     "\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f"
 )
 _JOINER = "(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
-_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f{_UNSEEN}]|{_JOINER}")
-_CONTROL_LINE = re.compile(f"[\x00-\x1f{_UNSEEN}]|{_JOINER}")
-_UNSEEN_IN_JSON = re.compile(f"[{_UNSEEN}]")
+_CONTROL = Pattern(f"[\x00-\x08\x0b-\x1f{_UNSEEN}]|{_JOINER}")
+_CONTROL_LINE = Pattern(f"[\x00-\x1f{_UNSEEN}]|{_JOINER}")
+_UNSEEN_IN_JSON = Pattern(f"[{_UNSEEN}]")
 
 
 def escaped(text: str, *, one_line: bool = True) -> str:
     """Text that can't move a terminal's cursor or hide what it says: such characters become `\\xNN` or `\\uNNNN`."""
+    if text.isprintable():  # nothing of the kind prints
+        return text
     pattern = _CONTROL_LINE if one_line else _CONTROL
     return pattern.sub(_escape, text)
 

@@ -27,7 +27,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
 HEAVY = ("git", "ruamel", "filelock", "ulid", "rich")
 # Who may start a process: git alone in the store, and Python to read many files; agents' work, demonstrations and editors
 # in fleet and cli.
-STARTERS = ("store/gitrepo.py", "store/building.py", "fleet/", "cli/commands/edit.py")
+STARTERS = ("store/process.py", "store/building.py", "fleet/", "cli/commands/edit.py")
 # Who may read the clock, and who may sleep. An id is made of the time.
 CLOCK = {
     "time.time": ("clock.py", "ids.py"),
@@ -122,7 +122,7 @@ def test_only_the_clock_reads_the_clock(call: str) -> None:
     assert not strangers
 
 
-def test_only_gitrepo_starts_git() -> None:
+def test_only_few_start_programs() -> None:
     starts = ("subprocess.", "os.system", "os.popen", "os.spawn", "os.exec", "os.posix_spawn", "_posixsubprocess.")
     strangers = [
         module
@@ -131,6 +131,11 @@ def test_only_gitrepo_starts_git() -> None:
         and any(dotted(node.func).startswith(starts) for node in ast.walk(tree_of(module)) if isinstance(node, ast.Call))
     ]
     assert not strangers
+
+
+def test_only_gitrepo_uses_what_starts_programs() -> None:
+    users = {module for module in MODULES for name, _ in imports_of(tree_of(module)) if name == "bd.store.process"}
+    assert users == {"store/gitrepo.py"}
 
 
 def test_policy_touches_nothing_outside() -> None:

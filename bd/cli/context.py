@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NamedTuple
 
 from bd import clock
 from bd.errors import BadInput, Damaged, NoSuchBead, RemoteUnreachable
+from bd.light import NamedTuple
 from bd.output import Output
 
 TYPE_CHECKING = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 import sys
@@ -12,6 +11,7 @@ from bd.cli import globals as global_flags
 from bd.cli import hot
 from bd.cli.context import App
 from bd.errors import BdError, Interrupted
+from bd.light import suppress
 from bd.output import Output, prepare_streams
 
 TYPE_CHECKING = False
@@ -87,6 +87,6 @@ def run() -> None:
     gc.disable()
     code = main()
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(BrokenPipeError, ValueError):
+        with suppress(BrokenPipeError, ValueError):
             stream.flush()
     os._exit(code)

@@ -6,7 +6,7 @@ commands themselves.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from bd.light import NamedTuple
 
 
 class Row(NamedTuple):

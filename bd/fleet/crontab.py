@@ -12,9 +12,9 @@ import re
 import shlex
 import shutil
 import subprocess
-from typing import NamedTuple
 
 from bd.errors import BadInput, Damaged, NotFound, TryAgain
+from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

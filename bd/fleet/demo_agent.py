@@ -13,7 +13,8 @@ import random
 import select
 import subprocess
 import sys
-from typing import NamedTuple
+
+from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

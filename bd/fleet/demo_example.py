@@ -7,10 +7,10 @@ here: putting it on a hub (demo.py).
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 from bd.errors import Damaged
 from bd.fields import AGENT_FIELDS
+from bd.light import NamedTuple
 from bd.store import codec
 
 TYPE_CHECKING = False

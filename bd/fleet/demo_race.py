@@ -12,11 +12,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 from bd import clock
 from bd.errors import Damaged
 from bd.fleet.demo_board import read_happening
+from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import threading
-from typing import NamedTuple
 
 from bd import clock
 from bd.clock import duration_s
@@ -15,6 +14,7 @@ from bd.errors import BadInput, BdError
 from bd.fleet import progress, signs
 from bd.fleet.child import Child
 from bd.fleet.outcome import FAILED, RELEASED, Outcome, outcome_of, read_result
+from bd.light import NamedTuple
 from bd.policy.advisory import renewal_s
 from bd.policy.liveness import MISSED_BEATS
 

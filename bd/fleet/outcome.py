@@ -6,8 +6,8 @@ import json
 import math
 import os
 import stat
-from typing import NamedTuple
 
+from bd.light import NamedTuple
 from bd.policy.retry import KINDS
 
 TYPE_CHECKING = False

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd import clock
 from bd.fleet import signs
 from bd.fleet.housekeeping import keep_house
 from bd.fleet.pacer import Pacer
 from bd.fleet.recovery import reassign
 from bd.fleet.sight import look
+from bd.light import NamedTuple
 from bd.policy import fit
 
 TYPE_CHECKING = False

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd import clock, ids
 from bd.errors import Refused, StaleToken
 from bd.fleet import progress, signs
+from bd.light import NamedTuple
 from bd.policy import advisory
 from bd.policy.capacity import held_by
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd import clock
 from bd.errors import RemoteUnreachable
+from bd.light import NamedTuple
 from bd.policy import liveness
 from bd.policy.liveness import Sight
 from bd.store import looks

@@ -6,9 +6,8 @@ refs beside the branch, a sign is a commit, at most every `BRANCH_EVERY_S`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd import clock
+from bd.light import NamedTuple
 from bd.operations.capacity import capacity_of
 from bd.operations.liveness import Heartbeat as Sign
 from bd.operations.publish import publish

@@ -11,11 +11,11 @@ import json
 import os
 import re
 import sys
-from typing import NamedTuple
 
 from bd.errors import BadInput
 from bd.fields import METADATA_PATH
 from bd.fleet.logs import log_path
+from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

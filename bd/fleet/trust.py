@@ -7,7 +7,8 @@ to be looked at again. Commands are never taken from beads.
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
+
+from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from typing import NamedTuple
 
 from bd.errors import Refused, TryAgain
+from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
 
 from bd.errors import BadInput
+from bd.light import NamedTuple
 from bd.store import codec, kinds
 from bd.store.kinds import Plain
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from typing import NamedTuple
 
 from bd import ids
 from bd.clock import canonical_time
 from bd.errors import BadInput, NotFound
 from bd.fields import BEAD_FIELDS
 from bd.interop.edges import EdgeList
+from bd.light import NamedTuple
 from bd.operations.transfer import STATED_KEYS
 from bd.store import codec, yamltext
 

@@ -8,8 +8,6 @@ are placeholders: they are kept as metadata, with a word in the notes.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd.clock import duration_text
 from bd.errors import BadInput
 from bd.fields import AGENT_FIELDS, CAPACITY_FIELDS
@@ -17,6 +15,7 @@ from bd.ids import check_agent
 from bd.interop.documents import Entry, as_json, entries_of, first_choice, is_null, typed
 from bd.interop.jsonl import bytes_of
 from bd.interop.specs import Spec, edge_kind, read_spec
+from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

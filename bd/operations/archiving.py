@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
-from bd.clock import instant_of
+from bd.clock import instant_of, timedelta
 from bd.fields import ARCHIVE_DIR, archive_path
 from bd.model import Change
 from bd.operations.base import Operation, register, subject

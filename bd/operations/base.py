@@ -7,11 +7,10 @@ rides in the commit (`Bd-Op`) and is what a replay decides again.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd import ids
 from bd.clock import instant_of
 from bd.errors import BdError, NoSuchBead
+from bd.light import NamedTuple
 from bd.model import Change
 from bd.policy import lifecycle
 

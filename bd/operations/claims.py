@@ -6,10 +6,8 @@ commit. Does not belong here: the ends of work (endings.py), failing and reassig
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from bd import __version__, ids
-from bd.clock import time_text
+from bd.clock import time_text, timedelta
 from bd.errors import (
     AgentBusy,
     DoesNotFit,

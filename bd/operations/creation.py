@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd import ids
 from bd.clock import time_text
 from bd.errors import BadInput, IdTaken
 from bd.fields import BEAD_FIELDS, WAITING_LINKS
+from bd.light import NamedTuple
 from bd.model import Bead, Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.checking import check_status, check_title, checked

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from bd import clock
 from bd.errors import TryAgain
+from bd.light import NamedTuple
 from bd.model import Damage
 from bd.operations.publish import author_of, transaction
 from bd.store import checkout

@@ -7,9 +7,7 @@ against the limit: each of the others is forgiven from its start.
 
 from __future__ import annotations
 
-from datetime import timedelta
-
-from bd.clock import instant_of, time_text
+from bd.clock import instant_of, time_text, timedelta
 from bd.errors import StaleToken, WrongState
 from bd.policy import lifecycle
 

@@ -6,12 +6,12 @@ to it, the lists among them through `fitting`.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from bd.clock import age_text, instant_of
 from bd.errors import DoesNotFit
 from bd.fields import AGENTS_DIR
+from bd.light import Pattern
 from bd.model import Overlay
 from bd.policy import capacity
 from bd.policy.ready import Reason, is_past, ready_beads, ready_since
@@ -19,13 +19,14 @@ from bd.policy.roles import SKILL_RULES, interval_of, is_fallback, skills_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
     from typing import Any
 
     from bd.model import Bead, Change, Snapshot
 
-_TAG = re.compile(r"\s*(?:\[[^\]]*\]|[A-Za-z]{1,10}#\d+:)\s*")
+_TAG = Pattern(r"\s*(?:\[[^\]]*\]|[A-Za-z]{1,10}#\d+:)\s*")
 _WHOLE_WORD_LIMIT = 4
 _ENDING = "(?:e?s|ed|ing)?"
 
@@ -42,6 +43,8 @@ def _bare_title(title: str) -> str:
 @lru_cache(maxsize=512)
 def _word_pattern(word: str) -> re.Pattern[str]:
     """Words of four letters and more match at the start of a word, shorter ones whole but for an ending (fixes, PRs)."""
+    import re  # noqa: PLC0415  only agents with rules of words need it
+
     folded = re.escape(word.casefold())
     return re.compile(rf"(?<!\w){folded}" + ("" if len(word) >= _WHOLE_WORD_LIMIT else rf"{_ENDING}(?!\w)"))
 
@@ -67,6 +70,7 @@ def matches_skills(bead: Bead, skills: Mapping[str, Any]) -> bool:
 
 @lru_cache(maxsize=512)
 def _glob(pattern: str) -> re.Pattern[str]:
+    import re  # noqa: PLC0415
     from fnmatch import translate  # noqa: PLC0415  only agents with label rules need it
 
     return re.compile(translate(pattern.casefold()))

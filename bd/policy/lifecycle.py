@@ -9,9 +9,7 @@ token or by force (docs/protocol.md, "A claim").
 
 from __future__ import annotations
 
-from datetime import timedelta
-
-from bd.clock import age_text, instant_of, time_text
+from bd.clock import age_text, instant_of, time_text, timedelta
 from bd.errors import AlreadyClaimed, AlreadyClosed, BadInput, StaleToken, WrongState
 
 TYPE_CHECKING = False

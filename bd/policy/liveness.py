@@ -9,9 +9,8 @@ clocks of a fleet may differ.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd.clock import instant_of
+from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

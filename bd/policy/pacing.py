@@ -6,10 +6,8 @@ The interval is the longest wait: whatever wakes an agent ends it early.
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import NamedTuple
-
-from bd.clock import instant_of, time_text
+from bd.clock import instant_of, time_text, timedelta
+from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

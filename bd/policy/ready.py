@@ -9,9 +9,8 @@ without a commit: pending, ready and retrying are derived here, never stored.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd.clock import age_text, instant_of
+from bd.light import NamedTuple
 from bd.lineup import Lineup, Sought, is_calm
 from bd.policy.dag import ancestors, awaited, inherited
 from bd.policy.priority import Ranking

@@ -6,12 +6,11 @@ claim ends otherwise (lifecycle.py), and who notices that an attempt has failed.
 
 from __future__ import annotations
 
-from datetime import timedelta
 from math import ceil, isfinite
-from typing import NamedTuple
 
-from bd.clock import age_text, duration_s, instant_of, time_text
+from bd.clock import age_text, duration_s, instant_of, time_text, timedelta
 from bd.errors import BadInput, WrongState
+from bd.light import NamedTuple
 from bd.policy import lifecycle
 
 TYPE_CHECKING = False

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd.clock import instant_of
 from bd.fields import AGENTS_DIR, CAPACITY_DIR
+from bd.light import NamedTuple
 from bd.policy.capacity import duty_of, held_by, is_presumed_offline
 from bd.policy.lifecycle import waits_for_human
 from bd.report.selection import dead_letters

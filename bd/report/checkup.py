@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from bd.errors import BdError, Damaged
 from bd.fields import ARCHIVE_DIR, BEADS_DIR, CONFIG_PATH, FORMAT_VERSION, capacity_path
+from bd.light import NamedTuple
 from bd.operations.capacity import capacity_of
 from bd.operations.sync import edited
 from bd.policy.dag import awaited, find_cycle, find_parent_loop

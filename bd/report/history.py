@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd.clock import time_of_seconds
 from bd.fields import ARCHIVE_DIR, BEADS_DIR, FILE_LIMIT
+from bd.light import NamedTuple
 from bd.store import codec, message
 
 TYPE_CHECKING = False

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd.clock import instant_of
 from bd.errors import BadInput
 from bd.fields import TYPES
+from bd.light import NamedTuple
 from bd.lineup import Lineup, Sought
 from bd.policy.dag import ancestors
 from bd.policy.liveness import stall_on

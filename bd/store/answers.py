@@ -6,19 +6,32 @@ Does not belong here: running git (gitrepo.py, remote.py, checkout.py).
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
-
 from bd.errors import Damaged
+from bd.light import NamedTuple, Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 # What git lets a ref be called (git check-ref-format), as far as it matters: no part of a path, a refspec or a pattern.
-REF = re.compile(r"refs(?:/(?!\.)(?:(?!\.\.|@\{|\.lock(?:/|\Z)|\.\Z)[^\s~^:?*\[\\/\x00-\x20\x7f])+)+\Z")
-_MODE = re.compile(r"[0-7]{5,6}\Z")
+_REF = Pattern(r"refs(?:/(?!\.)(?:(?!\.\.|@\{|\.lock(?:/|\Z)|\.\Z)[^\s~^:?*\[\\/\x00-\x20\x7f])+)+\Z")
+_MODE = Pattern(r"[0-7]{5,6}\Z")
+
+
+# Names of these alone, without a dot, are refs whatever git's rules are.
+_PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/"
+
+
+def is_oid(text: str) -> bool:
+    """Whether the text is a whole object name, of SHA-1 or of SHA-256."""
+    return len(text) in (40, 64) and not text.strip("0123456789abcdef")
+
+
+def is_ref(text: str) -> bool:
+    """Whether the text can be a ref's full name."""
+    if text.startswith("refs/") and not text.strip(_PLAIN):
+        return "//" not in text and text[-1] != "/"
+    return bool(_REF.match(text))
 
 
 class Entry(NamedTuple):
@@ -46,7 +59,7 @@ def tree_entries(out: bytes) -> list[Entry]:
     for record in _text(out).split("\0")[:-1]:
         meta, tab, path = record.partition("\t")
         words = meta.split(" ")
-        if not tab or len(words) != 3 or not _MODE.match(words[0]) or not OID.match(words[2]):
+        if not tab or len(words) != 3 or not _MODE.match(words[0]) or not is_oid(words[2]):
             raise _odd("ls-tree", record)
         entries.append(Entry(path, words[2], words[0]))
     return entries
@@ -58,7 +71,7 @@ def difference(out: bytes) -> list[Entry]:
     entries = []
     for meta, path in zip(parts[0:-1:2], parts[1::2], strict=False):
         words = meta.split(" ")
-        if not meta.startswith(":") or len(words) != 5 or not _MODE.match(words[1]) or not OID.match(words[3]):
+        if not meta.startswith(":") or len(words) != 5 or not _MODE.match(words[1]) or not is_oid(words[3]):
             raise _odd("diff-tree", meta)
         entries.append(Entry(path, None if words[4] == "D" else words[3], words[1]))
     return entries
@@ -66,13 +79,13 @@ def difference(out: bytes) -> list[Entry]:
 
 def local_refs(out: bytes) -> dict[str, str]:
     """The answer of `for-each-ref --format=%(refname) %(objectname)`."""
-    return {ref: oid for ref, _, oid in (line.partition(" ") for line in _text(out).split("\n")) if OID.match(oid)}
+    return {ref: oid for ref, _, oid in (line.partition(" ") for line in _text(out).split("\n")) if is_oid(oid)}
 
 
 def remote_refs(out: bytes) -> dict[str, str]:
     """The answer of `ls-remote`. What can't be a ref's name is left out: a server may list anything, and a fetch would take it for more."""
     found = (line.partition("\t") for line in _text(out).split("\n"))
-    return {ref: oid for oid, _, ref in found if OID.match(oid) and REF.match(ref)}
+    return {ref: oid for oid, _, ref in found if is_oid(oid) and is_ref(ref)}
 
 
 def push_lines(out: bytes) -> dict[str, PushLine]:

@@ -10,10 +10,10 @@ them until a bead changes that it was found by (findings.py).
 
 from __future__ import annotations
 
-import contextlib
 import marshal
 
 from bd.fields import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR
+from bd.light import suppress
 from bd.model import Damage
 from bd.store import database, findings
 from bd.store.files import Row, is_wanted, parse_entries
@@ -94,7 +94,7 @@ class Cache:
 
     def _leave(self, commit: str, on_progress: Callable[[int, int], None] | None, error: database.Error | None = None) -> None:
         """Go on in memory; a damaged file is removed, so that the next command makes it anew."""
-        with contextlib.suppress(database.Error):
+        with suppress(database.Error):
             self._db.close()
         if self._path and error is not None and database.is_damage(error):
             database.remove(self._path)
@@ -188,7 +188,7 @@ class Cache:
             self._db.execute("COMMIT")
             self._db.execute("BEGIN")
         except database.Error:
-            with contextlib.suppress(database.Error):
+            with suppress(database.Error):
                 self._db.execute("ROLLBACK")
 
     # --- reading ---
@@ -249,7 +249,7 @@ class Cache:
         """Keep what was found out about beads at this commit, by id. Best effort: not where the file is busy, or moved on."""
         if not texts or self._path is None:
             return
-        with contextlib.suppress(database.Error), database.beside(self._path) as db:
+        with suppress(database.Error), database.beside(self._path) as db:
             if db.execute("SELECT value FROM meta WHERE key = 'commit'").fetchone() == (self.commit,):
                 findings.keep(db, kind, texts)
 

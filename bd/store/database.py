@@ -6,13 +6,18 @@ The only importer of sqlite3. Belongs here: connections. Does not belong here: w
 
 from __future__ import annotations
 
-import contextlib
 import os
-import sqlite3
+
+from bd.light import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import sqlite3
+else:
+    try:  # sqlite3 is this, and datetime for adapters that nobody here uses
+        import _sqlite3 as sqlite3
+    except ImportError:
+        import sqlite3
 
 # To be raised with every change of the tables, and of the texts and phases that others keep in them.
 SCHEMA = 9
@@ -79,11 +84,11 @@ def _rebuilt(path: str) -> Connection | None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         fresh = f"{path}.{os.getpid()}"
         for leftover in (fresh, f"{fresh}-wal", f"{fresh}-shm"):
-            with contextlib.suppress(FileNotFoundError):
+            with suppress(FileNotFoundError):
                 os.unlink(leftover)
         _made(fresh).close()
         for suffix in ("-wal", "-shm"):
-            with contextlib.suppress(FileNotFoundError):
+            with suppress(FileNotFoundError):
                 os.unlink(path + suffix)
         os.replace(fresh, path)
         return _connected(path)
@@ -129,19 +134,29 @@ def is_damage(error: Error) -> bool:
 def remove(path: str) -> None:
     """Remove a cache file, so that the next command makes it anew."""
     for suffix in ("", "-wal", "-shm"):
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             os.unlink(path + suffix)
 
 
-@contextlib.contextmanager
-def beside(path: str) -> Iterator[Connection]:
+class beside:  # noqa: N801  used as a function
     """A second connection that writes while the first one goes on reading its commit; it waits for nobody."""
-    db = sqlite3.connect(path, timeout=0, isolation_level=None)
-    try:
-        db.execute("PRAGMA synchronous=OFF")
-        db.execute("PRAGMA wal_autocheckpoint=0")  # what a reader still looks at can't be moved anyway
-        db.execute("BEGIN IMMEDIATE")
-        yield db
-        db.execute("COMMIT")
-    finally:
-        db.close()
+
+    def __init__(self, path: str) -> None:
+        self._db = sqlite3.connect(path, timeout=0, isolation_level=None)
+
+    def __enter__(self) -> Connection:
+        try:
+            self._db.execute("PRAGMA synchronous=OFF")
+            self._db.execute("PRAGMA wal_autocheckpoint=0")  # what a reader still looks at can't be moved anyway
+            self._db.execute("BEGIN IMMEDIATE")
+        except BaseException:
+            self._db.close()
+            raise
+        return self._db
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._db.execute("COMMIT")
+        finally:
+            self._db.close()

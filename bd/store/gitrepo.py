@@ -4,24 +4,25 @@ The hot path of reads and claims is git's own plumbing: `cat-file --batch`, `fas
 `diff-tree -z` and `push --porcelain` each do in one process what porcelain does in five, and
 cost less than importing GitPython, which making.py uses for the rest. Callers can't tell.
 
-Git's manners are in manners.py; every process has a time-out.
+Git's manners are in manners.py, how a process is run in process.py; every one has a time-out.
 """
 
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from bd.errors import BadInput, BdError, Damaged, NoHub, TryAgain
-from bd.store.answers import OID, REF, Entry, difference, local_refs, tree_entries
+from bd.light import NamedTuple
+from bd.store.answers import Entry, difference, is_oid, is_ref, local_refs, tree_entries
 from bd.store.manners import QUIET, environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from bd.store.objects import ObjectReader
+    from bd.store.process import Process
 
 ZERO = "0" * 40
 FETCH_FLAGS = ("--no-tags", "--refmap=", "--no-write-fetch-head", "--no-recurse-submodules")
@@ -30,7 +31,6 @@ GITLINK = "160000"  # the mode of a submodule
 LOOSE_LIMIT = 40
 # A listing of a hub's files is no longer than this: a few trees that name each other many times over could be endless.
 _LISTING_LIMIT = 256_000_000
-_PART_SIZE = 65536
 
 
 class GitFailed(TryAgain):
@@ -48,16 +48,16 @@ class GitTimeout(TryAgain):
 
 def refspec(source: str, target: str) -> str:
     """`source:target`. The one place refspecs are made; an empty object name would delete, so it is refused."""
-    if not OID.match(source) and not REF.match(source):
+    if not is_oid(source) and not is_ref(source):
         raise BadInput(f"{source!r} is no object or ref")
-    if not REF.match(target):
+    if not is_ref(target):
         raise BadInput(f"{target!r} is no ref")
     return f"{source}:{target}"
 
 
 def deletion(target: str) -> str:
     """The refspec that deletes a ref beside the branch: only bd's own may ever go."""
-    if not target.startswith("refs/bd/") or not REF.match(target):
+    if not target.startswith("refs/bd/") or not is_ref(target):
         raise BadInput(f"{target!r} is not bd's to delete")
     return f":{target}"
 
@@ -73,6 +73,8 @@ class GitRepo:
         self._objects: ObjectReader | None = None
         self._env: dict[str, str] | None = None
         self.ssh_command = ""
+        # Git's settings as they were read for this command, as far as they are kept (place.py); None where nobody has.
+        self.known_settings: Mapping[str, Sequence[str]] | None = None
 
     @property
     def env(self) -> dict[str, str]:
@@ -83,42 +85,35 @@ class GitRepo:
     # --- running ---
 
     def command(self, args: Sequence[str]) -> list[str]:
-        place = ["--git-dir", self.git_dir]
+        place = ["-C", self.work_tree or self.git_dir, "--git-dir", self.git_dir]
         if self.work_tree:
             place += ["--work-tree", self.work_tree]
         return ["git", *place, *QUIET, *args]
 
-    def spawn(self, args: Sequence[str], *, stdin: bool = False, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    def spawn(self, args: Sequence[str], *, stdin: bool = False, env: Mapping[str, str] | None = None) -> Process:
         """Start a git process with its streams piped."""
-        import subprocess  # noqa: PLC0415  a read from a warm cache starts no process
+        from bd.store.process import start  # noqa: PLC0415  a read from a warm cache starts no process
 
         try:
-            return subprocess.Popen(
-                self.command(args),
-                stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={**self.env, **env} if env else self.env,
-                cwd=self.work_tree or self.git_dir,
-            )
+            return start(self.command(args), {**self.env, **env} if env else self.env, stdin=stdin)
         except FileNotFoundError as error:
             raise NoHub(f"can't run git: {error}", hint="install git 2.31 or newer") from error
 
-    def finish(self, process: subprocess.Popen[bytes], args: Sequence[str], data: bytes | None = None) -> tuple[int, bytes, str]:
-        """Wait for a process: its exit code, output and error text. Raises GitTimeout after ending it."""
-        from subprocess import TimeoutExpired  # noqa: PLC0415
-
+    def finish(
+        self, process: Any, args: Sequence[str], data: bytes | None = None, *, at_most: int | None = None
+    ) -> tuple[int, bytes, str]:
+        """Wait for a process: its exit code, output and error text. Raises GitTimeout, or BufferError for more output, after ending it."""
         try:
-            out, err = process.communicate(data, timeout=self.timeout_s)
-        except TimeoutExpired:
+            out, err = process.communicate(data, self.timeout_s, at_most)
+        except TimeoutError:
             process.kill()
-            process.communicate()
+            process.close()
             raise GitTimeout(f"git {args[0]} took longer than {self.timeout_s:.0f} s") from None
         except BaseException:
             process.kill()
-            process.wait()
+            process.close()
             raise
-        return process.returncode, out, err.decode("utf-8", "replace")
+        return process.wait(), out, err.decode("utf-8", "replace")
 
     def run(
         self, *args: str, data: bytes | None = None, check: bool = True, env: Mapping[str, str] | None = None
@@ -150,13 +145,13 @@ class GitRepo:
         """The object a ref names, read from its file or from packed-refs; None when there is none."""
         for folder in dict.fromkeys((self.git_dir, self.common_dir)):
             try:
-                with open(os.path.join(folder, name), encoding="ascii") as file:
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
                     text = file.read().strip()
             except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
                 continue
             if text.startswith("ref: "):
                 return self.ref(text[5:])
-            if OID.match(text):
+            if is_oid(text):
                 return text
         try:
             with open(os.path.join(self.common_dir, "packed-refs"), encoding="utf-8") as file:
@@ -217,7 +212,7 @@ class GitRepo:
             path = os.path.join(self.common_dir, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             fresh = f"{path}.{os.getpid()}.lock"
-            with open(fresh, "w", encoding="ascii") as file:
+            with open(fresh, "w", encoding="utf-8") as file:
                 file.write(f"{oid}\n")
             os.replace(fresh, path)
 
@@ -250,33 +245,14 @@ class GitRepo:
 
     def _listing(self, *args: str) -> bytes:
         """What git lists. Raises GitFailed, GitTimeout, and Damaged for more than any hub holds."""
-        from threading import Timer  # noqa: PLC0415  subprocess has it loaded
-
-        process = self.spawn(args)
-        assert process.stdout is not None
-        watch = Timer(self.timeout_s, process.kill)
-        watch.start()
-        out = bytearray()
         try:
-            while len(out) < _LISTING_LIMIT and (part := process.stdout.read(_PART_SIZE)):
-                out += part
-            in_time, is_whole = watch.is_alive(), len(out) < _LISTING_LIMIT
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
-        finally:
-            watch.cancel()
-        if not is_whole:
-            process.kill()
-        code, _, err = self.finish(process, args)
-        if not is_whole:
-            raise Damaged("the hub lists more files than any hub holds", hint="look at its trees with `git ls-tree`")
-        if not in_time:
-            raise GitTimeout(f"git {args[0]} took longer than {self.timeout_s:.0f} s")
+            code, out, err = self.finish(self.spawn(args), args, at_most=_LISTING_LIMIT)
+        except BufferError:
+            hint = "look at its trees with `git ls-tree`"
+            raise Damaged("the hub lists more files than any hub holds", hint=hint) from None
         if code:
             raise GitFailed(args, code, err)
-        return bytes(out)
+        return out
 
     # --- writing objects ---
 
@@ -335,7 +311,7 @@ class GitRepo:
 
     # --- the remote ---
 
-    def start_fetch(self, remote: str, branch: str, target: str) -> subprocess.Popen[bytes]:
+    def start_fetch(self, remote: str, branch: str, target: str) -> Any:
         """Begin fetching a branch into a private ref: no tags, no FETCH_HEAD, never forced."""
         spec = refspec(branch, target)
         # Not --quiet: then git would not say that a tip was rejected because it does not descend from the last one.

@@ -9,7 +9,6 @@ Much is imported where it is used: a claim starts its fetch first, and imports t
 
 from __future__ import annotations
 
-import contextlib
 import os
 from _thread import get_ident
 from functools import cached_property
@@ -17,6 +16,7 @@ from functools import cached_property
 from bd import clock
 from bd.errors import Damaged, NoHub, NotFound
 from bd.fields import CONFIG_PATH, FORMAT_VERSION
+from bd.light import json_text, suppress
 from bd.store.fetching import Fetching
 from bd.store.gitrepo import ZERO, GitFailed
 from bd.store.place import PUBLISHED, VIEW, Place
@@ -155,7 +155,7 @@ class Hub:
             return None
 
     def _note(self, name: str, text: str) -> None:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             os.makedirs(self.place.folder, exist_ok=True)
             with open(os.path.join(self.place.folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
@@ -198,7 +198,7 @@ class Hub:
     @property
     def cache(self) -> Cache:
         if self._cache is None:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 os.makedirs(self.place.folder, exist_ok=True)
             from bd.store.cache import Cache  # noqa: PLC0415
 
@@ -220,9 +220,12 @@ class Hub:
         if self._said is None:
             noted = self.noted_json(HEARD)
             self._said = noted if isinstance(noted, dict) else {}
-        from bd.store.heard import records_of  # noqa: PLC0415
+        agents = self._said.get("agents")
+        if agents:
+            from bd.store.heard import records_of  # noqa: PLC0415  in most hubs nobody says anything beside the branch
 
-        return self._said.get("at") or NEVER, records_of(self._said.get("agents", {}))
+            agents = records_of(agents)
+        return self._said.get("at") or NEVER, agents or {}
 
     def hear(self, refs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         """The agents' records behind a listing of refs, kept for this clone's next snapshots."""
@@ -314,9 +317,9 @@ class Hub:
         """Touch the file by which existing clients see that something was written; never through a link, which a hub could track."""
         folder = self.client_folder()
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             if os.path.isdir(folder) and not os.path.islink(folder):
-                with open(os.open(os.path.join(folder, ".stamp"), flags, 0o666), "w", encoding="ascii") as file:
+                with open(os.open(os.path.join(folder, ".stamp"), flags, 0o666), "w", encoding="utf-8") as file:
                     file.write(f"{clock.monotonic():.6f}\n")
 
     def client_folder(self) -> str:
@@ -331,9 +334,7 @@ class Hub:
         fresh = f"{path}.{os.getpid()}-{get_ident()}"
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(fresh, "w", encoding="utf-8") as file:
-            import json  # noqa: PLC0415
-
-            json.dump(value, file)
+            file.write(json_text(value))
         os.replace(fresh, path)
 
     def noted_json(self, name: str) -> Any:
@@ -348,7 +349,7 @@ class Hub:
 
     def drop_note(self, name: str) -> None:
         """Forget a note of this clone."""
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             os.unlink(os.path.join(self.place.folder, name))
 
     def commit_at(self, text: str) -> str:

@@ -5,11 +5,10 @@ Belongs here: typing alone. Does not belong here: YAML itself (codec.py).
 
 from __future__ import annotations
 
-import re
-
 from bd.clock import canonical_time, duration_s
 from bd.errors import BadInput
 from bd.fields import INNER_FIELDS
+from bd.light import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
 
     from bd.fields import Kind
 
-_JSON_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d+)?\Z", re.ASCII)
-_WHOLE = re.compile(r"[-+]?\d+\Z", re.ASCII)
+_JSON_NUMBER = Pattern(r"(?a)-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d+)?\Z")
+_WHOLE = Pattern(r"(?a)[-+]?\d+\Z")
 _NULLS = ("", "null", "Null", "NULL", "~")
 # Maps that say something when they are empty: an agent without rules takes everything, whatever its role.
 _TELLING_WHEN_EMPTY = frozenset({"skills"})

@@ -6,7 +6,7 @@ long (an import), the form names no arguments and the replay reads the commit's 
 
 from __future__ import annotations
 
-import json
+from bd.light import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ _REASON_LIMIT = 500
 
 def compose(change: Change, form: Mapping[str, Any], *, tries: int, original: str | None = None) -> str:
     """The message of a commit that holds one operation; `original` is what a person had written."""
-    text = json.dumps(form, ensure_ascii=True, separators=(",", ":"))
+    text = json_text(form, compact=True)
     if len(text) > _FORM_LIMIT:
-        text = json.dumps(_shortened(form), ensure_ascii=True, separators=(",", ":"))
+        text = json_text(_shortened(form), compact=True)
     lines = [original.rstrip() if original else change.subject, ""]
     lines.append(f"Bd-Op: {text}")
     lines += [f"Bd-Bead: {bead_id}" for bead_id in change.touched[:50]]
@@ -61,6 +61,8 @@ def form_of(message: str) -> dict[str, Any] | None:
     values = parse(message).get("Bd-Op")
     if not values:
         return None
+    import json  # noqa: PLC0415  only a replay reads messages
+
     try:
         form = json.loads(values[-1])
     except (ValueError, RecursionError):

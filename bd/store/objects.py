@@ -1,4 +1,4 @@
-"""Objects: read through one running git, and a few of them written by ourselves.
+"""Objects: read from the files they lie in or through one running git, and a few of them written by ourselves.
 
 Written are the blobs, trees and commit of one small change.
 
@@ -10,13 +10,13 @@ fast-import (gitrepo.py).
 
 from __future__ import annotations
 
-import contextlib
 import os
 import zlib
 from _thread import get_ident
 
 from bd.errors import BadInput, Damaged, TryAgain
-from bd.store.answers import size_in
+from bd.store.answers import is_oid, size_in
+from bd.store.trees import FOLDER, Tree, TreeEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,28 +24,43 @@ if TYPE_CHECKING:
     from typing import IO, Any
 
     from bd.store.gitrepo import Draft, GitRepo
+    from bd.store.process import Process
 
     _Blob = tuple[bytes | None, bytes]  # its mode (None: as it is there), its raw object name
 
-_TREE = b"40000"
 _FILE = b"100644"
 _GITLINK = "160000"
 _SHARED_BITS = 0o2020  # setgid or group-writable: somebody else has to be able to write here too
 
 # So often a reader that was ended by a signal is asked anew.
 _STARTS = 3
+# So few are looked for one by one where git keeps what is not packed; more are git's to find.
+_FEW = 16
+# An object whose file is larger, or comes to more than this, is git's to read.
+_FILE_LIMIT, _CONTENT_LIMIT = 2_000_000, 16_000_000
 # Answers are held together up to this many bytes; the rest of a request is asked again, so that many large files take no more.
 _HELD_LIMIT = 16_000_000
 _SKIP_SIZE = 1_000_000
+# So many trees are kept: one write reads the same few again and again.
+_TREES_KEPT = 8
 SHA256_LENGTH = 64
-# name -> (mode, raw object name)
-Entries = dict[bytes, tuple[bytes, bytes]]
 
 
 def name_of(kind: bytes, data: bytes, length: int) -> str:
     """The object name of some content, in the hash of a repository whose names have this length."""
     name: str = _hash(length)(kind + b" %d\0" % len(data) + data).hexdigest()
     return name
+
+
+def open_plainly(path: str, flags: int) -> int:
+    """An opener that goes through no link and waits for no pipe."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+
+
+def hash_of(data: bytes, length: int) -> bytes:
+    """The raw hash of some bytes, in the same hash."""
+    digest: bytes = _hash(length)(data).digest()
+    return digest
 
 
 def _hash(length: int) -> Any:
@@ -67,7 +82,6 @@ class LooseWriter:
     def __init__(self, repo: GitRepo) -> None:
         self._repo = repo
         self._folder = os.path.join(repo.common_dir, "objects")
-        self._fresh: dict[str, bytes] = {}
 
     def is_usable(self) -> bool:
         """Whether plain files with this user's own permissions are right here."""
@@ -87,7 +101,7 @@ class LooseWriter:
                 continue
             name = content.decode() if mode == _GITLINK else self.write(b"blob", content, length)
             changes[_checked(path)] = (mode.encode() if mode else None, bytes.fromhex(name))
-        root = self._tree_of(base)
+        root = self._repo.objects.tree_of(base)
         tree = self._edited(root, changes, length) or self.write(b"tree", b"", length)
         author = draft.author.encode()
         text = b"tree %s\nparent %s\nauthor %s %d +0000\ncommitter %s %d +0000\n\n%s" % (
@@ -101,70 +115,46 @@ class LooseWriter:
         )
         return self.write(b"commit", text, length)
 
-    def _tree_of(self, commit: str) -> Entries:
-        raw = self._known(commit)
-        tree = raw.split(b"\n", 1)[0].removeprefix(b"tree ").decode()
-        return self._entries(tree, len(commit))
-
-    def _known(self, oid: str) -> bytes:
-        """The content of an object that has to be there. Raises Damaged: a missing tree is not an empty one."""
-        raw = self._fresh.get(oid)
-        if raw is None:
-            raw = self._repo.objects.read(oid)
-        if raw is None:
-            raise Damaged(f"this clone lacks the object {oid}", hint="`git fsck` tells more; a fresh `bd clone` mends it")
-        return raw
-
-    def _entries(self, oid: str, length: int) -> Entries:
-        raw = self._known(oid)
-        size = length // 2
-        entries: Entries = {}
-        place = 0
-        while place < len(raw):
-            blank = raw.index(b" ", place)
-            end = raw.index(b"\0", blank)
-            entries[raw[blank + 1 : end]] = (raw[place:blank], raw[end + 1 : end + 1 + size])
-            place = end + 1 + size
-        return entries
-
-    def _edited(self, entries: Entries, changes: Mapping[bytes, _Blob | None], length: int) -> str | None:
-        """The tree with these paths set or removed; None when nothing is left of it."""
+    def _edited(self, old: Tree, changes: Mapping[bytes, _Blob | None], length: int) -> str | None:
+        """The tree with these paths set or removed, written; None when nothing is left of it."""
         below: dict[bytes, dict[bytes, _Blob | None]] = {}
+        new: dict[bytes, TreeEntry | None] = {}
         for path, blob in changes.items():
             name, slash, rest = path.partition(b"/")
+            there = old.entry(name)
             if slash:
                 below.setdefault(name, {})[rest] = blob
             elif blob is None:
-                entries.pop(name, None)
+                new[name] = None
             else:
-                kept = entries[name][0] if name in entries and entries[name][0].startswith(b"100") else _FILE
-                entries[name] = (blob[0] or kept, blob[1])
+                kept = there.mode if there and there.mode.startswith(b"100") else _FILE
+                new[name] = TreeEntry(blob[0] or kept, blob[1])
         for name, inner in below.items():
-            there = entries.get(name)
-            sub = self._entries(there[1].hex(), length) if there and there[0] == _TREE else {}
-            tree = self._edited(sub, inner, length)
-            if tree is None:
-                entries.pop(name, None)
-            else:
-                entries[name] = (_TREE, bytes.fromhex(tree))
-        if not entries:
+            there = old.entry(name)
+            sub = self._repo.objects.tree(there.oid.hex()) if there and there.mode == FOLDER else Tree(b"", length // 2)
+            made = self._edited(sub, inner, length)
+            new[name] = TreeEntry(FOLDER, bytes.fromhex(made)) if made else None
+        raw = old.edited(new)
+        if not raw:
             return None
-        # Git sorts a tree as if its folders' names ended in a slash.
-        order = sorted(entries, key=lambda name: name + b"/" if entries[name][0] == _TREE else name)
-        raw = b"".join(entries[name][0] + b" " + name + b"\0" + entries[name][1] for name in order)
-        return self.write(b"tree", raw, length)
+        made = self.write(b"tree", raw, length)
+        self._repo.objects.keep(made, raw)
+        return made
 
     def write(self, kind: bytes, data: bytes, length: int) -> str:
         """Write one object; returns its name. Raises OSError."""
         name = name_of(kind, data, length)
-        self._fresh[name] = data
         folder = os.path.join(self._folder, name[:2])
         path = os.path.join(folder, name[2:])
         if os.path.exists(path):
             return name
-        os.makedirs(folder, exist_ok=True)
         fresh = os.path.join(folder, f"tmp_obj_{os.getpid()}_{get_ident()}_{name[2:10]}")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o444)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        try:
+            descriptor = os.open(fresh, flags, 0o444)
+        except FileNotFoundError:
+            os.makedirs(folder, exist_ok=True)
+            descriptor = os.open(fresh, flags, 0o444)
         try:
             packed = zlib.compress(kind + b" %d\0" % len(data) + data, 1)
             while packed:
@@ -184,18 +174,19 @@ def _checked(path: str) -> bytes:
 
 
 class ObjectReader:
-    """A running `git cat-file --batch`: objects by name, one process for the whole command."""
+    """Objects by name: what lies loose is read from its file, all else through one `git cat-file --batch` a command."""
 
     def __init__(self, repo: GitRepo) -> None:
         self._repo = repo
-        self._process = repo.spawn(["cat-file", "--batch"], stdin=True)
+        self._folder = os.path.join(repo.common_dir, "objects")
+        self._process: Process | None = None
+        self._trees: dict[str, Tree] = {}
+        self._is_plain: bool | None = None
 
     def close(self) -> None:
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream:
-                with contextlib.suppress(BrokenPipeError):  # it was ended before it had read everything
-                    stream.close()
-        self._process.wait()
+        if self._process is not None:
+            self._process.close()
+            self._process = None
 
     def read(self, name: str, *, at_most: int | None = None) -> bytes | None:
         """The content of the object a name means, or its first `at_most` bytes; None when there is none."""
@@ -203,47 +194,155 @@ class ObjectReader:
 
     def read_many(self, names: Sequence[str], *, at_once: int = 200, at_most: int | None = None) -> Iterator[bytes | None]:
         """The contents of many objects in order, of each its first `at_most` bytes. `at_once` requests stay below a pipe's buffer."""
+        if any("\n" in name for name in names):
+            raise BadInput("a name with a line break in it")
         start = 0
         while start < len(names):
             chunk = names[start : start + at_once]
-            if any("\n" in name for name in chunk):
-                raise BadInput("a name with a line break in it")
-            answers = self._asked(chunk, at_most)
+            found = self._directly(chunk[0]) if len(names) <= _FEW else None
+            answers = self._asked(chunk, at_most) if found is None else [found[:at_most]]
             yield from answers
             start += len(answers)
-            if len(answers) < len(chunk):
+            if found is None and len(answers) < len(chunk):
                 at_once = len(answers)
             answers = []  # let go before the next ones come
+
+    def tree_of(self, commit: str) -> Tree:
+        """The tree of a commit that has to be there. Raises Damaged."""
+        return self.tree(self.tree_name(commit))
+
+    def tree_name(self, commit: str) -> str:
+        """The object of a commit's tree. Raises Damaged where there is no such commit."""
+        return _tree_name(self._known(commit))
+
+    def tree(self, oid: str) -> Tree:
+        """A tree that has to be there. Raises Damaged: a missing tree is not an empty one."""
+        return self._trees.get(oid) or self.keep(oid, self._known(oid))
+
+    def keep(self, oid: str, raw: bytes) -> Tree:
+        """Remember the content of a tree for whoever asks next."""
+        tree = Tree(raw, len(oid) // 2)
+        while len(self._trees) >= _TREES_KEPT:
+            del self._trees[next(iter(self._trees))]
+        self._trees[oid] = tree
+        return tree
+
+    def _known(self, oid: str) -> bytes:
+        raw = self.read(oid)
+        if raw is None:
+            raise Damaged(f"this clone lacks the object {oid}", hint="`git fsck` tells more; a fresh `bd clone` mends it")
+        return raw
+
+    # --- from the files ---
+
+    def _directly(self, name: str) -> bytes | None:
+        """The object `<name>`, or the file `<commit>:<path>`, where all of it lies loose; None where git has to look."""
+        oid, colon, path = name.partition(":")
+        if not is_oid(oid) or not self._may_look():
+            return None
+        if not colon:
+            return _loose(self._folder, oid)
+        try:
+            tree = self._loose_tree(_tree_name(_loose(self._folder, oid, b"commit") or b""))
+            *folders, last = path.encode("utf-8", "surrogateescape").split(b"/")
+            for folder in folders:
+                tree = self._loose_tree(_name_in(tree, folder))
+            blob = _name_in(tree, last)
+            return _loose(self._folder, blob, b"blob") or self._checked_out(path, blob)
+        except (LookupError, ValueError):
+            return None
+
+    def _loose_tree(self, oid: str) -> Tree:
+        """A tree that lies loose. Raises LookupError."""
+        found = self._trees.get(oid)
+        if found is not None:
+            return found
+        raw = _loose(self._folder, oid, b"tree")
+        if raw is None:
+            raise LookupError
+        return self.keep(oid, raw)
+
+    def _checked_out(self, path: str, oid: str) -> bytes | None:
+        """The content of the file that is checked out at a path, if it is that object."""
+        try:
+            with open(os.path.join(self._repo.work_tree or "", path), "rb", opener=open_plainly) as file:
+                content = file.read(_FILE_LIMIT)
+        except OSError:
+            return None
+        return content if name_of(b"blob", content, len(oid)) == oid else None
+
+    def _may_look(self) -> bool:
+        """Whether a file holds what git would give: not where `git replace` may have put another object in its place."""
+        if self._is_plain is None:
+            folder = self._repo.common_dir
+            self._is_plain = not any(os.path.exists(os.path.join(folder, name)) for name in ("refs/replace", "reftable"))
+            try:
+                with open(os.path.join(folder, "packed-refs"), "rb") as file:
+                    self._is_plain = self._is_plain and b" refs/replace/" not in file.read()
+            except FileNotFoundError:
+                pass
+        return self._is_plain
+
+    # --- through git ---
 
     def _asked(self, names: Sequence[str], at_most: int | None) -> list[bytes | None]:
         """The answers, from a new process where a signal to the whole group, as Ctrl-C sends it, has ended this one."""
         for _ in range(_STARTS):
+            if self._process is None:
+                self._process = self._repo.spawn(["cat-file", "--batch"], stdin=True)
             try:
-                return self._answers(names, at_most)
+                return _answers(self._process, names, at_most)
             except (BrokenPipeError, EOFError) as error:
                 if self._process.wait() >= 0:
                     raise Damaged("git cat-file ended early", hint="`git fsck` tells what is wrong") from error
             self.close()
-            self._process = self._repo.spawn(["cat-file", "--batch"], stdin=True)
         raise TryAgain("git cat-file was ended by signals again and again")
 
-    def _answers(self, names: Sequence[str], at_most: int | None) -> list[bytes | None]:
-        """The first of them, as many as may be held, at least one. All are taken: one left there would answer the next question."""
-        stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is None or stdout is None:
-            raise Damaged("git cat-file did not start")
-        stdin.write("".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape"))
-        stdin.flush()
-        answers: list[bytes | None] = []
-        held = 0
-        for _ in names:
-            if held > _HELD_LIMIT:
-                _answer(stdout, 0)
-                continue
-            answer = _answer(stdout, at_most)
-            answers.append(answer)
-            held += len(answer or b"")
-        return answers
+
+def _tree_name(commit: bytes) -> str:
+    """The name of the tree in a raw commit; empty where there is none."""
+    return commit.split(b"\n", 1)[0].removeprefix(b"tree ").decode("ascii", "replace")
+
+
+def _name_in(tree: Tree, name: bytes) -> str:
+    """The object that a name in a tree stands for. Raises LookupError."""
+    entry = tree.entry(name)
+    if entry is None:
+        raise LookupError
+    return entry.oid.hex()
+
+
+def _loose(folder: str, oid: str, kind: bytes = b"") -> bytes | None:
+    """The content of an object that lies loose, of this kind if one is given; None: git finds it, or says what is wrong."""
+    try:
+        with open(os.path.join(folder, oid[:2], oid[2:]), "rb") as file:
+            packed = file.read(_FILE_LIMIT)
+        inflating = zlib.decompressobj()
+        head, _, content = inflating.decompress(packed, _CONTENT_LIMIT).partition(b"\0")
+    except (OSError, zlib.error):
+        return None
+    there, _, size = head.partition(b" ")
+    is_whole = inflating.eof and size == b"%d" % len(content)
+    return content if is_whole and there == (kind or there) else None
+
+
+def _answers(process: Process, names: Sequence[str], at_most: int | None) -> list[bytes | None]:
+    """The first of them, as many as may be held, at least one. All are taken: one left there would answer the next question."""
+    stdin, stdout = process.stdin, process.stdout
+    if stdin is None or stdout is None:
+        raise Damaged("git cat-file did not start")
+    stdin.write("".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape"))
+    stdin.flush()
+    answers: list[bytes | None] = []
+    held = 0
+    for _ in names:
+        if held > _HELD_LIMIT:
+            _answer(stdout, 0)
+            continue
+        answer = _answer(stdout, at_most)
+        answers.append(answer)
+        held += len(answer or b"")
+    return answers
 
 
 def _answer(stdout: IO[bytes], at_most: int | None = None) -> bytes | None:

@@ -11,9 +11,9 @@ counted and put in order by, so that most of them are not read at all.
 from __future__ import annotations
 
 import marshal
-from typing import NamedTuple
 
 from bd.fields import ARCHIVE_DIR, BEADS_DIR, DONE_STATUSES, LONG_FIELDS, WAITING_LINKS
+from bd.light import NamedTuple
 from bd.lineup import is_calm, made_of, rank_of
 from bd.model import suffix_of
 

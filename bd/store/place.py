@@ -7,13 +7,12 @@ here: finding the place. Does not belong here: anything inside the hub.
 
 from __future__ import annotations
 
-import contextlib
 import marshal
 import os
-from typing import NamedTuple
 
 from bd.errors import BadInput, NoHub
 from bd.fields import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT
+from bd.light import NamedTuple, suppress
 from bd.store.gitrepo import GitRepo
 from bd.store.location import find_repo
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-PLACE_VERSION = 3
+PLACE_VERSION = 4
 PUBLISHED = "refs/bd/published"
 VIEW = "refs/bd/view"
 # Tips that were published once and are no longer in the hub's history, since somebody accepted a rewrite.
@@ -103,6 +102,7 @@ def locate(directory: str | None = None) -> Place:
         _remember(repo, known)
     remote = known["remote"]
     repo.ssh_command = _last(known["git"], "core.sshcommand")
+    repo.known_settings = known["git"]
     return Place(
         repo,
         branch,
@@ -117,7 +117,7 @@ def locate(directory: str | None = None) -> Place:
 
 def forget(repo: GitRepo) -> None:
     """Read everything anew at the next command (after init or a change of settings)."""
-    with contextlib.suppress(FileNotFoundError):
+    with suppress(FileNotFoundError):
         os.unlink(os.path.join(repo.common_dir, "bd", "place"))
 
 
@@ -177,7 +177,9 @@ def _read(repo: GitRepo) -> dict[str, Any]:
         "git": {
             key: values
             for key, values in git.items()
-            if key.startswith(("remote.", "branch.", "user.", "core.sshcommand", "include"))
+            if key.startswith(
+                ("remote.", "branch.", "user.", "core.", "index.", "feature.", "extensions.", "committer.", "include")
+            )
         },
         "clone": clone,
         "user": user,
@@ -191,7 +193,7 @@ def _remember(repo: GitRepo, known: dict[str, Any]) -> None:
         return  # included files would have to be watched too
     path = os.path.join(repo.common_dir, "bd", "place")
     fresh = f"{path}.{os.getpid()}"
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(fresh, "wb") as file:
             file.write(marshal.dumps(known))

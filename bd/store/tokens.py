@@ -6,9 +6,9 @@ token of a bead gets none supplied: which of two processes of one name is asking
 
 from __future__ import annotations
 
-import contextlib
 import os
 
+from bd.light import suppress
 from bd.model import suffix_of
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ class Tokens:
 
     def keep(self, bead_id: str, agent: str, session: str, token: str) -> None:
         """Remember a token that was just won."""
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             path = os.path.join(self._folder, bead_id)
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
@@ -58,7 +58,7 @@ class Tokens:
         """The claim of this token was ended by who held it: it no longer makes a later one doubtful."""
         path = os.path.join(self._folder, bead_id)
         rest = [" ".join(line) for line in self._held(bead_id) if line[0] != token]
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             if rest:
                 with open(f"{path}.{os.getpid()}", "w", encoding="utf-8") as file:
                     file.write("".join(f"{line}\n" for line in rest))
@@ -80,7 +80,7 @@ class Tokens:
 
     def _thin_out(self, names: list[str]) -> None:
         paths = [os.path.join(self._folder, name) for name in names]
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             paths.sort(key=os.path.getmtime)
             for path in paths[: _FOLDER_LIMIT // 2]:
                 os.unlink(path)
@@ -92,6 +92,6 @@ def session() -> str:
     if named:
         return named.replace("\n", " ")
     for descriptor in (0, 1, 2):
-        with contextlib.suppress(OSError, AttributeError):
+        with suppress(OSError, AttributeError):
             return os.ttyname(descriptor)
     return "-"

@@ -9,23 +9,25 @@ Strings are quoted unless no YAML 1.1 or 1.2 reader could take them for anything
 
 from __future__ import annotations
 
-import re
-
+from bd.clock import is_canonical
 from bd.errors import BadInput
 from bd.fields import BEAD_FIELDS, CAPACITY_FIELDS, INNER_FIELDS
+from bd.light import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Mapping
     from typing import Any
 
 _RETYPED = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n", "~"])
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
-_PLAIN = re.compile(r"[^\W\d_][^#\t\n\r]*\Z")
-_PLAIN_IN_FLOW = re.compile(r"[^\W\d_][^#\t\n\r,\[\]{}:\"'?]*\Z")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\Z")
-_KEY_LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)[ ]*:(?=[ \t\r\n]|\Z)")
-_COMMENT = re.compile(r"(?:\A|[ \t])#")
+_UNPRINTABLE = Pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
+# What a plain scalar may not have in it: in a list in flow style, and elsewhere.
+_NOT_IN_PLAIN = frozenset("#\t\n\r")
+_NOT_IN_FLOW = _NOT_IN_PLAIN | frozenset(",[]{}:\"'?")
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+_KEY_CHARS = _LETTERS + "0123456789-"
+_COMMENT = Pattern(r"(?:\A|[ \t])#")
 _FLOW_WIDTH = 88
 DEPTH_LIMIT = 40
 _KEY_LIMIT = 1000  # a YAML reader looks for the colon no further than 1024 characters
@@ -33,7 +35,7 @@ _KEY_LIMIT = 1000  # a YAML reader looks for the colon no further than 1024 char
 _TIMES = {key for table in (BEAD_FIELDS, CAPACITY_FIELDS) for key, kind in table.items() if kind == "time"}
 _INNER_TIMES = {name: {key for key, kind in table.items() if kind == "time"} for name, table in INNER_FIELDS.items()}
 _NO_TIMES: set[str] = set()
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = Pattern("[\ud800-\udfff]")
 
 
 # --- writing ----------------------------------------------------------------------------
@@ -41,10 +43,10 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def quoted(text: str) -> str:
     """The double-quoted form on one line. Raises BadInput for text that is not valid Unicode."""
-    if _SURROGATE.search(text):
+    if not text.isprintable() and _SURROGATE.search(text):
         raise BadInput("a text that is not valid Unicode", hint="save it as UTF-8")
     out = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
-    return '"' + _UNPRINTABLE.sub(_escaped, out) + '"'
+    return '"' + (out if out.isprintable() else _UNPRINTABLE.sub(_escaped, out)) + '"'
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -52,14 +54,15 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-def _is_plain(text: str, pattern: re.Pattern[str]) -> bool:
+def _is_plain(text: str, without: frozenset[str] = _NOT_IN_PLAIN) -> bool:
     return (
-        bool(pattern.match(text))
+        text[:1].isalnum()
+        and not text[0].isdecimal()
+        and without.isdisjoint(text)
         and text.lower() not in _RETYPED
         and ": " not in text
         and not text.endswith((":", " "))
-        and not _UNPRINTABLE.search(text)
-        and not _SURROGATE.search(text)
+        and (text.isprintable() or not (_UNPRINTABLE.search(text) or _SURROGATE.search(text)))
     )
 
 
@@ -78,9 +81,9 @@ def scalar(value: Any, *, in_flow: bool = False, is_time: bool = False) -> str:
             raise BadInput(f"{value} is not a number", hint="a number that JSON has, or a text in quotes")
         return repr(value)
     text = str(value)
-    if is_time and _TIME.match(text):
+    if is_time and is_canonical(text):
         return text
-    return text if _is_plain(text, _PLAIN_IN_FLOW if in_flow else _PLAIN) else quoted(text)
+    return text if _is_plain(text, _NOT_IN_FLOW if in_flow else _NOT_IN_PLAIN) else quoted(text)
 
 
 def _literal(text: str, indent: int) -> str | None:
@@ -124,7 +127,7 @@ def entry(key: str, value: Any, indent: int = 0, times: set[str] = _NO_TIMES) ->
 
 def _name(key: str) -> str:
     """A key as it stands before its colon. Raises BadInput for one that no YAML reader would find."""
-    name = key if _is_plain(key, _PLAIN_IN_FLOW) and " " not in key else quoted(key)
+    name = key if _is_plain(key, _NOT_IN_FLOW) and " " not in key else quoted(key)
     if len(name) > _KEY_LIMIT:
         raise BadInput(f"a key of {len(key)} characters: {key[:40]}...")
     return name
@@ -208,11 +211,20 @@ def spans_of_lines(lines: list[str]) -> list[tuple[str, int, int]] | None:
             if not found or not line.startswith("- "):
                 return None
             continue
-        key = _KEY_LINE.match(line)
+        key = _key_of(line)
         if not key:
             return None
-        found.append((key.group(1), number, number + 1))
+        found.append((key, number, number + 1))
     return trimmed(lines, found)
+
+
+def _key_of(line: str) -> str | None:
+    """The plain key that a line begins with; None where it is no such line."""
+    name, colon, value = line.partition(":")
+    name = name.rstrip(" ")
+    if not colon or value[:1] not in ("", " ", "\t", "\r", "\n") or not name or name[0] not in _LETTERS:
+        return None
+    return None if name.strip(_KEY_CHARS) else name
 
 
 def trimmed(lines: list[str], spans: list[tuple[str, int, int]], column: int = 0) -> list[tuple[str, int, int]]:
@@ -273,7 +285,7 @@ def _with_comment(old: str, new: str, newline: str) -> str:
         value = value[_closing_quote(value) + 1 :]
     elif value[:1] in ("[", "{"):
         value = _behind_flow(value)
-    comment = _COMMENT.search(value)
+    comment = _COMMENT.search(value) if "#" in value else None
     return f"{new.rstrip()}  {value[comment.start() :].strip()}{newline}" if comment else new
 
 
