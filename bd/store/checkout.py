@@ -9,16 +9,18 @@ that a killed bd left can be told from everybody else's by its inode, and only t
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 from bd import clock
+from bd.light import suppress
 from bd.store.answers import worktrees
 from bd.store.gitrepo import GitFailed, GitTimeout
+from bd.store.plainmove import move
+from bd.store.plainref import OWNER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from bd.store.gitrepo import GitRepo
 
@@ -31,7 +33,6 @@ _UNDER_WAY = {
     "BISECT_LOG": "a bisection",
 }
 _LOCK_WAIT_S = 3.0
-_OWNER = "index-owner"
 
 
 class InTheWay(Exception):
@@ -71,9 +72,11 @@ def bring_along(repo: GitRepo, here: str | None, tip: str, *, wait_s: float = _L
     under_way = next((words for name, words in _UNDER_WAY.items() if os.path.exists(os.path.join(repo.git_dir, name))), None)
     if under_way:
         raise InTheWay(f"{under_way} is under way in {repo.work_tree}", hint="finish it first")
-    with locked_index(repo, wait_s) as index:
+    with LockedIndex(repo, wait_s) as locked:
+        if here and move(repo, locked.index, locked.copy, here, tip):
+            return
         try:
-            _merge(repo, index, [here, tip] if here else [tip])
+            _merge(repo, locked.copied(), [here, tip] if here else [tip])
         except GitTimeout as error:
             raise InTheWay(str(error)) from error
 
@@ -82,7 +85,7 @@ def take_back(repo: GitRepo, branch: str, there: str, tip: str | None) -> None:
     """Index and files were moved to a commit that the branch did not get: move them back, as far as that goes."""
     where = holder(repo, branch) if tip else None
     if where and tip:
-        with contextlib.suppress(InTheWay):
+        with suppress(InTheWay):
             bring_along(where, there, tip)
 
 
@@ -106,44 +109,50 @@ def _merge(repo: GitRepo, index: str, trees: list[str]) -> None:
 # --- the index ----------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def locked_index(repo: GitRepo, wait_s: float = _LOCK_WAIT_S) -> Iterator[str]:
-    """A copy of the index to work on, put in its place when the block ends well. Raises InTheWay naming a foreign lock."""
-    index = os.path.join(repo.git_dir, "index")
-    lock = f"{index}.lock"
-    copy = os.path.join(repo.git_dir, "bd-index")
-    _take_lock(repo, lock, wait_s)
-    try:
-        for leftover in (copy, f"{copy}.lock"):
-            with contextlib.suppress(FileNotFoundError):
+class LockedIndex:
+    """The index, locked; a copy of it to work on is put in its place when the block ends well. Raises InTheWay naming a foreign lock."""
+
+    def __init__(self, repo: GitRepo, wait_s: float = _LOCK_WAIT_S) -> None:
+        self._repo = repo
+        self._wait_s = wait_s
+        self.index = os.path.join(repo.git_dir, "index")
+        self.copy = os.path.join(repo.git_dir, "bd-index")
+        self._lock = f"{self.index}.lock"
+
+    def __enter__(self) -> LockedIndex:
+        _take_lock(self._repo, self._lock, self._wait_s)
+        for leftover in (self.copy, f"{self.copy}.lock"):
+            with suppress(FileNotFoundError):
                 os.unlink(leftover)
-        with contextlib.suppress(FileNotFoundError):
-            _copy(index, copy)
-        yield copy
-        if os.path.exists(copy):
-            os.replace(copy, index)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(copy)
-        os.unlink(lock)
+        return self
 
+    def copied(self) -> str:
+        """The copy, with the index's times, by which git tells which files may have changed since."""
+        with suppress(FileNotFoundError), open(self.index, "rb") as file:
+            with open(self.copy, "wb") as out:
+                out.write(file.read())
+            stat = os.fstat(file.fileno())
+            os.utime(self.copy, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        return self.copy
 
-def _copy(index: str, copy: str) -> None:
-    """The index with its times, by which git tells which files may have changed since."""
-    with open(index, "rb") as file, open(copy, "wb") as out:
-        out.write(file.read())
-        stat = os.fstat(file.fileno())
-    os.utime(copy, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None and os.path.exists(self.copy):
+                os.replace(self.copy, self.index)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(self.copy)
+            os.unlink(self._lock)
 
 
 def _take_lock(repo: GitRepo, lock: str, wait_s: float) -> None:
-    owner = os.path.join(repo.common_dir, "bd", _OWNER)
-    with contextlib.suppress(FileExistsError):
+    owner = os.path.join(repo.common_dir, "bd", OWNER)
+    with suppress(FileExistsError):
         os.close(os.open(owner, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     deadline = clock.monotonic() + wait_s
     while not _linked(owner, lock):
         if _is_ours(owner, lock):  # we hold the clone's lock, so whoever made it is dead
-            with contextlib.suppress(FileNotFoundError):
+            with suppress(FileNotFoundError):
                 os.unlink(lock)
             continue
         if clock.monotonic() >= deadline:
@@ -215,5 +224,5 @@ def _is_plain(path: str) -> bool:
 def stage(repo: GitRepo, paths: list[str]) -> None:
     """Put files into the index as they are. Raises InTheWay."""
     data = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
-    with locked_index(repo) as index:
-        repo.run("update-index", "--add", "--remove", "-z", "--stdin", data=data, env={"GIT_INDEX_FILE": index})
+    with LockedIndex(repo) as locked:
+        repo.run("update-index", "--add", "--remove", "-z", "--stdin", data=data, env={"GIT_INDEX_FILE": locked.copied()})

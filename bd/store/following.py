@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.store import checkout
+from bd.store import checkout, plainref
 from bd.store.gitrepo import ZERO, GitFailed
 from bd.store.place import PUBLISHED, VIEW
 
@@ -32,6 +32,8 @@ def follow(hub: Hub, base: str | None, tip: str, *, hand: str | None, half_way: 
 
 def _move_branch(hub: Hub, here: str | None, tip: str, hand: str | None) -> list[str]:
     """The checked-out branch follows its files; where somebody else moves or locks it, they go back."""
+    if here and plainref.move(hub.repo, hub.branch, tip, here):
+        return []
     try:
         hub.repo.update_refs([(hub.branch, tip, here or ZERO)])
     except GitFailed as error:
