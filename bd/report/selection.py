@@ -1,4 +1,7 @@
-"""Which beads a list shows: filters and orders. Pure; the command line only fills in a `Wanted`."""
+"""Which beads a list shows: filters and orders. Pure; the command line only fills in a `Wanted`.
+
+Few lists need the hub's settings, so that they are handed over as a function.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from bd.fields import TYPES
 from bd.light import NamedTuple
 from bd.lineup import Lineup, Sought
 from bd.policy.dag import ancestors
-from bd.policy.liveness import stall_on
 from bd.policy.priority import Ranking
 from bd.policy.ready import NOT_WORK, in_phases, phase_of, status_now
 
@@ -53,7 +55,7 @@ class Wanted(NamedTuple):
     times: Mapping[str, datetime] = {}
 
 
-def selected(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Settings) -> list[Bead]:
+def selected(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Callable[[], Settings]) -> list[Bead]:
     """The beads that pass every filter, in no particular order. They may be heads, except with `metadata`."""
     passes = passing(snapshot, wanted, now, settings)
     everything = wanted.everything or wanted.ids or _names(wanted) & _DONE
@@ -61,7 +63,13 @@ def selected(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Settin
 
 
 def lineup(
-    snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Settings, sort: str = "priority", *, reverse: bool = False
+    snapshot: Snapshot,
+    wanted: Wanted,
+    now: datetime,
+    settings: Callable[[], Settings],
+    sort: str = "priority",
+    *,
+    reverse: bool = False,
 ) -> Lineup:
     """The beads that pass every filter, in an order by name. Raises BadInput for what can't be asked.
 
@@ -105,7 +113,7 @@ def _names(wanted: Wanted) -> set[str]:
     return {name.strip().lower().replace("-", "_") for name in wanted.statuses}
 
 
-def passing(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Settings) -> Callable[[Bead], bool]:
+def passing(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Callable[[], Settings]) -> Callable[[Bead], bool]:
     """Whether a bead passes every filter. Raises BadInput for filters that can't be meant."""
     _refuse_unknown_types(wanted, snapshot, settings)
     tests = [_status_test(wanted, snapshot, now, settings), *_tests(wanted, snapshot, now)]
@@ -118,23 +126,26 @@ def passing(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Setting
 _FOREIGN_TYPES = frozenset({"publish", "event", "convoy", "session", "spec", "convergence", "slot", "wisp"})
 
 
-def _refuse_unknown_types(wanted: Wanted, snapshot: Snapshot, settings: Settings) -> None:
+def _refuse_unknown_types(wanted: Wanted, snapshot: Snapshot, settings: Callable[[], Settings]) -> None:
     """Raise BadInput for a type that is neither known here nor that of any bead: most likely a slip of the finger."""
-    known = {*TYPES, *NOT_WORK, *_FOREIGN_TYPES, *settings.types}
+    known = {*TYPES, *NOT_WORK, *_FOREIGN_TYPES}
     unknown = [name for name in wanted.types if name not in known]
+    if unknown:
+        own = settings().types
+        unknown = [name for name in unknown if name not in own]
     if unknown:
         there = {bead.type for bead in snapshot.every()}
         unknown = [name for name in unknown if name not in there]
     if unknown:
         from difflib import get_close_matches  # noqa: PLC0415  only for a mistake
 
-        names = [*TYPES, *settings.types]
+        names = [*TYPES, *own]
         close = get_close_matches(unknown[0], names, n=1, cutoff=0.5)
         hint = f"{f'did you mean {close[0]}? ' if close else ''}The types here: {', '.join(names)}"
         raise BadInput(f"no type {', '.join(unknown)}", hint=hint)
 
 
-def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Settings) -> Callable[[Bead], bool]:
+def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Callable[[], Settings]) -> Callable[[Bead], bool]:
     names = _names(wanted)
     if wanted.everything or "all" in names or (wanted.ids and not names):
         return bool
@@ -142,7 +153,7 @@ def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Se
         return lambda bead: not bead.is_done and bead.status != "pinned" and bead.type not in NOT_WORK
     known = {
         *DERIVED,
-        *settings.statuses,
+        *settings().statuses,
         "open",
         "in_progress",
         "blocked",
@@ -156,6 +167,7 @@ def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Se
     unknown = names - known
     if unknown:
         raise BadInput(f"no status {', '.join(sorted(unknown))}", hint=f"one of {', '.join(sorted(known))}")
+    has_stalled = _stall_test(now, settings()) if "stalled" in names else None
     stored, derived = names - set(DERIVED) | (names & {"hooked"}), names & set(DERIVED)
 
     def passes(bead: Bead) -> bool:
@@ -165,7 +177,7 @@ def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Se
             return False
         if "hooked" in derived and bead.claims:
             return True
-        if "stalled" in derived and stall_on(bead, {}, now, settings):
+        if has_stalled and has_stalled(bead):
             return True
         return phase_of(bead, snapshot, now) in derived
 
@@ -176,6 +188,12 @@ def dead_letters(snapshot: Snapshot) -> list[Bead]:
     """The beads that were given up, whole, the longest dead first."""
     found = snapshot.wholes([bead.id for bead in snapshot.live() if bead.status == "dead_letter"])
     return sorted(found, key=lambda bead: (bead.get("dead_lettered_at") or bead.updated_at, bead.id))
+
+
+def _stall_test(now: datetime, settings: Settings) -> Callable[[Bead], bool]:
+    from bd.policy.liveness import stall_on  # noqa: PLC0415  few lists ask for it
+
+    return lambda bead: stall_on(bead, {}, now, settings) is not None
 
 
 def _tests(wanted: Wanted, snapshot: Snapshot, now: datetime) -> Iterable[Callable[[Bead], bool]]:

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
+    from bd.config import Settings
     from bd.model import Snapshot
     from bd.store.gitrepo import GitRepo
 
-SETTINGS = merge([])
 NAMES = [f"hub-{number}" for number in range(6)]
 ids = st.sampled_from([*NAMES, "hub-none"])
 # Before and behind the instants at which answers are compared.
@@ -84,16 +84,20 @@ QUESTIONS = [
 ]
 
 
+def no_settings() -> Settings:
+    return merge([])
+
+
 def answers(snapshot: Snapshot, now: datetime) -> dict[str, Any]:
     """What commands would say."""
     found: dict[str, Any] = {"ready": [bead.id for bead in ready_beads(snapshot, now)], "number": len(ready_beads(snapshot, now))}
     for question in QUESTIONS:
-        beads = lineup(snapshot, question, now, SETTINGS)
+        beads = lineup(snapshot, question, now, no_settings)
         found[str(question)] = [bead.id for bead in beads]
         assert len(beads) == len(found[str(question)])
         assert [bead_id for bead_id, _ in beads.texts("none")] == found[str(question)]
     for size in (0, 2):
-        text = "".join(views.listed(lineup(snapshot, Wanted(everything=True), now, SETTINGS), snapshot, now, size))
+        text = "".join(views.listed(lineup(snapshot, Wanted(everything=True), now, no_settings), snapshot, now, size))
         found[f"json {size}"] = json.loads(text)
         assert text == json.dumps(found[f"json {size}"], indent=2, ensure_ascii=False) + "\n"
     found["phases"] = {phase: [bead.id for bead in beads] for phase, beads in phases(snapshot, now).items()}
@@ -234,4 +238,4 @@ def test_held_beads_are_in_no_list_of_what_is_ready(both: Callable[[], Both]) ->
     pair.commit({"hub-0": (dict(held("hub-0").fields) | {"title": "Held"}, False), "hub-1": ({}, False)})
     for _ in range(2):
         assert [bead.id for bead in ready_beads(pair.cached(), START)] == ["hub-1"]
-        assert [bead.id for bead in lineup(pair.cached(), Wanted(statuses=("running",)), START, SETTINGS)] == ["hub-0"]
+        assert [bead.id for bead in lineup(pair.cached(), Wanted(statuses=("running",)), START, no_settings)] == ["hub-0"]

@@ -13,7 +13,6 @@ from bd.cli.context import App
 from bd.cli.options import filter_options, list_option, pass_app
 from bd.lineup import Lineup
 from bd.model import Bead
-from bd.policy import fit
 from bd.policy.ready import phase_of, ready_beads, status_now
 from bd.report.selection import Wanted, lineup, passing
 
@@ -38,12 +37,15 @@ def command(app: App, ready: bool, group: str | None, **flags: Any) -> None:
     if not wanted.statuses:
         wanted = wanted._replace(everything=True)
     if ready:
-        name = app.flags.agent
-        beads = Lineup(fit.offer(snapshot, name, now)) if name else ready_beads(snapshot, now)
+        beads = ready_beads(snapshot, now)
+        if app.flags.agent:
+            from bd.policy import fit
+
+            beads = Lineup(fit.fitting(beads, app.flags.agent, snapshot, now))
         if wanted != Wanted(everything=True):
-            beads = Lineup(filter(passing(snapshot, wanted, now, app.settings()), beads))
+            beads = Lineup(filter(passing(snapshot, wanted, now, app.settings), beads))
     else:
-        beads = lineup(snapshot, wanted, now, app.settings())
+        beads = lineup(snapshot, wanted, now, app.settings)
     if not group:
         _show_total(app, len(beads))
         return

@@ -6,11 +6,10 @@ from typing import Any
 
 import click
 
-from bd.cli.commands.listing import show_list, wanted_of
+from bd.cli.commands.listing import at_it, show_list, wanted_of
 from bd.cli.context import App
 from bd.cli.options import accept, filter_options, list_option, pass_app
 from bd.output import escaped
-from bd.policy import advisory
 from bd.policy.ready import is_lasting
 from bd.report.selection import Wanted, lineup
 
@@ -43,13 +42,13 @@ def command(app: App, limit: int | None, sort: str, reverse: bool, ready: bool, 
     if ready:
         flags["statuses"] = (*flags["statuses"], ["ready"])
     wanted = wanted_of(app, snapshot, **flags)
-    beads = lineup(snapshot, wanted, app.now, app.settings(), sort, reverse=reverse)
+    beads = lineup(snapshot, wanted, app.now, app.settings, sort, reverse=reverse)
 
     def tail(bead: Any) -> str:
         if wanted.waiting:
             age = app.out.age(bead.get("waiting_since") or bead.updated_at, app.now)
             return f"waits for {escaped(wanted.waiting)}, {age}: {escaped(bead.get('status_reason') or 'no question noted')}"
-        shared = advisory.words(bead, app.now)
+        shared = at_it(bead, app.now)
         who = f", {escaped(shared or bead.assignee)}" if shared or bead.assignee else ""
         return f"{app.out.state(bead, snapshot, app.now)}{who}"
 

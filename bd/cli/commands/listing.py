@@ -13,6 +13,7 @@ from bd.report.selection import Wanted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from datetime import datetime
     from typing import Any
 
     from bd.cli.context import App
@@ -84,6 +85,15 @@ def show_list(
             app.out.line(footer)
     if 0 < size < total:
         app.out.note(f"showing {size} of {total}; --limit 0 shows all")
+
+
+def at_it(bead: Bead, now: datetime) -> str:
+    """Who is at an advisory bead, for people; empty for any other bead."""
+    if not bead.get("claims"):
+        return ""
+    from bd.policy import advisory
+
+    return advisory.words(bead, now)
 
 
 def _line(app: App, snapshot: Snapshot, tail: Callable[[Bead], str] | None, bead: Bead) -> str:

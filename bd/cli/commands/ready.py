@@ -6,12 +6,11 @@ from typing import Any
 
 import click
 
-from bd.cli.commands.listing import show_list, wanted_of
+from bd.cli.commands.listing import at_it, show_list, wanted_of
 from bd.cli.context import App
 from bd.cli.options import accept, filter_options, pass_app
 from bd.lineup import Lineup
 from bd.output import escaped
-from bd.policy import advisory, fit
 from bd.policy.priority import Ranking
 from bd.policy.ready import ready_beads, ready_since
 from bd.report.selection import Wanted, ordered, passing
@@ -44,10 +43,16 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, **flags: An
     ready = ready_beads(snapshot, now)
     wanted = wanted_of(app, snapshot, **flags)._replace(everything=True)
     found = ready
-    if name and not everybody:
-        found = Lineup(fit.fitting(found, name, snapshot, now))
+    if name:
+        from bd.policy import fit
+
+        idle = fit.no_claims_reason(name, snapshot, now)
+        if idle and not app.out.is_json:
+            app.out.note(f"{idle.text}: it may claim none of these now")
+        if not everybody:
+            found = Lineup(fit.fitting(found, name, snapshot, now))
     if wanted != Wanted(everything=True):
-        found = Lineup(filter(passing(snapshot, wanted, now, app.settings()), found))
+        found = Lineup(filter(passing(snapshot, wanted, now, app.settings), found))
     if sort != "priority":
         found = Lineup(ordered(list(found), sort, Ranking(snapshot, now)))
 
@@ -56,15 +61,12 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, **flags: An
         waiting = snapshot.waiting_counts([bead.id]).get(bead.id)
         if waiting:
             words.append(f"unblocks {waiting}")
-        shared = advisory.words(bead, now)
+        shared = at_it(bead, now)
         return ", ".join([*words, *([escaped(shared)] if shared else [])])
 
     others = len(ready) - len(found)
     whom = f" for {name}" if name else ""
     left = f" ({others} more {'does' if others == 1 else 'do'} not fit: bd ready --all)" if name and others else ""
-    idle = fit.no_claims_reason(name, snapshot, now) if name else None
-    if idle and not app.out.is_json:
-        app.out.note(f"{idle.text}: it may claim none of these now")
     footer = f"{len(found)} ready{whom}{left} · hub at {snapshot.commit[:7]}"
     empty = f"Nothing is ready{whom}{left}. `bd blocked` shows what waits. · hub at {snapshot.commit[:7]}"
     show_list(app, snapshot, found, limit=limit, default_limit=100, empty=empty, tail=tail, footer=footer)

@@ -35,7 +35,7 @@ def command(app: App, words: tuple[str, ...], query: str | None, limit: int | No
     if not wanted_words:
         raise BadInput("nothing to search for", hint="bd search WORD ...")
     snapshot = app.snapshot()
-    pool = selected(snapshot, wanted_of(app, snapshot, **flags), app.now, app.settings())
+    pool = selected(snapshot, wanted_of(app, snapshot, **flags), app.now, app.settings)
     whole = (snapshot.bead(bead.id) for bead in pool)
     found = [bead for bead in whole if bead and _has(bead, wanted_words)]
     show_list(
