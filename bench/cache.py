@@ -69,12 +69,13 @@ def measure(machine: Machine) -> list[Row]:
 
 
 def _cold(machine: Machine, warm: Warm, shape: Shape) -> list[Row]:
-    """Whole `bd count`s with no cache against the loader's own loop over the same texts, on one core."""
+    """What a `bd count` with no cache takes beyond a warm one, against the loader's own loop over the same texts on one core."""
     program = Program([*machine.bd, "count"], warm.folder, before=_forgetter(warm.folder))
+    warmly = min(once(machine, Program(program.argv, warm.folder)) for _ in range(3))
     cold, bare = [], []
     for _ in range(2 if shape is HUGE else machine.rounds(5)):
         bare.append(float(machine.run([sys.executable, "-c", _BARE], cwd=warm.folder)) * 1000)
-        cold.append(once(machine, program))
+        cold.append(once(machine, program) - warmly)
     ours, theirs = Times(tuple(cold)), Times(tuple(bare))
     return [
         Ratio(f"{shape.label}: first read, cold", ours, theirs, COLD_LIMIT, "loader"),

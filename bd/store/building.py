@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 # What is read, sent and stored at once.
 PIECE = 100
-# Reading so many files takes as long as starting a process that can.
-WORTH_A_PROCESS = 1000
+# Reading so many files takes several times as long as starting a process that can.
+WORTH_A_PROCESS = 4000
 _MOST = 8
 # Before an answer, and how many bytes behind it say how long the answer is: an interpreter may print things of its own.
 _MARK, _LENGTH = b"bd", 6
