@@ -21,7 +21,7 @@ _WRAPPER = """\
 for word in "$@"; do
   case "$word" in
     push)
-      case "$*" in *:refs/heads/* | *HEAD:*) where=branch;; *) where=beside;; esac
+      case "$*" in *:refs/heads/* | *HEAD:main*) where=branch;; *) where=beside;; esac
       echo "$BENCH_WHO push $where" >> "$BENCH_CALLS"; break;;
     fetch | ls-remote) echo "$BENCH_WHO $word" >> "$BENCH_CALLS"; break;;
     *) word=;;

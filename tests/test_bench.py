@@ -1,0 +1,93 @@
+"""The benchmarks' instruments: what they count, and that each is explained. How fast anything is, is no test's business."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import bench
+from bench.__main__ import BENCHES
+from bench.line import Calls, Line, delay_pushes
+from bench.machine import Machine
+from bench.rows import Figure
+from tests.running import BD
+from tests.truth import git, tip_bead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.running import Clone
+
+    Clones = Callable[[str], Clone]
+
+TYPED = Path(bench.__file__).with_name("typed")
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    made = Machine(quick=True)
+    yield made
+    made.remove()
+
+
+def test_each_section_is_explained() -> None:
+    words = (bench.__doc__ or "").replace(",", " ").split()
+    assert [name for name in BENCHES if name not in words] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "verdict"),
+    [(3, "<", "miss"), (3, "<=", "ok"), (3.1, "<=", "miss"), (3, ">=", "ok"), (2.9, ">=", "miss"), (2.9, "<", "ok")],
+)
+def test_a_figure_is_held_against_its_limit(value: float, bound: str, verdict: str) -> None:
+    assert Figure("what", value, "", 3, bound).verdict == verdict
+
+
+def test_refused_pushes_are_counted(machine: Machine, clone: Clones) -> None:
+    line = Line(machine)
+    env = {**os.environ, **line.of("ada")}
+    ada, ben = clone("ada"), clone("ben")
+    for one in (ada, ben):
+        git(one.path, "commit", "--quiet", "--allow-empty", "-m", one.path.name)
+
+    def call(where: Path, *words: str) -> int:
+        return subprocess.run(["git", *words], cwd=where, env=env, capture_output=True).returncode
+
+    assert call(ben.path, "push", "origin", "HEAD:main") == 0
+    assert call(ada.path, "push", "origin", "HEAD:refs/heads/main") != 0
+    assert call(ada.path, "push", "origin", "HEAD:refs/bd/intents/x") == 0
+    assert call(ada.path, "fetch") == 0
+    assert call(ada.path, "ls-remote") == 0
+    assert call(ada.path, "status") == 0
+    assert line.drain() == Calls(pushes=3, on_branch=2, beside=1, looks=2)
+    assert line.drain() == Calls(0, 0, 0, 0)
+
+
+def test_every_push_of_bd_is_seen(machine: Machine, clone: Clones) -> None:
+    line = Line(machine)
+    ada = clone("ada")
+    subprocess.run([*BD, "create", "Do it"], cwd=ada.path, env={**os.environ, **line.of("ada")}, check=True)
+    assert line.drain("ben").pushes == 0
+    subprocess.run([*BD, "create", "Do that"], cwd=ada.path, env={**os.environ, **line.of("ada")}, check=True)
+    calls = line.drain("ada")
+    assert calls.on_branch == 1
+
+
+def test_a_hub_that_takes_its_time_is_a_hook_and_can_be_undone(hub: Path) -> None:
+    delay_pushes(hub, 0.5)
+    assert "sleep 0.5" in (hub / "hooks" / "pre-receive").read_text()
+    delay_pushes(hub, 0)
+    assert not (hub / "hooks" / "pre-receive").exists()
+
+
+def test_the_retry_loop_takes_what_is_open_and_no_more(clone: Clones, hub: Path) -> None:
+    ada = clone("ada")
+    ada.here("create", "Do it", "--id", "hub-a")
+    argv = ["sh", str(TYPED / "retry.sh")]
+    done = [subprocess.run([*argv, name], cwd=clone(name).path, capture_output=True, text=True) for name in ("ben", "cat")]
+    assert [(each.returncode, each.stdout) for each in done] == [(0, "hub-a\n"), (3, "")]
+    assert (tip_bead(hub, "hub-a").status, tip_bead(hub, "hub-a").get("assignee")) == ("in_progress", "ben")
