@@ -169,3 +169,9 @@ def typed_time(text: str, present: datetime) -> str:
         raise BadInput(
             f"{text!r} is not a time", hint="write 2026-02-21, 2026-02-21T15:00Z, tomorrow, or 2h for in two hours"
         ) from None
+
+
+def past_instant(text: str, present: datetime) -> datetime:
+    """The instant that a person meant by a time, or by a duration, which is so long ago. Raises BadInput."""
+    instant = instant_of(typed_time(text, present))
+    return instant if instant <= present else present - (instant - present)

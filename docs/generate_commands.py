@@ -34,7 +34,10 @@ GLOBALS = {
     "actor": ("--actor NAME", "The same for existing clients; a person's name is taken too."),
     "directory": ("-C DIR, --directory DIR", "Work in this folder. `--db PATH` means the folder that PATH is in."),
     "fetch": ("--fetch, --no-fetch", "Bring in what is new before a read, or answer without the network. Writes always fetch."),
-    "at": ("--at WHEN", "Answer a read as the hub was: a commit, a time such as `2026-02-21T15:00Z`, or so long ago (`2h`)."),
+    "at": (
+        "--at WHEN",
+        "Answer a read as the hub was, and as time then was: a commit, a time such as `2026-02-21T15:00Z`, or so long ago (`2h`).",
+    ),
     "strict": ("--strict", "Exit 7 when a file of the hub can't be read; otherwise a read only warns."),
     "verbose": ("--verbose", "Taken, and changes nothing yet."),
 }

@@ -50,13 +50,19 @@ class App:
         self._hub: Hub | None = None
         self._snapshot: CachedSnapshot | None = None
         self._pending: list[Outcome] = []
+        self._then: datetime | None = None
         self.words: tuple[str, ...] = ()
 
     # --- what there is ---
 
     @property
     def now(self) -> datetime:
-        return clock.now()
+        """The present; with `--at` the instant it means, so that what time decides is as it was."""
+        if not self.flags.at:
+            return clock.now()
+        if self._then is None:
+            self._then = self.hub.instant_at(self.flags.at)
+        return self._then
 
     @property
     def hub(self) -> Hub:

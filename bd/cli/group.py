@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from bd import __version__
-from bd.cli.table import ALIASES, COMMANDS, SECTIONS
+from bd.cli.table import ALIASES, COMMANDS, PAST, SECTIONS
 from bd.errors import BadInput, Interrupted
 
 TYPE_CHECKING = False
@@ -20,7 +20,9 @@ _TITLES = {
     "overseers": "For overseers",
     "set-up": "To set up and look after a hub",
 }
-_EPILOG = "--json, --agent NAME, --at TIME, --fetch, --quiet, -C DIR work with every command. `bd COMMAND --help` has an example."
+_EPILOG = (
+    "--json, --agent NAME, --fetch, --quiet, -C DIR work everywhere, --at TIME with reads. `bd COMMAND --help` has an example."
+)
 
 
 class LazyGroup(click.Group):
@@ -45,6 +47,8 @@ class LazyGroup(click.Group):
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             raise BadInput(f"no command {args[0]!r}", hint=_nearest(args[0]))
         name, command, words = super().resolve_command(ctx, args)
+        if ctx.obj is not None and ctx.obj.flags.at and command is not None and not {"-h", "--help"} & {*words}:
+            _refuse_present(ALIASES.get(args[0], args[0]))
         return name, command, _plain_switches(ctx, command, words)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -56,6 +60,13 @@ class LazyGroup(click.Group):
             ]
             with formatter.section(_TITLES[section]):
                 formatter.write_dl(rows)
+
+
+def _refuse_present(name: str) -> None:
+    """Refuse what `--at` can't mean anything to. Raises BadInput."""
+    if name not in PAST:
+        words = f"--at looks at the past, and `bd {name}` is about now or changes things"
+        raise BadInput(words, hint=f"leave --at out; these look at the past: {', '.join(sorted(PAST))}")
 
 
 def _with_beside(name: str) -> str:

@@ -23,6 +23,11 @@ class Row(NamedTuple):
     line: str = ""
 
 
+# What `--at` is for: these answer as of the past. Anything else is about now, or changes things.
+PAST = frozenset(
+    "agent audit blocked children comments count dep dlq epic export history label list ready search show stats why".split()
+)
+
 SECTIONS = ("agents", "people", "overseers", "set-up")
 
 COMMANDS: dict[str, Row] = {

@@ -114,6 +114,8 @@ class Reassign(Operation):
 def _news(bead: Bead, stall: Mapping[str, Any], beats: Mapping[str, str] | None) -> str:
     """What has happened to a claim since it was found stalled; empty for nothing."""
     claim = bead.get("claim")
+    if bead.get("claims"):
+        return f"{' and '.join(bead.holders)} claimed it meanwhile"
     if not claim:
         unclaimed = (
             not stall["token"] and bead.status in IN_WORK and (bead.get("started_at") or bead.updated_at) == stall["since"]

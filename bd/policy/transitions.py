@@ -6,9 +6,8 @@ retry.py), and who may (tokens).
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd.fields import DONE_STATUSES
+from bd.light import NamedTuple
 
 HELD = frozenset({"in_progress", "validating"})
 DONE = frozenset(DONE_STATUSES)

@@ -7,9 +7,9 @@ cache, no clock. `lineage` looks at what this clone saw earlier.
 from __future__ import annotations
 
 import contextlib
-from typing import NamedTuple
 
 from bd.errors import BadInput, NotFound
+from bd.light import NamedTuple
 from bd.report import rules
 from bd.report.commits import who
 from bd.report.steps import Reading
@@ -161,20 +161,19 @@ class _Judge:
 def _words(step: Step) -> Iterator[str]:
     """What a commit made by hand did to the hub's files, a line for each."""
     commit = step.commit
-    merged = {file.path for file in commit.files}
-    for side in commit.sides[1:]:
-        merged &= {file.path for file in side}
-    told = set()
+    own = {file.path: file.bead for file in commit.files}
+    for side in commit.sides[1:]:  # of a merge: what none of its sides has
+        paths = {file.path for file in side}
+        own = {path: bead for path, bead in own.items() if path in paths}
+    beads = {*own.values()}
     for change in step.changes:
-        paths = {file.path for file in commit.files if file.bead == change.bead}
-        if paths & merged:
-            told.update(paths)
+        if change.bead in beads:
             yield f"{change.bead}: {_change_words(change)}"
     for path in step.unreadable:
-        if path in merged:
+        if path in own:
             yield f"{path}: can't be read any more"
-    for path in sorted(merged - told):
-        if path.startswith(("beads/", ".beads/", ".agent-status/", "artifacts/")):
+    for path, bead in sorted(own.items()):
+        if not bead and path.startswith(("beads/", ".beads/", ".agent-status/", "artifacts/")):
             yield path
 
 

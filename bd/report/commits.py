@@ -6,10 +6,9 @@ who looks back at it (audit, history). Does not belong here: judging it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd.clock import time_of_seconds
 from bd.fields import ARCHIVE_DIR, BEADS_DIR
+from bd.light import NamedTuple
 from bd.store import message
 from bd.store.files import bead_id_of
 

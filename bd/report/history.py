@@ -1,80 +1,111 @@
-"""A bead's past: who changed it, when, and which fields, read from the hub's commits."""
+"""A bead's past: who changed it, when, and which fields, read from the hub's commits; and claims in words."""
 
 from __future__ import annotations
 
-from bd.clock import time_of_seconds
 from bd.fields import ARCHIVE_DIR, BEADS_DIR, FILE_LIMIT
 from bd.light import NamedTuple
-from bd.store import codec, message
+from bd.report import commits
+from bd.report.commits import BY_HAND, who
+from bd.store import codec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from bd.store.hub import Hub
+    from bd.report.commits import Commit
+    from bd.store.gitrepo import GitRepo
 
 # Stamps that move with other fields and say nothing by themselves.
 _QUIET = frozenset({"updated_at", "heated_at"})
+# How a claim ended, by the verb that ended it.
+_ENDS = {
+    "close": "closed",
+    "handoff": "closed, and handed over",
+    "release": "given back",
+    "fail": "it failed",
+    "reassign": "freed, for it had stalled",
+    "cancel": "called off",
+    "wait-human": "parked for a person",
+    "undo": "taken back",
+    "delete": "deleted",
+}
 
 
 class Event(NamedTuple):
-    """One commit that changed a bead. `changes` maps a field to its (old, new) values; None where it was unset."""
+    """One commit that changed a bead. `changes` maps a field to its (old, new) values; None where it was unset.
+
+    `kind` is that of `by`: agent, human, hand (plain git) ... `claims` says in words what became of the bead's claims.
+    """
 
     commit: str
     at: str
     by: str
+    kind: str
     subject: str
     verb: str
     changes: Mapping[str, tuple[Any, Any]]
+    claims: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        changes = {key: _pair(pair) for key, pair in self.changes.items()}
+        return {**self._asdict(), "changes": changes, "claims": list(self.claims)}
 
 
-def events(hub: Hub, bead_id: str, tip: str) -> list[Event]:
-    """The bead's events, oldest first; cut off where a shallow clone is."""
-    args = (
-        "log",
-        "--reverse",
-        "--full-history",
-        "--format=commit %H",
-        "--name-status",
-        "--no-renames",
-        tip,
-        "--",
-        f"{BEADS_DIR}{bead_id}.yaml",
-        f"{ARCHIVE_DIR}*/{bead_id}.yaml",
-    )
-    _, out, _ = hub.repo.run(*args)
-    found = []
-    before: dict[str, Any] = {}
-    place = ""
-    for commit, path in _places(out.decode("utf-8", "surrogateescape")):
-        headers, text = message.split_commit(hub.repo.objects.read(commit) or b"")
-        if len(headers.get("parent", [])) > 1:
-            continue
-        after = _fields_at(hub, commit, path, bead_id)
-        changes = dict(_changes(before, after))
-        if path and place and path != place:
-            changes["file"] = (place, path)
-        author, at_s = message.signed_by(headers)
-        form = message.form_of(text) or {}
-        name = str(form.get("by") or author.split(" <")[0]).split(":", 1)[-1]
-        subject = text.split("\n", 1)[0]
-        if changes:
-            found.append(Event(commit, time_of_seconds(at_s), name, subject, form.get("verb", "by hand"), changes))
-        before, place = after, path
+def _pair(pair: tuple[Any, Any]) -> dict[str, Any]:
+    return {key: value for key, value in zip(("old", "new"), pair, strict=True) if value is not None}
+
+
+def events(repo: GitRepo, bead_id: str, tip: str, since: str | None = None) -> list[Event]:
+    """The bead's events, oldest first, without those that `since` has; cut off where a shallow clone is.
+
+    Moves to the archive and back are followed, and so is a file that got another id.
+    """
+    ranges = (f"^{since}",) if since else ()
+    made = list(commits.read(repo, tip, *ranges, paths=[*_paths(repo, tip, bead_id)]))
+    if any(_vanishes(commit) for commit in made):  # to a folder of the archive that is gone by now
+        paths = (f"{BEADS_DIR}{bead_id}.yaml", f":(glob){ARCHIVE_DIR}*/{bead_id}.yaml")
+        made = list(commits.read(repo, tip, *ranges, paths=paths))
+    found = [event for event in (_event(repo, commit, bead_id) for commit in made) if event is not None]
+    if found and not since and "id" in found[0].changes:
+        return [*_before_its_id(repo, found[0], bead_id), *found]
     return found
 
 
-def _places(log: str) -> Iterator[tuple[str, str]]:
-    """The commits of a log, and where each left the bead's file; an empty path: nowhere."""
-    for record in log.split("commit ")[1:]:
-        commit, *lines = record.split("\n")
-        entries = [line.split("\t", 1) for line in lines if "\t" in line]
-        yield commit, min((path for status, path in entries if status != "D"), key=len, default="")
+def _paths(repo: GitRepo, tip: str, bead_id: str) -> Iterator[str]:
+    """Where the bead's file may have been. Git is much faster with names than with a pattern."""
+    yield f"{BEADS_DIR}{bead_id}.yaml"
+    _, out, _ = repo.run("ls-tree", "-z", "--name-only", "--full-tree", tip, ARCHIVE_DIR)
+    for folder in out.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+        yield f":(literal){folder}/{bead_id}.yaml"
 
 
-def _fields_at(hub: Hub, commit: str, path: str, bead_id: str) -> dict[str, Any]:
-    data = hub.repo.objects.read(f"{commit}:{path}", at_most=FILE_LIMIT + 1) if path else None
+def _vanishes(commit: Commit) -> bool:
+    """Whether it seems to take the bead's file away without deleting the bead."""
+    return commit.verb != "delete" and any(file.old and not file.new for file in commit.files) and len(commit.files) == 1
+
+
+def _event(repo: GitRepo, commit: Commit, bead_id: str) -> Event | None:
+    """What a commit did to the bead; None for nothing, and for a merge that only brings together."""
+    files = list(commit.files)
+    for side in commit.sides[1:]:
+        paths = {file.path for file in side}
+        files = [file for file in files if file.path in paths]
+    if not files:
+        return None
+    old, new = (min((f for f in files if getattr(f, end)), key=lambda f: len(f.path), default=None) for end in ("old", "new"))
+    before, after = _fields(repo, old.old if old else "", bead_id), _fields(repo, new.new if new else "", bead_id)
+    changes = {key: pair for key, pair in _changes(before, after).items() if key not in _QUIET}
+    if old and new and old.path != new.path:
+        changes["file"] = (old.path, new.path)
+    by = who(commit)
+    claims = tuple(_claim_words(before, after, commit))
+    verb = commit.verb or BY_HAND
+    return Event(commit.name, commit.at, by.name, by.kind, commit.subject, verb, changes, claims) if changes else None
+
+
+def _fields(repo: GitRepo, oid: str, bead_id: str) -> dict[str, Any]:
+    data = repo.objects.read(oid, at_most=FILE_LIMIT + 1) if oid else None
     if data is None:
         return {}
     try:
@@ -83,7 +114,65 @@ def _fields_at(hub: Hub, commit: str, path: str, bead_id: str) -> dict[str, Any]
         return {"id": bead_id, "unreadable": str(error)}
 
 
-def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    for key in {**before, **after}:
-        if key not in _QUIET and before.get(key) != after.get(key):
-            yield key, (before.get(key), after.get(key))
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    return {key: (before.get(key), after.get(key)) for key in {**before, **after} if before.get(key) != after.get(key)}
+
+
+def _before_its_id(repo: GitRepo, first: Event, bead_id: str) -> list[Event]:
+    """The events of the file that became this bead's in its first commit: one with the same uid that vanished there."""
+    uid = first.changes.get("uid", (None, None))[1]
+    if not uid:
+        return []
+    (commit,) = commits.read(repo, first.commit, f"^{first.commit}^@")
+    gone = [file for file in commit.files if file.bead not in ("", bead_id) and not file.new]
+    for file in gone:
+        if _fields(repo, file.old, file.bead).get("uid") == uid:
+            return events(repo, file.bead, commit.parents[0])
+    return []
+
+
+# --- claims in words --------------------------------------------------------------------------
+
+
+def _claim_words(before: Mapping[str, Any], after: Mapping[str, Any], commit: Commit) -> Iterator[str]:
+    olds, news = _claims(before), _claims(after)
+    gone = [claim for token, claim in olds.items() if token not in news]
+    for token, claim in news.items():
+        if token in olds:
+            yield from _kept_words(olds[token], claim)
+            continue
+        was = next(
+            (old for old in gone if (old.get("agent"), old.get("attempt")) == (claim.get("agent"), claim.get("attempt"))), None
+        )
+        if was is not None:
+            gone.remove(was)
+            yield f"{claim.get('agent')} took its claim over under a new token"
+        else:
+            how = "claimed" if claim.get("started_at") else "reserved"
+            yield f"{how} by {claim.get('agent')}, attempt {claim.get('attempt', 1)}"
+    for claim in gone:
+        yield f"the claim of {claim.get('agent')} ended: {_end_words(commit, claim)}"
+
+
+def _claims(fields: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    claims: Sequence[Mapping[str, Any]] = [fields["claim"]] if fields.get("claim") else fields.get("claims", [])
+    return {str(claim.get("token")): claim for claim in claims}
+
+
+def _kept_words(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    if new.get("agent") != old.get("agent"):
+        yield f"the claim of {old.get('agent')} became {new.get('agent')}'s"
+    elif new.get("started_at") and not old.get("started_at"):
+        yield f"{new.get('agent')} began the work"
+    elif new.get("heartbeat_at") != old.get("heartbeat_at"):
+        yield f"a sign of life of {new.get('agent')}"
+
+
+def _end_words(commit: Commit, claim: Mapping[str, Any]) -> str:
+    if commit.is_by_hand:
+        return "typed away by hand"
+    words = _ENDS.get(commit.verb, f"by `{commit.verb}`")
+    if commit.args.get("force") and claim.get("token") not in commit.tokens:
+        reason = commit.args.get("reason") or commit.args.get("note")
+        return f"{words}, by force{f': {reason}' if reason else ''}"
+    return words

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd.fields import ARCHIVE_DIR, bead_path
+from bd.light import NamedTuple
 from bd.report import commits, rules
 from bd.report.rules import BeadChange
 from bd.report.versions import Versions

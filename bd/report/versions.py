@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from bd.fields import BEADS_DIR, FILE_LIMIT
+from bd.light import NamedTuple
 from bd.store import codec
 from bd.store.files import bead_id_of
 

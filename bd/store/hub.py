@@ -24,6 +24,7 @@ from bd.store.place import PUBLISHED, VIEW, Place
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import datetime
     from typing import Any
 
     from bd.config import Settings
@@ -361,11 +362,19 @@ class Hub:
                     f"{text} is a commit of something else, not of the hub", hint=f"the hub's are on {self.branch_name}"
                 )
             return named
-        instant = clock.instant_of(clock.typed_time(text, clock.now()))
-        if instant > clock.now():
-            instant = clock.now() - (instant - clock.now())
+        instant = clock.past_instant(text, clock.now())
         _, out, _ = self.repo.run("rev-list", "-1", f"--before={int(instant.timestamp())}", self.view())
         found = out.decode().strip()
         if not found:
             raise NotFound(f"the hub has no commit as old as {text}")
         return found
+
+    def instant_at(self, text: str) -> datetime:
+        """The instant that `--at` means; of a commit, the end of the second in which it was made. Raises BadInput."""
+        named = self.repo.commit_of(text)
+        if named is None:
+            return clock.past_instant(text, clock.now())
+        from bd.store import message  # noqa: PLC0415  few reads look at the past
+
+        headers, _ = message.split_commit(self.repo.objects.read(named) or b"")
+        return clock.instant_of(clock.time_of_seconds(message.signed_by(headers)[1])).replace(microsecond=999_999)

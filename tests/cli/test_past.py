@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from bd.cli.table import COMMANDS, PAST
 from tests.truth import commit_file, git, tip, tip_bead
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.clocks import FakeClock
     from tests.running import Clone
 
 
@@ -43,6 +47,140 @@ def test_history_as_it_was(board: Clone) -> None:
     assert [event["verb"] for event in board.here("history", "hub-work", "--at", "2026-02-21T15:07:30Z", "--json").json] == [
         "create"
     ]
+
+
+def test_history_says_who_and_what_became_of_claims(board: Clone) -> None:
+    board.here("release", "hub-work", "--reason", "tired", "--agent", "codemonkey")
+    board.here("claim", "hub-work", "--agent", "bob", "--reserve")
+    board.here("start", "hub-work", "--agent", "bob")
+    board.here("claim", "hub-work", "--agent", "bob", "--resume")
+    board.here("close", "hub-work", "--force", "--reason", "bob is gone", "--agent", "ann")
+    text = (board.path / "beads/hub-work.yaml").read_text(encoding="utf-8")
+    commit_file(board.path, "beads/hub-work.yaml", text.replace("priority: 2", "priority: 3"), "by hand")
+    events = board.here("history", "hub-work", "--json").json
+    assert [(event["kind"], event["claims"]) for event in events] == [
+        ("human", []),
+        ("agent", ["claimed by codemonkey, attempt 1"]),
+        ("agent", ["the claim of codemonkey ended: given back"]),
+        ("agent", ["reserved by bob, attempt 2"]),
+        ("agent", ["bob began the work"]),
+        ("agent", ["bob took its claim over under a new token"]),
+        ("agent", ["the claim of bob ended: closed, by force: bob is gone"]),
+        ("hand", []),
+    ]
+    told = board.here("history", "hub-work")
+    assert "  codemonkey (agent)  claim\n    claimed by codemonkey, attempt 1\n    status: open -> in_progress\n" in told.out
+    assert told.lines[-2].endswith("  Test Person (hand)  by hand")
+    assert told.lines[-1] == "    priority: 2 -> 3"
+    assert "claim: " not in told.out
+    assert all(len(line) <= 80 for line in told.lines)
+
+
+def test_history_goes_on_through_the_archive_and_back(board: Clone, clock: FakeClock) -> None:
+    clock.move(days=400)
+    board.here("archive")
+    archived = board.here("history", "hub-done", "--json").json[-1]
+    there = "beads/archive/2026-02/hub-done.yaml"
+    assert (archived["verb"], archived["changes"]) == ("archive", {"file": {"old": "beads/hub-done.yaml", "new": there}})
+    board.here("reopen", "hub-done", "hub-off")
+    verbs = [event["verb"] for event in board.here("history", "hub-done", "--json").json]
+    assert verbs == ["create", "close", "archive", "reopen"], "although that folder of the archive is gone"
+    assert board.here("history", "hub-done", "--json").json[-1]["changes"]["status"] == {"old": "closed", "new": "open"}
+
+
+def test_history_goes_on_where_a_file_got_another_id(board: Clone) -> None:
+    git(board.path, "mv", "beads/hub-bug.yaml", "beads/hub-cors.yaml")
+    text = (board.path / "beads/hub-cors.yaml").read_text(encoding="utf-8")
+    commit_file(board.path, "beads/hub-cors.yaml", text.replace("id: hub-bug", "id: hub-cors"), "another id")
+    board.here("update", "hub-cors", "--priority", "3")
+    verbs = [event["verb"] for event in board.here("history", "hub-cors", "--json").json]
+    assert verbs == ["create", "update", "comment", "by hand", "update"]
+
+
+def test_history_since(board: Clone) -> None:
+    start = tip(board.path)
+    board.here("update", "hub-bug", "--priority", "3")
+    for since in (start, "30m"):
+        assert [event["verb"] for event in board.here("history", "hub-bug", "--since", since, "--json").json] == ["update"]
+    assert board.here("history", "hub-kid1", "--since", start).out == "hub-kid1 has no history here since then.\n"
+    assert len(board.here("history", "hub-bug", "--since", "2020-01-01", "--json").json) == 4
+
+
+def test_history_is_cut_to_the_width_and_shows_both_ends(board: Clone) -> None:
+    board.here("update", "hub-bug", "--description", "long " * 40)
+    line = board.here("history", "hub-bug").lines[-1]
+    assert line.startswith("    description: It fails. -> long long")
+    assert len(line) <= 80
+
+
+# --- the queue as it was ------------------------------------------------------------------
+
+THEN = "2026-02-21T15:07:30Z"  # hub-bug, hub-epic, hub-kid1, hub-kid2, hub-res and hub-work were there
+# Every command that answers as of the past, and what it has to show and must not.
+READS = {
+    "list": ("list --all", "hub-work", "hub-done"),
+    "ready": ("ready", "hub-work", "hub-done"),
+    "show": ("show hub-work", "ready", "in progress"),
+    "search": ("search the --status all", "hub-bug", "hub-later"),
+    "count": ("count", "6", "9"),
+    "children": ("children hub-epic", "hub-kid1", "hub-off"),
+    "why": ("why hub-work", "hub-work is ready", "in progress"),
+    "blocked": ("blocked", "hub-kid2", "hub-later"),
+    "comments": ("comments hub-bug", "the cause is the proxy", "nothing"),
+    "label": ("label list-all", "merge", "nothing"),
+    "dep": ("dep list hub-kid2", "hub-kid1", "hub-done"),
+    "history": ("history hub-work", "create", "claim"),
+    "stats": ("stats", "6", "in progress: 1"),
+    "epic": ("epic status", "hub-epic", "hub-done"),
+    "dlq": ("dlq list", "No dead letters", "hub-work"),
+    "agent": ("agent list", "", "codemonkey"),
+    "audit": ("audit", "✓ 9 commits", "codemonkey"),
+    "export": ("export --all", '"hub-work"', '"hub-done"'),
+}
+
+
+def test_every_command_either_looks_at_the_past_or_refuses() -> None:
+    assert READS.keys() == PAST
+    assert COMMANDS.keys() >= PAST
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_answers_as_of_then(board: Clone, name: str) -> None:
+    typed, shown, hidden = READS[name]
+    told = board.here(*typed.split(), "--at", THEN)
+    assert shown in told.out, told
+    assert hidden not in told.out, told
+    board.here(*typed.split(), "--at", THEN, "--json")
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - PAST))
+def test_what_is_about_now_or_changes_things_refuses_the_past(board: Clone, name: str) -> None:
+    before = tip(board.path)
+    words = [name, "hub-bug", "--agent", "bob"] if name in ("claim", "close") else [name]
+    refused = board.here(*words, "--at", THEN, "--json", code=2)
+    assert (refused.json["code"], tip(board.path)) == ("bad_input", before)
+    assert "--at looks at the past" in refused.err
+    board.here(name, "--help", "--at", THEN)
+
+
+@pytest.mark.parametrize(
+    "args", ["dep add hub-res hub-bug", "label add hub-bug x", "comments add hub-bug x", "agent remove codemonkey"]
+)
+def test_what_changes_things_beside_a_read_refuses_the_past(board: Clone, args: str) -> None:
+    before = tip(board.path)
+    assert "--at looks at the past" in board.here(*args.split(), "--at", "HEAD", code=2).err
+    assert tip(board.path) == before
+
+
+def test_what_time_decides_is_as_it_was(board: Clone, clock: FakeClock) -> None:
+    board.here("defer", "hub-bug", "--until", "2026-02-21T18:00:00Z")
+    then = tip(board.path)
+    clock.move(days=1)
+    assert board.here("why", "hub-bug", "--json").json["ready"] is True
+    for at in (then, "23h"):
+        assert board.here("why", "hub-bug", "--at", at, "--json").json["ready"] is False
+    assert "hub-bug" not in board.here("ready", "--at", then).out
+    assert board.here("why", "hub-bug", "--at", "2026-02-21T19:00:00Z", "--json").json["ready"] is True
 
 
 def test_undo_takes_the_last_write_back(board: Clone) -> None:

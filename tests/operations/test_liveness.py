@@ -46,6 +46,16 @@ def test_a_stalled_claim_is_freed_and_the_failure_is_kept() -> None:
     assert capacity_path("coder") in change.records
 
 
+def test_what_others_are_at_by_advisory_claims_meanwhile_is_left_alone() -> None:
+    claim = {"agent": "ann", "token": "T", "attempt": 1, "claimed_at": CREATED_AT}
+    bead = make_bead("hub-a", status="in_progress", started_at=CREATED_AT, claim_mode="advisory", claims=[claim])
+    store = MemoryStore(bead)
+    change = store.publish(reassign(token=None))
+    assert change.is_empty
+    assert change.notes == ("hub-a is left alone: ann claimed it meanwhile",)
+    assert store.bead("hub-a") == bead
+
+
 def test_after_the_last_attempt_it_is_a_dead_letter() -> None:
     store = MemoryStore(held("hub-a", attempts=3, claim={"attempt": 3}))
     store.publish(reassign(attempt=3))

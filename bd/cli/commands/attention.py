@@ -9,7 +9,6 @@ import click
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.clock import age_text
-from bd.errors import BadInput
 from bd.fleet.sight import look_if_possible
 from bd.output import escaped
 from bd.report.attention import Attention, gather
@@ -33,8 +32,6 @@ def command(app: App) -> None:
     Beads that were given up, questions, stalls, writes the hub refused, agents that fell silent, damaged
     files. Always exit 0. Fetches first, unless told --no-fetch.
     """
-    if app.flags.at:
-        raise BadInput("what needs a person is a question about now", hint="leave --at out")
     view, away = look_if_possible(app.hub, fetch=app.flags.fetch is not False)
     if away:
         app.out.note(f"warning: {away}; answering from what this clone has")

@@ -12,43 +12,51 @@ from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.errors import NoSuchBead
 from bd.output import escaped
-from bd.report.history import events
+from bd.report.audit import start_of
+from bd.report.history import Event, events
 
-_WIDTH = 60
+EXAMPLE = """
+\b
+Examples:
+  bd history hub-7k3q
+  bd history hub-7k3q --since 1d --json
+"""
+_WIDTH = 78
 
 
-@click.command("history", epilog="\b\nExample:\n  bd history hub-7k3q")
+@click.command("history", epilog=EXAMPLE)
 @click.argument("bead")
 @click.option("--limit", "-n", type=click.IntRange(min=0), default=0, help="Only the last N changes.")
+@click.option("--since", metavar="WHEN", help="Only changes after this: a commit, a time, or so long ago (`2h`).")
 @pass_app
-def command(app: App, bead: str, limit: int) -> None:
-    """Show who changed a bead, when, and what."""
+def command(app: App, bead: str, limit: int, since: str | None) -> None:
+    """Show who changed a bead, when, and what.
+
+    Each commit that changed it: when, who (an agent, a human, or a hand with plain git), and a line for each field.
+    """
     snapshot = app.snapshot()
     bead_id = _known(bead, snapshot)
-    found = events(app.hub, bead_id, snapshot.commit)[-limit or None :]
-    if not found and not snapshot.exists(bead_id):
+    start = start_of(app.hub, since, snapshot.commit) if since else None
+    found = events(app.hub.repo, bead_id, snapshot.commit, start)[-limit or None :]
+    if not found and not since and not snapshot.exists(bead_id):
         raise NoSuchBead(bead)
     if app.out.is_json:
-        app.out.json(
-            [
-                {
-                    "commit": event.commit,
-                    "at": event.at,
-                    "by": event.by,
-                    "verb": event.verb,
-                    "subject": event.subject,
-                    "changes": {key: _pair(pair) for key, pair in event.changes.items()},
-                }
-                for event in found
-            ]
-        )
+        app.out.json([event.as_json() for event in found])
         return
     for event in found:
-        app.out.line(f"{event.at}  {event.commit[:7]}  {app.out.styled(escaped(event.by), 'bold')}  {event.verb}")
-        for key, (old, new) in event.changes.items():
-            app.out.line(f"    {key}: {_short(old)} -> {_short(new)}")
+        _tell(app, event)
     if not found:
-        app.out.line(f"{bead_id} has no history here.")
+        app.out.line(f"{bead_id} has no history here{' since then' if since else ''}.")
+
+
+def _tell(app: App, event: Event) -> None:
+    by = app.out.styled(escaped(event.by), "bold")
+    app.out.line(f"{event.at}  {event.commit[:7]}  {by} ({escaped(event.kind)})  {escaped(event.verb)}")
+    for words in event.claims:
+        app.out.line(f"    {escaped(words)}")
+    for key, (old, new) in event.changes.items():
+        if key not in ("claim", "claims") or not event.claims:
+            app.out.line(f"    {_change(escaped(key), old, new)}")
 
 
 def _known(typed: str, snapshot: Any) -> str:
@@ -57,13 +65,18 @@ def _known(typed: str, snapshot: Any) -> str:
     return ids.resolve(text, snapshot.starting, snapshot.exists) if snapshot.starting(text) else ids.check_bead_id(text)
 
 
-def _pair(pair: tuple[Any, Any]) -> dict[str, Any]:
-    old, new = pair
-    return {key: value for key, value in (("old", old), ("new", new)) if value is not None}
+def _change(key: str, old: Any, new: Any) -> str:
+    """`key: old -> new` in one line, both cut to the same room."""
+    room = _WIDTH - 4 - len(key) - len(":  -> ")
+    texts = [_text(old), _text(new)]
+    if sum(map(len, texts)) > room:
+        short = min(len(texts[0]), room // 2), min(len(texts[1]), room // 2)
+        rooms = (max(short[0], room - short[1]), max(short[1], room - short[0]))
+        texts = [text if len(text) <= most else f"{text[: max(1, most - 1)]}…" for text, most in zip(texts, rooms, strict=True)]
+    return f"{key}: {texts[0]} -> {texts[1]}"
 
 
-def _short(value: Any) -> str:
+def _text(value: Any) -> str:
     if value is None:
         return "(unset)"
-    text = escaped(value.replace("\n", " ") if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+    return escaped(value.replace("\n", " ") if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

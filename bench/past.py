@@ -1,0 +1,103 @@
+"""Looking back: an audit of 10,000 commits, one bead's history among them, and a read as of then."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, NamedTuple
+
+from bench.hubs import LARGE, MIDDLE
+from bench.rows import Figure, Ratio
+from bench.stopwatch import Program, interleaved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bench.machine import Machine
+    from bench.rows import Row
+
+TITLE = "looking back over 10,000 commits, against git log of the same"
+COMMITS, QUICK = 10_000, 1000
+LIMIT_S = 20.0
+_AT = "2026-02-01T08:00:00Z"
+
+
+class Commit(NamedTuple):
+    """What a commit of the made history says and writes."""
+
+    verb: str
+    bead: str
+    text: str
+    token: str
+
+
+def _story(number: int) -> Iterator[Commit]:
+    """A bead from its making to its end: created, claimed, commented on, closed."""
+    bead, token, agent = f"hub-past{number}", f"01TOKEN{number:019d}", f"agent-{number % 16}"
+    head = [f"id: {bead}", f'uid: "01PAST{number:020d}"', f'title: "Look back ({number})"', "type: task"]
+    body = ["description: |", *("  The page shows yesterday's numbers until it is loaded again." for _ in range(4))]
+    made = [f"created_at: {_AT}", "created_by: human:Ada", f"updated_at: {_AT}"]
+    held = [f"assignee: {agent}", f"owner: {agent}@hub"]
+    claim = ["claim:", f"  agent: {agent}", f'  token: "{token}"', f"  started_at: {_AT}", "  attempt: 1", f"  claimed_at: {_AT}"]
+    said = ["comments:", f'  - id: "01SAID{number:020d}"', f"    author: {agent}", f"    at: {_AT}", "    text: halfway"]
+    ended = [f"closed_at: {_AT}", f"closed_by: agent:{agent}", "close_reason: done"]
+
+    def text(*parts: list[str]) -> str:
+        return "\n".join(line for part in parts for line in part) + "\n"
+
+    yield Commit("create", bead, text(head, ["status: open"], body, made), "")
+    working = [head, ["status: in_progress"], held, body, claim, ["attempts: 1"], made]
+    yield Commit("claim", bead, text(*working), token)
+    yield Commit("comment", bead, text(*working, said), "")
+    yield Commit("close", bead, text(head, ["status: closed"], held, body, ["attempts: 1"], made, ended, said), token)
+
+
+def _stream(count: int) -> Iterator[bytes]:
+    """The history as git's fast-import reads it, on top of main."""
+    made = (commit for number in range(count // 4 + 1) for commit in _story(number))
+    for place, commit in zip(range(count), made, strict=False):
+        uid = f"01UID{place:021d}"
+        form = {"verb": commit.verb, "uid": uid, "by": "agent:bench", "at": _AT, "args": {"ids": [commit.bead]}}
+        lines = [f"{commit.verb}: {commit.bead} by bench", "", f"Bd-Op: {json.dumps(form)}", "Bd-Agent: bench", f"Bd-Uid: {uid}"]
+        message = "\n".join([*lines, *([f"Bd-Token: {commit.token}"] if commit.token else []), ""]).encode()
+        data, path = commit.text.encode(), f"beads/{commit.bead}.yaml"
+        yield b"commit refs/heads/main\ncommitter bench <bench@hub> %d +0000\n" % (1_790_000_100 + place)
+        yield b"data %d\n%s\n" % (len(message), message)
+        if place == 0:
+            yield b"from refs/heads/main^0\n"
+        yield b"M 100644 inline %s\ndata %d\n%s\n" % (path.encode(), len(data), data)
+
+
+def _hub(machine: Machine, count: int) -> Path:
+    """A clone of a hub with that many commits, packed as a server keeps it."""
+    shape = MIDDLE if machine.quick else LARGE
+    bare, folder = machine.fresh("past-hub").with_name("hub.git"), machine.fresh("past")
+    shutil.copytree(machine.hub(shape).bare, bare)
+    importing = ["git", "-C", str(bare), "fast-import", "--quiet"]
+    subprocess.run(importing, input=b"".join(_stream(count)), env=machine.environment, check=True)
+    machine.run(["git", "-C", str(bare), "gc", "--quiet"])
+    machine.run(["git", "clone", "--quiet", str(bare), str(folder)])
+    return folder
+
+
+def measure(machine: Machine) -> list[Row]:
+    """Whole processes; the audit's target is in seconds, for it is a promise to people."""
+    count = QUICK if machine.quick else COMMITS
+    folder = _hub(machine, count)
+    log = ["git", "log", "--raw", "--format=%H", "main"]
+    programs = {
+        "audit": Program([*machine.bd, "audit", "--since", f"main~{count}"], folder),
+        "since": Program([*machine.bd, "audit", "--since", "main~100"], folder),
+        "history": Program([*machine.bd, "history", "hub-past7"], folder),
+        "log": Program(log, folder),
+        "log of one": Program([*log, "--", "beads/hub-past7.yaml"], folder),
+    }
+    found = interleaved(machine, programs, rounds=machine.rounds(5))
+    return [
+        Figure(f"audit of {count:,} commits", found["audit"].least / 1000, "s", LIMIT_S),
+        Ratio("audit", found["audit"], found["log"], against="git log"),
+        Ratio("audit --since 100 commits ago", found["since"], found["log"], against="git log"),
+        Ratio("history of one bead", found["history"], found["log of one"], against="git log"),
+    ]
