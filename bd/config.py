@@ -103,12 +103,15 @@ KEYS: dict[str, Key] = {
     "claim_mode": Key("exclusive", _claim_mode, "exclusive, or advisory: several may claim the same bead, and see each other"),
     "heat_half_life": Key(86400.0, _half_life, "how fast a bead's temperature falls to its half"),
     "archive_after": Key(30 * 86400.0, _seconds, "how long a closed bead stays among the others before it is archived"),
+    "fresh_time": Key(2.0, _seconds, "a write pushes before it looks at the hub when this clone looked so shortly ago"),
     "retry_time": Key(60.0, _seconds, "how long a write tries again before it gives up"),
     "lock_timeout": Key(60.0, _seconds, "how long a command waits for this clone's other writers"),
     "git_timeout": Key(60.0, _seconds, "how long one git process may take"),
 }
 # What has to be the same for everybody, such as the order of work: only the hub's own file has a say.
 HUB_KEYS = ("heat_half_life",)
+# What a process decides for itself alone; every other setting has a say in what an operation makes of a hub.
+PROCESS_KEYS = frozenset({"agent", "recover", "stop_when_cut_off", "fresh_time", "retry_time", "lock_timeout", "git_timeout"})
 # Set per clone by init and clone; a hub's own file can't say where it is kept.
 PLACE_KEYS = ("branch", "remote")
 
@@ -130,6 +133,7 @@ class Settings(NamedTuple):
     claim_mode: str
     heat_half_life: float
     archive_after: float
+    fresh_time: float
     retry_time: float
     lock_timeout: float
     git_timeout: float
@@ -198,6 +202,11 @@ def _lookup(mapping: Mapping[str, Any], name: str) -> Any:
         return mapping[name]
     defaults = mapping.get("defaults")
     return defaults.get(name) if isinstance(defaults, dict) else None
+
+
+def same_decisions(one: Settings, other: Settings) -> bool:
+    """Whether whatever is decided comes out the same under both: they differ in nothing but `PROCESS_KEYS`."""
+    return one.expected == other.expected and all(getattr(one, key) == getattr(other, key) for key in KEYS.keys() - PROCESS_KEYS)
 
 
 def hub_setting(config: Mapping[str, Any], name: str) -> Any:

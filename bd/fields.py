@@ -30,6 +30,7 @@ CLAIM_FIELDS: dict[str, Kind] = {
     "version": "text",
     "work_ref": "text",
     "routed": "text",
+    "folded": "bool",
 }
 COMMENT_FIELDS: dict[str, Kind] = {"id": "text", "author": "text", "at": "time", "text": "text"}
 FAILURE_FIELDS: dict[str, Kind] = {

@@ -40,7 +40,7 @@ CLOCK = {
 FUNCTION_LIMIT, MODULE_LIMIT = 40, 400
 # What was longer when this test was written. Entries may go and numbers may fall; nothing may be added.
 LONG_MODULES: dict[str, int] = {}
-LONG_FUNCTIONS = {"store/transaction.py:Transaction._loop": 45}
+LONG_FUNCTIONS: dict[str, int] = {}
 # Commands that catch an error, which only the door should. May only shrink too.
 CATCHERS = {"cli/commands/show.py"}
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bd.cli.context import App
     from bd.model import Bead
-    from bd.store.transaction import Outcome
+    from bd.store.outcome import Outcome
 
 
 def claim(
@@ -33,7 +33,7 @@ def claim(
         words = "ids and --next together" if beads else "which bead?"
         raise BadInput(words, hint="give ids, or --next for the best one that fits, not both")
     who = app.claimant()  # who may not claim does not fetch either
-    app.hub.begin_write()
+    app.hub.try_write()
     import os
 
     from bd.operations.claims import Claim

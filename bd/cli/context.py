@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from bd.model import Bead, Snapshot
     from bd.operations.base import Operation
     from bd.store.hub import Hub
+    from bd.store.outcome import Outcome
     from bd.store.snapshot import CachedSnapshot
     from bd.store.tokens import Tokens
-    from bd.store.transaction import Outcome
 
 
 class Globals(NamedTuple):

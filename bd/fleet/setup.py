@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import NamedTuple
 
@@ -90,6 +91,9 @@ def _made(place: Place, prefix: str, domain: str | None) -> tuple[bool, Hub]:
     if not outcome.published:
         raise RemoteUnreachable("the remote can't be reached", hint="a hub is made on its remote; try again when it answers")
     write_client_folder(hub)
+    if hub.remote:
+        with contextlib.suppress(TryAgain):  # whoever needs to know asks again
+            hub.sides.probe(clock.now())
     return made, hub
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bd.model import Bead, Snapshot
     from bd.operations.base import Operation
     from bd.store.hub import Hub
-    from bd.store.transaction import Outcome as Written
+    from bd.store.outcome import Outcome as Written
 
 # What a worker does when the hub can't be reached or is too busy: tries again after so long.
 _AGAIN_S = 15.0

@@ -28,12 +28,14 @@ class World(NamedTuple):
     """What a decision may know besides the snapshot: the time of deciding, the settings, and signs of life.
 
     `beats` are the refs of the claims that give signs of life, by token, listed before the branch was fetched; None
-    where nobody asked for them (`Operation.needs_beats`) or the remote has no such refs.
+    where nobody asked for them (`Operation.needs_beats`) or the remote has no such refs. `is_folded`: decided for
+    somebody in another clone, who may be gone by now.
     """
 
     now: datetime
     settings: Settings
     beats: Mapping[str, str] | None = None
+    is_folded: bool = False
 
 
 class Operation:
@@ -78,6 +80,11 @@ class Operation:
         """Whether `decide` has to see the signs of life that claims give beside the branch."""
         return False
 
+    @property
+    def is_portable(self) -> bool:
+        """Whether another process may carry it out: `decide` needs nothing but the snapshot and this operation's form."""
+        return not self.needs_beats
+
     def without_side_refs(self) -> None:
         """The server takes no refs beside the branch after all: claims give their signs of life on it."""
         following = self.args.get("next")
@@ -116,6 +123,10 @@ class Operation:
         if force:
             lifecycle.refuse_silent_force(bead, token, self.args.get("reason"))
         lifecycle.guard(bead, token, force=force, at=self.asked_at)
+
+    def form(self) -> dict[str, Any]:
+        """The operation as it was asked for, for whoever carries it out in another process. Not `pinned`: nothing is decided."""
+        return {"verb": self.verb, "uid": self.uid, "by": self.by, "at": self.at, "args": self.args, "tokens": self.tokens}
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         """The JSON form for the commit: arguments with exact ids, and the uids a replay finds them by."""

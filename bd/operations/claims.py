@@ -115,6 +115,8 @@ class Claim(Operation):
         if self.args.get("host"):
             claim["host"] = self.args["host"]
         claim["version"] = __version__
+        if world.is_folded:  # its author may have died while it waited: see policy/liveness.py
+            claim["folded"] = True
         if self.args.get("heartbeat"):
             claim["heartbeat_interval_s"] = self.args["heartbeat"]["interval_s"]
             claim["heartbeat_by"] = self.args["heartbeat"]["by"]

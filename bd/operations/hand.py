@@ -195,6 +195,10 @@ class HandCommit(Operation):
     def prepare(self) -> None:
         self.refusals: list[BdError] = []
 
+    @property
+    def is_portable(self) -> bool:
+        return False
+
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         self.refusals = []
         change = Change({}, "")

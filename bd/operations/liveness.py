@@ -51,7 +51,7 @@ class Heartbeat(Operation):
 
 @register
 class Reassign(Operation):
-    """Free stalled claims: `stalls`, each {id, token, attempt, why, text, since, beat}, as an observer saw them.
+    """Free stalled claims: `stalls`, each {id, token, attempt, why, text, since, beat, is_unheard}, as an observer saw them.
 
     By compare-and-swap on token, attempt and the last sign: a bead that was finished, renewed or claimed again
     meanwhile, or whose holder gave a sign, is left alone with a note.
@@ -75,7 +75,7 @@ class Reassign(Operation):
         beads: dict[str, Bead | None] = {}
         notes: list[str] = []
         done: list[str] = []
-        owners: dict[str, str] = {}
+        owners: dict[str, str | None] = {}
         for stall in self.args["stalls"]:
             try:
                 bead = self.find(stall["id"], snapshot)
@@ -90,11 +90,12 @@ class Reassign(Operation):
                 notes.append(f"{bead.id} is left alone: {moved}")
                 continue
             if bead.claim is not None:
-                owners[bead.claim.agent] = "stalled"
+                owners[bead.claim.agent] = None if stall.get("is_unheard") else "stalled"
             beads[bead.id] = self._freed(bead, stall, world)
             done.append(bead.id)
         change = Change(beads, subject("reassign", beads, self.by), touched=tuple(done), notes=tuple(notes))
-        return with_capacity(change, snapshot, owners, world.now, outcomes=owners) if beads else change
+        outcomes = {owner: outcome for owner, outcome in owners.items() if outcome}
+        return with_capacity(change, snapshot, owners, world.now, outcomes=outcomes) if beads else change
 
     def _is_freed(self, bead: Bead, stall: Mapping[str, Any]) -> bool:
         """Whether the bead holds this operation's failure already."""
@@ -106,6 +107,8 @@ class Reassign(Operation):
         claim = bead.get("claim")
         if not claim:
             return lifecycle.released(bead, stall["text"], self.asked_at, forgiven=False)
+        if stall.get("is_unheard"):  # asked for by somebody who died before it was granted: nobody has failed
+            return lifecycle.released(bead, stall["text"], self.asked_at)
         words = f"{stall['text']} since {stall['since']}"
         failure = retry.failure_of(bead, stall.get("reason", "stalled"), words, self.asked_at)
         return retry.after_failure(bead, failure, world.settings, self.asked_at, self.args["jitter"])

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from bd.config import Settings
     from bd.operations.base import Operation
     from bd.store.hub import Hub
+    from bd.store.outcome import Outcome
     from bd.store.snapshot import CachedSnapshot
-    from bd.store.transaction import Outcome, Transaction
+    from bd.store.writing import Writing
 
 
 def author_of(hub: Hub, by: str, settings: Settings) -> str:
@@ -28,12 +29,13 @@ def author_of(hub: Hub, by: str, settings: Settings) -> str:
 
 def transaction(
     hub: Hub, on_step: Callable[[str], None] | None = None, *, force: bool = False, reason: str | None = None
-) -> Transaction:
-    """A transaction that knows every operation of this package; `force` also takes hand edits of claims, for a `reason`."""
-    from bd.store.transaction import Transaction as Loop  # noqa: PLC0415  readers need none of it
+) -> Writing:
+    """What writes, and knows every operation of this package; `force` also takes hand edits of claims, for a `reason`."""
+    from bd.store.writing import Writing as Writer  # noqa: PLC0415  readers need none of it
 
-    def world(snapshot: CachedSnapshot, beats: Mapping[str, str] | None) -> World:
-        return World(clock.now(), hub.settings(snapshot), beats)
+    def world(snapshot: CachedSnapshot, beats: Mapping[str, str] | None, *, is_folded: bool = False) -> World:
+        settings = hub.settings_of_hub(snapshot) if is_folded else hub.settings(snapshot)
+        return World(clock.now(), settings, beats, is_folded)
 
     def author(by: str, settings: Settings) -> str:
         return author_of(hub, by, settings)
@@ -43,7 +45,7 @@ def transaction(
 
         return operation_of(hub, commit, parent, author_text, force=force, reason=reason)
 
-    return Loop(hub, world=world, author=author, revive=from_json, by_difference=by_difference, on_step=on_step or _kill_hook())
+    return Writer(hub, world=world, author=author, revive=from_json, by_difference=by_difference, on_step=on_step or _kill_hook())
 
 
 def publish(hub: Hub, operation: Operation) -> Outcome:

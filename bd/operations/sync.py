@@ -17,7 +17,7 @@ from bd.store.settling import Settling
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.store.hub import Hub
-    from bd.store.transaction import Outcome
+    from bd.store.outcome import Outcome
 
 _UNTRACKED = "??"
 FOLDERS = ("beads", ".beads", ".agent-status", "artifacts")

@@ -41,7 +41,10 @@ class Sight(NamedTuple):
 
 
 class Stall(NamedTuple):
-    """A claim whose holder is taken to be gone. `why` is a code, `text` a sentence's end, `since` the last sign."""
+    """A claim whose holder is taken to be gone. `why` is a code, `text` a sentence's end, `since` the last sign.
+
+    `is_unheard`: another clone had made the claim for it, and it never gave a sign that it knew.
+    """
 
     id: str
     owner: str
@@ -51,6 +54,7 @@ class Stall(NamedTuple):
     text: str
     since: str
     beat: str | None = None
+    is_unheard: bool = False
 
 
 class Silence(NamedTuple):
@@ -117,7 +121,18 @@ def stall_of(bead: Bead, claim: Mapping[str, Any], sight: Sight, now: datetime, 
         silence = silence._replace(why="validating")
     owner = bead.owner or str(claim.get("agent", ""))
     attempt = int(claim.get("attempt", 1))
-    return Stall(bead.id, owner, str(claim["token"]), attempt, silence.why, words, silence.since, sight.beat)
+    unheard = is_unheard(claim, sight, now)
+    return Stall(bead.id, owner, str(claim["token"]), attempt, silence.why, words, silence.since, sight.beat, unheard)
+
+
+def is_unheard(claim: Mapping[str, Any], sight: Sight, now: datetime) -> bool:
+    """Whether nothing shows that the holder of a claim that others made for it ever knew of it."""
+    if not claim.get("folded") or claim.get("heartbeat_at"):
+        return False
+    if sight.beat is None or sight.beat_age_s is None:
+        return True
+    # The first beat came with the claim itself: only a later one is a sign.
+    return _age_s(last_commit_of(claim), now) - sight.beat_age_s < 2 * float(claim.get("heartbeat_interval_s") or 0)
 
 
 def stalls(snapshot: Snapshot, sights: Mapping[str, Sight], now: datetime, settings: Settings) -> list[Stall]:

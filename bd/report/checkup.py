@@ -141,6 +141,7 @@ def _remote(hub: Hub) -> Iterator[Finding]:
     beside = hub.sides.verdict()
     if beside is not None and beside != "works":
         words = f"takes no refs beside the branch ({beside}): signs of life are commits, at most every 15 minutes"
+        words += ", and who is overtaken tries again by itself"
         yield Finding("note", "no_side_refs", hub.remote or "", words)
     try:
         hub.fetch()

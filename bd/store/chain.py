@@ -18,7 +18,7 @@ from bd.store.objects import name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any, Protocol
 
     from bd.fields import Kind
@@ -62,6 +62,8 @@ class Chain:
         self._base = snapshot
         self.snapshot: Snapshot = snapshot
         self.steps: list[Step] = []
+        # What all steps together change: one layer on the base, however many there are.
+        self._sum = Change({}, "")
         self._texts: dict[str, tuple[bytes, bool] | None] = {}
         self._rows: dict[str, Row | str] = {}
 
@@ -69,20 +71,45 @@ class Chain:
     def drafts(self) -> list[Draft]:
         return [step.draft for step in self.steps]
 
-    def add(self, operation: Decides, author: str, at_s: int, *, tries: int, original: str | None = None) -> Change:
-        """Decide an operation on the chain's end; an empty change adds no step. Raises what `decide` raises."""
+    def add(
+        self,
+        operation: Decides,
+        author: str,
+        at_s: int,
+        *,
+        tries: int,
+        original: str | None = None,
+        world: Any = None,
+        told: Callable[[Change], str] | None = None,
+    ) -> Change:
+        """Decide an operation on the chain's end; an empty change adds no step. Raises what `decide` raises.
+
+        `world` is another one than the chain's, for an operation of somebody else; `told` gives further trailers.
+        """
         before = self.snapshot
-        change = operation.decide(before, self._world)
+        change = operation.decide(before, world or self._world)
         if change.is_empty:
             return change
-        files = self._encode(change, before)
-        text = message.compose(change, operation.pinned(change, before), tries=tries, original=original)
+        kept = dict(self._texts), dict(self._rows)
+        try:
+            files = self._encode(change, before)
+        except BaseException:
+            self._texts, self._rows = kept
+            raise
+        more = told(change) if told else ""
+        text = message.compose(change, operation.pinned(change, before), tries=tries, original=original, more=more)
         were = [before.head(bead_id) for bead_id in change.beads]
         held = [claim for bead in were if bead is not None for claim in bead.claims]
         holds = [claim for bead in change.beads.values() if bead is not None for claim in bead.claims]
         self.steps.append(Step(operation, change, files, Draft(text, author, at_s, files, change.modes), held, holds))
-        self.snapshot = Overlay(before, change)
+        self._sum = _joined(self._sum, change)
+        self.snapshot = Overlay(self._base, self._sum)
         return change
+
+    def tell(self, more: str) -> None:
+        """Give the last commit further trailers."""
+        last = self.steps[-1]
+        self.steps[-1] = last._replace(draft=last.draft._replace(message=last.draft.message + more))
 
     def rows(self) -> list[Row | str]:
         """The files of the chain's end as the cache keeps them."""
@@ -193,6 +220,19 @@ class Chain:
             return found[3] if found else {}
         record = self._base.cache.record(path)
         return record[2] if record else {}
+
+
+def _joined(total: Change, change: Change) -> Change:
+    """Two changes as one; a bead that is worked on again is no longer where it was archived to."""
+    opened = {bead_id for bead_id, bead in change.beads.items() if bead is None or not bead.is_done}
+    moves = {bead_id: path for bead_id, path in total.moves.items() if bead_id not in opened}
+    return Change(
+        {**total.beads, **change.beads},
+        "",
+        records={**total.records, **change.records},
+        files={**total.files, **change.files},
+        moves={**moves, **change.moves},
+    )
 
 
 def _refuse_damaged(path: str, damaged: Mapping[str, str], mended: Mapping[str, Any]) -> None:

@@ -1,4 +1,8 @@
-"""Fetching the hub branch into the published ref, and what every failure of that means."""
+"""Fetching the hub branch into the published ref, and what every failure of that means.
+
+The same connection brings what waits beside the branch (intents.py): they go to a private folder of refs, are read,
+and are gone again, so that no clone keeps copies of them, and each look is one process.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,8 @@ import os
 
 from bd import clock
 from bd.errors import HubRewritten, RemoteUnreachable, TryAgain
-from bd.store.gitrepo import FETCH_FLAGS, GitTimeout
+from bd.store.gitrepo import FETCH_FLAGS, GitTimeout, every_ref
+from bd.store.looked import Looked
 from bd.store.place import PUBLISHED, Place
 from bd.store.remote import unreachable
 
@@ -21,6 +26,12 @@ if TYPE_CHECKING:
 _FETCHING = "fetching"
 _LOCK_WAIT_S = 3.0
 _DEEPEN = 200
+_INTENTS = "refs/bd/intents/"
+# There while the server is known to take refs beside the branch (siderefs.py).
+_PROBED = "refs/bd/probed"
+_SEEN = "refs/bd/seen/"
+# What git says when a ref that was listed had gone before its objects were asked for.
+_GONE = ("not our ref", "did not send all necessary objects", "bad object", "missing necessary objects")
 
 
 class Fetching:
@@ -34,6 +45,9 @@ class Fetching:
         self._name = place.branch.removeprefix("refs/heads/")
         self._fetching: subprocess.Popen[bytes] | None = None
         self._was_killed = False
+        self._is_alone = False
+        self.intents: dict[str, str] = {}
+        self.is_probed = False
 
     def drop(self) -> None:
         """Wait for a fetch that nobody has waited for."""
@@ -50,7 +64,30 @@ class Fetching:
             self._was_killed = self._was_killed or os.path.exists(mark)  # we hold the lock: whoever left it is dead
             with open(mark, "w", encoding="ascii"):
                 pass
-            self._fetching = self._repo.start_fetch(self._remote, self._branch, PUBLISHED)
+            self._fetching = self._repo.start_fetch(self._remote, self._branch, PUBLISHED, *self._beside())
+
+    def _beside(self) -> list[str]:
+        """The refspecs of what waits beside the branch; what an earlier look left behind is dropped."""
+        if self._is_alone:
+            return []
+        if self._repo.has_reftable():
+            self._repo.update_refs([(name, None, None) for name in self._repo.refs(_SEEN)])
+        else:
+            remove_refs(self._repo, _SEEN)
+        # A name of its own for every look: what somebody packs meanwhile is never taken for seen.
+        target = f"{_SEEN}{os.getpid()}-{os.urandom(4).hex()}/"
+        return [every_ref(_INTENTS, f"{target}intents/"), every_ref(_PROBED, f"{target}probed")]
+
+    def _take_beside(self) -> None:
+        """Read what the fetch has brought beside the branch: the intents by uid, and whether the server is known to take such refs."""
+        found = self._repo.refs(_SEEN) if self._repo.has_reftable() else loose_refs(self._repo, _SEEN)
+        split = {ref.removeprefix(_SEEN).partition("/")[2]: oid for ref, oid in found.items()}
+        self.intents = {name.removeprefix("intents/"): oid for name, oid in split.items() if name.startswith("intents/")}
+        self.is_probed = self.is_probed or any(name.startswith("probed") for name in split)
+        if found and self._repo.has_reftable():
+            self._repo.update_refs([(name, None, None) for name in found])
+        elif found:
+            remove_refs(self._repo, _SEEN)
 
     def finish(self) -> str | None:
         """The remote's tip, now in the published ref. None when the remote has no such branch yet.
@@ -65,7 +102,12 @@ class Fetching:
         if words and (PUBLISHED + ".lock" in words or "cannot lock ref" in words):
             self._free_published()
             words = self._fetch_once()
+        if words and not self._is_alone and any(sign in words for sign in _GONE):
+            self._is_alone = True
+            words = self._fetch_once()
+            self._is_alone = False
         if not words:
+            Looked(self._folder).now()
             return self._repo.ref(PUBLISHED)
         if "couldn't find remote ref" in words:
             if before is None:
@@ -107,6 +149,7 @@ class Fetching:
             raise RemoteUnreachable(f"the remote {self._remote} does not answer: {error}") from None
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(self._folder, _FETCHING))
+        self._take_beside()
         return "" if code == 0 else err + out.decode("utf-8", "replace") or "fetch failed"
 
     def _is_shallow(self) -> bool:
@@ -123,3 +166,26 @@ class Fetching:
             if "non-fast-forward" not in words:
                 return words
         return words
+
+
+def loose_refs(repo: GitRepo, prefix: str) -> dict[str, str]:
+    """The refs below a prefix that are files of their own."""
+    root = os.path.join(repo.common_dir, prefix)
+    found: dict[str, str] = {}
+    for folder, _, names in os.walk(root):
+        for name in names:
+            if not name.endswith(".lock"):
+                path = os.path.join(folder, name)
+                with open(path, encoding="ascii") as file:
+                    found[prefix + os.path.relpath(path, root).replace(os.sep, "/")] = file.read().strip()
+    return found
+
+
+def remove_refs(repo: GitRepo, prefix: str) -> None:
+    """Remove private refs that are files of their own. Only under the clone's lock."""
+    root = os.path.join(repo.common_dir, prefix)
+    for folder, _, names in os.walk(root, topdown=False):
+        with contextlib.suppress(OSError):
+            for name in names:
+                os.unlink(os.path.join(folder, name))
+            os.rmdir(folder)

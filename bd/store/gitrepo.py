@@ -55,6 +55,13 @@ def refspec(source: str, target: str) -> str:
     return f"{source}:{target}"
 
 
+def every_ref(source: str, target: str) -> str:
+    """The refspec that fetches whatever refs start with `source` to the same names behind `target`; both are bd's own."""
+    if not all(start.startswith("refs/bd/") and is_ref(f"{start}x") for start in (source, target)):
+        raise BadInput(f"{source!r} is not bd's to fetch")
+    return f"{source}*:{target}*"
+
+
 def deletion(target: str) -> str:
     """The refspec that deletes a ref beside the branch: only bd's own may ever go."""
     if not target.startswith("refs/bd/") or not is_ref(target):
@@ -161,10 +168,14 @@ class GitRepo:
                         return oid
         except FileNotFoundError:
             pass
-        if os.path.isdir(os.path.join(self.common_dir, "reftable")):
+        if self.has_reftable():
             code, out, _ = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", name, check=False)
             return out.decode().strip() if code == 0 else None
         return None
+
+    def has_reftable(self) -> bool:
+        """Whether refs are kept in tables, not in files of their own."""
+        return os.path.isdir(os.path.join(self.common_dir, "reftable"))
 
     def refs(self, prefix: str) -> dict[str, str]:
         """Every ref below a prefix."""
@@ -192,6 +203,8 @@ class GitRepo:
                 lines.append(f"create {name} {new}")
             else:
                 lines.append(f"update {name} {new}" + (f" {old}" if old else ""))
+        if not lines:
+            return
         data = ("\n".join(lines) + "\n").encode()
         try:
             self.run("update-ref", "--stdin", data=data)
@@ -205,7 +218,7 @@ class GitRepo:
 
     def set_private_refs(self, values: Mapping[str, str]) -> None:
         """Set refs below refs/bd/ that only bd writes, under the clone's lock: plain files, no process."""
-        if os.path.isdir(os.path.join(self.common_dir, "reftable")):
+        if self.has_reftable():
             self.update_refs([(name, oid, None) for name, oid in values.items()])
             return
         for name, oid in values.items():
@@ -311,12 +324,12 @@ class GitRepo:
 
     # --- the remote ---
 
-    def start_fetch(self, remote: str, branch: str, target: str) -> Any:
-        """Begin fetching a branch into a private ref: no tags, no FETCH_HEAD, never forced."""
+    def start_fetch(self, remote: str, branch: str, target: str, *more: str) -> Any:
+        """Begin fetching a branch into a private ref: no tags, no FETCH_HEAD, never forced. `more`: further refspecs."""
         spec = refspec(branch, target)
         # Not --quiet: then git would not say that a tip was rejected because it does not descend from the last one.
         args = ("fetch", "--no-progress", *FETCH_FLAGS)
-        return self.spawn([*args, "--end-of-options", remote, spec])
+        return self.spawn([*args, "--end-of-options", remote, spec, *more])
 
     # --- settings ---
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bd.store.cache import Cache
     from bd.store.journal import Journal
     from bd.store.lock import CloneLock
+    from bd.store.looked import Looked
     from bd.store.siderefs import SideRefs
     from bd.store.snapshot import CachedSnapshot
 
@@ -58,6 +59,9 @@ class Hub:
         self._cache: Cache | None = None
         self._memory: list[Cache] = []
         self._held: CloneLock | None = None
+        # Whether the hub was looked at a moment ago, when the lock was taken: a write may push before it looks.
+        self.was_fresh = False
+        self.looked: Looked
         self._said: dict[str, Any] | None = None
 
     def close(self) -> None:
@@ -174,17 +178,30 @@ class Hub:
         return os.path.isdir(os.path.join(self.place.folder, "beats"))
 
     def begin_write(self, *, fetch: bool = True) -> None:
-        """Take the writer lock, then start the fetch and the object reader, so that they run while the rest is imported.
+        """Take the writer lock, then start the fetch, so that it runs while the rest is imported.
 
         Without `fetch` it starts when it is waited for: after a look at what has to be older.
         """
         if self._held is None:
+            self._begin(self.lock().__enter__(), fetch=fetch)
+
+    def try_write(self, *, fetch: bool = True) -> bool:
+        """The same, but only if nobody else in this clone is writing; whether it was so."""
+        if self._held is None:
             lock = self.lock()
-            lock.__enter__()
-            self._held = lock
-            if fetch:
-                self.begin_fetch()
-            assert self.repo.objects
+            if not lock.try_enter():
+                return False
+            self._begin(lock, fetch=fetch)
+        return True
+
+    def _begin(self, lock: CloneLock, *, fetch: bool) -> None:
+        from bd.store.looked import Looked  # noqa: PLC0415  readers need none of it
+
+        self._held = lock
+        self.looked = Looked(self.place.folder)
+        self.was_fresh = bool(self.remote) and self.looked.is_fresh(self.settings().fresh_time)
+        if fetch and not self.was_fresh:
+            self.begin_fetch()
 
     def end_write(self) -> None:
         """Let go of the writer lock; a fetch that nobody waited for is waited for first."""
@@ -274,6 +291,12 @@ class Hub:
         ]
         return merge(layers)
 
+    def settings_of_hub(self, snapshot: CachedSnapshot) -> Settings:
+        """The settings as the hub's own file has them: what holds for what others ask this clone to carry out."""
+        from bd.config import merge  # noqa: PLC0415  only where others ask
+
+        return merge([("hub", snapshot.config())])
+
     def check_format(self, snapshot: CachedSnapshot) -> None:
         """Refuse to write where there is no hub, or one of a newer format, or whose settings can't be read. Raises NoHub, Damaged."""
         version = snapshot.config().get("format", FORMAT_VERSION)
@@ -298,7 +321,10 @@ class Hub:
 
     def finish_fetch(self) -> str | None:
         """The remote's tip, now in the published ref; see fetching.py for what it raises."""
-        return self.fetching.finish()
+        tip = self.fetching.finish()
+        if self.fetching.is_probed:
+            self.sides.take_word(clock.now())
+        return tip
 
     def fetch(self) -> str:
         """Bring in what is new, for reads that ask for it; the view moves when nothing is unpublished here."""

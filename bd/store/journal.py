@@ -24,11 +24,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+# An entry that another process of the clone has taken over, and what it answered.
+TAKEN = ".taken"
+ANSWERED = ".answer"
+
+
 class Entry:
     """One operation's entry. `data` holds verb, uid, agent, base, commits, and `state`:
 
-    begun (nothing pushed), pushing (may have landed), unknown (its author was told so),
-    won (landed, its author died before it could say so).
+    begun (nothing pushed), waiting (for whoever holds the clone's lock: neighbours.py), asked (its intent is on the
+    remote: intents.py), pushing (may have landed), unknown (its author was told so), won (landed, its author died
+    before it could say so). `batch` are the answers to the operations in those commits, by uid.
     """
 
     __slots__ = ("_descriptor", "data", "path")
@@ -42,8 +48,8 @@ class Entry:
     def uid(self) -> str:
         return str(self.data["uid"])
 
-    def write(self, **changes: Any) -> None:
-        """Record a step, on disk before this returns."""
+    def write(self, *, durably: bool = True, **changes: Any) -> None:
+        """Record a step, on disk before this returns; not `durably` where it only has to outlive the process."""
         self.data.update(changes)
         text = json.dumps(self.data).encode()
         if self._descriptor is None:
@@ -51,7 +57,8 @@ class Entry:
             _lock(self._descriptor)
         os.pwrite(self._descriptor, text + b"\n", 0) if hasattr(os, "pwrite") else self._write_portably(text + b"\n")
         os.ftruncate(self._descriptor, len(text) + 1)
-        os.fsync(self._descriptor)
+        if durably:
+            os.fsync(self._descriptor)
 
     def _write_portably(self, text: bytes) -> None:  # pragma: no cover  not on POSIX
         assert self._descriptor is not None
@@ -78,7 +85,8 @@ class Journal:
 
     def begin(self, uid: str, **data: Any) -> Entry:
         """A new entry, not yet on disk: the first `write` puts it there."""
-        os.makedirs(self._folder, exist_ok=True)
+        with contextlib.suppress(OSError):  # where nothing can be written, the lock says so
+            os.makedirs(self._folder, exist_ok=True)
         return Entry(os.path.join(self._folder, f"{uid}.json"), {"uid": uid, "state": "begun", **data})
 
     def of_the_dead(self) -> Iterator[Entry]:
@@ -88,6 +96,8 @@ class Journal:
         except FileNotFoundError:
             return
         for name in names:
+            if name.endswith(ANSWERED):
+                continue
             path = os.path.join(self._folder, name)
             try:
                 descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -115,6 +125,24 @@ class Journal:
             return not os.listdir(self._folder)
         except FileNotFoundError:
             return True
+
+    def of_the_living(self, suffix: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(path, data) of the entries with this ending whose process is there, oldest first."""
+        try:
+            names = sorted(os.listdir(self._folder))
+        except FileNotFoundError:
+            return
+        for name in names:
+            if not name.endswith(suffix):
+                continue
+            path = os.path.join(self._folder, name)
+            try:
+                with open(path, "rb+") as file:
+                    if _lock(file.fileno()):
+                        continue
+                    yield path, json.loads(file.read())
+            except (ValueError, OSError):  # gone, or just being written
+                continue
 
 
 def _lock(descriptor: int) -> bool:

@@ -37,43 +37,49 @@ class CloneLock:
         self._held: Any = None
 
     def __enter__(self) -> CloneLock:
-        try:
-            os.makedirs(os.path.dirname(self._path), exist_ok=True)
-            if not HAS_FLOCK:
-                self._enter_portably()
-                return self
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            raise TryAgain(f"this clone can't be written: {error}", hint="check the rights of its .git folder") from error
         deadline = clock.monotonic() + self._timeout_s
         pause = _POLL_S
         told = False
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if clock.monotonic() >= deadline:
-                    os.close(descriptor)
-                    raise self._timed_out() from None
-                if self._on_wait and not told and clock.monotonic() > deadline - self._timeout_s + 1:
-                    self._on_wait()
-                    told = True
-                clock.sleep(pause)
-                pause = min(_POLL_CAP_S, pause * 1.5)
-                continue
-            self._held = descriptor
-            return self
+        while not self.try_enter():
+            if clock.monotonic() >= deadline:
+                raise self.timed_out()
+            if self._on_wait and not told and clock.monotonic() > deadline - self._timeout_s + 1:
+                self._on_wait()
+                told = True
+            clock.sleep(pause)
+            pause = min(_POLL_CAP_S, pause * 1.5)
+        return self
 
-    def _enter_portably(self) -> None:
+    def try_enter(self) -> bool:
+        """Take the lock if nobody has it; whether that went well. Raises TryAgain where it can't be made."""
+        try:
+            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            if not HAS_FLOCK:
+                return self._try_portably()
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise TryAgain(f"this clone can't be written: {error}", hint="check the rights of its .git folder") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        self._held = descriptor
+        return True
+
+    def _try_portably(self) -> bool:
         import filelock
 
-        self._held = filelock.FileLock(self._path, timeout=self._timeout_s)
+        self._held = filelock.FileLock(self._path, timeout=0)
         try:
             self._held.acquire()
         except filelock.Timeout:
-            raise self._timed_out() from None
+            self._held = None
+            return False
+        return True
 
-    def _timed_out(self) -> LockTimeout:
+    def timed_out(self) -> LockTimeout:
+        """The error of who waited for it in vain."""
         return LockTimeout(
             f"another bd command has been writing in this clone for {self._timeout_s:.0f} s ({self._path})",
             hint="try again; the lock goes with its process, there is nothing to remove",

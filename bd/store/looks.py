@@ -20,15 +20,20 @@ NAME = "looks.json"
 
 def record(hub: Hub, signs: Mapping[str, str]) -> dict[str, float]:
     """Note a successful look, and say for how long each sign has been the same, in seconds, by token."""
-    known: dict[str, Any] = hub.noted_json(NAME) or {}
+    return since(hub, NAME, signs)
+
+
+def since(hub: Hub, name: str, signs: Mapping[str, str]) -> dict[str, float]:
+    """The same for any signs, kept in a note of this name."""
+    known: dict[str, Any] = hub.noted_json(name) or {}
     present = {"boot": clock.boot_id(), "up_s": clock.uptime(), "at_s": clock.now().timestamp()}
     seen: dict[str, Any] = {}
-    for token, sign in signs.items():
-        before = known.get("claims", {}).get(token, {})
+    for key, sign in signs.items():
+        before = known.get("claims", {}).get(key, {})
         first = before["first"] if before.get("sign") == sign and "first" in before else present
-        seen[token] = {"sign": sign, "first": first}
-    hub.note_json(NAME, {"last": present, "claims": seen})
-    return {token: _between(entry["first"], present) for token, entry in seen.items()}
+        seen[key] = {"sign": sign, "first": first}
+    hub.note_json(name, {"last": present, "claims": seen})
+    return {key: _between(entry["first"], present) for key, entry in seen.items()}
 
 
 def last_look_s(hub: Hub) -> float | None:

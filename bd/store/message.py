@@ -23,8 +23,8 @@ _TELLING = ("force", "reason", "note", "release", "resume")
 _REASON_LIMIT = 500
 
 
-def compose(change: Change, form: Mapping[str, Any], *, tries: int, original: str | None = None) -> str:
-    """The message of a commit that holds one operation; `original` is what a person had written."""
+def compose(change: Change, form: Mapping[str, Any], *, tries: int, original: str | None = None, more: str = "") -> str:
+    """The message of a commit that holds one operation; `original` is what a person had written, `more` further trailers."""
     text = json_text(form, compact=True)
     if len(text) > _FORM_LIMIT:
         text = json_text(_shortened(form), compact=True)
@@ -35,7 +35,7 @@ def compose(change: Change, form: Mapping[str, Any], *, tries: int, original: st
     tokens = [token for token, _ in change.tokens] or list(dict.fromkeys((form.get("tokens") or {}).values()))
     lines += [f"Bd-Token: {token}" for token in tokens]
     lines += [f"Bd-Uid: {form['uid']}", f"Bd-Tries: {tries}"]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + more
 
 
 def _shortened(form: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from bd import clock
 from bd.errors import RemoteUnreachable, ServerRefused, TryAgain
 from bd.store import checkout
 from bd.store.gitrepo import ZERO, GitFailed, GitTimeout
@@ -39,6 +40,17 @@ _FOR_GOOD = (
 )
 
 
+# What git says when it never got as far as sending anything, and what when it did.
+_NOT_REACHED = (
+    "could not read from remote repository",
+    "unable to access",
+    "does not appear to be a git repository",
+    "authentication failed",
+    "could not read username",
+)
+_CUT_OFF = ("hung up", "unexpected disconnect", "rpc failed", "sideband", "broken pipe", "reset by peer")
+
+
 class Verdict(NamedTuple):
     """What became of a push, the server's words, and which commit landed: an earlier one, where its answer was lost."""
 
@@ -56,6 +68,8 @@ class Pushing:
         self._step = on_step
         self._hand = hand
         self._unanswered: list[str] = []
+        # How long the last push took, in seconds.
+        self.push_s = 0.0
 
     @property
     def in_doubt(self) -> bool:
@@ -66,21 +80,27 @@ class Pushing:
         found = (commit for commit in reversed(self._unanswered) if tip and self._repo.is_ancestor(commit, tip))
         return next(found, None)
 
-    def publish(self, commit: str, base: str | None, sides: Sequence[SideRef] = ()) -> Verdict:
-        """Move the hub branch from `base` to `commit`, and the refs beside it, all or nothing; or find out why not."""
+    def publish(self, commit: str, base: str | None, sides: Sequence[SideRef] = (), *, exactly: bool = False) -> Verdict:
+        """Move the hub branch from `base` to `commit`, and the refs beside it, all or nothing; or find out why not.
+
+        `exactly`: only if the branch is at `base`, for who has not looked just now. A branch that is gone is not made anew.
+        """
         if not self._hub.remote:
             return self._publish_here(commit, base, sides)
         words = ""
         lines: Mapping[str, PushLine] = {}
+        lease = {self._hub.branch: base} if exactly and base else {}
+        begun = clock.monotonic()
         try:
-            lines, words = push(self._repo, self._hub.remote, [(commit, self._hub.branch)], sides)
+            lines, words = push(self._repo, self._hub.remote, [(commit, self._hub.branch)], sides, leases=lease)
         except GitTimeout as error:
             words = str(error)
+        self.push_s = clock.monotonic() - begun
         line = lines.get(self._hub.branch)
         if line is not None and line.landed:
             self._unanswered.clear()
             return Verdict("landed", commit=commit)
-        if line is None:
+        if line is None and not (exactly and _never_sent(words)):
             self._unanswered.append(commit)
         self._step("look-after-push")
         try:
@@ -100,7 +120,7 @@ class Pushing:
             self._unanswered.clear()
             return Verdict("landed", commit=landed) if landed else Verdict("lost")
         if any(sign in words.lower() for sign in _FOR_GOOD):
-            if not answered:
+            if not answered and commit in self._unanswered:
                 self._unanswered.remove(commit)
             return Verdict("refused", words)
         return Verdict("stuck" if answered else "unknown", words)
@@ -125,6 +145,12 @@ class Pushing:
             checkout.take_back(self._repo, branch, commit, self._hand or tip)
             return Verdict("stuck", error.stderr.strip()) if tip == base else Verdict("lost")
         return Verdict("landed", commit=commit)
+
+
+def _never_sent(words: str) -> bool:
+    """Whether a push ended before anything was sent, so that it can't land later."""
+    told = words.lower()
+    return any(sign in told for sign in _NOT_REACHED) and not any(sign in told for sign in _CUT_OFF)
 
 
 def _beside(lines: Mapping[str, PushLine], branch: str) -> Verdict | None:

@@ -13,7 +13,7 @@ from bd.store.gitrepo import ZERO, GitFailed, GitTimeout, deletion, refspec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from bd.store.gitrepo import GitRepo
 
@@ -45,14 +45,20 @@ class SideRef(NamedTuple):
 
 
 def push(
-    repo: GitRepo, remote: str, branches: Sequence[tuple[str, str]], sides: Sequence[SideRef] = ()
+    repo: GitRepo,
+    remote: str,
+    branches: Sequence[tuple[str, str]],
+    sides: Sequence[SideRef] = (),
+    *,
+    leases: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, PushLine], str]:
     """Push (object, branch) pairs as plain fast-forwards, with refs beside them, all or nothing.
 
     What became of each ref, and the server's words. Raises GitTimeout. Each side ref is moved under a lease on
-    its old value; a `+` would switch the lease off.
+    its old value, and a branch where `leases` names one; a `+` would switch the lease off.
     """
     args = ["push", "--porcelain", "--no-follow-tags", "--no-signed", "--no-recurse-submodules", "--no-verify"]
+    args += [f"--force-with-lease={ref}:{oid}" for ref, oid in (leases or {}).items()]
     args += [f"--force-with-lease={side.ref}:{side.old or ''}" for side in sides]
     specs = [refspec(oid, ref) for oid, ref in branches]
     specs += [refspec(side.new, side.ref) if side.new else deletion(side.ref) for side in sides]

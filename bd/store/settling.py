@@ -2,64 +2,118 @@
 
 from __future__ import annotations
 
-from bd.store import checkout
+import os
+
+from bd.store import checkout, neighbours, verdicts
+from bd.store.intents import INTENTS
+from bd.store.journal import TAKEN
+from bd.store.remote import SideRef
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from bd.store.chain import Decides
     from bd.store.hub import Hub
+    from bd.store.journal import Entry
     from bd.store.snapshot import CachedSnapshot
+    from bd.store.verdicts import Verdict
 
 
 class Settling:
-    """One command's settling. `landed` are commits of the dead that are on the hub: the checkout may be half way there."""
+    """One command's settling.
+
+    `landed` are commits of the dead that are on the hub: the checkout may be half way there. `heard` says what became
+    of operations that a process which has died since had carried out for others of this clone, by uid. `left` are
+    the intents of the dead: nobody waits for them.
+    """
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._repo = hub.repo
-        self._inherited = False
+        self._inheritors: set[str] = set()
         self.landed: list[str] = []
+        self.heard: dict[str, Verdict] = {}
+        self.left: dict[str, SideRef] = {}
 
     def settle_files(self) -> None:
         """Without a remote: move files back that a killed process had moved ahead of the branch, before they look like edits."""
         tip = None if self._hub.remote else self._repo.ref(self._hub.branch)
         if tip and not self._hub.journal.is_empty():
-            self.settle(tip, self._hub.snapshot(tip), None)
+            self.settle(tip, self._hub.snapshot(tip), [])
 
-    def settle(self, tip: str, snapshot: CachedSnapshot, operation: Decides | None) -> None:
+    def settle(self, tip: str, snapshot: CachedSnapshot, operations: Iterable[Decides]) -> None:
         """Find out what became of everything that dead processes of this clone had begun, as this tip shows it."""
         if self._hub.journal.is_empty():
             return
         current = {claim.get("token") for bead in snapshot.claimed() for claim in bead.claims}
+        waiting = [*operations]
+        self.left = {}
         for entry in self._hub.journal.of_the_dead():
-            data = entry.data
-            commits, tokens = data.get("commits") or [], data.get("tokens") or []
-            held = any(token in current for token in tokens)
-            where = checkout.holder(self._repo, self._hub.branch)
-            if commits and data.get("base") and where:
-                checkout.undo_half(where, data["base"], commits[-1])
-            if data["state"] == "begun":
-                entry.remove()
-            elif data["state"] == "won" or held or (commits and self._repo.is_ancestor(commits[-1], tip)):
-                self.landed += commits[-1:]
-                if not held or self._is_inherited(operation, data):
-                    entry.remove()
-                elif data["state"] != "won":
-                    entry.write(state="won")
-            elif data.get("base") != tip:
-                entry.remove()  # somebody else's commit stands where ours had to: it can never land
-            elif not self._hub.remote and commits:
-                # Index and files were moved to a commit that its writer did not live to publish.
-                checkout.take_back(self._repo, self._hub.branch, commits[-1], data.get("hand") or tip)
-                entry.remove()
+            self._settle_one(entry, tip, current, waiting)
+        neighbours.put_back(self._hub.journal)
 
-    def _is_inherited(self, operation: Decides | None, data: Mapping[str, Any]) -> bool:
-        """Whether this operation takes over what a dead process of the same agent had won."""
-        inherit = getattr(operation, "inherit", None)
-        if self._inherited or inherit is None or not inherit(data):
-            return False
-        self._inherited = True
-        return True
+    def _settle_one(self, entry: Entry, tip: str, current: set[Any], waiting: Iterable[Decides]) -> None:
+        data = entry.data
+        commits, tokens = data.get("commits") or [], data.get("tokens") or []
+        held = any(token in current for token in tokens)
+        where = checkout.holder(self._repo, self._hub.branch)
+        if commits and data.get("base") and where:
+            checkout.undo_half(where, data["base"], commits[-1])
+        asked = self._asked(entry, tip)
+        if data["state"] == "won" or held or asked == "done" or (commits and self._repo.is_ancestor(commits[-1], tip)):
+            self.landed += commits[-1:]
+            self._pass_on(data, commits)
+            if not held or self._is_inherited(waiting, data):
+                _remove(entry)
+            elif data["state"] != "won":
+                entry.write(state="won")
+        elif asked == "waiting":
+            return
+        elif not commits or data.get("base") != tip:
+            _remove(entry)  # nothing was pushed; or somebody else's commit stands where ours had to: it can never land
+        elif not self._hub.remote and commits:
+            # Index and files were moved to a commit that its writer did not live to publish.
+            checkout.take_back(self._repo, self._hub.branch, commits[-1], data.get("hand") or tip)
+            _remove(entry)
+
+    def _asked(self, entry: Entry, tip: str) -> str:
+        """What became of the intents that the dead one had left on the remote: done, waiting, or empty for nothing."""
+        data = entry.data
+        intents: Mapping[str, str] = data.get("intents") or {}
+        if not intents:
+            return ""
+        listed = {uid: oid for uid, oid in self._hub.fetching.intents.items() if intents.get(uid) == oid}
+        self.left.update({uid: SideRef(INTENTS + uid, None, oid) for uid, oid in listed.items()})
+        found = verdicts.since(self._repo, [data.get("asked_on") or ""], tip)
+        self.heard.update({uid: found[uid] for uid in intents if uid in found})
+        if entry.uid in found:
+            return "done"
+        if listed or not data.get("gone"):
+            # Gone without a verdict proves nothing before the branch was fetched once more.
+            entry.write(gone=not listed)
+            return "waiting"
+        return ""
+
+    def _pass_on(self, data: Mapping[str, Any], commits: list[str]) -> None:
+        """Its author died before it could answer those whose operations it had carried out."""
+        for uid, told in (data.get("batch") or {}).items():
+            self.heard[uid] = verdicts.Verdict(commits[-1] if commits else "", told)
+            path = os.path.join(self._hub.place.folder, "journal", uid + TAKEN)
+            if os.path.exists(path):
+                neighbours.answer(path, {"commit": commits[-1] if commits else "", "answer": told})
+
+    def _is_inherited(self, waiting: Iterable[Decides], data: Mapping[str, Any]) -> bool:
+        """Whether one of these operations takes over what a dead process of the same agent had won."""
+        for operation in waiting:
+            inherit = getattr(operation, "inherit", None)
+            if inherit is not None and operation.uid not in self._inheritors and inherit(data):
+                self._inheritors.add(operation.uid)
+                return True
+        return False
+
+
+def _remove(entry: Entry) -> None:
+    neighbours.forget_answer(entry)
+    entry.remove()

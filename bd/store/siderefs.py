@@ -12,6 +12,7 @@ import json
 import os
 from _thread import get_ident
 
+from bd import clock
 from bd.errors import RemoteUnreachable
 from bd.store.beats import beat_at
 from bd.store.gitrepo import FETCH_FLAGS, GitFailed, GitTimeout
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 CLAIMS = "refs/bd/claims/"
 AGENTS = "refs/bd/agents/"
 _PROBE = "refs/bd/probe/"
+# There once somebody's probe has succeeded: a clone that sees it in its first look needs none of its own.
+_PROBED_MARK = "refs/bd/probed"
 _PROBED = "siderefs.json"
 _HEARD = "heard.json"
 _ASK_AGAIN_S = 7 * 86400
@@ -91,7 +94,14 @@ class SideRefs:
                 self._push([SideRef(ref, None, new), SideRef(f"{ref}-2", None, new)])
                 break
         self._note_probe(at, works=not why, why=why)
+        if not why:
+            self._push([SideRef(_PROBED_MARK, first, None)])  # whether it was there already does not matter
         return not why
+
+    def take_word(self, at: datetime) -> None:
+        """Another clone's probe has succeeded, as the hub says: that will do where this clone knows nothing yet."""
+        if self.verdict() is None:
+            self._note_probe(at, works=True, why="")
 
     def _is_probed(self, at: datetime) -> bool:
         found = self._noted(_PROBED).get(self._url)
@@ -155,12 +165,29 @@ class SideRefs:
 
     def record_commit(self, record: Mapping[str, Any], agent: str, at: datetime) -> str:
         """A commit beside the branch that carries an agent's record."""
+        return self.commit(json.dumps(record, ensure_ascii=True, sort_keys=True), f"{agent} <{agent}@bd>", at)
+
+    def commit(self, text: str, author: str, at: datetime) -> str:
+        """A commit without files and parents that carries a text. Raises OSError."""
         length = self._name_length()
         writer = LooseWriter(self._repo)
         tree = writer.write(b"tree", b"", length)
-        stamp = f"{agent} <{agent}@bd> {int(at.timestamp())} +0000"
-        text = json.dumps(record, ensure_ascii=True, sort_keys=True)
+        stamp = f"{author} {int(at.timestamp())} +0000"
         return writer.write(b"commit", f"tree {tree}\nauthor {stamp}\ncommitter {stamp}\n\n{text}\n".encode(), length)
+
+    def create(self, sides: Sequence[SideRef]) -> str:
+        """Make side refs, all or none: `made`, `refused`, or `unknown` where there was no answer."""
+        try:
+            lines, words = self._push(sides)
+        except RemoteUnreachable:
+            return "unknown"
+        if not lines:
+            return "unknown"
+        if all(line.landed for line in lines.values()):
+            return "made"
+        if not moved(lines):
+            self._note_probe(clock.now(), works=False, why=words.strip()[-200:])
+        return "refused"
 
     def move(self, sides: Sequence[SideRef]) -> bool:
         """Move side refs alone, all or none. False when one is not what was expected.

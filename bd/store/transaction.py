@@ -1,38 +1,34 @@
 """The loop of docs/protocol.md: decide, build, publish by compare-and-swap, or decide again. The only writer.
 
-Git's fast-forward push is the compare-and-swap. What happened is always found out by looking
-(is our commit in the tip? did the tip move?), never believed from an exit status.
+Git's fast-forward push is the compare-and-swap. What happened is always found out by looking (is our commit in the tip?
+did the tip move?), never believed from an exit status. One transaction carries the caller's operation, those that wait
+for the lock in the same clone (neighbours.py), and what other clones ask for (intents.py).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd import clock
-from bd.errors import BdError, Contention, NoHub, RemoteUnreachable, TryAgain
-from bd.store import kept
-from bd.store.chain import Chain
-from bd.store.following import follow
+from bd.errors import BdError, NoHub, RemoteUnreachable
+from bd.store import finishing, giving_up, neighbours, verdicts
+from bd.store.folding import Folding
+from bd.store.member import Member, told
+from bd.store.outcome import Outcome
 from bd.store.place import PUBLISHED, VIEW
 from bd.store.pushing import Pushing, refused_by_server
-from bd.store.replay import RefusedReplay, Replay
+from bd.store.round import NOBODY
 from bd.store.settling import Settling
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
+    from collections.abc import Callable
     from typing import Any
 
-    from bd.model import Change
-    from bd.store.beating import Beating
     from bd.store.chain import Decides
     from bd.store.hub import Hub
     from bd.store.journal import Entry
     from bd.store.pushing import Verdict
-    from bd.store.remote import SideRef
-    from bd.store.snapshot import CachedSnapshot
+    from bd.store.round import Others, Round, Rounds
 
 # Full jitter: the next try waits a random part of base * 2^n, capped (docs/protocol.md).
 BACKOFF_BASE_S = 0.05
@@ -40,359 +36,362 @@ BACKOFF_CAP_S = 2.0
 STUCK_LIMIT = 3
 
 
-class Outcome(NamedTuple):
-    """What became of a transaction. `acknowledge` once whoever asked has been told."""
-
-    change: Change | None
-    published: bool
-    commit: str
-    tries: int = 1
-    replayed: int = 0
-    received: int = 0
-    refused: tuple[RefusedReplay, ...] = ()
-    notes: tuple[str, ...] = ()
-    entry: Entry | None = None
-    refusal: BdError | None = None
-
-    def acknowledge(self) -> None:
-        if self.entry is not None:
-            self.entry.remove()
-
-
-class _Attempt(NamedTuple):
-    """One round of the loop: the base, the chain decided on it, and what was replayed."""
-
-    base: str | None
-    chain: Chain
-    retry_time_s: float
-    refused: list[RefusedReplay]
-    renamed: dict[str, str]
-    change: Change | None
-    refusal: BdError | None
-    sides: list[list[SideRef]]
-
-
 class Transaction:
-    """One write of one clone."""
+    """One write of one clone, under its lock; made by `Writing`, run once."""
 
     def __init__(
         self,
         hub: Hub,
+        entry: Entry,
+        rounds: Rounds,
         *,
-        world: Callable[[CachedSnapshot, Mapping[str, str] | None], Any],
-        author: Callable[[str, Any], str],
-        revive: Callable[[Mapping[str, Any]], Decides],
-        by_difference: Callable[[str, str, str], Decides],
-        on_step: Callable[[str], None] | None = None,
-        rng: random.Random | None = None,
+        operation: Decides | None,
+        hand: str | None,
+        creates_hub: bool,
+        on_step: Callable[[str], None],
+        rng: random.Random | None,
     ) -> None:
         self._hub = hub
         self._repo = hub.repo
-        self._world = world
-        self._author = author
-        self._replay = Replay(hub, revive, by_difference)
-        self._step = on_step or _no_step
-        self._rng = rng
-        self._settling = Settling(hub)
-        self._declined: dict[str, BdError] = {}
-        self._some_landed = False
-        self._hand: str | None = None
-        self._creates_hub = False
-        self._pushing = Pushing(hub, self._step, None)
-        self._first_view: str | None = None
-        self._beating: Beating | None = None
-        self._beats: Mapping[str, str] | None = None
-
-    def run(self, operation: Decides | None, *, hand: str | None = None, creates_hub: bool = False) -> Outcome:
-        """Publish the operation, with whatever this clone has not published yet before it.
-
-        `hand` also takes the commits of that local branch tip. `operation` None publishes only
-        those. Raises the operation's refusal, TryAgain (with `written`), ServerRefused, Damaged.
-        """
+        self._entry = entry
+        self._rounds = rounds
+        self._operation = operation
         self._hand = hand
         self._creates_hub = creates_hub
-        self._pushing = Pushing(self._hub, self._step, hand)
-        self._hub.begin_write(fetch=not _needs_beats(operation))
-        try:
-            return self._run(operation, creates_hub=creates_hub)
-        finally:
-            self._hub.end_write()
-
-    def _run(self, operation: Decides | None, *, creates_hub: bool) -> Outcome:
-        entry = self._hub.journal.begin(operation.uid if operation else "sync", **_names(operation))
-        try:
-            outcome = self._loop(operation, entry, creates_hub=creates_hub)
-        except BaseException as error:
-            self._leave(entry, error)
-            raise
-        if outcome.change is not None and outcome.change.tokens:
-            return outcome._replace(entry=entry)
-        entry.remove()
-        if outcome.refusal is not None:
-            raise outcome.refusal
-        return outcome
-
-    def _leave(self, entry: Entry, error: BaseException) -> None:
-        """Keep the entry of an operation that may still land; drop it otherwise."""
-        if entry.data["state"] == "pushing" and self._pushing.in_doubt:
-            entry.write(state="unknown")
-            entry.close()
-        elif isinstance(error, Exception) or entry.data["state"] == "begun":
-            entry.remove()
+        self._step = on_step
+        self._rng = rng
+        self._pushing = Pushing(hub, on_step, hand)
+        self._settling = Settling(hub)
+        self._own = Member(operation) if operation is not None else None
+        self._party = [self._own] if self._own else []
+        self._made: dict[str, Round] = {}
+        self._declined: dict[str, BdError] = {}
+        self._some_landed = False
+        # The last try goes without the refs beside the branch.
+        self._is_bare = False
+        self._tries = self._stuck = 0
+        self._deadline: float | None = None
+        self._base: str | None = None
+        self._base_since = 0.0
+        self._may_push_first = hub.was_fresh and not creates_hub and hand is None
+        self._has_just_looked = self._is_last_look = False
+        self._first_view = self._repo.ref(VIEW)
+        self._has_unpublished = bool(hub.remote) and self._first_view not in (None, hub.published())
+        may_ask = hand is None and not creates_hub and not self._has_unpublished
+        self._folding = Folding(hub, entry, rounds, self._pushing, may_ask=may_ask, on_step=on_step)
 
     # --- the loop ---
 
-    def _loop(self, operation: Decides | None, entry: Entry, *, creates_hub: bool) -> Outcome:
-        deadline: float | None = None
-        tries, stuck = 0, 0
-        self._first_view = self._repo.ref(VIEW)
-        made: dict[str, _Attempt] = {}
+    def run(self) -> Outcome:
+        """Until every operation is published or refused. Raises TryAgain (with `written`), ServerRefused, Damaged."""
         while True:
-            tries += 1
             self._step("look")
             try:
-                base = self._look(operation, creates_hub=creates_hub)
+                is_looked = self._look()
             except RemoteUnreachable as error:
-                return self._without_remote(operation, error)
-            landed = self._pushing.landed_in(base)
-            if landed in made:  # not necessarily the last one that was tried
-                return self._finished(made[landed], landed, tries - 1)
-            attempt = self._attempt(base, operation, tries)
-            deadline = deadline or clock.monotonic() + attempt.retry_time_s
-            if not attempt.chain.steps:
-                if self._declined and not self._some_landed and (operation is None or attempt.refusal):
-                    # The server takes nothing at all now: everything goes on waiting.
-                    raise attempt.refusal or next(iter(self._declined.values()))
-                return self._settled(attempt, base or "", tries)
-            self._step("build")
-            commits = self._repo.write_commits(base, attempt.chain.drafts)
-            tokens = [token for token, _ in attempt.change.tokens] if attempt.change else []
-            entry.write(state="pushing", base=base, commits=commits, tokens=tokens, hand=self._hand)
-            made[commits[-1]] = attempt
-            self._step("push")
-            verdict = self._pushing.publish(commits[-1], base, [side for step in attempt.sides for side in step])
-            self._step("pushed")
-            if verdict.kind == "refused":
-                verdict = self._one_by_one(verdict, commits, attempt, operation)
-                if verdict.kind == "refused":
+                return self._unreachable(error)
+            snapshot = self._snapshot()
+            if is_looked and self._base:
+                if not self._hear(snapshot):
                     continue
-            if verdict.kind == "landed" and verdict.commit in made:
-                return self._finished(made[verdict.commit], verdict.commit, tries)
-            if verdict.kind in ("unsided", "lost") and verdict.words:
-                self._look_beside(verdict, operation)
-            stuck = stuck + 1 if verdict.kind == "stuck" else 0
-            if stuck >= STUCK_LIMIT:
-                raise self._stuck(verdict.words)
-            if clock.monotonic() >= deadline:
-                raise self._out_of_time(tries)
-            self._wait(tries)
+                if self._party and not self._open():
+                    return self._finished(None)
+                self._invite()
+            others = self._waiting() if is_looked else NOBODY
+            if self._stands_back(others, snapshot):
+                continue
+            made = self._decide(snapshot, others)
+            if not is_looked and not self._is_news(made):
+                self._may_push_first = False
+                continue
+            outcome = self._publish(made) if self._carries_own(made) else self._without_a_push(made)
+            if outcome is not None:
+                return outcome
 
-    def _wait(self, tries: int) -> None:
+    def _look(self) -> bool:
+        """Find the tip to build on; False where it is the one of a moment ago. Raises RemoteUnreachable, NoHub."""
+        if self._may_push_first:
+            if self._hub.journal.is_empty() and not self._has_unpublished:
+                self._see(self._hub.published())
+                if self._base:
+                    return False
+            self._may_push_first = False
+        if needs_beats(self._operation):  # listed first: the branch must not be older than the list
+            self._rounds.beats = self._hub.sides.beats() if self._hub.sides.may_list() else None
+        if not self._hub.remote:
+            tip = self._repo.ref(self._hub.branch)
+        elif self._has_just_looked and self._rounds.beats is None:
+            tip = self._repo.ref(PUBLISHED)
+        else:
+            tip = self._hub.finish_fetch()
+        self._has_just_looked = False
+        if tip is None and not self._creates_hub:
+            where = f" on {self._hub.remote}" if self._hub.remote else ""
+            raise NoHub(f"the hub branch {self._hub.branch_name} does not exist{where}", hint="`bd init` makes a hub")
+        self._see(tip)
+        return True
+
+    def _see(self, tip: str | None) -> None:
+        if tip != self._base or not self._base_since:
+            self._base, self._base_since = tip, clock.monotonic()
+
+    def _snapshot(self) -> Any:
+        from bd.store.empty import EMPTY  # noqa: PLC0415  only init needs it
+
+        if not self._base:
+            return EMPTY
+        snapshot = self._hub.snapshot(self._base)
+        if not self._creates_hub:
+            self._hub.check_format(snapshot)
+        return snapshot
+
+    def _open(self) -> list[Member]:
+        return [member for member in self._party if not member.is_settled]
+
+    def _hear(self, snapshot: Any) -> bool:
+        """What this look says of everything that is on its way; False when only another look can tell."""
+        landed = self._pushing.landed_in(self._base)
+        if landed in self._made:  # not necessarily the last one that was tried
+            self._take_results(self._made[landed])
+        self._settling.settle(self._base or "", snapshot, [member.operation for member in self._open()])
+        for member in self._open():
+            if member.uid in self._settling.heard:
+                member.hear(self._settling.heard[member.uid].answer, snapshot)
+        listed = self._hub.fetching.intents
+        gone = [member for member in self._open() if member.intent and listed.get(member.uid) != member.intent]
+        if not gone:
+            return True
+        found = verdicts.since(self._repo, [member.asked_on for member in gone], self._base or "")
+        missed = False
+        for member in gone:
+            if member.uid in found:
+                member.hear(found[member.uid].answer, snapshot)
+            elif member.missed:
+                member.forget_intent()
+            else:  # gone without a verdict proves nothing before the branch was fetched once more
+                member.missed = missed = True
+        return not missed
+
+    def _invite(self) -> None:
+        """Take the operations along that wait for this clone's lock, once: until they are answered nobody else is let in."""
+        if self._own is None or self._creates_hub or self._hand:
+            return
+        room = neighbours.AT_ONCE - len(self._party)
+        for path, data in neighbours.take(self._hub.journal, neighbours.kin(self._hub), room):
+            try:
+                self._party.append(Member(self._rounds.revive(data["form"]), path))
+            except (KeyError, TypeError) as error:
+                neighbours.answer(path, {"answer": {"code": "bug", "message": f"a bug in bd: {error!r}"}})
+
+    # --- a round ---
+
+    def _waiting(self) -> Others:
+        if not self._base or self._creates_hub:
+            return NOBODY
+        return self._folding.waiting(self._base, self._party, self._settling.left)
+
+    def _stands_back(self, others: Others, snapshot: Any) -> bool:
+        """Whether the push is left to others for now, within the time there is. Raises TryAgain."""
+        base, since_s, tries = self._base or "", self._base_since, self._tries
+        if not self._folding.leaves_it_to_others(self._open(), others, snapshot, base, since_s, tries):
+            return False
+        self._deadline = self._deadline or clock.monotonic() + self._hub.settings(snapshot).retry_time
+        self._refuse_to_go_on()
+        return True
+
+    def _is_news(self, made: Round) -> bool:
+        """Whether a round on a tip that was not looked at just now is worth a push: what is refused there may only be old."""
+        return self._carries_own(made) and not made.refused and all(error is None for _, error in made.decided.values())
+
+    def _decide(self, snapshot: Any, others: Others) -> Round:
+        made = self._rounds.decide(
+            snapshot,
+            self._base,
+            self._open(),
+            others,
+            hand=self._hand,
+            declined=self._declined,
+            tries=self._tries + 1,
+        )
+        self._deadline = self._deadline or clock.monotonic() + made.settings.retry_time
+        return made
+
+    def _carries_own(self, made: Round) -> bool:
+        """Whether the round publishes anything of this clone."""
+        folded = sum(step.operation.uid not in made.decided for step in made.chain.steps)
+        return bool(made.chain.steps) and (not made.has_strangers or folded < len(made.chain.steps))
+
+    def _without_a_push(self, made: Round) -> Outcome | None:
+        """Everything of this clone is refused, or the hub has it already; None where an intent has to be asked after first."""
+        if self._declined and not self._some_landed and (self._own is None or self._refusal_in(made)):
+            # The server takes nothing at all now: everything goes on waiting.
+            raise self._refusal_in(made) or next(iter(self._declined.values()))
+        if not self._folding.asking.withdraw(self._open()):
+            return None
+        self._take_results(made)
+        return self._finished(made)
+
+    def _refusal_in(self, made: Round) -> BdError | None:
+        return made.decided[self._own.uid][1] if self._own and self._own.uid in made.decided else None
+
+    def _publish(self, made: Round) -> Outcome | None:
+        """Push a round; its outcome when that settles everything."""
+        self._tries += 1
+        self._step("build")
+        commits = self._repo.write_commits(made.base, made.chain.drafts)
+        self._note(made, commits)
+        self._made[commits[-1]] = made
+        self._step("push")
+        was_first, self._may_push_first = self._may_push_first, False
+        sides = [] if self._is_bare else made.all_sides
+        verdict = self._pushing.publish(commits[-1], made.base, sides, exactly=was_first)
+        self._step("pushed")
+        if verdict.kind == "refused" and not made.has_strangers:
+            verdict = self._one_by_one(verdict, commits, made)
+        if verdict.kind == "refused":
+            self._folding.is_alone = True
+            return None
+        if verdict.kind == "landed" and verdict.commit in self._made:
+            landed = self._made[verdict.commit]
+            self._take_results(landed)
+            if not self._open():
+                return self._finished(landed, verdict.commit)
+            return None
+        if was_first and verdict.kind == "lost":  # the tip was old, which is no race yet
+            self._hub.looked.raced()
+            self._has_just_looked = True
+        else:
+            self._after_a_loss(verdict)
+        return None
+
+    def _note(self, made: Round, commits: list[str]) -> None:
+        """Write to the journal what is about to be pushed, and what it answers to whom."""
+        change = made.decided.get(self._own.uid, (None, None))[0] if self._own else None
+        batch = {uid: told(*result) for uid, result in made.decided.items()} if len(made.decided) > 1 else {}
+        tokens = [token for token, _ in change.tokens] if change else []
+        self._entry.write(state="pushing", base=made.base, commits=commits, tokens=tokens, hand=self._hand, batch=batch)
+
+    def _take_results(self, made: Round) -> None:
+        for member in self._open():
+            if member.uid in made.decided:
+                member.settle(*made.decided[member.uid])
+
+    def _after_a_loss(self, verdict: Verdict) -> None:
+        """What the next round does differently; waits where nobody else can be asked. Raises TryAgain."""
+        if verdict.kind == "lost":
+            self._hub.looked.raced()
+        if verdict.kind in ("unsided", "lost") and verdict.words:
+            self._look_beside(verdict)
+        self._stuck = self._stuck + 1 if verdict.kind == "stuck" else 0
+        if self._stuck >= STUCK_LIMIT:
+            if self._is_bare:
+                raise giving_up.stuck(verdict.words, in_doubt=self.in_doubt)
+            self._go_bare()
+        self._refuse_to_go_on()
+        if verdict.kind == "lost" and self._hub.remote:
+            self._see(self._repo.ref(PUBLISHED))
+            if any(member.intent for member in self._open()) or self._folding.may_ask(self._open(), self._snapshot()):
+                self._folding.has_lost = self._has_just_looked = True
+                return
+        self._wait()
+
+    def _refuse_to_go_on(self) -> None:
+        """Raises TryAgain when the time is over."""
+        if self._deadline is None or clock.monotonic() < self._deadline:
+            return
+        if not self._folding.asking.withdraw(self._open()) and not self._is_last_look:
+            self._is_last_look = True  # somebody has carried it out meanwhile: one more look says so
+            return
+        raise giving_up.out_of_time(self._tries, in_doubt=self.in_doubt)
+
+    def _go_bare(self) -> None:
+        """The last try: this clone's own operations alone, without refs beside the branch."""
+        self._folding.is_alone = self._is_bare = True
+        self._stuck = STUCK_LIMIT - 1
+        for member in self._open():
+            getattr(member.operation, "without_side_refs", bool)()
+
+    def _wait(self) -> None:
         """Full jitter before the next try."""
         import random  # noqa: PLC0415  only after a lost race
 
         self._rng = self._rng or random.Random()
-        clock.sleep(self._rng.uniform(0, min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2 ** min(tries, 10))))
+        clock.sleep(self._rng.uniform(0, min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2 ** min(self._tries, 10))))
 
-    def _out_of_time(self, tries: int) -> TryAgain:
-        if self._pushing.in_doubt:
-            return self._in_doubt()
-        return Contention(f"{tries} tries, and each time somebody was faster", hint="try again in a moment")
-
-    def _stuck(self, words: str) -> TryAgain:
-        if self._pushing.in_doubt:
-            return self._in_doubt()
-        hint = "a lock left in the hub by a killed process? The server's words name it"
-        return TryAgain(f"the server can't take the push, and nothing else moves: {words}", hint=hint)
-
-    def _in_doubt(self) -> RemoteUnreachable:
-        words = "the remote did not say whether it took the write"
-        return RemoteUnreachable(words, hint="this clone's next command finds out", written="unknown")
-
-    def _look_beside(self, verdict: Verdict, operation: Decides | None) -> None:
+    def _look_beside(self, verdict: Verdict) -> None:
         """A ref beside the branch is not as this clone knew it, or the server refuses such refs after all."""
         if verdict.kind == "unsided":
             self._hub.sides.give_up(verdict.words, clock.now())
-            if operation is not None:
-                getattr(operation, "without_side_refs", bool)()
-        elif self._beating is not None:
-            self._beating.relist()
+            for member in self._open():
+                getattr(member.operation, "without_side_refs", bool)()
+        elif self._rounds.beating is not None:
+            self._rounds.beating.relist()
 
-    def _look(self, operation: Decides | None, *, creates_hub: bool) -> str | None:
-        """The tip to build on, now; None only for a hub that is being made."""
-        if _needs_beats(operation):  # listed first: the branch must not be older than the list
-            self._beats = self._hub.sides.beats() if self._hub.sides.may_list() else None
-        tip = self._hub.finish_fetch() if self._hub.remote else self._repo.ref(self._hub.branch)
-        if tip is None and not creates_hub:
-            where = f" on {self._hub.remote}" if self._hub.remote else ""
-            raise NoHub(f"the hub branch {self._hub.branch_name} does not exist{where}", hint="`bd init` makes a hub")
-        return tip
-
-    def _attempt(self, base: str | None, operation: Decides | None, tries: int) -> _Attempt:
-        """Everything unpublished, then the operation, decided on the base."""
-        from bd.store.empty import EMPTY  # noqa: PLC0415  only init needs it
-
-        snapshot: Any = self._hub.snapshot(base) if base else EMPTY
-        if base:
-            if not self._creates_hub:
-                self._hub.check_format(snapshot)
-            self._settling.settle(base, snapshot, operation)
-        world = self._world(snapshot, self._beats)
-        chain = Chain(self._repo, snapshot, world)
-        pending = self._replay.unpublished(base, self._hand)
-        refused, renamed = self._replay.onto(chain, pending, self._declined, tries)
-        change, refusal = None, None
-        if operation is not None:
-            if renamed:
-                operation.follow(renamed)
-            try:
-                change = chain.add(operation, self._author(operation.by, world.settings), _seconds(operation.at), tries=tries)
-            except BdError as error:  # what waits is published all the same, and this clone sees what refused it
-                if base is None:
-                    raise
-                refusal = error
-        sides = self._beside(chain, world.now)
-        return _Attempt(base, chain, world.settings.retry_time, refused, renamed, change, refusal, sides)
-
-    def _beside(self, chain: Chain, at: datetime) -> list[list[SideRef]]:
-        """The refs beside the branch that go with each step: the beats of the claims it makes and ends."""
-        claims = [claim for step in chain.steps for claim in (*step.claims_before, *step.claims_after)]
-        if not claims or not (self._hub.has_beaten() or any(claim.get("heartbeat_by") == "ref" for claim in claims)):
-            return [[] for _ in chain.steps]
-        if self._beating is None:
-            from bd.store.beating import Beating as Beside  # noqa: PLC0415  a plain claim has no such refs
-
-            self._beating = Beside(self._hub.sides)
-        if self._beats is not None:
-            self._beating.take(self._beats)
-        return [self._beating.refs_of(step.claims_before, step.claims_after, at) for step in chain.steps]
-
-    def _one_by_one(self, verdict: Verdict, commits: list[str], attempt: _Attempt, operation: Decides | None) -> Verdict:
+    def _one_by_one(self, verdict: Verdict, commits: list[str], made: Round) -> Verdict:
         """A push was declined: push a batch's commits singly. What is declined alone is left out from now on.
 
-        The last push's verdict. Raises ServerRefused when that is for `operation`.
+        The last push's verdict. Raises ServerRefused when that is for the caller's operation.
         """
-        base = attempt.base
-        for commit, step, sides in zip(commits, attempt.chain.steps, attempt.sides, strict=True):
+        base = made.base
+        for commit, step, sides in zip(commits, made.chain.steps, made.sides, strict=True):
             if len(commits) > 1:
                 verdict = self._pushing.publish(commit, base, sides)
             if verdict.kind == "refused":
                 error = refused_by_server(verdict.words)
-                if step.operation is operation:
+                if step.operation is self._operation and len(self._party) == 1:
                     raise error
                 self._declined[step.operation.uid] = error
             if verdict.kind != "landed" or verdict.commit != commit:
                 break
+            for member in self._open():
+                if member.uid == step.operation.uid:
+                    member.settle(*made.decided[member.uid])
             base, self._some_landed = commit, True
             self._repo.set_private_refs({PUBLISHED: commit})
         return verdict
 
-    # --- after the push ---
+    # --- ends ---
 
-    def _finished(self, attempt: _Attempt, tip: str, tries: int) -> Outcome:
-        """Our commit is the hub's tip: bring this clone along."""
-        outcome = self._settled(attempt, tip, tries)
-        self._step("refs")
-        if self._beating is not None:
-            self._beating.note(side for sides in attempt.sides for side in sides)
-        if attempt.base and self._hub.cache.commit == attempt.base:
-            self._hub.cache.advance(attempt.chain.rows(), tip)
-        self._hub.stamp()
-        own = self._note_last(attempt.change, tip)
-        return outcome._replace(replayed=len(attempt.chain.steps) - own)
-
-    def _note_last(self, change: Change | None, commit: str) -> int:
-        """Remember this clone's last write, for `undo` and for commands without an id. How many writes that is: 0 or 1."""
-        if change is None or change.is_empty:
-            return 0
-        self._hub.note_json("last.json", {"commit": commit, "subject": change.subject, "touched": list(change.touched)})
-        return 1
-
-    def _note_renamed(self, renamed: dict[str, str]) -> list[str]:
-        """Keep which beads of this clone got another id, for whoever types the old one, and say so."""
-        if renamed:
-            self._hub.note_json("renamed.json", {**(self._hub.noted_json("renamed.json") or {}), **renamed})
-        return [f"{old} was taken meanwhile: the bead is now {new}" for old, new in renamed.items()]
-
-    def _settled(self, attempt: _Attempt, tip: str, tries: int) -> Outcome:
-        """The hub holds everything of this clone at `tip`: keep what was refused, move the private refs."""
-        for item in attempt.refused:
-            kept.keep(self._hub, item.uid, item.commit, str(item.error))
-        received = 0
-        if self._first_view and attempt.base and self._first_view != attempt.base and self._hub.remote:
-            received = len(self._repo.commits_between(self._first_view, attempt.base))
-        notes = [
-            *self._note_renamed(attempt.renamed),
-            *follow(self._hub, attempt.base, tip, hand=self._hand, half_way=self._settling.landed),
-        ]
-        if received:
-            self._hub.stamp()
-        return Outcome(
-            attempt.change,
-            published=True,
-            commit=tip,
-            tries=tries,
-            received=received,
-            refused=tuple(attempt.refused),
-            notes=tuple(notes),
-            refusal=attempt.refusal,
+    def _finished(self, made: Round | None, landed: str | None = None) -> Outcome:
+        """Everything is settled, at our own commit or at the tip that was looked at: bring this clone along, and answer."""
+        tip = landed or self._base or ""
+        outcome = finishing.arrive(
+            self._hub,
+            tip,
+            made,
+            first_view=self._first_view,
+            base=made.base if made else self._base,
+            hand=self._hand,
+            half_way=self._settling.landed,
+            landed=landed is not None,
+            on_step=self._step,
+            rounds=self._rounds,
         )
+        tries = max(self._tries, 1)
+        for member in self._party:
+            if member.path:
+                neighbours.answer(member.path, {"commit": tip, "tries": tries, "answer": told(member.change, member.refusal)})
+        own = self._own
+        if own is None:
+            return outcome._replace(tries=tries)
+        if own.change is not None and own.refusal is None:
+            finishing.note_last(self._hub, own.change, tip)
+        return outcome._replace(change=own.change, refusal=own.refusal, tries=tries)
 
-    # --- without the remote ---
-
-    def _without_remote(self, operation: Decides | None, error: RemoteUnreachable) -> Outcome:
+    def _unreachable(self, error: RemoteUnreachable) -> Outcome:
         """Keep what may be kept in this clone. Raises for claims, and (kept all the same) for what names a token."""
-        if self._pushing.in_doubt:
-            raise self._in_doubt() from error
-        if operation is None or getattr(operation, "needs_remote", False):
-            raise error
-        base = self._hub.view()
-        snapshot = self._hub.snapshot(base)
-        self._hub.check_format(snapshot)
-        world = self._world(snapshot, None)
-        chain = Chain(self._repo, snapshot, world)
-        change = chain.add(operation, self._author(operation.by, world.settings), _seconds(operation.at), tries=1)
-        if not chain.steps:
-            return Outcome(change, published=False, commit=base)
-        needs_to_be_told = _names_token(operation, change, snapshot)
-        commits = self._repo.write_commits(base, chain.drafts)
-        self._step("keep")
-        first: list[tuple[str, str | None, str | None]] = [] if self._repo.ref(PUBLISHED) else [(PUBLISHED, base, None)]
-        self._repo.update_refs([*first, (VIEW, commits[-1], self._repo.ref(VIEW))])
-        self._hub.cache.advance(chain.rows(), commits[-1])
-        self._hub.stamp()
-        self._note_last(change, commits[-1])
-        note = f"kept in this clone: {error.message}"
-        if needs_to_be_told:
-            raise TryAgain(note, hint="`bd sync` publishes it", written="local")
-        return Outcome(change, published=False, commit=commits[-1], notes=(f"{note}; `bd sync` publishes it",))
+        if self.in_doubt:
+            raise giving_up.doubt() from error
+        from bd.store import keeping  # noqa: PLC0415  only where the remote can't be reached
+
+        return keeping.keep_here(self._hub, self._rounds, self._operation, error, self._step)
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether something of this transaction may still come to the hub."""
+        return self._pushing.in_doubt or any(member.intent for member in self._open())
 
 
-# --- small questions ----------------------------------------------------------------------
-
-
-def _no_step(name: str) -> None:
-    """The default step hook: tests stop or interleave here."""
-
-
-def _seconds(stamp: str) -> int:
-    return int(clock.instant_of(stamp).timestamp())
-
-
-def _needs_beats(operation: Decides | None) -> bool:
+def needs_beats(operation: Decides | None) -> bool:
+    """Whether the signs of life beside the branch have to be listed before the branch is fetched."""
     return bool(getattr(operation, "needs_beats", False))
-
-
-def _names(operation: Decides | None) -> dict[str, Any]:
-    args = getattr(operation, "args", {})
-    following = args.get("next")  # of a close that also claims
-    agent = following["agent"] if isinstance(following, dict) else args.get("agent")
-    return {"verb": operation.verb if operation else "sync", "agent": agent, "ids": args.get("ids")}
-
-
-def _names_token(operation: Decides, change: Change, snapshot: CachedSnapshot) -> bool:
-    token_for = getattr(operation, "token_for", None)
-    if token_for is None:
-        return False
-    claims = (snapshot.bead(bead_id) for bead_id in change.touched)
-    return any(claim.get("token") == token_for(bead.id) for bead in claims if bead for claim in bead.claims)

@@ -341,7 +341,7 @@ def test_a_sign_by_hand_moves_no_branch(clone: Clones, hub: Path) -> None:
     given = alice.bd("heartbeat", "--agent", "coder", "--progress", "half", "--json").json
     assert (given["beads"], given["by"]) == (["hub-a"], "ref")
     assert git(hub, "rev-parse", "main") == before
-    assert git(hub, "for-each-ref", "--format=%(refname)", "refs/bd").split() == [
+    assert git(hub, "for-each-ref", "--format=%(refname)", "refs/bd/agents", "refs/bd/claims").split() == [
         "refs/bd/agents/coder",
         f"refs/bd/claims/{tip_bead(hub, 'hub-a').get('claim')['token']}",
     ]

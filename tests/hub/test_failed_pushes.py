@@ -181,10 +181,11 @@ def test_the_claim_that_landed_is_the_one_that_is_told(
 def test_who_is_overtaken_for_too_long_gives_up_and_wrote_nothing(
     clone: Clones, hub: Path, steps: Interleaving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    git(hub, "config", "transfer.hideRefs", "refs/bd")  # nobody can be asked to carry it out
     alice, bob = clone("alice"), clone("bob")
     seed(alice, "hub-a")
     monkeypatch.setattr(bd_clock, "sleep", lambda seconds: None)
-    passed = iter(range(0, 100_000, 40))
+    passed = iter(range(0, 100_000, 12))
     monkeypatch.setattr(bd_clock, "monotonic", lambda: float(next(passed)))
     steps.at("push", *(lambda number=number: bob.bd("comment", "hub-a", f"{number}") for number in range(2)))
     result = alice.here("claim", "hub-a", "--agent", "coder", "--json", env={"BD_RETRY_TIME": "60s"}, code=6)
@@ -196,12 +197,13 @@ def test_who_is_overtaken_for_too_long_gives_up_and_wrote_nothing(
 def test_the_pauses_between_tries_are_random_grow_and_stay_short(
     clone: Clones, hub: Path, steps: Interleaving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    git(hub, "config", "transfer.hideRefs", "refs/bd")  # nobody can be asked to carry it out
     alice, bob = clone("alice"), clone("bob")
     seed(alice, "hub-a")
     pauses: list[float] = []
     monkeypatch.setattr(bd_clock, "sleep", pauses.append)
     steps.at("push", *(lambda number=number: bob.here("comment", "hub-a", f"{number}") for number in range(8)))
-    alice.here("claim", "hub-a", "--agent", "coder")
+    alice.here("claim", "hub-a", "--agent", "coder", env={"BD_FRESH_TIME": "0"})
     assert len(set(pauses)) == 8
     assert all(0 <= pause <= min(2.0, 0.05 * 2**number) for number, pause in enumerate(pauses, start=1))
 

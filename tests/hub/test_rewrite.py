@@ -157,7 +157,7 @@ def test_a_branch_that_is_gone_is_not_made_again_by_a_write(args: list[str], clo
     git(hub, "update-ref", "-d", "refs/heads/main")
     result = alice.here(*args, "--json", code=7)
     assert "is gone from origin" in result.json["error"]
-    assert git(hub, "for-each-ref") == ""
+    assert git(hub, "for-each-ref", "refs/heads") == ""
 
 
 def test_a_branch_that_is_gone_comes_back_with_a_plain_push(clone: Clones, hub: Path) -> None:
@@ -183,9 +183,9 @@ def test_a_branch_that_is_gone_for_good_is_accepted_and_made_anew_only_by_init(c
     result = alice.here("sync", "--accept-rewrite", "--json", code=4)
     assert "is gone from origin" in result.json["error"]
     assert len(alice.here("sync", "--kept", "--json").json) == 1
-    assert git(hub, "for-each-ref") == ""
+    assert git(hub, "for-each-ref", "refs/heads") == ""
     alice.here("create", "Something", code=4)
-    assert git(hub, "for-each-ref") == ""
+    assert git(hub, "for-each-ref", "refs/heads") == ""
 
 
 # --- what only looks like a rewrite -----------------------------------------------------------------

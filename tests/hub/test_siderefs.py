@@ -73,12 +73,12 @@ def test_a_beat_is_the_same_object_everywhere_and_tells_its_time(clone: Clones, 
     assert beat_age_s("0" * 40, START, 30) is None
 
 
-def test_the_probe_leaves_nothing_and_is_remembered(clone: Clones, hub: Path, opened: Callable[[Path], Hub]) -> None:
+def test_the_probe_leaves_only_its_mark_and_is_remembered(clone: Clones, hub: Path, opened: Callable[[Path], Hub]) -> None:
     mine = opened(clone("alice").path)
     assert mine.sides.verdict() is None
     assert not mine.sides.usable()
     assert mine.sides.probe(START)
-    assert "refs/bd/" not in git(hub, "for-each-ref")
+    assert git(hub, "for-each-ref", "--format=%(refname)", "refs/bd") == "refs/bd/probed"
     hook(hub, "update", "exit 1")  # it is not asked again
     again = opened(clone("alice2").path)
     assert not again.sides.probe(START)

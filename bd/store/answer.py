@@ -1,0 +1,71 @@
+"""What became of one operation, as JSON: for whoever asked for it and had somebody else carry it out.
+
+Belongs here: both directions. Does not belong here: how it travels (neighbours.py in a clone, verdicts.py across clones).
+"""
+
+from __future__ import annotations
+
+from bd import errors
+from bd.errors import BdError
+from bd.model import Change
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bd.model import Snapshot
+
+
+def of_change(change: Change) -> dict[str, Any]:
+    """The answer that an operation was carried out: what whoever asked has to know of its change."""
+    told = {
+        "subject": change.subject,
+        "touched": list(change.touched),
+        "notes": list(change.notes),
+        "tokens": [list(pair) for pair in change.tokens],
+        "failures": [dict(failure) for failure in change.failures],
+        "result": change.result,
+        "beads": list(change.beads),
+        "records": list(change.records),
+        "moves": dict(change.moves),
+    }
+    return {key: value for key, value in told.items() if value not in (None, "", [], {})}
+
+
+def of_error(error: BdError) -> dict[str, Any]:
+    """The answer that an operation was refused."""
+    told: dict[str, Any] = {"code": error.code, "message": error.message, "hint": error.hint, "data": error.data}
+    return {key: value for key, value in told.items() if value}
+
+
+def change_of(answer: Mapping[str, Any], snapshot: Snapshot) -> Change:
+    """The change that an answer tells of, its beads and records as they are on a snapshot that has it."""
+    return Change(
+        {bead_id: snapshot.bead(bead_id) for bead_id in answer.get("beads", ())},
+        answer.get("subject", ""),
+        records={path: snapshot.record(path) for path in answer.get("records", ())},
+        moves=answer.get("moves", {}),
+        touched=tuple(answer.get("touched", ())),
+        notes=tuple(answer.get("notes", ())),
+        tokens=tuple((token, bead_id) for token, bead_id in answer.get("tokens", ())),
+        failures=tuple(answer.get("failures", ())),
+        result=answer.get("result"),
+    )
+
+
+def error_of(answer: Mapping[str, Any]) -> BdError | None:
+    """The refusal that an answer tells of; None when the operation was carried out."""
+    if "code" not in answer:
+        return None
+    kind = _kinds().get(answer["code"], BdError)
+    error = kind.__new__(kind, answer.get("message", ""))
+    BdError.__init__(error, answer.get("message", ""), hint=answer.get("hint"), **answer.get("data", {}))
+    error.code = answer["code"]
+    return error
+
+
+def _kinds() -> dict[str, type[BdError]]:
+    """Every kind of error by the code that stands for it in JSON."""
+    found = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, BdError)]
+    return {kind.code: kind for kind in found}

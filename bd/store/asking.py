@@ -1,0 +1,78 @@
+"""Asking others to carry this clone's operations out: making and taking back their intents on the remote."""
+
+from __future__ import annotations
+
+import json
+
+from bd import clock
+from bd.errors import RemoteUnreachable
+from bd.store import intents
+from bd.store.intents import INTENTS
+from bd.store.remote import SideRef
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bd.store.hub import Hub
+    from bd.store.journal import Entry
+    from bd.store.member import Member
+
+
+class Asking:
+    """One transaction's intents. `push_s` is how long the last push of them took."""
+
+    def __init__(self, hub: Hub, entry: Entry) -> None:
+        self._hub = hub
+        self._entry = entry
+        self.push_s = 0.0
+
+    def ask(self, members: Sequence[Member], base: str, author_of: Callable[[str], str], tries: int) -> bool:
+        """Publish these members' intents in one push; False where that can't be: then they are published the plain way.
+
+        The journal has them before the remote does.
+        """
+        now = clock.now()
+        sides: list[SideRef] = []
+        for member in members:
+            text = _text(member, author_of(member.operation.by), base, tries)
+            if text is None or len(text) > intents.LIMIT:
+                return False
+            sides.append(SideRef(INTENTS + member.uid, self._hub.sides.commit(text, "bd <intent@bd>", now), None))
+        self._entry.write(state="asked", asked_on=base, intents={side.ref.removeprefix(INTENTS): side.new for side in sides})
+        begun = clock.monotonic()
+        verdict = self._hub.sides.create(sides)
+        self.push_s = clock.monotonic() - begun
+        if verdict == "refused":
+            self._entry.write(intents={})
+            return False
+        for member, side in zip(members, sides, strict=True):
+            member.intent, member.asked_on, member.missed = side.new, base, False
+        return True
+
+    def withdraw(self, members: Sequence[Member]) -> bool:
+        """Take intents back, all or none; False when somebody has carried one out meanwhile, or nobody can say."""
+        asked = [member for member in members if member.intent]
+        if not asked:
+            return True
+        try:
+            gone = self._hub.sides.move([SideRef(INTENTS + member.uid, None, member.intent) for member in asked])
+        except RemoteUnreachable:
+            return False
+        if gone:
+            for member in asked:
+                member.forget_intent()
+            self._entry.write(durably=False, intents={})
+        return gone
+
+
+def _text(member: Member, author: str, base: str, tries: int) -> str | None:
+    operation = member.operation
+    form = getattr(operation, "form", None)
+    if form is None or not intents.is_portable(operation):
+        return None
+    try:
+        json.dumps(form())
+    except TypeError:  # it holds what JSON can't
+        return None
+    return intents.text_of(form(), author=author, base=base, at=clock.now(), tries=tries)

@@ -1,0 +1,26 @@
+"""What a write that gives up says of itself: nothing was written, or nobody knows yet."""
+
+from __future__ import annotations
+
+from bd.errors import Contention, RemoteUnreachable, TryAgain
+
+
+def doubt() -> RemoteUnreachable:
+    """The remote has not said whether it took the write: this clone's next command finds out."""
+    words = "the remote did not say whether it took the write"
+    return RemoteUnreachable(words, hint="this clone's next command finds out", written="unknown")
+
+
+def out_of_time(tries: int, *, in_doubt: bool) -> TryAgain:
+    """Somebody was faster, for as long as one may try."""
+    if in_doubt:
+        return doubt()
+    return Contention(f"{tries} tries, and each time somebody was faster", hint="try again in a moment")
+
+
+def stuck(words: str, *, in_doubt: bool) -> TryAgain:
+    """The server takes nothing, and nothing moves."""
+    if in_doubt:
+        return doubt()
+    hint = "a lock left in the hub by a killed process? The server's words name it"
+    return TryAgain(f"the server can't take the push, and nothing else moves: {words}", hint=hint)

@@ -1,0 +1,111 @@
+"""Intents: operations that wait on the remote for whoever publishes next, `refs/bd/intents/<uid>`.
+
+An intent is a request, never the truth: the branch alone says what happened. It is a commit with an empty tree and no
+parent, whose message is the operation as JSON. Belongs here: making, reading and judging them. Does not belong here:
+deciding them (round.py), moving their refs (asking.py).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from bd.clock import instant_of, time_text
+from bd.store import looks
+from bd.store.remote import SideRef
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+    from typing import Any
+
+    from bd.store.chain import Decides
+    from bd.store.hub import Hub
+
+INTENTS = "refs/bd/intents/"
+VERSION = 1
+# Asked for this long; then whoever sees it takes it for left behind.
+VALID_S = 90.0
+# The most by which two clocks of a fleet may differ.
+SKEW_S = 1800.0
+LIMIT = 64_000
+# So many are folded into one push.
+AT_ONCE = 100
+SEEN = "intents.json"
+
+
+class Intent(NamedTuple):
+    """One that was read: the operation's form, who its author is to git, the tip it was made on, and when."""
+
+    uid: str
+    oid: str
+    form: Mapping[str, Any]
+    author: str
+    base: str
+    at: str
+    tries: int
+
+    @property
+    def burial(self) -> SideRef:
+        """What deletes its ref, only if it still is what was read."""
+        return SideRef(INTENTS + self.uid, None, self.oid)
+
+
+def text_of(form: Mapping[str, Any], *, author: str, base: str, at: datetime, tries: int) -> str:
+    """The message of an operation's intent."""
+    told = {
+        "intent": VERSION,
+        "base": base,
+        "at": time_text(at),
+        "valid_s": VALID_S,
+        "author": author,
+        "tries": tries,
+        "op": form,
+    }
+    return json.dumps(told, ensure_ascii=True, separators=(",", ":"))
+
+
+def read(hub: Hub, seen: Mapping[str, str]) -> list[Intent]:
+    """Those of the listed ones that this version understands; everything else is left alone."""
+    names = list(seen)
+    found: list[Intent] = []
+    for uid, data in zip(names, hub.repo.objects.read_many([seen[uid] for uid in names]), strict=True):
+        intent = _parsed(uid, seen[uid], data)
+        if intent is not None:
+            found.append(intent)
+    return found
+
+
+def _parsed(uid: str, oid: str, data: bytes | None) -> Intent | None:
+    if data is None or len(data) > LIMIT or not data.startswith(b"tree ") or b"\nparent " in data.partition(b"\n\n")[0]:
+        return None
+    try:
+        told = json.loads(data.partition(b"\n\n")[2])
+        form = told["op"]
+        fits = (
+            told["intent"] == VERSION and form["uid"] == uid and isinstance(form["verb"], str) and isinstance(form["args"], dict)
+        )
+        author = str(told["author"])
+        instant_of(told["at"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    if not fits or any(sign in author for sign in "\n\r\0") or author.count("<") != 1 or not author.endswith(">"):
+        return None
+    return Intent(uid, oid, form, author, str(told["base"]), told["at"], int(told.get("tries", 1)))
+
+
+def abandoned(hub: Hub, found: Iterable[Intent], now: datetime) -> list[Intent]:
+    """Those whose author has given up or died: seen by this clone for longer than they are valid, or with a stamp far older."""
+    waiting = list(found)
+    seen_s = looks.since(hub, SEEN, {intent.uid: intent.oid for intent in waiting})
+    return [intent for intent in waiting if seen_s[intent.uid] > VALID_S or _age_s(intent, now) > VALID_S + SKEW_S]
+
+
+def _age_s(intent: Intent, now: datetime) -> float:
+    return (now - instant_of(intent.at)).total_seconds()
+
+
+def is_portable(operation: Decides | None) -> bool:
+    """Whether another process may carry the operation out: its decision needs nothing but the snapshot and its own form."""
+    return operation is not None and bool(getattr(operation, "is_portable", False))

@@ -1,0 +1,56 @@
+"""Keeping a write in this clone while the remote can't be reached."""
+
+from __future__ import annotations
+
+from bd.errors import TryAgain
+from bd.store.chain import Chain
+from bd.store.finishing import note_last
+from bd.store.outcome import Outcome
+from bd.store.place import PUBLISHED, VIEW
+from bd.store.round import seconds_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bd.errors import RemoteUnreachable
+    from bd.model import Change
+    from bd.store.chain import Decides
+    from bd.store.hub import Hub
+    from bd.store.round import Rounds
+    from bd.store.snapshot import CachedSnapshot
+
+
+def keep_here(
+    hub: Hub, rounds: Rounds, operation: Decides | None, error: RemoteUnreachable, on_step: Callable[[str], None]
+) -> Outcome:
+    """Keep an operation on this clone's view. Raises `error` for claims, and (kept all the same) TryAgain for what names a token."""
+    if operation is None or getattr(operation, "needs_remote", False):
+        raise error
+    base = hub.view()
+    snapshot = hub.snapshot(base)
+    hub.check_format(snapshot)
+    chain = Chain(hub.repo, snapshot, rounds.world(snapshot, None))
+    change = chain.add(operation, rounds.author(operation.by, snapshot), seconds_of(operation.at), tries=1)
+    if not chain.steps:
+        return Outcome(change, published=False, commit=base)
+    needs_to_be_told = _names_token(operation, change, snapshot)
+    commits = hub.repo.write_commits(base, chain.drafts)
+    on_step("keep")
+    first: list[tuple[str, str | None, str | None]] = [] if hub.repo.ref(PUBLISHED) else [(PUBLISHED, base, None)]
+    hub.repo.update_refs([*first, (VIEW, commits[-1], hub.repo.ref(VIEW))])
+    hub.cache.advance(chain.rows(), commits[-1])
+    hub.stamp()
+    note_last(hub, change, commits[-1])
+    note = f"kept in this clone: {error.message}"
+    if needs_to_be_told:
+        raise TryAgain(note, hint="`bd sync` publishes it", written="local")
+    return Outcome(change, published=False, commit=commits[-1], notes=(f"{note}; `bd sync` publishes it",))
+
+
+def _names_token(operation: Decides, change: Change, snapshot: CachedSnapshot) -> bool:
+    token_for = getattr(operation, "token_for", None)
+    if token_for is None:
+        return False
+    claims = (snapshot.bead(bead_id) for bead_id in change.touched)
+    return any(claim.get("token") == token_for(bead.id) for bead in claims if bead for claim in bead.claims)

@@ -1,0 +1,53 @@
+"""When this clone last looked at the hub, and when it last lost a race: whether a write may push before it fetches.
+
+Times are those of the machine's boot-time clock: nobody sets it, and after a reboot nothing was seen a moment ago.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from bd import clock
+
+# After a lost race, a write looks first for this long: somebody else is writing.
+RACED_S = 60.0
+
+
+class Looked:
+    """The two notes in bd's folder of a clone. Both only save time: without them, a write fetches first."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def now(self) -> None:
+        """The hub has just been looked at."""
+        self._note("looked")
+
+    def raced(self) -> None:
+        """Somebody else was faster."""
+        self._note("raced")
+
+    def is_fresh(self, within_s: float) -> bool:
+        """Whether the hub was looked at so shortly ago, and nobody was faster lately."""
+        looked_s, raced_s = self._age_s("looked"), self._age_s("raced")
+        return looked_s is not None and looked_s < within_s and (raced_s is None or raced_s > RACED_S)
+
+    def is_contended(self) -> bool:
+        """Whether a race was lost lately."""
+        raced_s = self._age_s("raced")
+        return raced_s is not None and raced_s <= RACED_S
+
+    def _note(self, name: str) -> None:
+        with contextlib.suppress(OSError), open(os.path.join(self._folder, name), "w", encoding="ascii") as file:
+            file.write(f"{clock.uptime():.3f} {clock.boot_id()}\n")
+
+    def _age_s(self, name: str) -> float | None:
+        """How long ago, in seconds; None when never since the machine was started."""
+        try:
+            with open(os.path.join(self._folder, name), encoding="ascii") as file:
+                up_s, _, boot = file.read().strip().partition(" ")
+            age_s = clock.uptime() - float(up_s)
+        except (OSError, ValueError):
+            return None
+        return age_s if age_s >= 0 and boot == clock.boot_id() else None

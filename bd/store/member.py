@@ -1,0 +1,58 @@
+"""One operation of this clone on its way to the hub: the caller's own, or a neighbour's that was taken along."""
+
+from __future__ import annotations
+
+from bd.store import answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bd.errors import BdError
+    from bd.model import Change, Snapshot
+    from bd.store.chain import Decides
+
+
+class Member:
+    """`path` is the journal entry of a neighbour, empty for the caller's own. Settled once it has a change or a refusal.
+
+    `intent` is its object while it is asked for on the remote, since the tip `asked_on`; `missed` when a look did not
+    show it any more.
+    """
+
+    __slots__ = ("asked_on", "change", "intent", "is_settled", "missed", "operation", "path", "refusal")
+
+    def __init__(self, operation: Decides, path: str = "") -> None:
+        self.operation = operation
+        self.path = path
+        self.intent: str | None = None
+        self.asked_on = ""
+        self.missed = False
+        self.is_settled = False
+        self.change: Change | None = None
+        self.refusal: BdError | None = None
+
+    @property
+    def uid(self) -> str:
+        return self.operation.uid
+
+    def settle(self, change: Change | None, refusal: BdError | None) -> None:
+        """It was carried out, or refused for good."""
+        self.change, self.refusal, self.is_settled, self.intent = change, refusal, True, None
+
+    def hear(self, told: Mapping[str, Any], snapshot: Snapshot) -> None:
+        """Somebody else has carried it out, or refused it."""
+        refusal = answer.error_of(told)
+        self.settle(None if refusal else answer.change_of(told, snapshot), refusal)
+
+    def forget_intent(self) -> None:
+        """It is not asked for any more, and nobody has carried it out: as if it had never been asked for."""
+        self.intent, self.asked_on, self.missed = None, "", False
+
+
+def told(change: Change | None, refusal: BdError | None) -> dict[str, Any]:
+    """What became of an operation, for its author in another process."""
+    if refusal is not None:
+        return answer.of_error(refusal)
+    return answer.of_change(change) if change is not None else {}

@@ -1,0 +1,154 @@
+"""The other processes of this clone that want to write: many operations, one push (docs/protocol.md).
+
+Who finds the clone's lock held leaves its operation in its journal entry (state `waiting`) and keeps that locked. The
+holder takes what is there by renaming it, and writes each answer beside it; an author who gives up withdraws by
+renaming it. The first rename wins. What was taken and not answered by a holder that died is put back by the next one.
+
+Belongs here: the files, and waiting for an answer. Does not belong here: deciding (round.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+
+from bd import clock
+from bd.config import PROCESS_KEYS
+from bd.store.journal import ANSWERED, HAS_FLOCK, TAKEN, Entry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from bd.store.hub import Hub
+    from bd.store.journal import Journal
+
+AT_ONCE = 64
+_WAITING = ".json"
+_POLL_S = 0.004
+_POLL_CAP_S = 0.03
+
+
+def may_wait() -> bool:
+    """Whether waiting by one's journal entry works here: it has to be seen whether its process lives."""
+    return HAS_FLOCK
+
+
+def kin(hub: Hub) -> str:
+    """What two processes of a clone have in common when they would decide the same: their hub and their settings."""
+    settings = hub.settings()
+    own = {name for name, source in settings.sources.items() if source != "default"} - PROCESS_KEYS
+    return repr((hub.branch, hub.remote, settings.expected, sorted((name, getattr(settings, name)) for name in own)))
+
+
+# --- the holder of the lock ---------------------------------------------------------------
+
+
+def take(journal: Journal, kind: str, number: int) -> list[tuple[str, dict[str, Any]]]:
+    """Up to this many waiting operations whose hub and settings are the holder's (`kin`), now the holder's to answer."""
+    taken: list[tuple[str, dict[str, Any]]] = []
+    for path, data in journal.of_the_living(_WAITING):
+        if len(taken) >= number:
+            break
+        if data.get("state") != "waiting" or data.get("kin") != kind:
+            continue
+        target = path.removesuffix(_WAITING) + TAKEN
+        try:
+            os.rename(path, target)
+        except OSError:  # its author has withdrawn it
+            continue
+        taken.append((target, data))
+    return taken
+
+
+def answer(path: str, told: Mapping[str, Any]) -> None:
+    """Write the answer to an operation that was taken, whole or not at all."""
+    target = path.removesuffix(TAKEN) + ANSWERED
+    fresh = f"{target}.{os.getpid()}"
+    with open(fresh, "w", encoding="utf-8") as file:
+        json.dump(told, file)
+    os.replace(fresh, target)
+
+
+def put_back(journal: Journal) -> None:
+    """Let those be taken again that a holder took and did not live to answer. Only under the lock."""
+    for path, _ in journal.of_the_living(TAKEN):
+        if not os.path.exists(path.removesuffix(TAKEN) + ANSWERED):
+            with contextlib.suppress(OSError):
+                os.rename(path, path.removesuffix(TAKEN) + _WAITING)
+
+
+def answered(path: str) -> dict[str, Any] | None:
+    """The answer that an entry got, if there is one."""
+    stem = path.removesuffix(TAKEN).removesuffix(_WAITING)
+    try:
+        with open(stem + ANSWERED, encoding="utf-8") as file:
+            told = json.load(file)
+    except (OSError, ValueError):
+        return None
+    return told if isinstance(told, dict) else None
+
+
+# --- who waits ----------------------------------------------------------------------------
+
+
+def wait(
+    entry: Entry, may_hold: Callable[[], bool], *, patience_s: float, on_wait: Callable[[], None] | None
+) -> dict[str, Any] | None:
+    """Wait until the entry is answered, or the lock is ours (None): then its author carries it out.
+
+    Raises TimeoutError when neither happens in time: the entry is withdrawn, or in `data` its state is `unknown`.
+    """
+    begun = clock.monotonic()
+    pause, told = _POLL_S, False
+    while True:
+        found = _heard(entry)
+        if found is not None:
+            return found
+        if may_hold():
+            found = _heard(entry)  # the last holder may have answered before it let go
+            if found is None:
+                _reclaim(entry)
+            return found
+        waited_s = clock.monotonic() - begun
+        if waited_s > 1 and not told and on_wait:
+            on_wait()
+            told = True
+        if waited_s > patience_s and (withdraw(entry) or waited_s > 2 * patience_s):
+            raise TimeoutError
+        clock.sleep(pause)
+        pause = min(_POLL_CAP_S, pause * 1.3)
+
+
+def withdraw(entry: Entry) -> bool:
+    """Take a waiting entry back; False when a holder has it already."""
+    gone = entry.path.removesuffix(_WAITING) + ".withdrawn"
+    try:
+        os.rename(entry.path, gone)
+    except OSError:
+        entry.data["state"] = "unknown"
+        return False
+    entry.path = gone
+    return True
+
+
+def forget_answer(entry: Entry) -> None:
+    """The answer has been heard."""
+    with contextlib.suppress(OSError):
+        os.unlink(entry.path.removesuffix(TAKEN).removesuffix(_WAITING) + ANSWERED)
+
+
+def _heard(entry: Entry) -> dict[str, Any] | None:
+    found = answered(entry.path)
+    if found is not None:
+        entry.path = entry.path.removesuffix(_WAITING) + TAKEN
+        forget_answer(entry)
+    return found
+
+
+def _reclaim(entry: Entry) -> None:
+    """The lock is ours and nobody answered: the operation is its author's again."""
+    with contextlib.suppress(OSError):
+        os.rename(entry.path.removesuffix(_WAITING) + TAKEN, entry.path)

@@ -1,0 +1,31 @@
+"""What became of a transaction, as its caller gets it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.errors import BdError
+    from bd.model import Change
+    from bd.store.journal import Entry
+    from bd.store.replay import RefusedReplay
+
+
+class Outcome(NamedTuple):
+    """What became of a transaction. `acknowledge` once whoever asked has been told."""
+
+    change: Change | None
+    published: bool
+    commit: str
+    tries: int = 1
+    replayed: int = 0
+    received: int = 0
+    refused: tuple[RefusedReplay, ...] = ()
+    notes: tuple[str, ...] = ()
+    entry: Entry | None = None
+    refusal: BdError | None = None
+
+    def acknowledge(self) -> None:
+        if self.entry is not None:
+            self.entry.remove()

@@ -1,0 +1,76 @@
+"""Verdicts: what the commits of the hub say of operations that others carried out.
+
+`Bd-Verdict: <uid> ok|<code> <JSON>` tells the author of an intent what became of it; a commit's own `Bd-Uid` tells it
+too. Belongs here: writing and reading both. Does not belong here: what follows from them (transaction.py).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from bd.store import message
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from bd.store.gitrepo import GitRepo
+
+KEY = "Bd-Verdict"
+
+
+class Verdict(NamedTuple):
+    """What became of an operation, and the commit that says so."""
+
+    commit: str
+    answer: Mapping[str, Any]
+
+
+def line(uid: str, answer: Mapping[str, Any]) -> str:
+    """The trailer that tells what became of an intent."""
+    text = json.dumps(answer, ensure_ascii=True, separators=(",", ":"))
+    return f"{KEY}: {uid} {answer.get('code', 'ok')} {text}\n"
+
+
+def since(repo: GitRepo, bases: Iterable[str], tip: str) -> dict[str, Verdict]:
+    """What became of every operation between these commits and the tip, by uid, as far as this clone's history reaches."""
+    known = [base for base in dict.fromkeys(bases) if base and base != tip]
+    if not known:
+        return {}
+    there = [base for base, data in zip(known, repo.objects.read_many(known), strict=True) if data is not None]
+    args = ["log", "-z", "--format=%H%n%B", tip, *(f"^{base}" for base in there)]
+    _, out, _ = repo.run(*args, check=False)
+    found: dict[str, Verdict] = {}
+    for record in out.decode("utf-8", "replace").split("\0"):
+        commit, _, text = record.partition("\n")
+        for uid, answer in _told(text):
+            found.setdefault(uid, Verdict(commit, answer))
+    return found
+
+
+def _told(text: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    values = message.parse(text)
+    for told in values.get(KEY, ()):
+        uid, _, rest = told.partition(" ")
+        try:
+            answer = json.loads(rest.partition(" ")[2])
+        except ValueError:
+            answer = {}
+        yield uid, answer if isinstance(answer, dict) else {}
+    for uid in values.get("Bd-Uid", ()):
+        yield uid, _of_commit(text, values)
+
+
+def _of_commit(text: str, values: Mapping[str, list[str]]) -> dict[str, Any]:
+    """The answer that a commit's other trailers hold, where nobody wrote one."""
+    touched = values.get("Bd-Bead", [])
+    args = (message.form_of(text) or {}).get("args") or {}
+    tokens = args.get("new_tokens") or []
+    return {
+        "subject": text.partition("\n")[0],
+        "touched": touched,
+        "beads": touched,
+        "tokens": [list(pair) for pair in zip(tokens, args.get("ids") or touched, strict=False)],
+    }

@@ -1,0 +1,160 @@
+"""How a write begins and ends in this clone: the journal, the lock, and the neighbours who may carry it out for us.
+
+Belongs here: one call of a writer, from its journal entry to its outcome. Does not belong here: the loop (transaction.py).
+"""
+
+from __future__ import annotations
+
+from bd.errors import RemoteUnreachable
+from bd.store import answer, finishing, intents, neighbours
+from bd.store.outcome import Outcome
+from bd.store.replay import Replay
+from bd.store.round import Rounds
+from bd.store.transaction import Transaction, needs_beats
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from bd.store.chain import Decides
+    from bd.store.hub import Hub
+    from bd.store.journal import Entry
+
+
+class Writing:
+    """Writes of one clone."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        *,
+        world: Callable[..., Any],
+        author: Callable[[str, Any], str],
+        revive: Callable[[Mapping[str, Any]], Decides],
+        by_difference: Callable[[str, str, str], Decides],
+        on_step: Callable[[str], None] | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        self._hub = hub
+        self._rounds = Rounds(hub, Replay(hub, revive, by_difference), world, author, revive)
+        self._step = on_step or _no_step
+        self._rng = rng
+
+    def run(self, operation: Decides | None, *, hand: str | None = None, creates_hub: bool = False) -> Outcome:
+        """Publish the operation, with whatever this clone has not published yet before it.
+
+        `hand` also takes the commits of that local branch tip. `operation` None publishes only
+        those. Raises the operation's refusal, TryAgain (with `written`), ServerRefused, Damaged.
+        """
+        entry = self._hub.journal.begin(operation.uid if operation else "sync", **_names(operation))
+        fetch = not needs_beats(operation)
+        form = None if creates_hub else _form(operation)
+        if form is None or not neighbours.may_wait():
+            self._hub.begin_write(fetch=fetch)
+        elif not self._hub.try_write(fetch=fetch):
+            outcome = self._through_a_neighbour(entry, form)
+            if outcome is not None:
+                return _told(entry, outcome)
+        try:
+            return self._under_lock(operation, entry, hand=hand, creates_hub=creates_hub)
+        finally:
+            self._hub.end_write()
+
+    def _under_lock(self, operation: Decides | None, entry: Entry, *, hand: str | None, creates_hub: bool) -> Outcome:
+        transaction = Transaction(
+            self._hub,
+            entry,
+            self._rounds,
+            operation=operation,
+            hand=hand,
+            creates_hub=creates_hub,
+            on_step=self._step,
+            rng=self._rng,
+        )
+        try:
+            outcome = transaction.run()
+        except BaseException as error:
+            _leave(entry, error, in_doubt=transaction.in_doubt)
+            raise
+        return _told(entry, outcome)
+
+    def _through_a_neighbour(self, entry: Entry, form: dict[str, Any]) -> Outcome | None:
+        """Wait for whoever holds the lock to carry the operation out; None when the lock is ours after all."""
+        tokens = (form.get("args") or {}).get("new_tokens") or []
+        entry.write(durably=False, state="waiting", form=form, kin=neighbours.kin(self._hub), tokens=tokens)
+        settings = self._hub.settings()
+        try:
+            told = neighbours.wait(entry, self._hub.try_write, patience_s=settings.lock_timeout, on_wait=self._hub.on_wait)
+        except TimeoutError:
+            if entry.data["state"] == "unknown":
+                entry.close()
+                words = "another command of this clone has taken the write over and does not come back"
+                raise RemoteUnreachable(words, hint="this clone's next command finds out", written="unknown") from None
+            entry.remove()
+            raise self._hub.lock().timed_out() from None
+        except BaseException:
+            if neighbours.withdraw(entry):
+                entry.remove()
+            else:
+                entry.close()
+            raise
+        if told is None:
+            entry.data.pop("form", None)
+            entry.write(durably=False, state="begun")  # or it would be taken for one that waits
+            return None
+        return self._heard(told)
+
+    def _heard(self, told: Mapping[str, Any]) -> Outcome:
+        """The outcome of what a neighbour has answered. Raises the refusal that it tells of."""
+        tip = told.get("commit") or self._hub.view()
+        refusal = answer.error_of(told["answer"])
+        change = None if refusal else answer.change_of(told["answer"], self._hub.snapshot(tip))
+        if change is not None:
+            finishing.note_last(self._hub, change, tip)
+        return Outcome(change, published=True, commit=tip, tries=told.get("tries", 1), refusal=refusal)
+
+
+def _no_step(name: str) -> None:
+    """The default step hook: tests stop or interleave here."""
+
+
+def _told(entry: Entry, outcome: Outcome) -> Outcome:
+    """The outcome with the entry of a claim that was won, until whoever asked knows it. Raises a refusal."""
+    if outcome.change is not None and outcome.change.tokens:
+        return outcome._replace(entry=entry)
+    entry.remove()
+    if outcome.refusal is not None:
+        raise outcome.refusal
+    return outcome
+
+
+def _leave(entry: Entry, error: BaseException, *, in_doubt: bool) -> None:
+    """Keep the entry of an operation that may still land; drop it otherwise."""
+    if entry.data["state"] in ("pushing", "asked") and in_doubt:
+        entry.write(state="unknown")
+        entry.close()
+    elif isinstance(error, Exception) or entry.data["state"] == "begun":
+        entry.remove()
+
+
+def _names(operation: Decides | None) -> dict[str, Any]:
+    args = getattr(operation, "args", {})
+    following = args.get("next")  # of a close that also claims
+    agent = following["agent"] if isinstance(following, dict) else args.get("agent")
+    return {"verb": operation.verb if operation else "sync", "agent": agent, "ids": args.get("ids")}
+
+
+def _form(operation: Decides | None) -> dict[str, Any] | None:
+    """What another process needs to carry the operation out; None where only this one can."""
+    if not intents.is_portable(operation):
+        return None
+    import json  # noqa: PLC0415
+
+    form: dict[str, Any] = operation.form()  # type: ignore[union-attr]
+    try:
+        json.dumps(form)
+    except TypeError:
+        return None
+    return form
