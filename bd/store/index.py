@@ -132,7 +132,7 @@ class Index:
         at = self._data.rfind(b"TREE", 12, self._end)
         place = behind = at
         while 0 <= place < self._end:
-            if self._data[place : place + 4] not in (b"TREE", b"REUC"):
+            if self._data[place : place + 4] not in (b"TREE", b"REUC", b"sdir"):
                 break
             place += 8 + int.from_bytes(self._data[place + 4 : place + 8], "big")
             behind = place if behind == at else behind

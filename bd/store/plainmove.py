@@ -34,6 +34,8 @@ _HARMLESS = frozenset(
     ).split()
 ) | {"extensions.objectformat", "extensions.worktreeconfig"}
 _HARMLESS_WHEN_FALSE = frozenset({"core.autocrlf", "core.ignorecase", "core.fsmonitor", "core.untrackedcache", "core.splitindex"})
+# As `bd clone` leaves an archive out (sparse.py): the index itself shows what is left out. Fewer of them mean something else.
+_SPARSE = frozenset({"core.sparsecheckout", "core.sparsecheckoutcone", "index.sparse"})
 _SECTIONS = ("core.", "index.", "feature.", "extensions.")
 _ATTRIBUTES = ".gitattributes"
 _SAFE = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/"
@@ -169,9 +171,12 @@ def _is_plain(repo: GitRepo) -> bool:
     """Whether nothing in git's settings has a say in how files are checked out."""
     if repo.known_settings is None:
         return False
+    harmless = _HARMLESS
+    if all(repo.known_settings.get(key, [""])[-1].lower() == "true" for key in _SPARSE):
+        harmless |= _SPARSE
     for key, values in repo.known_settings.items():
         is_off = key in _HARMLESS_WHEN_FALSE and values[-1].lower() in ("false", "no", "off", "0")
-        if key.startswith(_SECTIONS) and key not in _HARMLESS and not is_off:
+        if key.startswith(_SECTIONS) and key not in harmless and not is_off:
             return False
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     places = (os.path.join(repo.common_dir, "info"), os.path.join(home, "git"))
