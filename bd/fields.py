@@ -109,7 +109,7 @@ BEAD_FIELDS: dict[str, Kind] = {
     "comments": "maps",
 }
 
-# What stands inside the maps of a bead; a key that is not here is any JSON value.
+# What stands inside the maps of a file; a key that is not here is any JSON value.
 INNER_FIELDS: dict[str, dict[str, Kind]] = {
     "claim": CLAIM_FIELDS,
     "claims": CLAIM_FIELDS,
@@ -118,6 +118,7 @@ INNER_FIELDS: dict[str, dict[str, Kind]] = {
     "links": {"type": "text", "id": "text", "created_at": "time", "created_by": "text"},
     "progress": {"at": "time", "agent": "text", "text": "text"},
     "notified": {"by": "text", "at": "time", "done": "bool"},
+    "skills": {"title_words": "list", "title_prefix": "list", "labels": "list", "types": "list"},
 }
 
 # Fields that no list and no policy looks at; a cache leaves them out of the heads it hands to policy.

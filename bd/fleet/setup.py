@@ -16,7 +16,6 @@ from bd.store import yamltext
 from bd.store.hub import Hub
 from bd.store.making import (
     add_remote,
-    check_branch,
     check_url,
     clone_repo,
     make_repo,
@@ -24,7 +23,7 @@ from bd.store.making import (
     show_branch,
     take_default_branch,
 )
-from bd.store.place import Place, clone_config_path, forget, locate, read_layer, user_config_path
+from bd.store.place import Place, check_branch, clone_config_path, forget, locate, read_layer, user_config_path
 from bd.store.sparse import write_out
 
 TYPE_CHECKING = False
@@ -48,7 +47,7 @@ def make_hub(
 
     `own`: the folder was named, and gets a repository of its own where it is new or empty. Raises BadInput, RemoteUnreachable (a hub that is to be shared is made on its remote or not at all).
     """
-    if remote:
+    if remote is not None:
         check_url(remote)
     if branch:
         check_branch(branch)

@@ -32,7 +32,8 @@ def touch(bead: Bead, at: datetime) -> Bead:
     """The bead with `updated_at` moved: to `at`, or just past its old value where clocks differ."""
     before = bead.get("updated_at")
     if before:
-        at = max(at, instant_of(before) + timedelta(microseconds=1))
+        last = instant_of(before)
+        at = max(at, last + timedelta(microseconds=1) if last.year < 9999 else last)
     elif bead.created_at:
         at = max(at, instant_of(bead.created_at))
     return bead.evolve(updated_at=time_text(at, exact=True))

@@ -52,11 +52,10 @@ def parse_entries(
     """Read and parse files of a commit; a removed one comes out as its bare path."""
     present: list[Entry] = []
     for entry in entries:
-        reason = _misplaced(entry)
         if entry.oid is None:
             yield _printable(entry.path)
-        elif reason:
-            yield Row(_printable(entry.path), entry.oid, None, is_simple=False, reason=reason)
+        elif entry.mode not in _FILE_MODES:
+            yield Row(_printable(entry.path), entry.oid, None, is_simple=False, reason="is not a plain file")
         else:
             present.append(entry)
     blobs = repo.objects.read_many([entry.oid or "" for entry in present], at_most=FILE_LIMIT + 1)
@@ -66,19 +65,17 @@ def parse_entries(
             on_progress(number, len(present))
 
 
-def _misplaced(entry: Entry) -> str | None:
-    """Why a file of this name and mode is none of a hub's, whatever stands in it."""
-    if entry.mode not in _FILE_MODES:
-        return "is not a plain file"
-    if entry.path != _printable(entry.path):
+def _misnamed(path: str) -> str | None:
+    """Why a file of this name is none of a hub's, whatever stands in it."""
+    if path != _printable(path):
         return "has a name that is not UTF-8"
-    stem = entry.path.rpartition("/")[2].removesuffix(".yaml")
-    if entry.path.startswith(BEADS_DIR):
-        if bead_id_of(entry.path) is None:
+    stem = path.rpartition("/")[2].removesuffix(".yaml")
+    if path.startswith(BEADS_DIR):
+        if bead_id_of(path) is None:
             return "lies where no bead belongs; move it to beads/"
         if not is_bead_id(stem):
             return "has a name that can't be a bead's id"
-    elif entry.path != CONFIG_PATH and not is_agent(stem):
+    elif path != CONFIG_PATH and not is_agent(stem):
         return "has a name that can't be an agent's"
     return None
 
@@ -94,6 +91,9 @@ def parse_file(path: str, oid: str, data: bytes | None) -> Row:
 
     if data is None:
         return Row(path, oid, None, is_simple=False, reason="is missing from the repository")
+    misnamed = _misnamed(path)
+    if misnamed:
+        return Row(_printable(path), oid, None, is_simple=False, reason=misnamed)
     try:
         if path.startswith(BEADS_DIR):
             parsed = codec.parse_bead(data, bead_id_of(path) or "")

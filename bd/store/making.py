@@ -30,22 +30,6 @@ def check_url(url: str) -> str:
     return url
 
 
-def check_branch(name: str) -> str:
-    """A branch name git accepts. Raises BadInput."""
-    bad = set(" ~^:?*[\\\x7f") & set(name)
-    if (
-        not name
-        or bad
-        or name.startswith(("-", "/", "."))
-        or name.endswith(("/", ".lock", "."))
-        or ".." in name
-        or "@{" in name
-        or "//" in name
-    ):
-        raise BadInput(f"{name!r} can't be a branch's name")
-    return name
-
-
 def make_repo(folder: str, *, own: bool = False) -> GitRepo:
     """A new repository with the branch main, unless the folder is in one already. Raises BadInput and TryAgain.
 

@@ -13,6 +13,7 @@ import os
 from bd.errors import BadInput, NoHub
 from bd.fields import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT
 from bd.light import NamedTuple, suppress
+from bd.store.answers import is_ref
 from bd.store.gitrepo import GitRepo
 from bd.store.location import find_repo
 
@@ -45,6 +46,13 @@ class Place(NamedTuple):
     def folder(self) -> str:
         """bd's own folder in this clone."""
         return os.path.join(self.repo.common_dir, "bd")
+
+
+def check_branch(name: str) -> str:
+    """A branch name git accepts, and takes for nothing else. Raises BadInput."""
+    if name.startswith("-") or not is_ref(f"refs/heads/{name}"):
+        raise BadInput(f"{name!r} can't be a branch's name")
+    return name
 
 
 def user_config_path() -> str:
@@ -170,7 +178,9 @@ def _read(repo: GitRepo) -> dict[str, Any]:
     clone = read_layer(clone_config_path(repo))
     user = read_layer(user_config_path())
     branch = os.environ.get("BD_BRANCH") or clone.get("branch") or user.get("branch")
-    full = None if not branch else branch if branch.startswith("refs/") else f"refs/heads/{branch}"
+    full = None if not branch else branch if branch.startswith("refs/") else f"refs/heads/{check_branch(branch)}"
+    if full and not is_ref(full):
+        raise BadInput(f"{full!r} can't be a branch")
     return {
         "version": PLACE_VERSION,
         "sources": sources,

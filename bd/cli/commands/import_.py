@@ -9,7 +9,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.errors import NotFound
+from bd.errors import BadInput, NotFound
 from bd.interop import dumps, jsonl
 from bd.interop.jsonl import Batch
 from bd.operations.base import World
@@ -77,6 +77,8 @@ def _default(app: App) -> str:
     """The file that the Go tool reads when none is named."""
     for folder in (os.path.join(app.hub.repo.work_tree or "", ".beads"), app.hub.client_folder()):
         path = os.path.join(folder, "issues.jsonl")
+        if os.path.islink(folder) or os.path.islink(path):  # a hub could track one that leads anywhere
+            raise BadInput(f"{path} is a symbolic link", hint="name the file that is meant: bd import FILE")
         if os.path.isfile(path):
             return path
     raise NotFound("no file is named, and there is no .beads/issues.jsonl here", hint="bd import FILE, FOLDER, or - for stdin")
