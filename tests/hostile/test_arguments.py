@@ -100,7 +100,7 @@ def test_agents(word: str, alice: Clone, hub: Path, tmp_path: Path) -> None:
             harmless(alice.here(*args, f"--agent={word}", *(("true",) if args[0] == "work" else ()), check=False), 2)
         harmless(alice.here("claim", "hub-good", env={"BD_AGENT": word}, check=False), 2)
     assert git(hub, "rev-parse", "main") == before
-    assert git(hub, "for-each-ref", "refs/bd") == ""
+    assert git(hub, "for-each-ref", "refs/bd/agents", "refs/bd/claims") == ""
     nothing_ran(tmp_path)
 
 
