@@ -523,6 +523,26 @@ def test_what_is_claimed_where_history_begins_is_taken_as_found(tmp_path: Path) 
     assert codes(typed.audit()) == [("attempts", "hub-a")]
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"stalls": 5},
+        {"stalls": ["T1", None, {"token": ["T1"]}]},
+        {"also_me": {"a": 1}, "resume": 1},
+        {"force": "yes", "reason": ["because"]},
+        {"force": True, "reason": {"why": 1}},
+    ],
+)
+@pytest.mark.parametrize("verb", ["reassign", "claim", "close", "update"])
+def test_a_form_that_is_typed_to_do_harm_is_judged_like_any_other(typed: Typed, verb: str, args: dict[str, Any]) -> None:
+    typed.claim()
+    message = said(verb, **args).replace(f'"at": "{AT}"', '"at": "whenever"')
+    shared = [claim("ben", "T2", 2, expires_at="2026-02-21T17:00:00Z")]
+    typed.write(message, status="open", attempts=2, claim_mode="advisory", claims=shared)
+    typed.write(message, status="open", attempts=2, claim_mode="advisory")
+    assert {code for code, _ in codes(typed.audit())} >= {"taken_away", "unannounced"}
+
+
 # --- made by hand -------------------------------------------------------------------------
 
 
