@@ -204,6 +204,11 @@ def _lookup(mapping: Mapping[str, Any], name: str) -> Any:
     return defaults.get(name) if isinstance(defaults, dict) else None
 
 
+def of_hub(config: Mapping[str, Any]) -> Settings:
+    """The settings as the hub's own file alone has them: what holds for what others ask one to carry out."""
+    return merge([("hub", config)])
+
+
 def same_decisions(one: Settings, other: Settings) -> bool:
     """Whether whatever is decided comes out the same under both: they differ in nothing but `PROCESS_KEYS`."""
     return one.expected == other.expected and all(getattr(one, key) == getattr(other, key) for key in KEYS.keys() - PROCESS_KEYS)

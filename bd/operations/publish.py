@@ -34,8 +34,11 @@ def transaction(
     from bd.store.writing import Writing as Writer  # noqa: PLC0415  readers need none of it
 
     def world(snapshot: CachedSnapshot, beats: Mapping[str, str] | None, *, is_folded: bool = False) -> World:
-        settings = hub.settings_of_hub(snapshot) if is_folded else hub.settings(snapshot)
-        return World(clock.now(), settings, beats, is_folded)
+        if is_folded:
+            from bd.config import of_hub  # noqa: PLC0415  only for what others ask
+
+            return World(clock.now(), of_hub(snapshot.config()), beats, is_folded)
+        return World(clock.now(), hub.settings(snapshot), beats)
 
     def author(by: str, settings: Settings) -> str:
         return author_of(hub, by, settings)

@@ -7,7 +7,7 @@ order (turns.py), deciding (round.py).
 from __future__ import annotations
 
 from bd import clock
-from bd.config import same_decisions
+from bd.config import of_hub, same_decisions
 from bd.store import turns
 from bd.store.asking import Asking
 from bd.store.intents import is_portable
@@ -57,7 +57,7 @@ class Folding:
             return False
         if not all(is_portable(member.operation) for member in members):
             return False
-        return same_decisions(self._hub.settings(snapshot), self._hub.settings_of_hub(snapshot))
+        return same_decisions(self._hub.settings(snapshot), of_hub(snapshot.config()))
 
     def leaves_it_to_others(
         self, members: Sequence[Member], others: Others, snapshot: Any, base: str, since_s: float, tries: int

@@ -291,12 +291,6 @@ class Hub:
         ]
         return merge(layers)
 
-    def settings_of_hub(self, snapshot: CachedSnapshot) -> Settings:
-        """The settings as the hub's own file has them: what holds for what others ask this clone to carry out."""
-        from bd.config import merge  # noqa: PLC0415  only where others ask
-
-        return merge([("hub", snapshot.config())])
-
     def check_format(self, snapshot: CachedSnapshot) -> None:
         """Refuse to write where there is no hub, or one of a newer format, or whose settings can't be read. Raises NoHub, Damaged."""
         version = snapshot.config().get("format", FORMAT_VERSION)

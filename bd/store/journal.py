@@ -69,6 +69,9 @@ class Entry:
         """The operation is settled, and whoever had to know knows."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path)
+        if self.path.endswith(TAKEN):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path.removesuffix(TAKEN) + ANSWERED)
         self.close()
 
     def close(self) -> None:
@@ -125,6 +128,14 @@ class Journal:
             return not os.listdir(self._folder)
         except FileNotFoundError:
             return True
+
+    def drop_orphans(self) -> None:
+        """Remove answers whose authors died between the removal of their entry and that of the answer."""
+        with contextlib.suppress(FileNotFoundError):
+            for name in os.listdir(self._folder):
+                path = os.path.join(self._folder, name)
+                if name.endswith(ANSWERED) and not os.path.exists(path.removesuffix(ANSWERED) + TAKEN):
+                    os.unlink(path)
 
     def of_the_living(self, suffix: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """(path, data) of the entries with this ending whose process is there, oldest first."""

@@ -74,6 +74,7 @@ def answer(path: str, told: Mapping[str, Any]) -> None:
 
 def put_back(journal: Journal) -> None:
     """Let those be taken again that a holder took and did not live to answer. Only under the lock."""
+    journal.drop_orphans()
     for path, _ in journal.of_the_living(TAKEN):
         if not os.path.exists(path.removesuffix(TAKEN) + ANSWERED):
             with contextlib.suppress(OSError):
@@ -134,17 +135,10 @@ def withdraw(entry: Entry) -> bool:
     return True
 
 
-def forget_answer(entry: Entry) -> None:
-    """The answer has been heard."""
-    with contextlib.suppress(OSError):
-        os.unlink(entry.path.removesuffix(TAKEN).removesuffix(_WAITING) + ANSWERED)
-
-
 def _heard(entry: Entry) -> dict[str, Any] | None:
     found = answered(entry.path)
     if found is not None:
-        entry.path = entry.path.removesuffix(_WAITING) + TAKEN
-        forget_answer(entry)
+        entry.path = entry.path.removesuffix(_WAITING) + TAKEN  # the answer goes with it: until then it is not put back
     return found
 
 

@@ -26,16 +26,18 @@ class Settling:
 
     `landed` are commits of the dead that are on the hub: the checkout may be half way there. `heard` says what became
     of operations that a process which has died since had carried out for others of this clone, by uid. `left` are
-    the intents of the dead: nobody waits for them.
+    the intents of the dead: nobody waits for them. `is_unsure` while one is gone and only another look can tell why.
     """
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._repo = hub.repo
         self._inheritors: set[str] = set()
+        self._has_put_back = False
         self.landed: list[str] = []
         self.heard: dict[str, Verdict] = {}
         self.left: dict[str, SideRef] = {}
+        self.is_unsure = False
 
     def settle_files(self) -> None:
         """Without a remote: move files back that a killed process had moved ahead of the branch, before they look like edits."""
@@ -45,14 +47,16 @@ class Settling:
 
     def settle(self, tip: str, snapshot: CachedSnapshot, operations: Iterable[Decides]) -> None:
         """Find out what became of everything that dead processes of this clone had begun, as this tip shows it."""
+        self.left, self.is_unsure = {}, False
+        is_first, self._has_put_back = not self._has_put_back, True
         if self._hub.journal.is_empty():
             return
         current = {claim.get("token") for bead in snapshot.claimed() for claim in bead.claims}
         waiting = [*operations]
-        self.left = {}
         for entry in self._hub.journal.of_the_dead():
             self._settle_one(entry, tip, current, waiting)
-        neighbours.put_back(self._hub.journal)
+        if is_first:  # later on, what is taken was taken by this very transaction
+            neighbours.put_back(self._hub.journal)
 
     def _settle_one(self, entry: Entry, tip: str, current: set[Any], waiting: Iterable[Decides]) -> None:
         data = entry.data
@@ -66,17 +70,17 @@ class Settling:
             self.landed += commits[-1:]
             self._pass_on(data, commits)
             if not held or self._is_inherited(waiting, data):
-                _remove(entry)
+                entry.remove()
             elif data["state"] != "won":
                 entry.write(state="won")
         elif asked == "waiting":
             return
         elif not commits or data.get("base") != tip:
-            _remove(entry)  # nothing was pushed; or somebody else's commit stands where ours had to: it can never land
+            entry.remove()  # nothing was pushed; or somebody else's commit stands where ours had to: it can never land
         elif not self._hub.remote and commits:
             # Index and files were moved to a commit that its writer did not live to publish.
             checkout.take_back(self._repo, self._hub.branch, commits[-1], data.get("hand") or tip)
-            _remove(entry)
+            entry.remove()
 
     def _asked(self, entry: Entry, tip: str) -> str:
         """What became of the intents that the dead one had left on the remote: done, waiting, or empty for nothing."""
@@ -93,6 +97,7 @@ class Settling:
         if listed or not data.get("gone"):
             # Gone without a verdict proves nothing before the branch was fetched once more.
             entry.write(gone=not listed)
+            self.is_unsure = self.is_unsure or not listed
             return "waiting"
         return ""
 
@@ -112,8 +117,3 @@ class Settling:
                 self._inheritors.add(operation.uid)
                 return True
         return False
-
-
-def _remove(entry: Entry) -> None:
-    neighbours.forget_answer(entry)
-    entry.remove()

@@ -73,7 +73,7 @@ class Transaction:
         self._deadline: float | None = None
         self._base: str | None = None
         self._base_since = 0.0
-        self._may_push_first = hub.was_fresh and not creates_hub and hand is None
+        self._may_push_first = hub.was_fresh and not creates_hub and hand is None and not needs_beats(operation)
         self._has_just_looked = self._is_last_look = False
         self._first_view = self._repo.ref(VIEW)
         self._has_unpublished = bool(hub.remote) and self._first_view not in (None, hub.published())
@@ -154,6 +154,8 @@ class Transaction:
         if landed in self._made:  # not necessarily the last one that was tried
             self._take_results(self._made[landed])
         self._settling.settle(self._base or "", snapshot, [member.operation for member in self._open()])
+        if self._settling.is_unsure:
+            return False
         for member in self._open():
             if member.uid in self._settling.heard:
                 member.hear(self._settling.heard[member.uid].answer, snapshot)
@@ -227,6 +229,7 @@ class Transaction:
             # The server takes nothing at all now: everything goes on waiting.
             raise self._refusal_in(made) or next(iter(self._declined.values()))
         if not self._folding.asking.withdraw(self._open()):
+            self._refuse_to_go_on()
             return None
         self._take_results(made)
         return self._finished(made)

@@ -10,7 +10,7 @@ import pytest
 
 from bd import clock as bd_clock
 from bd.store.lock import CloneLock
-from tests.hub.hooks import hook
+from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import subjects
 from tests.race.seeds import seed
 from tests.running import Result, result_of
@@ -65,7 +65,8 @@ def writer(clone: Clones) -> Iterator[Clone]:
     seed(alice, *(f"hub-{place}" for place in range(NUMBER)))
     alice.here("list", "--fetch")
     yield alice
-    assert list((alice.path / ".git" / "bd" / "journal").iterdir()) == []
+    left = {path.name: path.read_text() for path in (alice.path / ".git" / "bd" / "journal").iterdir()}
+    assert left == {}
     assert git(alice.path, "status", "--porcelain") == ""
 
 
@@ -177,3 +178,19 @@ def test_ctrl_c_while_waiting(writer: Clone, hub: Path) -> None:
         assert process.wait() == 130
     writer.here("comment", "hub-0", "goes on")
     assert subjects(hub, "create") == []
+
+
+def test_who_is_overtaken_asks_others_for_everybody(writer: Clone, clone: Clones, hub: Path, tmp_path: Path) -> None:
+    other = clone("other")
+    git(other.path, "commit", "--quiet", "--allow-empty", "-m", "by hand")
+    once = f"{tmp_path}/once"
+    script = f'if [ "$verb" = push ] && mkdir {once} 2> /dev/null; then "$real" -C {other.path} push -q origin HEAD; fi'
+    commands = [*claims(3), ["comment", "hub-0", "once", "--json"]]
+    results = released_together(writer, commands, {**git_wrapper(tmp_path / "bin", script), "BD_FRESH_TIME": "0"})
+    assert [result.code for result in results] == [0] * 4
+    assert len({result.json[0]["id"] for result in results[:3]}) == 3
+    assert len(subjects(hub, "claim")) == 3
+    bead = tip_bead(hub, "hub-0")
+    assert bead is not None
+    assert [comment["text"] for comment in bead.comments] == ["once"]
+    assert git(hub, "for-each-ref", "refs/bd/intents") == ""
