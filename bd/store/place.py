@@ -50,7 +50,7 @@ class Place(NamedTuple):
 
 def check_branch(name: str) -> str:
     """A branch name git accepts, and takes for nothing else. Raises BadInput."""
-    if name.startswith("-") or not is_ref(f"refs/heads/{name}"):
+    if name.startswith("-") or not name.isprintable() or not is_ref(f"refs/heads/{name}"):
         raise BadInput(f"{name!r} can't be a branch's name")
     return name
 
@@ -179,7 +179,7 @@ def _read(repo: GitRepo) -> dict[str, Any]:
     user = read_layer(user_config_path())
     branch = os.environ.get("BD_BRANCH") or clone.get("branch") or user.get("branch")
     full = None if not branch else branch if branch.startswith("refs/") else f"refs/heads/{check_branch(branch)}"
-    if full and not is_ref(full):
+    if full and not (full.isprintable() and is_ref(full)):
         raise BadInput(f"{full!r} can't be a branch")
     return {
         "version": PLACE_VERSION,

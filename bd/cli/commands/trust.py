@@ -9,6 +9,7 @@ import click
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.fleet.trust import asked_for, is_trusted, pin, revoke
+from bd.output import escaped
 
 
 @click.command(
@@ -29,7 +30,9 @@ def command(app: App, yes: bool, forget: bool) -> None:
     new = [one for one in asked if not is_trusted(app.hub, one)]
     if not app.out.is_json:
         for one in asked:
-            app.out.line(f"{'trusted' if one not in new else 'NOT trusted'}  {one.name}  {one.pin[:12]}\n    {one.text}")
+            app.out.line(f"{'trusted' if one not in new else 'NOT trusted'}  {escaped(one.name)}  {one.pin[:12]}")
+            for line in one.text.split("\n"):  # none of them can stand where a name stands
+                app.out.line(f"    {escaped(line)}")
         if not asked:
             app.out.line("This hub asks to run nothing.")
     if new and not forget and not yes and sys.stdin.isatty():
