@@ -18,7 +18,7 @@ from bd.store.manners import QUIET, environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from bd.store.objects import ObjectReader
@@ -82,6 +82,8 @@ class GitRepo:
         self.ssh_command = ""
         # Git's settings as they were read for this command, as far as they are kept (place.py); None where nobody has.
         self.known_settings: Mapping[str, Sequence[str]] | None = None
+        # What plainmove.py has worked out while git was pushing.
+        self.worked_out: object = None
 
     @property
     def env(self) -> dict[str, str]:
@@ -107,10 +109,21 @@ class GitRepo:
             raise NoHub(f"can't run git: {error}", hint="install git 2.31 or newer") from error
 
     def finish(
-        self, process: Any, args: Sequence[str], data: bytes | None = None, *, at_most: int | None = None
+        self,
+        process: Any,
+        args: Sequence[str],
+        data: bytes | None = None,
+        *,
+        at_most: int | None = None,
+        meanwhile: Callable[[], None] | None = None,
     ) -> tuple[int, bytes, str]:
-        """Wait for a process: its exit code, output and error text. Raises GitTimeout, or BufferError for more output, after ending it."""
+        """Wait for a process: its exit code, output and error text. `meanwhile` is something short to do first.
+
+        Raises GitTimeout, or BufferError for more output, after ending it.
+        """
         try:
+            if meanwhile is not None:
+                meanwhile()
             out, err = process.communicate(data, self.timeout_s, at_most)
         except TimeoutError:
             process.kill()

@@ -11,8 +11,10 @@ fast-import (gitrepo.py).
 from __future__ import annotations
 
 import os
+import sys
 import zlib
 from _thread import get_ident
+from functools import partial
 
 from bd.errors import BadInput, Damaged, TryAgain
 from bd.store.answers import is_oid, size_in
@@ -41,6 +43,8 @@ _FILE_LIMIT, _CONTENT_LIMIT = 2_000_000, 16_000_000
 # Answers are held together up to this many bytes; the rest of a request is asked again, so that many large files take no more.
 _HELD_LIMIT = 16_000_000
 _SKIP_SIZE = 1_000_000
+# What is worth a faster hash.
+LARGE = 250_000
 # So many trees are kept: one write reads the same few again and again.
 _TREES_KEPT = 8
 SHA256_LENGTH = 64
@@ -48,7 +52,7 @@ SHA256_LENGTH = 64
 
 def name_of(kind: bytes, data: bytes, length: int) -> str:
     """The object name of some content, in the hash of a repository whose names have this length."""
-    name: str = _hash(length)(kind + b" %d\0" % len(data) + data).hexdigest()
+    name: str = _hash(length, len(data))(kind + b" %d\0" % len(data) + data).hexdigest()
     return name
 
 
@@ -59,12 +63,17 @@ def open_plainly(path: str, flags: int) -> int:
 
 def hash_of(data: bytes, length: int) -> bytes:
     """The raw hash of some bytes, in the same hash."""
-    digest: bytes = _hash(length)(data).digest()
+    digest: bytes = _hash(length, len(data))(data).digest()
     return digest
 
 
-def _hash(length: int) -> Any:
-    """Git's hash. The built-in SHA-1 where there is one: hashlib loads OpenSSL, which takes longer than a commit."""
+def _hash(length: int, size: int) -> Any:
+    """Git's hash. The built-in SHA-1 where there is one: hashlib loads OpenSSL, which takes longer than a commit.
+
+    Once that is loaded, it is the faster one for what is large.
+    """
+    if size > LARGE and length != SHA256_LENGTH and (loaded := sys.modules.get("hashlib")):
+        return partial(loaded.sha1, usedforsecurity=False)
     if length == SHA256_LENGTH:
         from hashlib import sha256  # noqa: PLC0415  repositories with SHA-256 are rare
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 import os
 import stat
 
+from bd.errors import BdError
 from bd.light import suppress
 from bd.store.index import Folder, Index, Item, Unfit
-from bd.store.objects import hash_of, name_of, open_plainly
+from bd.store.objects import LARGE, hash_of, name_of, open_plainly
 from bd.store.trees import FOLDER
 
 TYPE_CHECKING = False
@@ -45,11 +46,24 @@ def move(repo: GitRepo, index: str, copy: str, here: str, tip: str) -> bool:
     """Bring files from commit `here` to `tip`, and `index` to `copy`; whether that was the plain case. Else nothing has moved."""
     if os.name != "posix" or not repo.work_tree or not _is_plain(repo):
         return False
+    ahead, repo.worked_out = repo.worked_out, None
     try:
-        move = _Move(repo, index, here, tip)
+        if not isinstance(ahead, _Move) or not ahead.is_still(index, here, tip):
+            ahead = _Move(repo, index, here, tip)
+        ahead.check()
     except (Unfit, OSError, ValueError):
         return False
-    return move.carry_out(copy)
+    return ahead.carry_out(copy)
+
+
+def prepare(repo: GitRepo, branch: str, tip: str) -> None:
+    """Work out what the move of a checked-out branch to `tip` takes, while that is pushed. Nothing is touched."""
+    repo.worked_out = None
+    here = repo.ref(branch) if repo.work_tree and repo.head_branch() == branch else None
+    if here is None or os.name != "posix" or not _is_plain(repo):
+        return
+    with suppress(Unfit, OSError, ValueError, BdError):  # whatever it is, it is met again when files move
+        repo.worked_out = _Move(repo, os.path.join(repo.git_dir, "index"), here, tip)
 
 
 class _Move:
@@ -57,6 +71,7 @@ class _Move:
 
     def __init__(self, repo: GitRepo, index: str, here: str, tip: str) -> None:
         self._repo = repo
+        self._commits = here, tip
         self._root = repo.work_tree or ""
         self._length = len(tip)
         self._items: dict[bytes, Item] = {}
@@ -66,12 +81,25 @@ class _Move:
         with open(index, "rb") as file:
             self._index = Index(file.read(), self._length // 2)
             self._index_stat = os.fstat(file.fileno())
+        if self._index_stat.st_size > LARGE:
+            import hashlib  # noqa: PLC0415  hash_of then has a faster hash; while git pushes, that costs nothing
+
+            assert hashlib
         self._places = self._index.places(self._items, self._before)
+        self._new = {path: self._content(item.new) for path, item in self._items.items()}
+        self._old: dict[bytes, bytes | None] = {}
+        self._written: list[bytes] = []
+
+    def is_still(self, index: str, here: str, tip: str) -> bool:
+        """Whether it is this move that was worked out, from the index as it is."""
+        now, then = os.stat(index), self._index_stat
+        return self._commits == (here, tip) and _marks(now) == _marks(then)
+
+    def check(self) -> None:
+        """See that the files are plain ones and as they were committed, right before they are written. Raises Unfit, OSError."""
         for folder in self._folders:
             self._check_folder(folder.decode("ascii"))
-        self._written: list[bytes] = []
         self._old = {path: self._checked_file(item) for path, item in self._items.items()}
-        self._new = {path: self._content(item.new) for path, item in self._items.items()}
 
     def _compare(self, old: str, new: str, folder: bytes) -> int:
         """Collect what differs below a folder. How many files it gains."""
@@ -155,6 +183,11 @@ class _Move:
                     os.unlink(self._file(path))
                 else:
                     self._put(path, content)
+
+
+def _marks(there: os.stat_result) -> tuple[int, ...]:
+    """By what a file that was replaced or written to can be told."""
+    return there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns, there.st_ctime_ns
 
 
 def _plain_item(path: bytes, was: TreeEntry | None, now: TreeEntry | None) -> Item:

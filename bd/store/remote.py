@@ -65,8 +65,16 @@ def push(
     if len(specs) > 1:
         args.append("--atomic")
     args += ["--end-of-options", remote, *specs]
-    _, out, err = repo.finish(repo.spawn(args), args)
+    _, out, err = repo.finish(repo.spawn(args), args, meanwhile=lambda: _prepare(repo, branches))
     return push_lines(out), err
+
+
+def _prepare(repo: GitRepo, branches: Sequence[tuple[str, str]]) -> None:
+    """What will be to be done when the push has landed, as far as it can be done before."""
+    from bd.store.plainmove import prepare  # noqa: PLC0415  imported while git pushes, too
+
+    for oid, branch in branches:
+        prepare(repo, branch, oid)
 
 
 def move_here(repo: GitRepo, updates: Sequence[tuple[str, str | None, str | None]], sides: Sequence[SideRef]) -> None:

@@ -23,6 +23,7 @@ class CachedSnapshot(Snapshot):
         self._heads: dict[str, Bead | None] = {}
         self._folders: dict[str, dict[str, Mapping[str, Any]]] = {}
         self._all_live = False
+        self._held: list[Bead] | None = None
 
     @property
     def damages(self) -> list[Damage]:
@@ -87,7 +88,9 @@ class CachedSnapshot(Snapshot):
         return (Bead(fields) for fields in self.cache.heads("ended"))
 
     def claimed(self) -> Iterator[Bead]:
-        return (Bead(fields) for fields in self.cache.heads("claimed"))
+        if self._held is None:
+            self._held = [Bead(fields) for fields in self.cache.heads("claimed")]
+        return iter(self._held)
 
     def mentioning(self, bead_id: str) -> list[Bead]:
         return [Bead(fields) for fields in self.cache.heads("mentioning", (bead_id,))]

@@ -301,3 +301,63 @@ def test_a_move_that_fails_half_way_is_taken_back(place: Path, monkeypatch: pyte
     bring_along(repo, here, tip)  # and then git does it
     git(place, "update-ref", "HEAD", tip)
     assert git(place, "status", "--porcelain") == ""
+
+
+# --- worked out ahead -----------------------------------------------------------------------
+
+
+def current(place: Path) -> str:
+    return git(place, "symbolic-ref", "HEAD")
+
+
+def test_what_was_worked_out_ahead_is_carried_out(place: Path) -> None:
+    repo = opened(place)
+    here, tip = step(repo, {**REPLACED, **ADDED})
+    before = picture(place)
+    plainmove.prepare(repo, current(place), tip)
+    assert repo.worked_out is not None
+    assert picture(place) == before
+    ahead = repo.worked_out
+    assert moved(repo, here, tip)
+    assert repo.worked_out is None
+    assert isinstance(ahead, plainmove._Move)
+    assert ahead._written
+    git(place, "update-ref", "HEAD", tip)
+    assert git(place, "status", "--porcelain") == ""
+
+
+def test_what_was_worked_out_for_another_index_is_not(place: Path) -> None:
+    repo = opened(place)
+    here, tip = step(repo, {**REPLACED})
+    plainmove.prepare(repo, current(place), tip)
+    (place / "notes").write_text("mine\n")
+    git(place, "add", "notes")
+    assert moved(repo, here, tip)
+    git(place, "update-ref", "HEAD", tip)
+    assert git(place, "status", "--porcelain") == "A  notes"
+
+
+def test_what_was_edited_since_it_was_worked_out_stays(place: Path) -> None:
+    repo = opened(place)
+    here, tip = step(repo, {**REPLACED})
+    plainmove.prepare(repo, current(place), tip)
+    edit(place)
+    before = picture(place)
+    assert not moved(repo, here, tip)
+    assert picture(place) == before
+
+
+def test_what_was_worked_out_for_another_commit_is_not(place: Path) -> None:
+    repo = opened(place)
+    here, tip = step(repo, {**REPLACED})
+    _, other = step(repo, {**ADDED})
+    plainmove.prepare(repo, current(place), other)
+    assert moved(repo, here, tip)
+    assert not (place / "beads" / "hub-07.yaml").exists()
+
+
+def test_a_branch_that_is_not_checked_out_needs_nothing(place: Path) -> None:
+    repo = opened(place)
+    _, tip = step(repo, {**REPLACED})
+    plainmove.prepare(repo, "refs/heads/other", tip)
+    assert repo.worked_out is None
