@@ -56,7 +56,7 @@ def uptime() -> float:
 def boot_id() -> str:
     """What tells one run of this machine from another."""
     try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
             return file.read().strip()
     except OSError:
         return ""

@@ -22,5 +22,6 @@ growth          the same writes in a hub of 100,000 beads (2,800 of them in the 
                 what an idle poll and `bd archive` do for a hub that never archived
 races           clones after one and the same bead, round after round: one winner each time
 tools           other trackers on PATH, and the source paper's recipe as a script, verb by verb
-breakdown       where the time of a claim goes; words, no verdicts
+past            reading old commits: `history`, `--at` and `audit`
+breakdown       where the time of a claim goes, see README.md; words, no verdicts
 """

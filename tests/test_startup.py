@@ -107,5 +107,5 @@ def test_a_claim_loads_no_library_at_all(warm: Clone) -> None:
     code, packages, modules = loaded(["claim", "hub-two", "--agent", "coder"], warm.path)
     assert code == 0
     assert not packages & set(HEAVY)
-    assert not packages & {"subprocess", "threading", "datetime", "sqlite3"}
+    assert not packages & {"typing", "datetime", "sqlite3", "subprocess", "threading", "dataclasses"}
     assert "bd.store.codec" not in modules, "the claimed bead's lines tell where its keys are"

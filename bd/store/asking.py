@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from bd import clock
 from bd.errors import RemoteUnreachable
+from bd.light import json_text
 from bd.store import intents
 from bd.store.intents import INTENTS
 from bd.store.remote import SideRef
@@ -72,7 +71,7 @@ def _text(member: Member, author: str, base: str, tries: int) -> str | None:
     if form is None or not intents.is_portable(operation):
         return None
     try:
-        json.dumps(form())
+        json_text(form())
     except TypeError:  # it holds what JSON can't
         return None
     return intents.text_of(form(), author=author, base=base, at=clock.now(), tries=tries)

@@ -6,10 +6,9 @@ changes into file contents and commit drafts. Does not belong here: pushing them
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd.errors import BadInput, Damaged
 from bd.fields import BEAD_FIELDS, CAPACITY_DIR, FILE_LIMIT, bead_path, fields_of_path
+from bd.light import NamedTuple
 from bd.model import Change, Overlay
 from bd.store import message, yamltext
 from bd.store.files import Row, is_wanted, parse_file

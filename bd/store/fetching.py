@@ -6,11 +6,11 @@ and are gone again, so that no clone keeps copies of them, and each look is one 
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 from bd import clock
 from bd.errors import HubRewritten, RemoteUnreachable, TryAgain
+from bd.light import suppress
 from bd.store.gitrepo import FETCH_FLAGS, GitTimeout, every_ref
 from bd.store.looked import Looked
 from bd.store.place import PUBLISHED, Place
@@ -53,7 +53,7 @@ class Fetching:
         """Wait for a fetch that nobody has waited for."""
         process, self._fetching = self._fetching, None
         if process is not None:
-            with contextlib.suppress(GitTimeout, FileNotFoundError):
+            with suppress(GitTimeout, FileNotFoundError):
                 self._repo.finish(process, ("fetch",))
                 os.unlink(os.path.join(self._folder, _FETCHING))
 
@@ -62,7 +62,7 @@ class Fetching:
         if self._fetching is None:
             mark = os.path.join(self._folder, _FETCHING)
             self._was_killed = self._was_killed or os.path.exists(mark)  # we hold the lock: whoever left it is dead
-            with open(mark, "w", encoding="ascii"):
+            with open(mark, "w", encoding="utf-8"):
                 pass
             self._fetching = self._repo.start_fetch(self._remote, self._branch, PUBLISHED, *self._beside())
 
@@ -147,7 +147,7 @@ class Fetching:
             code, out, err = self._repo.finish(process, ("fetch",))
         except GitTimeout as error:
             raise RemoteUnreachable(f"the remote {self._remote} does not answer: {error}") from None
-        with contextlib.suppress(FileNotFoundError):
+        with suppress(FileNotFoundError):
             os.unlink(os.path.join(self._folder, _FETCHING))
         self._take_beside()
         return "" if code == 0 else err + out.decode("utf-8", "replace") or "fetch failed"
@@ -176,7 +176,7 @@ def loose_refs(repo: GitRepo, prefix: str) -> dict[str, str]:
         for name in names:
             if not name.endswith(".lock"):
                 path = os.path.join(folder, name)
-                with open(path, encoding="ascii") as file:
+                with open(path, encoding="utf-8") as file:
                     found[prefix + os.path.relpath(path, root).replace(os.sep, "/")] = file.read().strip()
     return found
 
@@ -185,7 +185,7 @@ def remove_refs(repo: GitRepo, prefix: str) -> None:
     """Remove private refs that are files of their own. Only under the clone's lock."""
     root = os.path.join(repo.common_dir, prefix)
     for folder, _, names in os.walk(root, topdown=False):
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             for name in names:
                 os.unlink(os.path.join(folder, name))
             os.rmdir(folder)

@@ -121,10 +121,8 @@ class Hub:
             tip = self.repo.ref(VIEW) or self.repo.ref(PUBLISHED)
             tip = self._with_tracked(tip)
         if tip is None:
-            raise NoHub(
-                f"the branch {self.branch_name} holds no hub yet",
-                hint="`bd init` makes one; `bd sync` fetches one",
-            )
+            hint = "`bd init` makes one; `bd sync` fetches one"
+            raise NoHub(f"the branch {self.branch_name} holds no hub yet", hint=hint)
         return tip
 
     def _with_tracked(self, view: str | None) -> str | None:
@@ -238,12 +236,11 @@ class Hub:
         if self._said is None:
             noted = self.noted_json(HEARD)
             self._said = noted if isinstance(noted, dict) else {}
-        agents = self._said.get("agents")
-        if agents:
-            from bd.store.heard import records_of  # noqa: PLC0415  in most hubs nobody says anything beside the branch
+        if not self._said:
+            return NEVER, {}
+        from bd.store.heard import records_of  # noqa: PLC0415
 
-            agents = records_of(agents)
-        return self._said.get("at") or NEVER, agents or {}
+        return self._said.get("at") or NEVER, records_of(self._said.get("agents", {}))
 
     def hear(self, refs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         """The agents' records behind a listing of refs, kept for this clone's next snapshots."""
@@ -295,14 +292,12 @@ class Hub:
         """Refuse to write where there is no hub, or one of a newer format, or whose settings can't be read. Raises NoHub, Damaged."""
         version = snapshot.config().get("format", FORMAT_VERSION)
         if version > FORMAT_VERSION:
-            raise Damaged(
-                f"this hub has format {version}; this bd writes format {FORMAT_VERSION}", hint="upgrade: pip install -U gitbeads"
-            )
+            words = f"this hub has format {version}; this bd writes format {FORMAT_VERSION}"
+            raise Damaged(words, hint="upgrade: pip install -U gitbeads")
         broken = next((damage for damage in snapshot.damages if damage.path == CONFIG_PATH), None)
         if broken:
-            raise Damaged(
-                f"{CONFIG_PATH} {broken.reason}", hint="edit that file, commit it and `git push`; bd writes nothing until then"
-            )
+            hint = "edit that file, commit it and `git push`; bd writes nothing until then"
+            raise Damaged(f"{CONFIG_PATH} {broken.reason}", hint=hint)
         if snapshot.record(CONFIG_PATH) is None:
             raise NoHub(f"the branch {self.branch_name} holds no hub", hint="`bd init` makes one")
 
@@ -378,16 +373,14 @@ class Hub:
         named = self.repo.commit_of(text)
         if named:
             if self.repo.objects.read(f"{named}:{CONFIG_PATH}") is None:
-                raise NotFound(
-                    f"{text} is a commit of something else, not of the hub", hint=f"the hub's are on {self.branch_name}"
-                )
+                hint = f"the hub's are on {self.branch_name}"
+                raise NotFound(f"{text} is a commit of something else, not of the hub", hint=hint)
             return named
         instant = clock.past_instant(text, clock.now())
         _, out, _ = self.repo.run("rev-list", "-1", f"--before={int(instant.timestamp())}", self.view())
-        found = out.decode().strip()
-        if not found:
+        if not out.strip():
             raise NotFound(f"the hub has no commit as old as {text}")
-        return found
+        return out.decode().strip()
 
     def instant_at(self, text: str) -> datetime:
         """The instant that `--at` means; of a commit, the end of the second in which it was made. Raises BadInput."""

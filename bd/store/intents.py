@@ -7,10 +7,8 @@ deciding them (round.py), moving their refs (asking.py).
 
 from __future__ import annotations
 
-import json
-from typing import NamedTuple
-
 from bd.clock import instant_of, time_text
+from bd.light import NamedTuple, json_text
 from bd.store import looks
 from bd.store.remote import SideRef
 
@@ -63,7 +61,7 @@ def text_of(form: Mapping[str, Any], *, author: str, base: str, at: datetime, tr
         "tries": tries,
         "op": form,
     }
-    return json.dumps(told, ensure_ascii=True, separators=(",", ":"))
+    return json_text(told, compact=True)
 
 
 def read(hub: Hub, seen: Mapping[str, str]) -> list[Intent]:
@@ -81,6 +79,8 @@ def _parsed(uid: str, oid: str, data: bytes | None) -> Intent | None:
     if data is None or len(data) > LIMIT or not data.startswith(b"tree ") or b"\nparent " in data.partition(b"\n\n")[0]:
         return None
     try:
+        import json  # noqa: PLC0415  who only writes needs none of it
+
         told = json.loads(data.partition(b"\n\n")[2])
         form = told["op"]
         fits = (

@@ -7,9 +7,9 @@ here: deciding what became of an operation (settling.py).
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
+
+from bd.light import json_text, suppress
 
 try:
     import fcntl
@@ -51,7 +51,7 @@ class Entry:
     def write(self, *, durably: bool = True, **changes: Any) -> None:
         """Record a step, on disk before this returns; not `durably` where it only has to outlive the process."""
         self.data.update(changes)
-        text = json.dumps(self.data).encode()
+        text = json_text(self.data).encode()
         if self._descriptor is None:
             self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             _lock(self._descriptor)
@@ -67,10 +67,10 @@ class Entry:
 
     def remove(self) -> None:
         """The operation is settled, and whoever had to know knows."""
-        with contextlib.suppress(FileNotFoundError):
+        with suppress(FileNotFoundError):
             os.unlink(self.path)
         if self.path.endswith(TAKEN):
-            with contextlib.suppress(FileNotFoundError):
+            with suppress(FileNotFoundError):
                 os.unlink(self.path.removesuffix(TAKEN) + ANSWERED)
         self.close()
 
@@ -88,7 +88,7 @@ class Journal:
 
     def begin(self, uid: str, **data: Any) -> Entry:
         """A new entry, not yet on disk: the first `write` puts it there."""
-        with contextlib.suppress(OSError):  # where nothing can be written, the lock says so
+        with suppress(OSError):  # where nothing can be written, the lock says so
             os.makedirs(self._folder, exist_ok=True)
         return Entry(os.path.join(self._folder, f"{uid}.json"), {"uid": uid, "state": "begun", **data})
 
@@ -111,10 +111,12 @@ class Journal:
                 continue
             try:
                 with open(path, encoding="utf-8") as file:
+                    import json  # noqa: PLC0415  who only writes needs none of it
+
                     data = json.load(file)
                 entry = Entry(path, data, descriptor)
             except (ValueError, OSError):  # killed within its first write: nothing was pushed
-                with contextlib.suppress(FileNotFoundError):
+                with suppress(FileNotFoundError):
                     os.unlink(path)
                 os.close(descriptor)
                 continue
@@ -131,7 +133,7 @@ class Journal:
 
     def drop_orphans(self) -> None:
         """Remove answers whose authors died between the removal of their entry and that of the answer."""
-        with contextlib.suppress(FileNotFoundError):
+        with suppress(FileNotFoundError):
             for name in os.listdir(self._folder):
                 path = os.path.join(self._folder, name)
                 if name.endswith(ANSWERED) and not os.path.exists(path.removesuffix(ANSWERED) + TAKEN):
@@ -151,6 +153,8 @@ class Journal:
                 with open(path, "rb+") as file:
                     if _lock(file.fileno()):
                         continue
+                    import json  # noqa: PLC0415  who only writes needs none of it
+
                     yield path, json.loads(file.read())
             except (ValueError, OSError):  # gone, or just being written
                 continue

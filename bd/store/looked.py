@@ -5,10 +5,10 @@ Times are those of the machine's boot-time clock: nobody sets it, and after a re
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 from bd import clock
+from bd.light import suppress
 
 # After a lost race, a write looks first for this long: somebody else is writing.
 RACED_S = 60.0
@@ -39,13 +39,13 @@ class Looked:
         return raced_s is not None and raced_s <= RACED_S
 
     def _note(self, name: str) -> None:
-        with contextlib.suppress(OSError), open(os.path.join(self._folder, name), "w", encoding="ascii") as file:
+        with suppress(OSError), open(os.path.join(self._folder, name), "w", encoding="utf-8") as file:
             file.write(f"{clock.uptime():.3f} {clock.boot_id()}\n")
 
     def _age_s(self, name: str) -> float | None:
         """How long ago, in seconds; None when never since the machine was started."""
         try:
-            with open(os.path.join(self._folder, name), encoding="ascii") as file:
+            with open(os.path.join(self._folder, name), encoding="utf-8") as file:
                 up_s, _, boot = file.read().strip().partition(" ")
             age_s = clock.uptime() - float(up_s)
         except (OSError, ValueError):

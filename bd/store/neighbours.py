@@ -9,12 +9,11 @@ Belongs here: the files, and waiting for an answer. Does not belong here: decidi
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 
 from bd import clock
 from bd.config import PROCESS_KEYS
+from bd.light import json_text, suppress
 from bd.store.journal import ANSWERED, HAS_FLOCK, TAKEN, Entry
 
 TYPE_CHECKING = False
@@ -68,7 +67,7 @@ def answer(path: str, told: Mapping[str, Any]) -> None:
     target = path.removesuffix(TAKEN) + ANSWERED
     fresh = f"{target}.{os.getpid()}"
     with open(fresh, "w", encoding="utf-8") as file:
-        json.dump(told, file)
+        file.write(json_text(told))
     os.replace(fresh, target)
 
 
@@ -77,7 +76,7 @@ def put_back(journal: Journal) -> None:
     journal.drop_orphans()
     for path, _ in journal.of_the_living(TAKEN):
         if not os.path.exists(path.removesuffix(TAKEN) + ANSWERED):
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 os.rename(path, path.removesuffix(TAKEN) + _WAITING)
 
 
@@ -86,6 +85,8 @@ def answered(path: str) -> dict[str, Any] | None:
     stem = path.removesuffix(TAKEN).removesuffix(_WAITING)
     try:
         with open(stem + ANSWERED, encoding="utf-8") as file:
+            import json  # noqa: PLC0415  who only writes needs none of it
+
             told = json.load(file)
     except (OSError, ValueError):
         return None
@@ -144,5 +145,5 @@ def _heard(entry: Entry) -> dict[str, Any] | None:
 
 def _reclaim(entry: Entry) -> None:
     """The lock is ours and nobody answered: the operation is its author's again."""
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         os.rename(entry.path.removesuffix(_WAITING) + TAKEN, entry.path)

@@ -6,10 +6,9 @@ answer, it may still land); `refused` (for good); `unsided` (the refs beside the
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd import clock
 from bd.errors import RemoteUnreachable, ServerRefused, TryAgain
+from bd.light import NamedTuple
 from bd.store import checkout
 from bd.store.gitrepo import ZERO, GitFailed, GitTimeout
 from bd.store.remote import MOVED, move_here, push

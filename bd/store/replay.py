@@ -5,9 +5,8 @@ bd's own commits come back from their trailers, commits made by hand from their 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd.errors import BdError, Damaged
+from bd.light import NamedTuple
 from bd.store import message
 from bd.store.place import REWRITTEN, VIEW
 

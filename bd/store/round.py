@@ -7,10 +7,9 @@ a round. Does not belong here: whose turn it is, pushing, and what became of it 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bd import clock
 from bd.errors import BdError
+from bd.light import NamedTuple
 from bd.store import answer, intents, turns, verdicts
 from bd.store.chain import Chain
 from bd.store.intents import INTENTS

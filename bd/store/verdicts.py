@@ -6,9 +6,7 @@ too. Belongs here: writing and reading both. Does not belong here: what follows 
 
 from __future__ import annotations
 
-import json
-from typing import NamedTuple
-
+from bd.light import NamedTuple, json_text
 from bd.store import message
 
 TYPE_CHECKING = False
@@ -30,7 +28,7 @@ class Verdict(NamedTuple):
 
 def line(uid: str, answer: Mapping[str, Any]) -> str:
     """The trailer that tells what became of an intent."""
-    text = json.dumps(answer, ensure_ascii=True, separators=(",", ":"))
+    text = json_text(answer, compact=True)
     return f"{KEY}: {uid} {answer.get('code', 'ok')} {text}\n"
 
 
@@ -55,6 +53,8 @@ def _told(text: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
     for told in values.get(KEY, ()):
         uid, _, rest = told.partition(" ")
         try:
+            import json  # noqa: PLC0415  who only writes needs none of it
+
             answer = json.loads(rest.partition(" ")[2])
         except ValueError:
             answer = {}

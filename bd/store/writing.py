@@ -6,6 +6,7 @@ Belongs here: one call of a writer, from its journal entry to its outcome. Does 
 from __future__ import annotations
 
 from bd.errors import RemoteUnreachable
+from bd.light import json_text
 from bd.store import answer, finishing, intents, neighbours
 from bd.store.outcome import Outcome
 from bd.store.replay import Replay
@@ -150,11 +151,9 @@ def _form(operation: Decides | None) -> dict[str, Any] | None:
     """What another process needs to carry the operation out; None where only this one can."""
     if not intents.is_portable(operation):
         return None
-    import json  # noqa: PLC0415
-
     form: dict[str, Any] = operation.form()  # type: ignore[union-attr]
     try:
-        json.dumps(form)
+        json_text(form)
     except TypeError:
         return None
     return form
