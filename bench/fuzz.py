@@ -41,6 +41,7 @@ SEEDS: dict[str, list[bytes]] = {
         b"# ours\nid: hub-x\ntitle: 'it''s'  # why\ndeadline: 2026-01-01\nnotes: |\n  a\n\n  b\nmetadata:\n  a: {b: [1, 1e3, null]}\n",
         b"id: hub-x\ntitle: t\nclaim:\n  agent: bob\n  token: T1\n  attempt: 1\ncomments:\n- {id: A, author: b, at: 2026-01-01T00:00:00Z, text: c}\n",
         b"{id: hub-x, title: t, labels: [repo:site, 'a b'], priority: P1}\n",
+        b"id: hub-x\ntitle: t\nnotes: |\n  a\n  b",
         b"---\nid: hub-x\r\ntitle: >-\r\n  a\r\n  b\r\n...\r\n",
     ],
     "ids": [b"hub-7k3q", b"hub-7k3q.ab12", b"codemonkey", b"con.x", b"feature/x", b"-rf", b"../x"],

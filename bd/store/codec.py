@@ -297,7 +297,8 @@ def rewrite(
     text = text_of(data)
     changes = {key: new.get(key) for key in {**old, **new} if old.get(key) != new.get(key)}
     lines = text.splitlines(keepends=True)
-    spans = yamltext.spans_of_lines(lines) if is_simple else None
+    # A last line without an end may be a block's, whose text a line end would change: that is looked at below.
+    spans = yamltext.spans_of_lines(lines) if is_simple and text.endswith("\n") else None
     if spans is not None:
         return yamltext.replace_keys(text, spans, changes, list(table))
     parsed = parse(data, table)

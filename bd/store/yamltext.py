@@ -253,8 +253,10 @@ def replace_keys(
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = text.splitlines(keepends=True)
-    if lines and not lines[-1].endswith(("\n", "\r")):
+    is_unended = bool(lines) and not lines[-1].endswith(("\n", "\r"))
+    if is_unended:
         lines[-1] += newline
+    count = len(lines)
     at = {key: (start, end) for key, start, end in spans}
     rank = {key: place for place, key in enumerate(order)}
     edits: list[tuple[int, int, int, list[str]]] = []
@@ -273,6 +275,8 @@ def replace_keys(
     edits.sort(key=lambda edit: edit[:3])
     for start, end, _, block in reversed(edits):
         lines[start:end] = block
+    if is_unended and all(end < count for _, end, _, _ in edits):
+        lines[-1] = lines[-1].removesuffix(newline)
     return "".join(lines)
 
 

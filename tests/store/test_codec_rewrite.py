@@ -194,7 +194,7 @@ def check(segments: list[Segment], changes: dict[str, Any]) -> str:
 @pytest.mark.parametrize("name", FILES)
 def test_nothing_changed_nothing_touched(name: str) -> None:
     text = text_of(FILES[name])
-    assert check(FILES[name], {}) == (text if text.endswith("\n") else text + "\n")
+    assert check(FILES[name], {}) == text
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -337,3 +337,15 @@ def test_a_file_in_flow_style_is_written_anew() -> None:
     assert not parsed.is_simple
     out = codec.rewrite(data, parsed.fields, {**parsed.fields, "title": "new"}, BEAD_FIELDS, is_simple=False)
     assert out == "id: hub-a\ntitle: new\nlabels: [a]\n"
+
+
+@pytest.mark.parametrize(
+    "changes", [{"title": "u"}, {"labels": ["a"]}, {"comments": [{"id": "A", "text": "c"}]}, {"notes": None}]
+)
+def test_a_block_that_ends_the_file_without_a_line_end_says_the_same(changes: dict[str, Any]) -> None:
+    data = b"id: hub-x\ntitle: t\nnotes: |\n  a\n  b"
+    parsed = codec.parse(data, BEAD_FIELDS)
+    assert parsed.fields["notes"] == "a\nb"
+    new = {key: value for key, value in {**parsed.fields, **changes}.items() if value is not None}
+    out = codec.rewrite(data, parsed.fields, new, BEAD_FIELDS, is_simple=parsed.is_simple)
+    assert codec.parse(out.encode(), BEAD_FIELDS).fields == new
