@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from bd.store.remote import SideRef
     from bd.store.round import Others, Rounds
 
+# Who has asked leaves the others this part of a push time to ask too, so that the first one carries more along.
+GATHERING = 0.5
 # Nobody looks more often than this while it waits.
 _PAUSE_S = 0.02
 
@@ -75,6 +77,7 @@ class Folding:
             is_asked = self.asking.ask(members, base, lambda by: self._rounds.author(by, snapshot), tries)
             if is_asked:
                 self._step("asked")
+                clock.sleep(GATHERING * self.asking.push_s)
             return is_asked
         push_s = max(self._pushing.push_s, self.asking.push_s)
         wait_s = since_s + turns.patience_s(place, push_s) - clock.monotonic()
