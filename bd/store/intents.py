@@ -68,7 +68,7 @@ def read(hub: Hub, seen: Mapping[str, str]) -> list[Intent]:
     """Those of the listed ones that this version understands; everything else is left alone."""
     names = list(seen)
     found: list[Intent] = []
-    for uid, data in zip(names, hub.repo.objects.read_many([seen[uid] for uid in names]), strict=True):
+    for uid, data in zip(names, hub.repo.objects.read_many([seen[uid] for uid in names], at_most=LIMIT + 1), strict=True):
         intent = _parsed(uid, seen[uid], data)
         if intent is not None:
             found.append(intent)

@@ -36,6 +36,7 @@ _PROBED_MARK = "refs/bd/probed"
 _PROBED = "siderefs.json"
 _HEARD = "heard.json"
 _ASK_AGAIN_S = 7 * 86400
+_RECORD_LIMIT = 1_000_000
 
 
 class SideRefs:
@@ -150,10 +151,10 @@ class SideRefs:
 
     def _record(self, oid: str) -> dict[str, Any] | None:
         """The record that a commit beside the branch carries in its message."""
-        data = self._repo.objects.read(oid)
+        data = self._repo.objects.read(oid, at_most=_RECORD_LIMIT)
         try:
             record = json.loads((data or b"").partition(b"\n\n")[2])
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return record if isinstance(record, dict) else None
 
@@ -246,7 +247,7 @@ class SideRefs:
         try:
             with open(os.path.join(self._folder, name), encoding="utf-8") as file:
                 found = json.load(file)
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
 
