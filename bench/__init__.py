@@ -23,5 +23,6 @@ growth          the same writes in a hub of 100,000 beads (2,800 of them in the 
 races           clones after one and the same bead, round after round: one winner each time
 tools           other trackers on PATH, and the source paper's recipe as a script, verb by verb
 past            reading old commits: `history`, `--at` and `audit`
+fuzz            what others wrote, made to do harm, against every reader of it: inputs a second, and what broke
 breakdown       where the time of a claim goes, see README.md; words, no verdicts
 """

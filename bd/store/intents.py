@@ -88,11 +88,12 @@ def _parsed(uid: str, oid: str, data: bytes | None) -> Intent | None:
         )
         author = str(told["author"])
         instant_of(told["at"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+        tries = int(told.get("tries", 1))
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
     if not fits or any(sign in author for sign in "\n\r\0") or author.count("<") != 1 or not author.endswith(">"):
         return None
-    return Intent(uid, oid, form, author, str(told["base"]), told["at"], int(told.get("tries", 1)))
+    return Intent(uid, oid, form, author, str(told["base"]), told["at"], tries)
 
 
 def abandoned(hub: Hub, found: Iterable[Intent], now: datetime) -> list[Intent]:

@@ -102,6 +102,10 @@ class Journal:
             if name.endswith(ANSWERED):
                 continue
             path = os.path.join(self._folder, name)
+            if f"{ANSWERED}." in name:  # an answer whose writer was killed: only who holds the clone's lock writes one
+                with suppress(FileNotFoundError):
+                    os.unlink(path)
+                continue
             try:
                 descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
             except FileNotFoundError:

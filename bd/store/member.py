@@ -56,3 +56,8 @@ def told(change: Change | None, refusal: BdError | None) -> dict[str, Any]:
     if refusal is not None:
         return answer.of_error(refusal)
     return answer.of_change(change) if change is not None else {}
+
+
+def needs_beats(operation: Decides | None) -> bool:
+    """Whether the signs of life beside the branch have to be listed before the branch is fetched."""
+    return bool(getattr(operation, "needs_beats", False))

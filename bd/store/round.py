@@ -117,7 +117,7 @@ class Rounds:
         """The operation of a form; None for one that this version does not know, or that only its author may carry out."""
         try:
             operation = self.revive(form)
-        except (KeyError, TypeError, ValueError, BdError):
+        except Exception:  # noqa: BLE001  whatever it is, it is left to its author
             return None
         return operation if intents.is_portable(operation) else None
 

@@ -53,7 +53,10 @@ class Settling:
             return
         current = {claim.get("token") for bead in snapshot.claimed() for claim in bead.claims}
         waiting = [*operations]
+        own = {operation.uid for operation in waiting}
         for entry in self._hub.journal.of_the_dead():
+            if entry.uid in own:  # its author may have died meanwhile: this very transaction carries it out
+                continue
             self._settle_one(entry, tip, current, waiting)
         if is_first:  # later on, what is taken was taken by this very transaction
             neighbours.put_back(self._hub.journal)
@@ -66,9 +69,11 @@ class Settling:
         if commits and data.get("base") and where:
             checkout.undo_half(where, data["base"], commits[-1])
         asked = self._asked(entry, tip)
-        if data["state"] == "won" or held or asked == "done" or (commits and self._repo.is_ancestor(commits[-1], tip)):
-            self.landed += commits[-1:]
-            self._pass_on(data, commits)
+        has_landed = bool(commits) and self._repo.is_ancestor(commits[-1], tip)
+        if data["state"] == "won" or held or asked == "done" or has_landed:
+            if has_landed:  # else its batch is of a round that lost, and the verdicts tell
+                self.landed += commits[-1:]
+                self._pass_on(data, commits)
             if not held or self._is_inherited(waiting, data):
                 entry.remove()
             elif data["state"] != "won":

@@ -11,7 +11,7 @@ from bd import clock
 from bd.errors import BdError, NoHub, RemoteUnreachable
 from bd.store import finishing, giving_up, neighbours, verdicts
 from bd.store.folding import Folding
-from bd.store.member import Member, told
+from bd.store.member import Member, needs_beats, told
 from bd.store.outcome import Outcome
 from bd.store.place import PUBLISHED, VIEW
 from bd.store.pushing import Pushing, refused_by_server
@@ -94,9 +94,9 @@ class Transaction:
             if is_looked and self._base:
                 if not self._hear(snapshot):
                     continue
+                self._invite(snapshot)
                 if self._party and not self._open():
                     return self._finished(None)
-                self._invite()
             others = self._waiting() if is_looked else NOBODY
             if self._stands_back(others, snapshot):
                 continue
@@ -174,16 +174,20 @@ class Transaction:
                 member.missed = missed = True
         return not missed
 
-    def _invite(self) -> None:
+    def _invite(self, snapshot: Any) -> None:
         """Take the operations along that wait for this clone's lock, once: until they are answered nobody else is let in."""
         if self._own is None or self._creates_hub or self._hand:
             return
         room = neighbours.AT_ONCE - len(self._party)
         for path, data in neighbours.take(self._hub.journal, neighbours.kin(self._hub), room):
             try:
-                self._party.append(Member(self._rounds.revive(data["form"]), path))
-            except (KeyError, TypeError) as error:
+                member = Member(self._rounds.revive(data["form"]), path)
+            except (KeyError, TypeError, BdError) as error:
                 neighbours.answer(path, {"answer": {"code": "bug", "message": f"a bug in bd: {error!r}"}})
+                continue
+            if member.uid in self._settling.heard:
+                member.hear(self._settling.heard[member.uid].answer, snapshot)
+            self._party.append(member)
 
     # --- a round ---
 
@@ -393,8 +397,3 @@ class Transaction:
     def in_doubt(self) -> bool:
         """Whether something of this transaction may still come to the hub."""
         return self._pushing.in_doubt or any(member.intent for member in self._open())
-
-
-def needs_beats(operation: Decides | None) -> bool:
-    """Whether the signs of life beside the branch have to be listed before the branch is fetched."""
-    return bool(getattr(operation, "needs_beats", False))

@@ -38,6 +38,8 @@ def since(repo: GitRepo, bases: Iterable[str], tip: str) -> dict[str, Verdict]:
     if not known:
         return {}
     there = [base for base, data in zip(known, repo.objects.read_many(known), strict=True) if data is not None]
+    if len(there) > 1:  # from the oldest on: what landed before a newer one counts too
+        there = repo.run("merge-base", "--octopus", *there, check=False)[1].decode().split()
     args = ["log", "-z", "--format=%H%n%B", tip, *(f"^{base}" for base in there)]
     _, out, _ = repo.run(*args, check=False)
     found: dict[str, Verdict] = {}

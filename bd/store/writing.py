@@ -8,10 +8,11 @@ from __future__ import annotations
 from bd.errors import RemoteUnreachable
 from bd.light import json_text
 from bd.store import answer, finishing, intents, neighbours
+from bd.store.member import needs_beats
 from bd.store.outcome import Outcome
 from bd.store.replay import Replay
 from bd.store.round import Rounds
-from bd.store.transaction import Transaction, needs_beats
+from bd.store.transaction import Transaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

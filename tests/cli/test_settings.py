@@ -72,7 +72,7 @@ def test_the_prefix_and_types_of_a_hub(board: Clone) -> None:
 
 
 def test_a_setting_that_cannot_be_read_is_named(board: Clone) -> None:
-    refused = board.here("list", "--json", env={"BD_MAX_ATTEMPTS": "many"}, code=2)
+    refused = board.here("create", "Never made", "--json", env={"BD_MAX_ATTEMPTS": "many"}, code=2)
     assert "max_attempts" in refused.err
     assert "environment" in refused.err
     (board.path / ".git" / "bd" / "config.yaml").write_text("prefix: [\n")
