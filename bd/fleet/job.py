@@ -16,7 +16,7 @@ from bd.fleet.child import Child
 from bd.fleet.outcome import FAILED, RELEASED, Outcome, outcome_of, read_result
 from bd.light import NamedTuple
 from bd.policy.advisory import renewal_s
-from bd.policy.liveness import MISSED_BEATS
+from bd.policy.liveness import MISSED_BEATS, NEAR_INTERVAL_S, RECORD_EVERY_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class Job:
 
     def _beat(self) -> None:
         """Until stopped: a sign each interval, and a look at the claim."""
-        interval_s = float(self._claim.get("heartbeat_interval_s") or signs.NEAR_INTERVAL_S)
+        interval_s = float(self._claim.get("heartbeat_interval_s") or NEAR_INTERVAL_S)
         hub = self._open_hub()
         tip = ""
         try:
@@ -223,7 +223,7 @@ class Job:
         """Let people see what the child said last, now and then; the agent's record also says that it is there."""
         now_s = clock.monotonic()
         line = self.child.last_line[:_NOTE_LIMIT]
-        pause_s = PROGRESS_EVERY_S if line != self._told else signs.RECORD_EVERY_S
+        pause_s = PROGRESS_EVERY_S if line != self._told else RECORD_EVERY_S
         if now_s - self._told_s < pause_s:
             return
         self._told, self._told_s = line, now_s

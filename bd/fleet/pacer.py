@@ -8,7 +8,7 @@ from bd import clock
 from bd.clock import duration_s
 from bd.errors import BdError
 from bd.fleet.signs import branch_tip, is_near
-from bd.policy.pacing import Pace, pace_of
+from bd.policy.pacing import PEEK_FAR_S, PEEK_NEAR_S, Pace, pace_of, peek_pause_s
 from bd.policy.roles import interval_of
 
 TYPE_CHECKING = False
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
     from bd.model import Snapshot
     from bd.store.hub import Hub
-
-# How often a waiting agent asks the remote for the branch's tip: seconds on this machine, backing off elsewhere.
-PEEK_NEAR_S = 1.0
-PEEK_FAR_S = 30.0
 
 
 class Pacer:
@@ -74,17 +70,14 @@ class Peeking:
     """Waiting for the hub to move: looks at one ref, often where it costs nothing, ever more rarely elsewhere."""
 
     def __init__(self, hub: Hub, interval_s: float) -> None:
-        self._near = is_near(hub)
+        self._first_s = PEEK_NEAR_S if is_near(hub) else PEEK_FAR_S
         self._longest_s = interval_s
-        self._pause_s = PEEK_NEAR_S if self._near else PEEK_FAR_S
+        self._peeks = 0
 
     def next_s(self) -> float:
         """Seconds until the next look."""
-        pause_s = self._pause_s
-        if not self._near:
-            self._pause_s = min(self._longest_s, self._pause_s * 1.5)
-            pause_s *= random.uniform(0.8, 1.2)
-        return pause_s
+        self._peeks += 1
+        return peek_pause_s(self._first_s, self._peeks - 1, self._longest_s, random.random())
 
 
 def tip_or_none(hub: Hub) -> str | None:

@@ -8,6 +8,7 @@ from bd.fleet import progress, signs
 from bd.light import NamedTuple
 from bd.policy import advisory
 from bd.policy.capacity import held_by
+from bd.policy.liveness import NEAR_INTERVAL_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def _sign(hub: Hub, agent: str, bead: Bead, tokens: Mapping[str, str], by: str) 
         if signs.is_due_on_branch(claim):
             signs.sign_on_branch(hub, agent, bead.id, token)
         return True
-    interval_s = float(claim.get("heartbeat_interval_s") or signs.NEAR_INTERVAL_S)
+    interval_s = float(claim.get("heartbeat_interval_s") or NEAR_INTERVAL_S)
     if not signs.beat(hub, token, interval_s):
         hub.fetch()
         current = hub.snapshot().head(bead.id)

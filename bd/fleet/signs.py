@@ -11,7 +11,7 @@ from bd.light import NamedTuple
 from bd.operations.capacity import capacity_of
 from bd.operations.liveness import Heartbeat as Sign
 from bd.operations.publish import publish
-from bd.policy.liveness import last_commit_of
+from bd.policy.liveness import FAR_INTERVAL_S, NEAR_INTERVAL_S, RECORD_EVERY_S, last_commit_of
 from bd.store.remote import SideRef, list_remote
 from bd.store.siderefs import AGENTS, CLAIMS
 
@@ -23,13 +23,10 @@ if TYPE_CHECKING:
     from bd.config import Settings
     from bd.store.hub import Hub
 
-NEAR_INTERVAL_S = 30.0
-FAR_INTERVAL_S = 300.0
 BRANCH_EVERY_S = 900.0
-# An agent's record that says nothing new moves no more often than this.
-RECORD_EVERY_S = 900.0
 PROGRESS_LIMIT = 20
-_PASSING = frozenset({"last_heartbeat", "version", "host"})
+# What is no news by itself: it changes at every poll, and each news is a push.
+_PASSING = frozenset({"last_heartbeat", "version", "host", "next_poll_at", "empty_cycles"})
 _NEAR = ("/", ".", "file://", "ssh://localhost", "http://localhost", "http://127.0.0.1", "https://localhost", "git://localhost")
 
 
@@ -154,7 +151,7 @@ def record_of(hub: Hub, agent: str, before: Mapping[str, Any], changes: Mapping[
 def _is_news(record: Mapping[str, Any], before: Mapping[str, Any] | None) -> bool:
     if before is None:
         return True
-    keys = {*record, *before} - _PASSING - {"next_poll_at"}
+    keys = {*record, *before} - _PASSING
     if any(record.get(key) != before.get(key) for key in keys):
         return True
     said = before.get("last_heartbeat")

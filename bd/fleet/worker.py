@@ -27,6 +27,7 @@ from bd.operations.endings import Close
 from bd.operations.failing import Fail
 from bd.operations.publish import publish
 from bd.policy import fit
+from bd.policy.pacing import AGAIN_S
 from bd.policy.ready import next_turn
 
 TYPE_CHECKING = False
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from bd.store.hub import Hub
     from bd.store.outcome import Outcome as Written
 
-# What a worker does when the hub can't be reached or is too busy: tries again after so long.
-_AGAIN_S = 15.0
 _LAST_TRIES = 5
 
 
@@ -185,7 +184,7 @@ class Worker:
             if self._jobs or not self.plan.once:  # what is in hand is finished in any case
                 self._tell(f"{error}; trying again")
             self._nothing = error
-            self._next_look_s = clock.monotonic() + _AGAIN_S
+            self._next_look_s = clock.monotonic() + AGAIN_S
         finally:
             hub.close()
 

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 SKEW_S = 1800.0
 # A claim that gives signs of life is stalled after this many of its intervals without one.
 MISSED_BEATS = 3
+# How often a claim gives a sign of life: where the hub is on this machine, and elsewhere.
+NEAR_INTERVAL_S = 30.0
+FAR_INTERVAL_S = 300.0
+# An agent's record that says nothing new moves no more often than this.
+RECORD_EVERY_S = 900.0
 IN_WORK = ("in_progress", "validating")
 
 

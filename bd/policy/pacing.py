@@ -22,6 +22,12 @@ SLACK = 0.1
 _SLACK_LIMIT_S = 60.0
 # Agents that woke together do not stay together.
 _SPREAD = 0.1
+# How often a waiting agent asks the remote for the branch's tip: regularly on this machine, ever more rarely elsewhere.
+PEEK_NEAR_S = 1.0
+PEEK_FAR_S = 30.0
+_PEEK_GROWTH = 1.5
+# What a worker does when the hub can't be reached or is too busy: tries again after so long.
+AGAIN_S = 15.0
 
 
 class Pace(NamedTuple):
@@ -67,6 +73,13 @@ def interval_s(base_s: float, empty_cycles: int) -> float:
     """The interval after so many empty cycles in a row."""
     doubled = base_s * 2.0 ** min(40, empty_cycles // CYCLES_TO_DOUBLE)
     return max(base_s, min(LONGEST_S, doubled))
+
+
+def peek_pause_s(first_s: float, peeks: int, longest_s: float, spread: float) -> float:
+    """Seconds until a waiting agent's next peek, after so many; `spread` is a random number from 0 to 1."""
+    if first_s <= PEEK_NEAR_S:
+        return first_s
+    return min(longest_s, first_s * _PEEK_GROWTH ** min(40, peeks)) * (0.8 + 0.4 * spread)
 
 
 def pace_of(kept: Mapping[str, Any] | None, base_s: float) -> Pace:

@@ -201,6 +201,19 @@ def test_archiving_goes_on_for_a_few_commits_where_there_is_much(
     assert len(git(hub, "ls-tree", "-r", "--name-only", "main", "beads/archive/").split()) == 5
 
 
+def test_an_idle_agent_says_so_once_and_then_now_and_then(clone: Clones, hub: Path, clock: FakeClock) -> None:
+    """Each time is a push, and a host may count those."""
+    ada = clone("ada")
+    seen = []
+    for minutes in (0, 2, 2, 16):
+        clock.move(minutes=minutes)
+        assert ada.here("poll", "--agent", "coder", "--interval", "1m", "--json", code=3).json["due"]
+        seen.append(git(hub, "rev-parse", "refs/bd/agents/coder"))
+    assert seen[0] == seen[1], "another empty poll is no news"
+    assert seen[2] != seen[1], "that it looks more rarely is"
+    assert seen[3] != seen[2], "nor is it silent for a quarter of an hour"
+
+
 def test_an_agent_that_is_removed_leaves_no_record(clone: Clones, hub: Path) -> None:
     ada = clone("ada")
     ada.bd("agent", "add", "coder", "--role", "coding")

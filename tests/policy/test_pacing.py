@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bd.clock import instant_of
-from bd.policy.pacing import LONGEST_S, Pace, interval_s, pace_of
+from bd.policy.pacing import LONGEST_S, PEEK_FAR_S, PEEK_NEAR_S, Pace, interval_s, pace_of, peek_pause_s
 from tests.clocks import START
 
 
@@ -56,3 +56,11 @@ def test_no_agent_sleeps_longer_than_its_interval(empty: int, base_s: float, spr
     assert 0 <= wait_s <= max(base_s, LONGEST_S) * 1.1
     assert pace.next_poll_at is not None
     assert instant_of(pace.next_poll_at) > START - timedelta(seconds=1)
+
+
+def test_who_waits_near_the_hub_peeks_regularly_and_elsewhere_ever_more_rarely() -> None:
+    assert {peek_pause_s(PEEK_NEAR_S, peeks, 1800, 0.9) for peeks in range(9)} == {PEEK_NEAR_S}
+    pauses = [peek_pause_s(PEEK_FAR_S, peeks, 1800, 0.5) for peeks in (0, 1, 2, 20, 10_000)]
+    assert pauses == pytest.approx([30, 45, 67.5, 1800, 1800])
+    assert peek_pause_s(PEEK_FAR_S, 0, 1800, 0.0) == pytest.approx(24)
+    assert peek_pause_s(PEEK_FAR_S, 0, 1800, 1.0) == pytest.approx(36)
