@@ -154,8 +154,9 @@ COMMANDS: dict[str, Row] = {
         "cron",
         "set-up",
         "Start an agent by the clock: one cron line, or a systemd timer.",
-        line="Start an agent by the clock, by cron or systemd.",
+        line="Start agents by the clock; try a fleet on paper.",
     ),
+    "simulate": Row("simulate", "set-up", "Try out a fleet on paper: waits, lost pushes, pushes a minute.", beside="cron"),
     "import": Row(
         "import_",
         "set-up",

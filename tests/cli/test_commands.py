@@ -262,6 +262,13 @@ CASES: dict[str, list[Case]] = {
         Case("cron show --agent bob --systemd true", "object", "OnCalendar="),
     ],
     "export": [Case("export", "array", '"id":"hub-bug"'), Case("export -o ../out.jsonl", "object", "")],
+    "simulate": [
+        Case("simulate --agents 3 --duration 1h", "object", "wait, ready to claimed"),
+        Case("simulate --arrivals 0/h --backlog 5 --service 1m", "object", "5 made, 5 claimed, 5 closed, 0 waiting at the end"),
+        Case("simulate --interval 15m,30m --cron --load 0.5 --retry combining", "object", "cron every 15m, 30m"),
+        Case("simulate --load 2 --agents 9", "object", "It falls behind: "),
+        Case("simulate --load 0.5 --duration 1h --push-limit 5 --sweep agents=1..64", "object", ": over limit."),
+    ],
     "demo": [],  # a race of processes: it has tests of its own
     "version": [Case("version", "object", "bd version ")],
 }

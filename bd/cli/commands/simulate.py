@@ -1,0 +1,74 @@
+"""bd simulate."""
+
+from __future__ import annotations
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import DURATION, pass_app
+from bd.cli.simulating import SWEEP, scenario_of, scenario_options
+from bd.output import progress_bar
+from bd.report.paper import table
+from bd.report.paper.simulation import simulate
+from bd.report.paper.sweep import Bounds, Sweep, held
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.report.paper.scenario import Scenario
+
+EXAMPLE = """
+\b
+Examples:
+  bd simulate --agents 20 --arrivals 30/h --service 20m
+  bd simulate --interval 15m,30m,60m --cron --push-time 0.3s --json
+  bd simulate --load 0.7 --duration 2h --push-limit 60 --sweep agents=1..64
+"""
+
+
+@click.command("simulate", epilog=EXAMPLE)
+@scenario_options
+@click.option("--push-limit", type=click.FloatRange(min=0), help="Pushes a minute that the host allows.")
+@click.option("--max-wait", type=DURATION, help="How long 95% of the beads may wait at most.")
+@click.option("--sweep", type=SWEEP, metavar="NAME=LOW..HIGH", help="Double a number from run to run, and say how far it holds.")
+@pass_app
+def command(app: App, push_limit: float | None, max_wait: float | None, sweep: Sweep | None, **typed: Any) -> None:
+    """Try out a fleet on paper: waits, lost pushes, pushes a minute.
+
+    Agents pace themselves as real ones do; every push is a race for the hub branch. Needs no hub and changes nothing.
+    """
+    scenario = scenario_of(**typed)
+    bounds = Bounds(push_limit, max_wait)
+    if sweep is not None:
+        _sweep(app, scenario, bounds, sweep)
+        return
+    figures = simulate(scenario)
+    verdict = bounds.verdict(figures)
+    if app.out.is_json:
+        app.out.object({"scenario": scenario.as_json(), "verdict": verdict, **figures.as_json()})
+        return
+    app.out.line(table.heading(scenario))
+    app.out.table(["", f"in {table.time_text(figures.simulated_s)}"], table.figure_rows(figures))
+    app.out.line(table.verdict_words(verdict, figures))
+
+
+def _sweep(app: App, scenario: Scenario, bounds: Bounds, sweep: Sweep) -> None:
+    """Run after run, with a bar on a terminal; then the table, and how far it holds."""
+    advance = progress_bar("simulating")
+    runs = sweep.runs(scenario, bounds, lambda value: advance(0, 0, f"{sweep.name} {value:g}") if advance else None)
+    if advance:
+        advance(1, 1, "")
+    ends = held(runs)
+    if app.out.is_json:
+        app.out.object(
+            {
+                "scenario": scenario.as_json(),
+                "sweep": sweep.name,
+                "holds": {"from": ends[0], "to": ends[1]} if ends else None,
+                "runs": [run.as_json() for run in runs],
+            }
+        )
+        return
+    app.out.table([sweep.name, *table.SWEEP_COLUMNS], [table.sweep_row(sweep.name, run) for run in runs])
+    app.out.line(table.sweep_words(sweep.name, runs))

@@ -1,0 +1,121 @@
+"""The options of `bd simulate`: how a fleet on paper is typed."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+from bd.cli.options import DURATION, list_option
+from bd.clock import duration_s
+from bd.errors import BadInput
+from bd.report.paper.scenario import RETRIES, SERVICE_TIMES, Scenario
+from bd.report.paper.sweep import SWEPT, WHOLE, Sweep
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?\Z", re.ASCII)
+_NUMBERS = (*WHOLE, "load")
+_DEFAULT = Scenario()
+
+
+class RateType(click.ParamType):  # type: ignore[type-arg]
+    """Beads a second, from `12/h`, `3/m`, `0.5/s`, `100/d`."""
+
+    name = "rate"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        return value if isinstance(value, float) else rate_of(str(value))
+
+
+class SweepType(click.ParamType):  # type: ignore[type-arg]
+    """A number to change, `NAME=LOW..HIGH`."""
+
+    name = "sweep"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Sweep:
+        return value if isinstance(value, Sweep) else sweep_of(str(value))
+
+
+def rate_of(text: str) -> float:
+    """A rate, as a number a second. Raises BadInput."""
+    number, slash, unit = text.partition("/")
+    if not slash or not _NUMBER.match(number) or unit not in ("s", "m", "h", "d"):
+        raise BadInput(f"{text!r} is not a rate", hint="write 12/h, 3/m, 0.5/s or 100/d")
+    return float(number) / duration_s(f"1{unit}")
+
+
+def sweep_of(text: str) -> Sweep:
+    """A sweep. Raises BadInput."""
+    name, equals, ends = text.partition("=")
+    low, dots, high = ends.partition("..")
+    if name not in SWEPT or not equals or not dots:
+        hint = f"write NAME=LOW..HIGH, such as agents=1..1024; NAME is one of {', '.join(SWEPT)}"
+        raise BadInput(f"{text!r} is not something to sweep", hint=hint)
+    found = Sweep(name, _number_of(name, low), _number_of(name, high))
+    if not 0 < found.low <= found.high:
+        raise BadInput(f"{text!r} has no numbers from LOW up to HIGH", hint="LOW is more than 0 and no more than HIGH")
+    return found
+
+
+def _number_of(name: str, text: str) -> float:
+    if name == "arrivals":
+        return rate_of(text)
+    if name not in _NUMBERS:
+        return duration_s(text)
+    if not _NUMBER.match(text):
+        raise BadInput(f"{text!r} is not a number")
+    return int(float(text)) if name in WHOLE else float(text)
+
+
+def scenario_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The fleet, its work, and the line to the hub."""
+    at_least_one = click.IntRange(min=1)
+    options = [
+        click.option("--agents", type=at_least_one, default=_DEFAULT.agents, help="How many agents; 20 when left out."),
+        list_option("--interval", "intervals", help="How often agents look when idle (30m); several go round the agents."),
+        click.option("--cron", is_flag=True, help="Agents are started by cron every interval, and do not wait in between."),
+        click.option("--peek", type=DURATION, help="How soon a waiting agent first peeks at the hub (30s); 0s: never."),
+        click.option("--arrivals", type=RATE, help="How many beads are made, such as 12/h (30/h)."),
+        click.option(
+            "--load",
+            type=click.FloatRange(0, 10, min_open=True),
+            help="Instead: the part of the time that the work keeps agents busy, such as 0.7.",
+        ),
+        click.option("--burst", type=at_least_one, default=1, help="How many beads are made at once (1)."),
+        click.option("--backlog", type=click.IntRange(min=0), default=0, help="How many beads are there at the start (0)."),
+        click.option("--service", type=DURATION, help="How long a bead takes on average (20m)."),
+        click.option("--service-times", type=click.Choice(SERVICE_TIMES), help="How these times are spread (exponential)."),
+        click.option("--fetch-time", type=DURATION, help="From asking the hub until it is decided what to write (0.5s)."),
+        click.option("--push-time", type=DURATION, help="From then until the hub has it (1s)."),
+        click.option("--retry", type=click.Choice(RETRIES), help="How a lost push is tried again (plain)."),
+        click.option("--heartbeat", type=DURATION, help="How often agents at work give signs of life (5m); 0s: never."),
+        click.option("--duration", type=DURATION, help="How long it goes on, in simulated time (8h)."),
+        click.option("--seed", type=int, default=1, help="The same seed gives the same run; 1 when left out."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def scenario_of(**typed: Any) -> Scenario:
+    """The scenario that was typed. Raises BadInput."""
+    if typed["arrivals"] is not None and typed["load"]:
+        raise BadInput("--arrivals and --load together", hint="the load sets the arrivals by the agents there are")
+    intervals_s = tuple(duration_s(text) for texts in typed.pop("intervals") for text in texts)
+    known = {key: value for key, value in typed.items() if value is not None}
+    names = {name.replace("-", "_"): key for name, key in SWEPT.items()} | {"duration": "duration_s"}
+    scenario = Scenario(**{names.get(name, name): value for name, value in known.items()})
+    if intervals_s:
+        scenario = scenario._replace(intervals_s=intervals_s)
+    zeros = [name for name in ("service_s", "push_s", "fetch_s", "duration_s") if not getattr(scenario, name)]
+    if zeros or not all(scenario.intervals_s):
+        raise BadInput("a time of 0 makes no fleet", hint="times and intervals are more than 0s")
+    return scenario
+
+
+RATE = RateType()
+SWEEP = SweepType()

@@ -1,0 +1,98 @@
+"""What came out on paper: the figures of one run."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bd.report.paper.hub import Hub
+    from bd.report.paper.scenario import Scenario
+
+
+class Figures(NamedTuple):
+    """One run. A bead's wait is from ready to claimed; waits of beads that nobody has claimed yet are not among them.
+
+    `pushes` move the branch or try to, `lost` of them were too late; `asks` and `signs` are pushes beside it. `is_steady`
+    says whether the fleet keeps up: as many beads are claimed as are made, but for chance. `simulated_s` is shorter than what
+    was asked for where the fleet did nothing any more but try again.
+    """
+
+    simulated_s: float
+    beads: int
+    claims: int
+    closes: int
+    waiting: int
+    last_close_s: float
+    wait_p50_s: float
+    wait_p95_s: float
+    wait_p99_s: float
+    wait_mean_s: float
+    waiting_mean: float
+    utilisation: float
+    pushes: int
+    lost: int
+    asks: int
+    signs: int
+    conflict_rate: float
+    pushes_per_claim: float
+    pushes_per_minute: float
+    pushes_per_minute_p95: float
+    looks_per_minute: float
+    reads_per_minute: float
+    is_steady: bool
+
+    def as_json(self) -> dict[str, Any]:
+        return {key: round(value, 3) if isinstance(value, float) else value for key, value in self._asdict().items()}
+
+
+def figures_of(scenario: Scenario, hub: Hub, simulated_s: float, half: tuple[int, int]) -> Figures:
+    """The figures at the end of a run; `half` is how many beads had arrived and how many waited half-way through."""
+    tally = hub.tally
+    waits_s = sorted(tally.waits_s)
+    bead_seconds, work_seconds = hub.seconds()
+    minutes = max(simulated_s, 1.0) / 60
+    by_minute = sorted(tally.by_minute[: max(1, int(minutes))])
+    return Figures(
+        simulated_s=simulated_s,
+        beads=tally.arrived,
+        claims=tally.claims,
+        closes=tally.closes,
+        waiting=hub.waiting,
+        last_close_s=tally.last_close_s,
+        wait_p50_s=percentile(waits_s, 0.5),
+        wait_p95_s=percentile(waits_s, 0.95),
+        wait_p99_s=percentile(waits_s, 0.99),
+        wait_mean_s=sum(waits_s) / len(waits_s) if waits_s else 0.0,
+        waiting_mean=bead_seconds / simulated_s,
+        utilisation=work_seconds / (scenario.agents * simulated_s),
+        pushes=tally.pushes,
+        lost=tally.lost,
+        asks=tally.asks,
+        signs=tally.signs,
+        conflict_rate=_part(tally.lost, tally.pushes),
+        pushes_per_claim=_part(tally.own_pushes, tally.claims),
+        pushes_per_minute=(tally.pushes + tally.asks + tally.signs) / minutes,
+        pushes_per_minute_p95=percentile(by_minute, 0.95),
+        looks_per_minute=tally.looks / minutes,
+        reads_per_minute=tally.reads / minutes,
+        is_steady=simulated_s >= scenario.duration_s and _keeps_up(tally.arrived - half[0], hub.waiting - half[1]),
+    )
+
+
+def percentile(ordered: Sequence[float], part: float) -> float:
+    """The smallest of the values that is at least as large as this part of them; 0 when there are none."""
+    return ordered[max(0, math.ceil(part * len(ordered)) - 1)] if ordered else 0.0
+
+
+def _keeps_up(arrived: int, more: int) -> bool:
+    """Whether the beads that wait became more by no more than chance makes of these arrivals."""
+    return more <= 1 + 0.03 * arrived + 1.5 * math.sqrt(arrived)
+
+
+def _part(some: int, of: int) -> float:
+    return some / of if of else 0.0

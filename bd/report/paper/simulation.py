@@ -1,0 +1,40 @@
+"""One run of a fleet on paper: the scenario in, the figures out, the same for the same seed."""
+
+from __future__ import annotations
+
+import random
+
+from bd.report.paper.agents import Agent, Makers
+from bd.report.paper.events import Events
+from bd.report.paper.figures import figures_of
+from bd.report.paper.hub import Hub
+from bd.report.paper.scenario import Draws
+from bd.report.paper.writers import Combining, Plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.report.paper.figures import Figures
+    from bd.report.paper.scenario import Scenario
+
+
+def simulate(scenario: Scenario) -> Figures:
+    """Let the fleet of a scenario work for its duration."""
+    events = Events()
+    hub = Hub(events, scenario.duration_s)
+    draws = Draws(scenario, random.Random(scenario.seed))
+    kind = Combining if scenario.retry == "combining" else Plain
+
+    def new_writer() -> Plain:
+        return kind(scenario, events, hub, draws)
+
+    for number in range(scenario.agents):
+        base_s = scenario.intervals_s[number % len(scenario.intervals_s)]
+        events.start(Agent(scenario, events, hub, draws, new_writer(), base_s).run())
+    if scenario.backlog:
+        hub.land([hub.write(creates=scenario.backlog)])
+    if scenario.rate:
+        events.start(Makers(events, hub, draws, new_writer, scenario.burst).run())
+    events.run(scenario.duration_s / 2)
+    half = (hub.tally.arrived, hub.waiting)
+    events.run(scenario.duration_s)
+    return figures_of(scenario, hub, events.now_s, half)
