@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 READS = {
     "ready", "why", "whoami", "list", "show", "search", "count", "children", "history", "blocked", "stats", "epic", "doctor",
-    "export", "version", "attention", "audit",
+    "export", "version", "attention", "audit", "simulate",
 }  # fmt: skip
 # Verbs that write only into this clone, or make a hub of their own.
 CLONE_ONLY = {"trust", "clone", "demo", "cron"}  # what cron writes is what online and offline do
