@@ -47,6 +47,8 @@ class Asking:
             return False
         for member, side in zip(members, sides, strict=True):
             member.intent, member.asked_on, member.missed = side.new, base, False
+            if verdict == "unknown":
+                member.may_arrive.add(side.new or "")
         return True
 
     def withdraw(self, members: Sequence[Member]) -> bool:

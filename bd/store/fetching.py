@@ -82,7 +82,8 @@ class Fetching:
         """Read what the fetch has brought beside the branch: the intents by uid, and whether the server is known to take such refs."""
         found = self._repo.refs(_SEEN) if self._repo.has_reftable() else loose_refs(self._repo, _SEEN)
         split = {ref.removeprefix(_SEEN).partition("/")[2]: oid for ref, oid in found.items()}
-        self.intents = {name.removeprefix("intents/"): oid for name, oid in split.items() if name.startswith("intents/")}
+        if not self._is_alone:  # else nobody has asked
+            self.intents = {name.removeprefix("intents/"): oid for name, oid in split.items() if name.startswith("intents/")}
         self.is_probed = self.is_probed or any(name.startswith("probed") for name in split)
         if found and self._repo.has_reftable():
             self._repo.update_refs([(name, None, None) for name in found])

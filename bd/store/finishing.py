@@ -2,53 +2,81 @@
 
 from __future__ import annotations
 
-from bd.store import kept
+from bd.errors import BdError
+from bd.light import NamedTuple
+from bd.store import kept, neighbours
 from bd.store.following import follow
+from bd.store.member import told
 from bd.store.outcome import Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from bd.model import Change
     from bd.store.hub import Hub
+    from bd.store.member import Member
+    from bd.store.remote import SideRef
     from bd.store.round import Round, Rounds
 
 
-def arrive(
-    hub: Hub,
-    tip: str,
-    made: Round | None,
-    *,
-    base: str | None,
-    first_view: str | None,
-    hand: str | None,
-    half_way: list[str],
-    landed: bool,
-    on_step: Callable[[str], None],
-    rounds: Rounds,
-) -> Outcome:
-    """The hub holds everything of this clone at `tip`: keep what was refused, move the private refs, the checkout, the cache.
+class Arrival(NamedTuple):
+    """Where a transaction has come to: the hub holds everything of this clone at `tip`.
 
-    `made` is the round that settled it, None where others did; `landed`, whether the tip is its last commit.
+    `made` is the round that settled it, None where others did, decided on `base`; `landed`, whether the tip is its last
+    commit. `first_view` is where this clone stood, `hand` the tip of a person's commits, `half_way` what the dead left.
     """
+
+    tip: str
+    made: Round | None
+    base: str | None
+    first_view: str | None
+    hand: str | None
+    half_way: list[str]
+    landed: bool
+
+
+def arrive(hub: Hub, arrival: Arrival, own: Member | None, rounds: Rounds, on_step: Callable[[str], None]) -> Outcome:
+    """Keep what was refused, move the private refs, the checkout and the cache. What goes wrong with that is only told: the write is done."""
+    try:
+        outcome = _come_along(hub, arrival, rounds, on_step, counts=own is None)
+        if own is not None and own.refusal is None:
+            note_last(hub, own.change, arrival.tip)
+    except (BdError, OSError) as error:
+        if not arrival.landed and own is None:
+            raise
+        note = f"the hub has it, and this clone could not come along: {error}"
+        outcome = Outcome(None, published=True, commit=arrival.tip, notes=(note,))
+    return outcome if own is None else outcome._replace(change=own.change, refusal=own.refusal)
+
+
+def answer(party: Sequence[Member], tip: str, tries: int) -> bool:
+    """Tell the neighbours what became of their operations; whether that went well. What is still open is its author's again."""
+    try:
+        for member in party:
+            if member.path and member.is_settled:
+                neighbours.answer(member.path, {"commit": tip, "tries": tries, "answer": told(member.change, member.refusal)})
+    except OSError:
+        return False
+    return True
+
+
+def _come_along(hub: Hub, arrival: Arrival, rounds: Rounds, on_step: Callable[[str], None], *, counts: bool) -> Outcome:
+    tip, made, base = arrival.tip, arrival.made, arrival.base
     refused = made.refused if made else []
     for item in refused:
         kept.keep(hub, item.uid, item.commit, str(item.error))
-    received = 0
-    if first_view and base and first_view != base and hub.remote:
-        received = len(hub.repo.commits_between(first_view, base))
-    notes = [*_note_renamed(hub, made.renamed if made else {}), *follow(hub, base, tip, hand=hand, half_way=half_way)]
-    if received or landed:
+    is_behind = bool(arrival.first_view and base and arrival.first_view != base and hub.remote)
+    received = len(hub.repo.commits_between(arrival.first_view, base or "")) if is_behind and counts else 0
+    notes = _note_renamed(hub, made.renamed if made else {})
+    notes += follow(hub, base, tip, hand=arrival.hand, half_way=arrival.half_way)
+    if is_behind or arrival.landed:
         hub.stamp()
     replayed = 0
-    if made is not None and landed:
+    if made is not None and arrival.landed:
         on_step("refs")
         if rounds.beating is not None:
-            own = [
-                sides for step, sides in zip(made.chain.steps, made.sides, strict=True) if step.operation.uid not in made.folded
-            ]
-            rounds.beating.note(side for sides in own for side in sides)
+            rounds.beating.note(side for sides in _own_sides(made) for side in sides)
         if made.base and hub.cache.commit == made.base:
             hub.cache.advance(made.chain.rows(), tip)
         ours = {*made.decided, *made.folded}
@@ -56,6 +84,11 @@ def arrive(
     return Outcome(
         None, published=True, commit=tip, replayed=replayed, received=received, refused=tuple(refused), notes=tuple(notes)
     )
+
+
+def _own_sides(made: Round) -> list[list[SideRef]]:
+    """The refs beside the branch that go with this clone's own steps."""
+    return [sides for step, sides in zip(made.chain.steps, made.sides, strict=True) if step.operation.uid not in made.folded]
 
 
 def note_last(hub: Hub, change: Change | None, commit: str) -> None:

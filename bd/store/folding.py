@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from bd import clock
 from bd.config import of_hub, same_decisions
+from bd.errors import RemoteUnreachable
 from bd.store import turns
 from bd.store.asking import Asking
-from bd.store.intents import is_portable
+from bd.store.intents import INTENTS, is_portable
 from bd.store.round import NOBODY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from bd.store.hub import Hub
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 # Who has asked leaves the others this part of a push time to ask too, so that the first one carries more along.
 GATHERING = 0.5
+# Who waits lists the names again after this part of a push time, and looks properly after so many of them.
+_AGAIN = 0.5
+_WATCHED = 3
 # Nobody looks more often than this while it waits.
 _PAUSE_S = 0.02
 
@@ -45,6 +49,8 @@ class Folding:
         self.asking = Asking(hub, entry)
         self.is_alone = False
         self.has_lost = False
+        self._tip: str | None = None
+        self._since_s = 0.0
 
     def waiting(self, base: str, party: Sequence[Member], left: Mapping[str, SideRef]) -> Others:
         """What other clones ask for at this base, and what removes the intents that nobody waits for (`left` among them)."""
@@ -61,27 +67,64 @@ class Folding:
             return False
         return same_decisions(self._hub.settings(snapshot), of_hub(snapshot.config()))
 
-    def leaves_it_to_others(
-        self, members: Sequence[Member], others: Others, snapshot: Any, base: str, since_s: float, tries: int
-    ) -> bool:
-        """Ask, or wait for a while; False when it is this clone that publishes now. `since_s`: when the tip was first seen."""
+    def leaves_it_to_others(self, members: Sequence[Member], others: Others, snapshot: Any, base: str, tries: int) -> bool:
+        """Ask, or wait for a while; False when it is this clone that publishes now."""
         asked = [member for member in members if member.intent]
         if not members or not (others.strangers or asked or self.has_lost):
             return False
-        row = turns.order(base, [*(member.uid for member in members), *(one.intent.uid for one in others.strangers)])
-        place = min(row.index(member.uid) for member in members)
+        place = _place(base, members, [one.intent.uid for one in others.strangers])
         if not asked:
             if (others.strangers and place == 0) or not self.may_ask(members, snapshot):
                 return False
             self.has_lost = False
-            is_asked = self.asking.ask(members, base, lambda by: self._rounds.author(by, snapshot), tries)
-            if is_asked:
+            self._may_ask = self.asking.ask(members, base, lambda by: self._rounds.author(by, snapshot), tries)
+            if self._may_ask:
                 self._step("asked")
-                clock.sleep(GATHERING * self.asking.push_s)
-            return is_asked
-        push_s = max(self._pushing.push_s, self.asking.push_s)
-        wait_s = since_s + turns.patience_s(place, push_s) - clock.monotonic()
+                self._watch(members, GATHERING * self.asking.push_s)
+            return True
+        wait_s = self._wait_s(place)
         if wait_s <= 0:
             return False
-        clock.sleep(min(wait_s, max(push_s, _PAUSE_S)))
+        self._watch(members, min(wait_s, max(self._push_s, _PAUSE_S)))
         return True
+
+    def see(self, tip: str | None) -> None:
+        """The hub is at this tip: patience counts from the first time that it was seen."""
+        if tip != self._tip or not self._since_s:
+            self._tip, self._since_s = tip, clock.monotonic()
+
+    def _wait_s(self, place: int) -> float:
+        """How long who is at this place still leaves the push to those before it."""
+        return self._since_s + turns.patience_s(place, self._push_s) - clock.monotonic()
+
+    @property
+    def _push_s(self) -> float:
+        return max(self._pushing.push_s, self.asking.push_s)
+
+    def _watch(self, members: Sequence[Member], pause_s: float) -> None:
+        """Wait until an intent of ours is gone or it is our turn. Names are listed for that, which spares most of a look.
+
+        As long as all are there, nobody has carried anything of ours out, wherever the tip is.
+        """
+        asked = {INTENTS + member.uid: member.intent for member in members if member.intent}
+        until_s = clock.monotonic() + max(pause_s, _WATCHED * self._push_s)
+        while True:
+            clock.sleep(pause_s)
+            try:
+                listed = self._hub.sides.listing(INTENTS, self._hub.branch)
+            except RemoteUnreachable:  # the next look says so
+                return
+            tip = listed.get(self._hub.branch)
+            if tip is None or any(listed.get(ref) != oid for ref, oid in asked.items()):
+                return
+            self.see(tip)
+            wait_s = self._wait_s(_place(tip, members, [ref.removeprefix(INTENTS) for ref in listed if ref.startswith(INTENTS)]))
+            if wait_s <= 0 or clock.monotonic() >= until_s:
+                return
+            pause_s = min(wait_s, max(self._push_s * _AGAIN, _PAUSE_S))
+
+
+def _place(base: str, members: Sequence[Member], others: Iterable[str]) -> int:
+    """The first place of this clone's operations in the order at this base (0: its turn)."""
+    own = {member.uid for member in members}
+    return next(place for place, uid in enumerate(turns.order(base, {*own, *others})) if uid in own)

@@ -44,7 +44,7 @@ def _move_branch(hub: Hub, here: str | None, tip: str, hand: str | None) -> list
 
 
 def _bring_along(hub: Hub, here: str | None, tip: str, base: str | None, hand: str | None, half_way: list[str]) -> list[str]:
-    if not hand and here not in (None, base) and not hub.repo.is_ancestor(here or "", tip):
+    if not hand and here not in (None, base, hub.published_before) and not hub.repo.is_ancestor(here or "", tip):
         return ["your branch has commits of its own; `bd sync` publishes them"]
     # Index and files may be ahead of the ref: edits that sync has staged, or a command killed half way.
     starts = [hand, here] if hand else [here, *half_way]

@@ -62,6 +62,8 @@ class Hub:
         # Whether the hub was looked at a moment ago, when the lock was taken: a write may push before it looks.
         self.was_fresh = False
         self.looked: Looked
+        # The tip that the hub was known to have, when the lock was taken.
+        self.published_before: str | None = None
         self._said: dict[str, Any] | None = None
 
     def close(self) -> None:
@@ -197,6 +199,7 @@ class Hub:
 
         self._held = lock
         self.looked = Looked(self.place.folder)
+        self.published_before = self.published()
         self.was_fresh = bool(self.remote) and self.looked.is_fresh(self.settings().fresh_time)
         if fetch and not self.was_fresh:
             self.begin_fetch()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 # An entry that another process of the clone has taken over, and what it answered.
 TAKEN = ".taken"
 ANSWERED = ".answer"
@@ -52,13 +53,22 @@ class Entry:
         """Record a step, on disk before this returns; not `durably` where it only has to outlive the process."""
         self.data.update(changes)
         text = json_text(self.data).encode()
+        is_new = self._descriptor is None
         if self._descriptor is None:
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self._descriptor = os.open(self._outside, os.O_RDWR | os.O_CREAT | _CLOEXEC, 0o666)
             _lock(self._descriptor)
         os.pwrite(self._descriptor, text + b"\n", 0) if hasattr(os, "pwrite") else self._write_portably(text + b"\n")
         os.ftruncate(self._descriptor, len(text) + 1)
         if durably:
             os.fsync(self._descriptor)
+        if is_new:
+            os.replace(self._outside, self.path)
+
+    @property
+    def _outside(self) -> str:
+        """Where a new entry is written and locked before anybody can take it for that of a dead process."""
+        folder, name = os.path.split(self.path)
+        return f"{folder}-{name}"
 
     def _write_portably(self, text: bytes) -> None:  # pragma: no cover  not on POSIX
         assert self._descriptor is not None
@@ -107,7 +117,7 @@ class Journal:
                     os.unlink(path)
                 continue
             try:
-                descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+                descriptor = os.open(path, os.O_RDWR | _CLOEXEC)
             except FileNotFoundError:
                 continue
             if not _lock(descriptor):

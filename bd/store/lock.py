@@ -56,7 +56,7 @@ class CloneLock:
             os.makedirs(os.path.dirname(self._path), exist_ok=True)
             if not HAS_FLOCK:
                 return self._try_portably()
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
         except OSError as error:
             raise TryAgain(f"this clone can't be written: {error}", hint="check the rights of its .git folder") from error
         try:

@@ -18,10 +18,10 @@ class Member:
     """`path` is the journal entry of a neighbour, empty for the caller's own. Settled once it has a change or a refusal.
 
     `intent` is its object while it is asked for on the remote, since the tip `asked_on`; `missed` when a look did not
-    show it any more.
+    show it any more. `may_arrive` are the intents that the remote has neither shown nor said that it did not take.
     """
 
-    __slots__ = ("asked_on", "change", "intent", "is_settled", "missed", "operation", "path", "refusal")
+    __slots__ = ("asked_on", "change", "intent", "is_settled", "may_arrive", "missed", "operation", "path", "refusal")
 
     def __init__(self, operation: Decides, path: str = "") -> None:
         self.operation = operation
@@ -29,6 +29,7 @@ class Member:
         self.intent: str | None = None
         self.asked_on = ""
         self.missed = False
+        self.may_arrive: set[str] = set()
         self.is_settled = False
         self.change: Change | None = None
         self.refusal: BdError | None = None
@@ -45,6 +46,21 @@ class Member:
         """Somebody else has carried it out, or refused it."""
         refusal = answer.error_of(told)
         self.settle(None if refusal else answer.change_of(told, snapshot), refusal)
+
+    def is_listed(self, intents: Mapping[str, str]) -> bool:
+        """Whether a look shows its intent, if it has one."""
+        if self.intent is None:
+            return True
+        if intents.get(self.uid) != self.intent:
+            return False
+        self.missed = False
+        self.may_arrive.discard(self.intent)
+        return True
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether others may still carry it out."""
+        return self.intent is not None or bool(self.may_arrive)
 
     def forget_intent(self) -> None:
         """It is not asked for any more, and nobody has carried it out: as if it had never been asked for."""

@@ -51,11 +51,15 @@ _CUT_OFF = ("hung up", "unexpected disconnect", "rpc failed", "sideband", "broke
 
 
 class Verdict(NamedTuple):
-    """What became of a push, the server's words, and which commit landed: an earlier one, where its answer was lost."""
+    """What became of a push, the server's words, and which commit landed: an earlier one, where its answer was lost.
+
+    Not `is_looked` where the answer alone said that somebody was faster: the published ref is as old as before.
+    """
 
     kind: str
     words: str = ""
     commit: str = ""
+    is_looked: bool = True
 
 
 class Pushing:
@@ -90,6 +94,7 @@ class Pushing:
         lines: Mapping[str, PushLine] = {}
         lease = {self._hub.branch: base} if exactly and base else {}
         begun = clock.monotonic()
+        self._unanswered.append(commit)
         try:
             lines, words = push(self._repo, self._hub.remote, [(commit, self._hub.branch)], sides, leases=lease)
         except GitTimeout as error:
@@ -99,8 +104,10 @@ class Pushing:
         if line is not None and line.landed:
             self._unanswered.clear()
             return Verdict("landed", commit=commit)
-        if line is None and not (exactly and _never_sent(words)):
-            self._unanswered.append(commit)
+        if line is not None or (exactly and _never_sent(words)):
+            self._unanswered.remove(commit)
+        if line is not None and not self._unanswered and self._was_overtaken(line.summary, words):
+            return Verdict("lost", is_looked=False)
         self._step("look-after-push")
         try:
             tip = self._hub.finish_fetch()
@@ -111,6 +118,10 @@ class Pushing:
         if sides and seen.kind in ("stuck", "refused"):
             return _beside(lines, self._hub.branch) or seen
         return seen
+
+    def _was_overtaken(self, summary: str, words: str) -> bool:
+        """Whether the answer itself says that the branch has a newer tip: all that a look could add is which one."""
+        return "fetch first" in summary or f"cannot lock ref '{self._hub.branch}': is at" in words
 
     def _seen(self, commit: str, base: str | None, tip: str | None, words: str, *, answered: bool) -> Verdict:
         """What the remote's tip says about a push that was not simply accepted."""

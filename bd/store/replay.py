@@ -54,6 +54,8 @@ class Replay:
     def unpublished(self, base: str | None, hand: str | None) -> list[Pending]:
         """The pending operations in order: this clone's view, then the commits of the local branch tip `hand`."""
         view = self._repo.ref(VIEW) if self._hub.remote else None
+        if view == self._hub.published_before:  # a fetch never takes anything away
+            view = None
         tips = [tip for tip in (view, hand) if tip and tip != base]
         past = self._repo.refs(REWRITTEN).values() if tips else ()
         commits: list[str] = []

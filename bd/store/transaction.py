@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from bd import clock
 from bd.errors import BdError, NoHub, RemoteUnreachable
-from bd.store import finishing, giving_up, neighbours, verdicts
+from bd.store import backoff, finishing, giving_up, neighbours, verdicts
+from bd.store.finishing import Arrival
 from bd.store.folding import Folding
 from bd.store.member import Member, needs_beats, told
 from bd.store.outcome import Outcome
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from bd.store.pushing import Verdict
     from bd.store.round import Others, Round, Rounds
 
-# Full jitter: the next try waits a random part of base * 2^n, capped (docs/protocol.md).
-BACKOFF_BASE_S = 0.05
-BACKOFF_CAP_S = 2.0
 STUCK_LIMIT = 3
 
 
@@ -66,17 +64,16 @@ class Transaction:
         self._party = [self._own] if self._own else []
         self._made: dict[str, Round] = {}
         self._declined: dict[str, BdError] = {}
-        self._some_landed = False
+        self._some_landed = self._is_unheard = False
         # The last try goes without the refs beside the branch.
         self._is_bare = False
         self._tries = self._stuck = 0
         self._deadline: float | None = None
         self._base: str | None = None
-        self._base_since = 0.0
         self._may_push_first = hub.was_fresh and not creates_hub and hand is None and not needs_beats(operation)
         self._has_just_looked = self._is_last_look = False
         self._first_view = self._repo.ref(VIEW)
-        self._has_unpublished = bool(hub.remote) and self._first_view not in (None, hub.published())
+        self._has_unpublished = bool(hub.remote) and self._first_view not in (None, hub.published_before)
         may_ask = hand is None and not creates_hub and not self._has_unpublished
         self._folding = Folding(hub, entry, rounds, self._pushing, may_ask=may_ask, on_step=on_step)
 
@@ -84,6 +81,14 @@ class Transaction:
 
     def run(self) -> Outcome:
         """Until every operation is published or refused. Raises TryAgain (with `written`), ServerRefused, Damaged."""
+        try:
+            return self._until_settled()
+        except BdError:  # in what is still open of the neighbours' operations: their authors go on with them
+            if self._own is None or not self._own.is_settled:
+                raise
+            return self._finished(None)
+
+    def _until_settled(self) -> Outcome:
         while True:
             self._step("look")
             try:
@@ -132,8 +137,8 @@ class Transaction:
         return True
 
     def _see(self, tip: str | None) -> None:
-        if tip != self._base or not self._base_since:
-            self._base, self._base_since = tip, clock.monotonic()
+        self._base = tip
+        self._folding.see(tip)
 
     def _snapshot(self) -> Any:
         from bd.store.empty import EMPTY  # noqa: PLC0415  only init needs it
@@ -160,7 +165,7 @@ class Transaction:
             if member.uid in self._settling.heard:
                 member.hear(self._settling.heard[member.uid].answer, snapshot)
         listed = self._hub.fetching.intents
-        gone = [member for member in self._open() if member.intent and listed.get(member.uid) != member.intent]
+        gone = [member for member in self._open() if not member.is_listed(listed)]
         if not gone:
             return True
         found = verdicts.since(self._repo, [member.asked_on for member in gone], self._base or "")
@@ -198,8 +203,7 @@ class Transaction:
 
     def _stands_back(self, others: Others, snapshot: Any) -> bool:
         """Whether the push is left to others for now, within the time there is. Raises TryAgain."""
-        base, since_s, tries = self._base or "", self._base_since, self._tries
-        if not self._folding.leaves_it_to_others(self._open(), others, snapshot, base, since_s, tries):
+        if not self._folding.leaves_it_to_others(self._open(), others, snapshot, self._base or "", self._tries):
             return False
         self._deadline = self._deadline or clock.monotonic() + self._hub.settings(snapshot).retry_time
         self._refuse_to_go_on()
@@ -266,9 +270,9 @@ class Transaction:
             return None
         if was_first and verdict.kind == "lost":  # the tip was old, which is no race yet
             self._hub.looked.raced()
-            self._has_just_looked = True
+            self._has_just_looked = verdict.is_looked
         else:
-            self._after_a_loss(verdict)
+            self._after_a_loss(verdict, made)
         return None
 
     def _note(self, made: Round, commits: list[str]) -> None:
@@ -283,7 +287,7 @@ class Transaction:
             if member.uid in made.decided:
                 member.settle(*made.decided[member.uid])
 
-    def _after_a_loss(self, verdict: Verdict) -> None:
+    def _after_a_loss(self, verdict: Verdict, made: Round) -> None:
         """What the next round does differently; waits where nobody else can be asked. Raises TryAgain."""
         if verdict.kind == "lost":
             self._hub.looked.raced()
@@ -297,8 +301,11 @@ class Transaction:
         self._refuse_to_go_on()
         if verdict.kind == "lost" and self._hub.remote:
             self._see(self._repo.ref(PUBLISHED))
-            if any(member.intent for member in self._open()) or self._folding.may_ask(self._open(), self._snapshot()):
-                self._folding.has_lost = self._has_just_looked = True
+            has_asked = any(member.intent for member in self._open())
+            if has_asked or self._folding.may_ask(self._open(), self._snapshot()):
+                self._folding.has_lost = True
+                # Who has lost asks first; what there is to know is seen afterwards.
+                self._has_just_looked = verdict.is_looked or not (has_asked or made.has_strangers)
                 return
         self._wait()
 
@@ -323,7 +330,7 @@ class Transaction:
         import random  # noqa: PLC0415  only after a lost race
 
         self._rng = self._rng or random.Random()
-        clock.sleep(self._rng.uniform(0, min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2 ** min(self._tries, 10))))
+        clock.sleep(self._rng.uniform(0, backoff.longest_s(self._tries)))
 
     def _look_beside(self, verdict: Verdict) -> None:
         """A ref beside the branch is not as this clone knew it, or the server refuses such refs after all."""
@@ -362,28 +369,12 @@ class Transaction:
     def _finished(self, made: Round | None, landed: str | None = None) -> Outcome:
         """Everything is settled, at our own commit or at the tip that was looked at: bring this clone along, and answer."""
         tip = landed or self._base or ""
-        outcome = finishing.arrive(
-            self._hub,
-            tip,
-            made,
-            first_view=self._first_view,
-            base=made.base if made else self._base,
-            hand=self._hand,
-            half_way=self._settling.landed,
-            landed=landed is not None,
-            on_step=self._step,
-            rounds=self._rounds,
-        )
+        base = made.base if made else self._base
+        arrival = Arrival(tip, made, base, self._first_view, self._hand, self._settling.landed, landed is not None)
+        outcome = finishing.arrive(self._hub, arrival, self._own, self._rounds, self._step)
         tries = max(self._tries, 1)
-        for member in self._party:
-            if member.path:
-                neighbours.answer(member.path, {"commit": tip, "tries": tries, "answer": told(member.change, member.refusal)})
-        own = self._own
-        if own is None:
-            return outcome._replace(tries=tries)
-        if own.change is not None and own.refusal is None:
-            finishing.note_last(self._hub, own.change, tip)
-        return outcome._replace(change=own.change, refusal=own.refusal, tries=tries)
+        self._is_unheard = not finishing.answer(self._party, tip, tries)
+        return outcome._replace(tries=tries)
 
     def _unreachable(self, error: RemoteUnreachable) -> Outcome:
         """Keep what may be kept in this clone. Raises for claims, and (kept all the same) for what names a token."""
@@ -395,5 +386,10 @@ class Transaction:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether something of this transaction may still come to the hub."""
-        return self._pushing.in_doubt or any(member.intent for member in self._open())
+        """Whether something of this transaction may still come to the hub, or a neighbour has not heard that it did."""
+        return self._pushing.in_doubt or self._is_unheard or any(member.in_doubt for member in self._open())
+
+    @property
+    def is_own_in_doubt(self) -> bool:
+        """Whether the caller's operation may still come to the hub."""
+        return self._own is not None and not self._own.is_settled and (self._pushing.in_doubt or self._own.in_doubt)

@@ -5,9 +5,9 @@ Belongs here: one call of a writer, from its journal entry to its outcome. Does 
 
 from __future__ import annotations
 
-from bd.errors import RemoteUnreachable
-from bd.light import json_text
-from bd.store import answer, finishing, intents, neighbours
+from bd.errors import RemoteUnreachable, ServerRefused, TryAgain
+from bd.light import json_text, suppress
+from bd.store import answer, finishing, giving_up, intents, neighbours
 from bd.store.member import needs_beats
 from bd.store.outcome import Outcome
 from bd.store.replay import Replay
@@ -53,13 +53,13 @@ class Writing:
         entry = self._hub.journal.begin(operation.uid if operation else "sync", **_names(operation))
         fetch = not needs_beats(operation)
         form = None if creates_hub else _form(operation)
-        if form is None or not neighbours.may_wait():
-            self._hub.begin_write(fetch=fetch)
-        elif not self._hub.try_write(fetch=fetch):
-            outcome = self._through_a_neighbour(entry, form)
-            if outcome is not None:
-                return _told(entry, outcome)
         try:
+            if form is None or not neighbours.may_wait():
+                self._hub.begin_write(fetch=fetch)
+            elif not self._hub.try_write(fetch=fetch):
+                outcome = self._through_a_neighbour(entry, form)
+                if outcome is not None:
+                    return _told(entry, outcome)
             return self._under_lock(operation, entry, hand=hand, creates_hub=creates_hub)
         finally:
             self._hub.end_write()
@@ -79,7 +79,12 @@ class Writing:
             outcome = transaction.run()
         except BaseException as error:
             _leave(entry, error, in_doubt=transaction.in_doubt)
+            if transaction.is_own_in_doubt and isinstance(error, TryAgain | ServerRefused):
+                raise giving_up.doubt() from error
             raise
+        if transaction.in_doubt:  # about a neighbour's operation: this clone's next command finds out
+            _keep(entry, tokens=[])
+            return outcome
         return _told(entry, outcome)
 
     def _through_a_neighbour(self, entry: Entry, form: dict[str, Any]) -> Outcome | None:
@@ -135,10 +140,15 @@ def _told(entry: Entry, outcome: Outcome) -> Outcome:
 def _leave(entry: Entry, error: BaseException, *, in_doubt: bool) -> None:
     """Keep the entry of an operation that may still land; drop it otherwise."""
     if entry.data["state"] in ("pushing", "asked") and in_doubt:
-        entry.write(state="unknown")
-        entry.close()
+        _keep(entry)
     elif isinstance(error, Exception) or entry.data["state"] == "begun":
         entry.remove()
+
+
+def _keep(entry: Entry, **changes: Any) -> None:
+    with suppress(OSError):  # it says enough as it is
+        entry.write(state="unknown", **changes)
+    entry.close()
 
 
 def _names(operation: Decides | None) -> dict[str, Any]:

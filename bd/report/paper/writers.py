@@ -6,7 +6,7 @@ asks for the branch first, and moves it at its end if it still stands where the 
 
 from __future__ import annotations
 
-from bd.store.transaction import BACKOFF_BASE_S, BACKOFF_CAP_S
+from bd.store import backoff
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Plain:
             yield from self._push(write, [write])
             if write.verdict is not None or self._events.now_s >= deadline_s:
                 return
-            yield self._draws.below(min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2 ** min(tries, 10)))
+            yield self._draws.below(backoff.longest_s(tries))
 
     def look(self) -> Generator[float, None, None]:
         """Fetch the branch."""

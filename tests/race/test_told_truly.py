@@ -1,0 +1,140 @@
+"""What a writer is told when something goes wrong around its push: written, not written, or nobody knows yet."""
+
+from __future__ import annotations
+
+import errno
+import json
+from typing import TYPE_CHECKING
+
+from bd import clock as bd_clock
+from bd.errors import TryAgain
+from bd.store import journal
+from tests.hub.hooks import git_wrapper
+from tests.race.history import subjects
+from tests.race.seeds import seed
+from tests.race.test_many_clones import LOOK_FIRST, intents
+from tests.race.test_one_clone import waiting
+from tests.running import result_of
+from tests.truth import git, tip_bead
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pytest
+
+    from tests.race.interleaving import Interleaving
+    from tests.running import Clone
+
+    Clones = Callable[[str], Clone]
+
+
+def raising(error: Exception) -> Callable[[], object]:
+    def action() -> None:
+        raise error
+
+    return action
+
+
+def entries(clone: Clone) -> list[dict[str, object]]:
+    """What a clone's journal has not settled."""
+    return [json.loads(path.read_text()) for path in (clone.path / ".git" / "bd" / "journal").glob("*.json")]
+
+
+def test_what_fails_after_the_push_has_landed_is_only_told(clone: Clones, hub: Path, steps: Interleaving) -> None:
+    alice = clone("alice")
+    steps.at("refs", raising(OSError(errno.ENOSPC, "No space left on device")))
+    result = alice.here("create", "One", "--json", env=LOOK_FIRST)
+    assert "No space left on device" in result.err
+    assert tip_bead(hub, result.json["id"]) is not None
+    assert entries(alice) == []
+    alice.here("create", "Two")
+    assert len(subjects(hub, "create")) == 2
+
+
+def test_a_push_without_an_answer_is_never_told_as_nothing_written(
+    clone: Clones, hub: Path, steps: Interleaving, tmp_path: Path
+) -> None:
+    alice = clone("alice")
+    silent = git_wrapper(tmp_path / "bin", f'if [ "$verb" = push ] && mkdir {tmp_path}/once 2> /dev/null; then exit 1; fi')
+    steps.at("look-after-push", raising(TryAgain("git's ref is locked")))
+    result = alice.here("create", "One", "--json", env={**LOOK_FIRST, **silent}, code=6)
+    assert result.json["written"] == "unknown"
+    assert [entry["state"] for entry in entries(alice)] == ["unknown"]
+    alice.here("comment", alice.here("create", "Two", "--json").json["id"], "the next command finds out")
+    assert entries(alice) == []
+    assert len(subjects(hub, "create")) == 1
+
+
+def test_an_ask_without_an_answer_may_land_after_its_author_has_given_up(
+    clone: Clones, hub: Path, steps: Interleaving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", "hub-b")
+    ahead = [0.0]
+    real = bd_clock.monotonic
+    monkeypatch.setattr(bd_clock, "monotonic", lambda: real() + ahead[0])
+    script = f'case "$verb $*" in push*refs/bd/intents*) mkdir {tmp_path}/once 2> /dev/null && exit 1;; esac'
+
+    def overtake() -> None:
+        bob.here("comment", "hub-b", "faster", env=LOOK_FIRST)
+
+    steps.at("push", overtake, overtake)
+    steps.at("asked", lambda: None, lambda: ahead.__setitem__(0, 3600.0))
+    result = alice.here(
+        "claim", "hub-a", "--agent", "coder", "--json", env={**LOOK_FIRST, **git_wrapper(tmp_path / "bin", script)}, code=6
+    )
+    assert result.json["written"] == "unknown", result
+    assert intents(hub) == []
+    bob.here("comment", "hub-b", "later", env=LOOK_FIRST)
+    assert subjects(hub, "claim") == []
+
+
+def test_who_is_settled_is_told_so_though_a_neighbour_is_not_and_the_hub_goes_away(
+    clone: Clones, hub: Path, steps: Interleaving, tmp_path: Path
+) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", "hub-b")
+    away = tmp_path / "away.git"
+    neighbours: list[subprocess.Popen[bytes]] = []
+
+    def fold_and_wait() -> None:
+        bob.here("comment", "hub-b", "folds it", env=LOOK_FIRST)
+        neighbours.append(alice.start("claim", "hub-b", "--agent", "other", "--json"))
+        while not waiting(alice):
+            bd_clock.sleep(0.01)
+
+    steps.at("push", lambda: bob.here("comment", "hub-b", "first", env=LOOK_FIRST), lambda: hub.rename(away))
+    steps.at("asked", fold_and_wait)
+    result = alice.here("claim", "hub-a", "--agent", "coder", "--json", env=LOOK_FIRST)
+    away.rename(hub)
+    assert result.json[0]["claim"]["agent"] == "coder"
+    told = result_of(neighbours[0])
+    alice.here("sync")
+    assert entries(alice) == []
+    assert told.code in (0, 6)
+    made = subjects(hub, "claim")
+    assert len([line for line in made if "hub-a" in line]) == 1
+    assert len([line for line in made if "hub-b" in line]) <= 1
+    assert told.code == 6 or len(made) == 2
+    assert git(hub, "for-each-ref", "refs/bd/intents") == ""
+
+
+def test_nobody_sees_an_entry_before_it_is_locked(clone: Clones, monkeypatch: pytest.MonkeyPatch) -> None:
+    alice = clone("alice")
+    folder = alice.path / ".git" / "bd" / "journal"
+    seen: list[list[str]] = []
+    real = journal._lock
+
+    def lock(descriptor: int) -> bool:
+        seen.append([path.name for path in folder.iterdir()])
+        return real(descriptor)
+
+    monkeypatch.setattr(journal, "_lock", lock)
+    entry = journal.Journal(str(folder)).begin("01ABC", verb="create")
+    entry.write(state="waiting")
+    assert seen == [[]]
+    assert [path.name for path in folder.iterdir()] == ["01ABC.json"]
+    assert not (folder.parent / "journal-01ABC.json").exists()
+    entry.remove()
