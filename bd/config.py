@@ -102,6 +102,8 @@ KEYS: dict[str, Key] = {
     "stop_when_cut_off": Key(True, _truth, "whether work ends its command when the hub was out of reach for the stall time"),
     "claim_mode": Key("exclusive", _claim_mode, "exclusive, or advisory: several may claim the same bead, and see each other"),
     "heat_half_life": Key(86400.0, _half_life, "how fast a bead's temperature falls to its half"),
+    "priority_boost_per_minute": Key(0.1, _number, "points of priority that a ready bead gains for each minute it waits"),
+    "starvation_limit": Key(3 * 86400.0, _seconds, "after how long a waiting bead may come before critical ones"),
     "archive_after": Key(30 * 86400.0, _seconds, "how long a closed bead stays among the others before it is archived"),
     "fresh_time": Key(2.0, _seconds, "a write pushes before it looks at the hub when this clone looked so shortly ago"),
     "retry_time": Key(60.0, _seconds, "how long a write tries again before it gives up"),
@@ -109,7 +111,7 @@ KEYS: dict[str, Key] = {
     "git_timeout": Key(60.0, _seconds, "how long one git process may take"),
 }
 # What has to be the same for everybody, such as the order of work: only the hub's own file has a say.
-HUB_KEYS = ("heat_half_life",)
+HUB_KEYS = ("heat_half_life", "priority_boost_per_minute", "starvation_limit")
 # What a process decides for itself alone; every other setting has a say in what an operation makes of a hub.
 PROCESS_KEYS = frozenset({"agent", "recover", "stop_when_cut_off", "fresh_time", "retry_time", "lock_timeout", "git_timeout"})
 # Set per clone by init and clone; a hub's own file can't say where it is kept.
@@ -132,6 +134,8 @@ class Settings(NamedTuple):
     stop_when_cut_off: bool
     claim_mode: str
     heat_half_life: float
+    priority_boost_per_minute: float
+    starvation_limit: float
     archive_after: float
     fresh_time: float
     retry_time: float

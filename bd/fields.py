@@ -129,8 +129,8 @@ LONG_FIELDS = frozenset(
     """.split()
 )
 
-# By these the clock moves a bead: in its phase, or in the order of work.
-CLOCK_FIELDS = ("temperature", "retry_at", "defer_until")
+# By these the clock moves a bead: in its phase, or in the order of work against others.
+CLOCK_FIELDS = ("temperature", "deadline", "retry_at", "defer_until")
 # The finer scale behind P0..P4.
 BASE_OF_PRIORITY = (5, 20, 50, 70, 90)
 # Link types that block like depends_on (the waiting kinds of the Go tool).

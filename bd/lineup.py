@@ -16,15 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from typing import Any
 
-    # A bead's key in the order of work: base priority, when it was made, its id.
+    # A bead's key in an order: its number there (in the order of lists the base priority), when it was made, its id.
     Place = tuple[float, str, str]
+
+
+# How far the chains of beads that wait for a bead are looked at.
+LONGEST_CHAIN = 5
 
 
 class Sought(NamedTuple):
     """What beads can be found by without reading them; unset parts let everything through.
 
     Without `done` only live beads are meant. `phases` are those that were kept for live beads.
-    An `assignee` that is empty means those that nobody is assigned to.
+    An `assignee` that is empty means those that nobody is assigned to. `by_work` asks for the order of work instead
+    of the order of lists: only ready beads have a place in it, and it was kept with their phase.
     """
 
     done: bool = False
@@ -35,6 +40,7 @@ class Sought(NamedTuple):
     types_not: Collection[str] = ()
     priorities: Collection[int] = ()
     assignee: str | None = None
+    by_work: bool = False
 
 
 class Settled:
@@ -68,16 +74,20 @@ class Recall:
     def keep(self, kind: str, texts: Mapping[str, str]) -> None:
         """Keep words about beads, by id, that nothing but a change of some bead makes wrong; a store may forget them.
 
-        The kind `phase` is theirs, other kinds are texts that `Settled.texts` gives back.
+        The kind `phase` is theirs (for a ready bead with its place in the order of work behind a blank), other kinds
+        are texts that `Settled.texts` gives back.
         """
 
     def waiting_counts(self, ids: list[str]) -> dict[str, int]:
         """How many live beads wait for each of these; those for which none do may be left out."""
-        found = dict.fromkeys(ids, 0)
-        for bead in self.live():
-            waiting = {link.id for link in bead.links if link.type in WAITING_LINKS}
-            for target in found.keys() & waiting.union(bead.depends_on):
-                found[target] += 1
+        return {bead_id: len(others) for bead_id, others in self.waiters(ids).items()}
+
+    def waiters(self, ids: list[str]) -> dict[str, list[str]]:
+        """The live beads that wait for each of these; those for which none do may be left out."""
+        found: dict[str, list[str]] = {bead_id: [] for bead_id in ids}
+        for bead in self.live() if found else ():
+            for target in found.keys() & awaits(bead):
+                found[target].append(bead.id)
         return found
 
 
@@ -93,11 +103,21 @@ def made_of(fields: Mapping[str, Any]) -> str:
     return made.rstrip("Z")
 
 
+def awaits(bead: Any) -> set[str]:
+    """The ids that a bead itself waits for."""
+    return {*bead.depends_on, *(link.id for link in bead.links if link.type in WAITING_LINKS)}
+
+
+def mentions(bead: Any) -> set[str]:
+    """The ids that a bead names: its dependencies, its parent, its links."""
+    return {*bead.depends_on, *([bead.parent] if bead.parent else ()), *(link.id for link in bead.links)}
+
+
 def is_calm(fields: Mapping[str, Any]) -> bool:
     """Whether by what its own file says the clock moves a bead neither in its status nor in the order."""
     if fields.get("status") in DONE_STATUSES:
         return not fields.get("temperature")
-    return not any(fields.get(key) for key in CLOCK_FIELDS)
+    return not any(fields.get(key) for key in CLOCK_FIELDS) and fields.get("priority_boost_per_minute") is None
 
 
 class Lineup:

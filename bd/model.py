@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bd.fields import ARCHIVE_DIR, CONFIG_PATH, DONE_STATUSES, agent_path, bead_path, capacity_path
 from bd.light import NamedTuple
-from bd.lineup import Recall
+from bd.lineup import Recall, awaits, mentions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -359,6 +359,14 @@ class Overlay(Snapshot):
     def mentioning(self, bead_id: str) -> list[Bead]:
         return [bead for bead in self._over(self._below.mentioning(bead_id)) if bead_id in mentions(bead)]
 
+    def waiters(self, ids: list[str]) -> dict[str, list[str]]:
+        below = self._below.waiters(ids).items()
+        found = {target: [one for one in others if one not in self._beads] for target, others in below}
+        for bead in self._over(()):
+            for target in awaits(bead).intersection(() if bead.is_done else ids):
+                found.setdefault(target, []).append(bead.id)
+        return found
+
     def starting(self, text: str) -> list[str]:
         kept = [i for i in self._below.starting(text) if self._beads.get(i, True) is not None]
         new = [i for i, b in self._beads.items() if b is not None and (i.startswith(text) or suffix_of(i).startswith(text))]
@@ -390,8 +398,3 @@ class Overlay(Snapshot):
                 else:
                     found[name] = fields
         return found
-
-
-def mentions(bead: Bead) -> set[str]:
-    """The ids that a bead names: its dependencies, its parent, its links."""
-    return {*bead.depends_on, *([bead.parent] if bead.parent else ()), *(link.id for link in bead.links)}

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from bd.config import merge
 from bd.fields import ARCHIVE_DIR, CONFIG_PATH, LONG_FIELDS, bead_path
-from bd.model import Bead, Change, Damage, Overlay, Snapshot, mentions, suffix_of
+from bd.lineup import mentions
+from bd.model import Bead, Change, Damage, Overlay, Snapshot, suffix_of
 from bd.operations.base import World
 from tests.clocks import START
 

@@ -10,8 +10,9 @@ from itertools import islice
 
 from bd.clock import instant_of
 from bd.policy.dag import awaited
-from bd.policy.priority import Ranking
-from bd.policy.ready import is_blocked, is_lasting, phase_of, status_now
+from bd.policy.queue import is_lasting
+from bd.policy.ranking import Ranking, is_critical
+from bd.policy.ready import is_blocked, phase_of, status_now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def listed(beads: Lineup, snapshot: Snapshot, now: datetime, size: int = 0) -> I
     before = "[\n"
     while piece := list(islice(entries, PIECE)):
         made = _made([bead_id for bead_id, text in piece if text is None], snapshot, ranking)
-        yield before + ",\n".join(text or made[bead_id] for bead_id, text in piece)
+        yield before + ",\n".join(_as_of_now(text or made[bead_id], ranking) for bead_id, text in piece)
         before = ",\n"
     yield "\n]\n" if before == ",\n" else "[]\n"
 
@@ -126,9 +127,28 @@ def _made(ids: list[str], snapshot: Snapshot, ranking: Ranking) -> dict[str, str
     beads = snapshot.wholes(ids)
     snapshot.heads({target for bead in beads for target in (*awaited(bead), bead.parent or bead.id)})  # all at once
     dependents = snapshot.dependent_counts(ids)
+    ranking.weigh(ids)
     made = {bead.id: _entry(bead, dependents.get(bead.id, 0), snapshot, ranking) for bead in beads}
     snapshot.keep(ISSUE, {bead.id: made[bead.id] for bead in beads if is_lasting(bead, snapshot)})
     return made
+
+
+_PRIORITY = '"effective_priority": "@'
+
+
+def _marked(bead: Bead, ranking: Ranking, phase: str) -> str:
+    """What stands in a kept text for the effective priority: a place that time moves, or the number itself."""
+    if phase == "ready":
+        return f"@{'c' if is_critical(bead) else 'r'}{ranking.place(bead, is_ready=True)!r}"
+    return f"@={round(ranking.effective(bead), 3)!r}"
+
+
+def _as_of_now(text: str, ranking: Ranking) -> str:
+    """A kept text with the effective priority as it is now. What we wrote comes last, behind anything a user may have named so."""
+    before, _, rest = text.rpartition(_PRIORITY)
+    mark, _, behind = rest.partition('"')
+    points = mark[1:] if mark[0] == "=" else repr(round(ranking.at_place(float(mark[1:]), critical=mark[0] == "c"), 3))
+    return f'{before}"effective_priority": {points}{behind}'
 
 
 def _entry(bead: Bead, dependents: int, snapshot: Snapshot, ranking: Ranking) -> str:
@@ -141,7 +161,9 @@ def _entry(bead: Bead, dependents: int, snapshot: Snapshot, ranking: Ranking) ->
     shown["comment_count"] = len(bead.comments)
     if bead.parent:
         shown["parent"] = bead.parent
-    shown.update(_passing(bead, snapshot, ranking.now, ranking), dependent_count=dependents)
+    phase = phase_of(bead, snapshot, ranking.now)
+    shown.update(status=status_now(bead, ranking.now), phase=phase, effective_priority=_marked(bead, ranking, phase))
+    shown["dependent_count"] = dependents
     return "  " + _json(shown, "  ")
 
 

@@ -14,7 +14,7 @@ from bd.operations.capacity import with_capacity
 from bd.operations.claims import Claim
 from bd.operations.heating import attended
 from bd.policy import lifecycle
-from bd.policy.priority import Ranking
+from bd.policy.ranking import Ranking
 from bd.policy.ready import is_blocked, phase_of
 
 TYPE_CHECKING = False

@@ -7,7 +7,8 @@ import re
 from bd import ids
 from bd.clock import time_text
 from bd.errors import AlreadyClosed, BadInput, WrongState
-from bd.model import Change, Overlay, mentions
+from bd.lineup import mentions
+from bd.model import Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.creation import Create, follow_parent
 from bd.operations.endings import Close

@@ -14,7 +14,8 @@ from bd.fields import AGENTS_DIR
 from bd.light import Pattern
 from bd.model import Overlay
 from bd.policy import capacity
-from bd.policy.ready import Reason, is_past, ready_beads, ready_since
+from bd.policy.queue import ready_beads
+from bd.policy.ready import Reason, is_past, ready_since
 from bd.policy.roles import SKILL_RULES, interval_of, is_fallback, skills_of
 
 TYPE_CHECKING = False

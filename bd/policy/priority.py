@@ -1,22 +1,34 @@
-"""The order of work: one number a bead, lower first, then age, then id.
+"""What a bead's priority is made of: its base, its tier, and the points that move it.
 
-The same order serves ready, list, claim and `why`. It goes by the hub's settings alone, so that every clone has it.
+Belongs here: the figures (docs/priority.md has them in a table) and what one bead's own file says at an
+instant. Does not belong here: what other beads have a say in, and the order of many (ranking.py). All goes
+by the hub's settings alone, so that every clone has the same order.
 """
 
 from __future__ import annotations
 
 from bd.clock import instant_of, time_text
-from bd.lineup import made_of, rank_of
+from bd.light import NamedTuple
+from bd.lineup import rank_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
 
     from bd.model import Bead, Snapshot
 
 # The finer scale behind P0..P4 (docs/format.md): the last value of the range of each.
 _LAST_OF_PRIORITY = (9, 29, 59, 79, 100)
+TIERS = ("critical", "high", "normal", "low", "background")
+
+# No boost lifts a bead to or above the critical ones before it has starved.
+FLOOR = 10.0
+# At its deadline a bead is this many points more urgent, and half of that so much earlier, half of that again ...
+DEADLINE_POINTS = 40.0
+DEADLINE_HALVES_S = 6 * 3600.0
+_NO_POINTS = 0.1  # a deadline further away than this many points tells is none yet
+# Each bead of the longest chain that waits for this one counts so much.
+POINTS_PER_LINK = 2.0
 
 HOTTEST = 100.0
 # A temperature of 100 counts for 10 points: less than lies between two of P0..P4, so attention
@@ -26,7 +38,7 @@ POINTS_PER_DEGREE = 0.1
 COLD = 0.1
 # How much each kind of attention heats a bead.
 HEAT = {
-    "asked": 10.0,  # `bd heat` without a number: one point, enough to go before its equals for a few days
+    "asked": 10.0,  # `bd heat` without a number: one point, which is what ten minutes of waiting are worth
     "comment": 5.0,  # somebody looked at it and had something to say; a lively talk of 20 comments is as hot as it gets
     "link": 3.0,  # other work turned out to touch it; links are made by the dozen, so each counts little
     "reopening": 10.0,  # it was thought done and is not: somebody is waiting for it a second time
@@ -41,6 +53,40 @@ def base_priority(bead: Bead) -> float:
 def priority_of_base(base: float) -> int:
     """The P0..P4 whose range holds this base priority."""
     return next((level for level, last in enumerate(_LAST_OF_PRIORITY) if base <= last), 4)
+
+
+def tier_of(base: float) -> str:
+    """The name of the tier a base priority lies in."""
+    return TIERS[priority_of_base(base)]
+
+
+# --- age and deadline -----------------------------------------------------------------------
+
+
+class Pace(NamedTuple):
+    """How age counts in a hub: points a minute, and after how many minutes a bead has starved."""
+
+    per_minute: float
+    limit_min: float
+
+
+def pace_of(snapshot: Snapshot) -> Pace:
+    """The hub's pace, whatever this clone's settings may be."""
+    from bd.config import hub_setting  # noqa: PLC0415
+
+    config = snapshot.config()
+    limit_s = float(hub_setting(config, "starvation_limit"))
+    return Pace(float(hub_setting(config, "priority_boost_per_minute")), limit_s / 60)
+
+
+def deadline_points(bead: Bead, now: datetime) -> float:
+    """How many points the nearness of its deadline takes off; the most once it has passed."""
+    deadline = bead.fields.get("deadline")
+    if not deadline:
+        return 0.0
+    left_s = (instant_of(deadline) - now).total_seconds()
+    points = DEADLINE_POINTS * _left_after(left_s, DEADLINE_HALVES_S)
+    return points if points >= _NO_POINTS else 0.0
 
 
 # --- temperature ----------------------------------------------------------------------------
@@ -82,53 +128,3 @@ def heated(bead: Bead, by: float, at: datetime, half_life_s: float, *, now: date
     if stored < COLD:
         return bead.evolve(temperature=None, heated_at=None)
     return bead.evolve(temperature=int(stored) if stored.is_integer() else stored, heated_at=time_text(when, exact=True))
-
-
-# --- the order ------------------------------------------------------------------------------
-
-
-class Ranking:
-    """The order of work on one snapshot at one instant: made once, then asked about every bead.
-
-    The effective priority is the base and whatever `TERMS` say, in points.
-    """
-
-    __slots__ = ("_half_life_s", "now", "snapshot")
-
-    def __init__(self, snapshot: Snapshot, now: datetime) -> None:
-        self.snapshot = snapshot
-        self.now = now
-        self._half_life_s: float | None = None
-
-    def temperature(self, bead: Bead) -> float:
-        """The temperature now, 0-100."""
-        if not bead.fields.get("temperature"):
-            return 0.0
-        if self._half_life_s is None:
-            self._half_life_s = half_life_of(self.snapshot)
-        return temperature_at(bead, self.now, self._half_life_s)
-
-    def effective(self, bead: Bead) -> float:
-        """The number the order compares."""
-        points = base_priority(bead)
-        for term in TERMS.values():
-            points += term(self, bead)
-        return points
-
-    def parts(self, bead: Bead) -> dict[str, float]:
-        """What the effective priority is the sum of: `base`, and each term that counts."""
-        terms = {name: term(self, bead) for name, term in TERMS.items()}
-        return {"base": base_priority(bead), **{name: points for name, points in terms.items() if points}}
-
-    def key(self, bead: Bead) -> tuple[float, str, str]:
-        """Sorts beads into the order of work: effective priority, then the oldest, then the id."""
-        return (self.effective(bead), made_of(bead.fields), bead.id)
-
-
-def _warmth(ranking: Ranking, bead: Bead) -> float:
-    return -POINTS_PER_DEGREE * ranking.temperature(bead)
-
-
-# What moves a bead from its base, in points (below 0: more urgent). A term costs a cold bead one look into its fields.
-# Calm beads (bd.lineup) are ordered by their base alone: what a term looks at belongs to CLOCK_FIELDS.
-TERMS: dict[str, Callable[[Ranking, Bead], float]] = {"temperature": _warmth}

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 from bd.clock import age_text, instant_of
 from bd.light import NamedTuple
-from bd.lineup import Lineup, Sought, is_calm
-from bd.policy.dag import ancestors, awaited, inherited
-from bd.policy.priority import Ranking
+from bd.policy.dag import ancestors, awaited, inherited, waits_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from datetime import datetime
 
     from bd.model import Bead, Snapshot
@@ -210,47 +208,6 @@ def _given_up_words(bead: Bead) -> str:
     return f"given up{tries}{', whoever tries it' if bead.get('poison_pill') else ''}"
 
 
-def phases(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:
-    """Every live bead in its phase, each list in the order of work."""
-    found: dict[str, list[Bead]] = {phase: [] for phase in PHASES}
-    for bead in snapshot.live():
-        found[phase_of(bead, snapshot, now)].append(bead)
-    key = Ranking(snapshot, now).key
-    for beads in found.values():
-        beads.sort(key=key)
-    return found
-
-
-def is_lasting(bead: Bead, snapshot: Snapshot) -> bool:
-    """Whether only a change of some bead can move the bead to another phase, or to another place in the order of work."""
-    if not is_calm(bead.fields):
-        return False
-    return not bead.parent or not any(parent.get("defer_until") for parent in ancestors(bead, snapshot))
-
-
-def in_phases(sought: Sought, snapshot: Snapshot, now: datetime, passes: Callable[[Bead], bool] = bool) -> Lineup:
-    """The live beads in the sought phases, in the order of work; what was found to last is kept for the next time.
-
-    `passes` says of the beads that have to be looked at whether they are what else is sought.
-    """
-    settled, others = snapshot.settled(sought)
-    found: list[Bead] = []
-    lasting: dict[str, str] = {}
-    for bead in others:
-        phase = phase_of(bead, snapshot, now)
-        if is_lasting(bead, snapshot):
-            lasting[bead.id] = phase
-        if phase in sought.phases and passes(bead):
-            found.append(bead)
-    snapshot.keep("phase", lasting)
-    return Lineup(found, Ranking(snapshot, now).key, settled)
-
-
-def ready_beads(snapshot: Snapshot, now: datetime) -> Lineup:
-    """The ready beads in the order of work."""
-    return in_phases(Sought(phases=("ready",)), snapshot, now)
-
-
 def next_turn(snapshot: Snapshot, now: datetime) -> datetime | None:
     """When time alone next makes something of what is ready: the earliest retry, deferral or preference that ends."""
     instants = [
@@ -265,7 +222,7 @@ def next_turn(snapshot: Snapshot, now: datetime) -> datetime | None:
 def ready_since(bead: Bead, snapshot: Snapshot) -> str:
     """Since when a ready bead has been so, as far as the files tell: the latest of what had to happen."""
     instants = [bead.created_at, bead.get("retry_at") or "", bead.get("defer_until") or ""]
-    for target in awaited(bead):
+    for target in waits_on(bead, snapshot) if bead.depends_on or bead.parent or bead.get("links") else ():
         other = snapshot.head(target)
         if other is not None:
             instants.append(other.get("closed_at") or "")

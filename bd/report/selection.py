@@ -11,8 +11,9 @@ from bd.fields import TYPES
 from bd.light import NamedTuple
 from bd.lineup import Lineup, Sought
 from bd.policy.dag import ancestors
-from bd.policy.priority import Ranking
-from bd.policy.ready import NOT_WORK, in_phases, phase_of, status_now
+from bd.policy.queue import in_phases
+from bd.policy.ranking import Ranking
+from bd.policy.ready import NOT_WORK, phase_of, status_now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
 DERIVED = ("ready", "pending", "retrying", "claimed", "running", "parked", "stalled", "hooked", "completed", "dead_lettered")
 # What asks for beads that are done, too.
 _DONE = frozenset({"closed", "cancelled", "completed", "all"})
-# The derived statuses that are phases of live beads, and the orders that are the order of work.
+# The derived statuses that are phases of live beads.
 _KEPT_PHASES = frozenset({"ready", "pending", "retrying", "claimed", "running", "parked", "dead_lettered"})
-_ORDER_OF_WORK = ("priority", "hybrid", "effective")
+# The orders that a store can answer in: that of lists, and for what is ready that of work.
+_BY_PRIORITY, _BY_WORK = ("priority",), ("effective", "hybrid")
 SORTS = ("priority", "effective", "created", "updated", "closed", "status", "id", "title", "type", "assignee", "oldest", "hybrid")
 
 
@@ -73,17 +75,21 @@ def lineup(
 ) -> Lineup:
     """The beads that pass every filter, in an order by name. Raises BadInput for what can't be asked.
 
-    In the order of work and by what a store can find beads by, none is read before it is shown.
+    In a store's own orders and by what it can find beads by, none is read before it is shown.
     """
     ranking = Ranking(snapshot, now)
-    sought = _sought(wanted) if sort in _ORDER_OF_WORK and not reverse else None
+    sought = _sought(wanted) if sort in (*_BY_PRIORITY, *_BY_WORK) and not reverse else None
+    if sought is not None and sort in _BY_WORK:
+        sought = sought._replace(by_work=True) if sought.phases == ("ready",) else None
     if sought is None:
         return Lineup(ordered(selected(snapshot, wanted, now, settings), sort, ranking, reverse=reverse))
     if sought.phases:
-        return in_phases(sought, snapshot, now, passing(snapshot, wanted._replace(statuses=("all",)), now, settings))
+        key = ranking.ready_key if sought.by_work else ranking.listed
+        passes = passing(snapshot, wanted._replace(statuses=("all",)), now, settings)
+        return in_phases(sought, snapshot, ranking, key, passes)
     passes = passing(snapshot, wanted, now, settings)
     settled, others = snapshot.settled(sought)
-    return Lineup(filter(passes, others), ranking.key, settled)
+    return Lineup(filter(passes, others), ranking.listed, settled)
 
 
 def _sought(wanted: Wanted) -> Sought | None:
@@ -255,19 +261,21 @@ def _as_text(value: Any) -> str:
 def ordered(beads: list[Bead], sort: str, ranking: Ranking, *, reverse: bool = False) -> list[Bead]:
     """The beads in an order by name. Raises BadInput for an unknown one."""
     keys: dict[str, Callable[[Bead], Any]] = {
-        "priority": ranking.key,
+        "priority": ranking.listed,
         "hybrid": ranking.key,
         "effective": ranking.key,
         "created": lambda bead: (bead.created_at, bead.id),
         "oldest": lambda bead: (bead.created_at, bead.id),
         "updated": lambda bead: (bead.updated_at, bead.id),
         "closed": lambda bead: (bead.get("closed_at") or "", bead.id),
-        "status": lambda bead: (status_now(bead, ranking.now), *ranking.key(bead)),
+        "status": lambda bead: (status_now(bead, ranking.now), *ranking.listed(bead)),
         "id": lambda bead: bead.id,
         "title": lambda bead: (bead.title.casefold(), bead.id),
-        "type": lambda bead: (bead.type, *ranking.key(bead)),
-        "assignee": lambda bead: (bead.assignee or "~", *ranking.key(bead)),
+        "type": lambda bead: (bead.type, *ranking.listed(bead)),
+        "assignee": lambda bead: (bead.assignee or "~", *ranking.listed(bead)),
     }
     if sort not in keys:
         raise BadInput(f"no order {sort!r}", hint=f"one of {', '.join(SORTS)}")
+    if sort in _BY_WORK:
+        ranking.weigh(bead.id for bead in beads)
     return sorted(beads, key=keys[sort], reverse=reverse)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import marshal
 
-from bd.fields import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR
+from bd.fields import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH
 from bd.light import suppress
 from bd.model import Damage
 from bd.store import database, findings
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bd.store.gitrepo import GitRepo
 
 _DOUBLED = "(SELECT id FROM beads GROUP BY id HAVING count(*) > 1)"
-_BEAD = f"INSERT INTO beads VALUES ({','.join('?' * 16)}, NULL)"
+_BEAD = f"INSERT INTO beads VALUES ({','.join('?' * 16)}, NULL, NULL)"
 _COUNTED = "count(*) FROM edges e JOIN beads b USING (n) WHERE e.target IN"
 
 
@@ -138,31 +138,34 @@ class Cache:
         last = db.execute("SELECT max(n) FROM beads").fetchone()[0] or 0
         for row in rows:
             path = row if isinstance(row, str) else row.path
-            edges = self._remove(path, changed)
+            edges, was_live = self._remove(path, changed)
             if isinstance(row, Row):
                 last += 1
                 what = packed(row)
                 self._insert([what], last)
                 changed.update(what.columns[1:2])
-                edges ^= set(what.edges)
+                # Who began or ceased to wait counts for all it waits for, else only for what it names anew or no more.
+                edges = edges ^ set(what.edges) if was_live == what.is_live else edges.union(what.edges)
             recounted.update(target for target, _ in edges)
+            if path == CONFIG_PATH:  # it may say how beads age
+                findings.forget_all(db)
         findings.forget(db, changed, recounted)
         self._note(commit)
 
-    def _remove(self, path: str, changed: set[str]) -> set[tuple[str, int]]:
-        """Take a file out; its bead's id joins those that changed. The edges that go with it."""
+    def _remove(self, path: str, changed: set[str]) -> tuple[set[tuple[str, int]], bool]:
+        """Take a file out; its bead's id joins those that changed. The edges that go with it, and whether it was live."""
         db = self._db
         db.execute("DELETE FROM damages WHERE path = ?", (path,))
         db.execute("DELETE FROM records WHERE path = ?", (path,))
-        known = db.execute("SELECT n, id FROM beads WHERE path = ?", (path,)).fetchone()
+        known = db.execute("SELECT n, id, live FROM beads WHERE path = ?", (path,)).fetchone()
         if known is None:
-            return set()
+            return set(), False
         number = known[:1]
         edges = set(db.execute("SELECT target, weight FROM edges WHERE n = ?", number))
         for table in ("beads", "heads", "bodies", "edges", "texts"):
             db.execute(f"DELETE FROM {table} WHERE n = ?", number)
         changed.add(known[1])
-        return edges
+        return edges, bool(known[2])
 
     def _insert(self, files: Sequence[Packed], first: int) -> None:
         """Put files in that are not there; their beads get the numbers from the first one on."""
@@ -260,6 +263,15 @@ class Cache:
     def waiting_counts(self, ids: Sequence[str]) -> dict[str, int]:
         """How many live beads wait for each of these; none are left out."""
         return self._counted(ids, f"e.weight >= {WAITS} AND b.live = 1")
+
+    def waiters(self, ids: Sequence[str]) -> dict[str, list[str]]:
+        """The live beads that wait for each of these, where some do."""
+        found: dict[str, list[str]] = {}
+        for chunk in chunks(ids):
+            query = f"SELECT e.target, b.id FROM edges e JOIN beads b USING (n) WHERE e.target IN ({marks(chunk)})"
+            for target, waiter in self.ask(f"{query} AND e.weight >= {WAITS} AND b.live = 1", chunk):
+                found.setdefault(target, []).append(waiter)
+        return found
 
     def _counted(self, ids: Sequence[str], which: str) -> dict[str, int]:
         found: dict[str, int] = {}

@@ -20,15 +20,15 @@ else:
         import sqlite3
 
 # To be raised with every change of the tables, and of the texts and phases that others keep in them.
-SCHEMA = 9
-# `rank` and `made` are a calm bead's place in the order of work. `phase` is what policy found it to be, as long as
-# nothing that it was found by has changed; texts go the same way.
+SCHEMA = 10
+# `rank` and `made` are a calm bead's place in the order of lists. `phase` is what policy found it to be, and `place`
+# where a ready one stands in the order of work, as long as nothing that it was found by has changed; texts go the same way.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE beads (
   n INTEGER PRIMARY KEY, path TEXT, id TEXT, oid TEXT, uid TEXT, suffix TEXT, simple INTEGER,
   live INTEGER, claimed INTEGER, calm INTEGER, status TEXT, type TEXT, priority INTEGER, assignee TEXT,
-  rank REAL, made TEXT, phase TEXT);
+  rank REAL, made TEXT, phase TEXT, place REAL);
 CREATE TABLE heads (n INTEGER PRIMARY KEY, head BLOB);
 CREATE TABLE bodies (n INTEGER PRIMARY KEY, body BLOB);
 CREATE TABLE edges (n INTEGER, target TEXT, weight INTEGER);
@@ -46,6 +46,7 @@ INDEXES = {
     "beads_order": "INDEX beads_order ON beads (rank, made, id, path, calm, status)",
     "beads_live": "INDEX beads_live ON beads (rank, made, id, path, calm, live, status, type) WHERE live = 1",
     "beads_phase": "INDEX beads_phase ON beads (phase, rank, made, id, path, calm, live) WHERE phase IS NOT NULL",
+    "beads_work": "INDEX beads_work ON beads (place, made, id, path, calm, live) WHERE place IS NOT NULL",
     "beads_unknown": "INDEX beads_unknown ON beads (n) WHERE live = 1 AND phase IS NULL",
     "beads_moving": "INDEX beads_moving ON beads (live) WHERE calm = 0",
     "edges_target": "INDEX edges_target ON edges (target)",

@@ -2,14 +2,15 @@
 
 Belongs here: finding beads by it, and forgetting it in time. A finding about a bead may go by the
 bead itself, by whatever it names and, from there on, by whatever those name. So a change makes
-wrong at most what is said of the beads from which the changed one can be reached.
+wrong at most what is said of the beads from which the changed one can be reached. The other way round,
+how long a chain waits for a bead is a finding too: that goes as far as chains are looked at.
 """
 
 from __future__ import annotations
 
-from bd.lineup import Settled
+from bd.lineup import LONGEST_CHAIN, Settled
 from bd.model import Bead
-from bd.store.packing import head_of
+from bd.store.packing import WAITS, head_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from bd.store.database import Connection
 
 PHASE = "phase"
-_PLACE = "rank, made, id, path"
+_LISTED, _BY_WORK = "rank, made, id, path", "place, made, id, path"
 _FIRST_PAGE, _LAST_PAGE = 64, 1024
 # Where two files claim the same id, nothing is kept of either.
 _ALONE = "calm = 1 AND (SELECT count(*) FROM beads other WHERE other.id = beads.id) = 1"
@@ -34,6 +35,7 @@ class CachedSettled(Settled):
         self._cache = cache
         self._commit = cache.commit
         self._where, self._arguments = _conditions(sought)
+        self._place = _BY_WORK if sought.by_work else _LISTED
         self._index = f"INDEXED BY {_index_for(sought)}" if len(sought.phases) <= 1 else ""
         self._number: int = cache.ask(f"SELECT count(*) FROM beads {self._index} WHERE {self._where}", self._arguments)[0][0]
 
@@ -48,8 +50,8 @@ class CachedSettled(Settled):
 
     def _rows(self, column: str, join: str) -> Iterator[tuple[Place, Any]]:
         """Page by page, each a query of its own that starts behind the last one's end: any of them may have to start anew."""
-        query = f"SELECT {_PLACE}, {column} FROM beads {self._index} {join} WHERE {self._where}"
-        order = f"ORDER BY {_PLACE} LIMIT"
+        query = f"SELECT {self._place}, {column} FROM beads {self._index} {join} WHERE {self._where}"
+        order = f"ORDER BY {self._place} LIMIT"
         beyond, last, size = "", (), _FIRST_PAGE
         while True:
             if self._cache.commit != self._commit:
@@ -59,10 +61,12 @@ class CachedSettled(Settled):
                 yield row[:3], row[4]
             if len(rows) < size:
                 return
-            beyond, last, size = f"AND ({_PLACE}) > (?, ?, ?, ?)", rows[-1][:4], min(2 * size, _LAST_PAGE)
+            beyond, last, size = f"AND ({self._place}) > (?, ?, ?, ?)", rows[-1][:4], min(2 * size, _LAST_PAGE)
 
 
 def _index_for(sought: Sought) -> str:
+    if sought.by_work:
+        return "beads_work"
     if sought.phases:
         return "beads_phase"
     return "beads_order" if sought.done else "beads_live"
@@ -71,10 +75,12 @@ def _index_for(sought: Sought) -> str:
 def _conditions(sought: Sought) -> tuple[str, list[Any]]:
     words = ["calm = 1"]
     arguments: list[Any] = []
+    if sought.by_work:  # and so ready
+        words.append("place IS NOT NULL")
     if not sought.done:
         words.append("live = 1")
     for column, wanted, values in (
-        ("phase", "IN", sought.phases),
+        ("phase", "IN", () if sought.by_work else sought.phases),
         ("status", "IN", sought.statuses),
         ("status", "NOT IN", sought.statuses_not),
         ("type", "IN", sought.types),
@@ -101,16 +107,18 @@ def unsettled_query(sought: Sought) -> str:
 
 def keep(db: Connection, kind: str, found: Mapping[str, str]) -> None:
     """Keep findings by bead id."""
-    values = ((text, bead_id) for bead_id, text in found.items())
     if kind == PHASE:
-        db.executemany(f"UPDATE beads SET phase = ? WHERE id = ? AND live = 1 AND {_ALONE}", values)
+        parts = ((text.partition(" "), bead_id) for bead_id, text in found.items())
+        phases = ((phase, float(place) if place else None, bead_id) for (phase, _, place), bead_id in parts)
+        db.executemany(f"UPDATE beads SET phase = ?, place = ? WHERE id = ? AND live = 1 AND {_ALONE}", phases)
     else:
+        values = ((text, bead_id) for bead_id, text in found.items())
         query = f"INSERT OR REPLACE INTO texts SELECT '{kind}', n, ? FROM beads WHERE id = ? AND {_ALONE}"
         db.executemany(query, values)
 
 
 def forget(db: Connection, changed: Collection[str], recounted: Iterable[str]) -> None:
-    """Forget what the changed beads may have made wrong; of `recounted` only the texts, which tell how many wait for a bead."""
+    """Forget what the changed beads may have made wrong. `recounted` are those for which others wait than before."""
     reached = set(changed)
     fresh = list(reached)
     while fresh:
@@ -118,10 +126,28 @@ def forget(db: Connection, changed: Collection[str], recounted: Iterable[str]) -
         found = {row[0] for chunk in chunks(fresh) for row in db.execute(f"{query} ({marks(chunk)})", chunk)}
         fresh = list(found - reached)
         reached |= found
+    reached |= _waited_for(db, recounted)
     for chunk in chunks(list(reached)):
-        db.execute(f"UPDATE beads SET phase = NULL WHERE id IN ({marks(chunk)}) AND phase IS NOT NULL", chunk)
-    for chunk in chunks(list(reached.union(recounted))):
+        db.execute(f"UPDATE beads SET phase = NULL, place = NULL WHERE id IN ({marks(chunk)}) AND phase IS NOT NULL", chunk)
         db.execute(f"DELETE FROM texts WHERE n IN (SELECT n FROM beads WHERE id IN ({marks(chunk)}))", chunk)
+
+
+def _waited_for(db: Connection, recounted: Iterable[str]) -> set[str]:
+    """These beads and what they wait for, as far as a chain that waits is looked at."""
+    found = set(recounted)
+    level = list(found)
+    for _ in range(LONGEST_CHAIN - 1):
+        query = f"SELECT DISTINCT target FROM edges JOIN beads USING (n) WHERE weight >= {WAITS} AND id IN"
+        targets = {row[0] for chunk in chunks(level) for row in db.execute(f"{query} ({marks(chunk)})", chunk)}
+        level = list(targets - found)
+        found |= targets
+    return found
+
+
+def forget_all(db: Connection) -> None:
+    """Forget everything."""
+    db.execute("UPDATE beads SET phase = NULL, place = NULL WHERE phase IS NOT NULL")
+    db.execute("DELETE FROM texts")
 
 
 def marks(values: Collection[Any]) -> str:

@@ -56,6 +56,11 @@ class Packed(NamedTuple):
     body: bytes | None = None
     edges: tuple[tuple[str, int], ...] = ()
 
+    @property
+    def is_live(self) -> bool:
+        """Whether it is a bead that is neither done nor archived."""
+        return bool(self.columns and self.columns[6])
+
 
 def packed(row: Row) -> Packed:
     """A parsed file as it goes into the tables."""

@@ -59,6 +59,9 @@ class CachedSnapshot(Snapshot):
     def waiting_counts(self, ids: list[str]) -> dict[str, int]:
         return self.cache.waiting_counts(ids)
 
+    def waiters(self, ids: list[str]) -> dict[str, list[str]]:
+        return self.cache.waiters(ids)
+
     def head(self, bead_id: str) -> Bead | None:
         if bead_id not in self._heads:
             fields = self.cache.head(bead_id)

@@ -34,7 +34,7 @@ cancel|hub-off|--reason|no longer wanted
 create|Renew the certificate|--id|hub-later|--defer|2099-03-01
 """
 IDS = ("hub-epic", "hub-kid1", "hub-kid2", "hub-bug", "hub-res", "hub-work", "hub-done", "hub-off", "hub-later")
-READY = ("hub-bug", "hub-epic", "hub-kid1", "hub-res")
+READY = ("hub-bug", "hub-kid1", "hub-epic", "hub-res")
 
 
 @pytest.fixture(scope="session")

@@ -42,7 +42,7 @@ CASES: dict[str, list[Case]] = {
     "claim": [
         Case("claim hub-bug --agent bob", "issues", "✓ Claimed hub-bug"),
         Case("claim --next --agent bob", "issues", "✓ Claimed hub-bug"),
-        Case("claim --next --count 2 --agent bob", "issues", "✓ Reserved hub-epic"),
+        Case("claim --next --count 2 --agent bob", "issues", "✓ Reserved hub-kid1"),
         Case("claim hub-bug --agent bob --reserve", "issues", "✓ Reserved hub-bug"),
         Case("claim hub-work --agent codemonkey --resume", "issues", "✓ Resumed hub-work"),
         Case(

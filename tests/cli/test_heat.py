@@ -16,20 +16,22 @@ def ids(answer: list[dict[str, Any]]) -> list[str]:
 
 
 def test_every_list_and_the_claim_go_by_one_order(board: Clone) -> None:
-    before = ("hub-bug", "hub-epic", "hub-kid1", "hub-res")
-    assert tuple(ids(board.here("ready", "--json").json)) == before
-    board.here("heat", "hub-kid1", "+25")
-    after = ["hub-bug", "hub-kid1", "hub-epic", "hub-res"]
+    before = ["hub-bug", "hub-kid1", "hub-epic", "hub-res"]
+    assert ids(board.here("ready", "--json").json) == before
+    board.here("heat", "hub-epic", "+25")
+    after = ["hub-bug", "hub-epic", "hub-kid1", "hub-res"]
     assert ids(board.here("ready", "--json").json) == after
-    assert [name for name in ids(board.here("list", "--json").json) if name in after] == after
+    assert [name for name in ids(board.here("list", "--sort", "effective", "--json").json) if name in after] == after
     assert ids(board.here("list", "--status", "ready", "--sort", "effective", "--json").json) == after
+    assert [name for name in ids(board.here("list", "--json").json) if name in after] == after, "heat has its say in lists too"
     assert ids(board.here("ready", "--agent", "bob", "--no-fetch", "--json").json) == after[:3]
     assert ids(board.here("claim", "--next", "--count", "3", "--agent", "bob", "--json").json) == after[:3]
 
 
 def test_a_list_from_the_cache_shows_the_temperature_as_stored_and_its_effect_now(board: Clone, clock: FakeClock) -> None:
     board.here("heat", "hub-kid1", "+40")
-    for hours, effective in ((0, 16), (24, 18), (24, 19), (24 * 20, 20)):
+    board.here("dep", "add", "hub-kid1", "hub-res")  # so that it does not age
+    for hours, effective in ((0, 14), (24, 16), (24, 17), (24 * 20, 18)):
         clock.move(hours=hours)
         listed = next(bead for bead in board.here("list", "--json").json if bead["id"] == "hub-kid1")
         shown = board.here("show", "hub-kid1", "--json").json[0]
@@ -46,12 +48,15 @@ def test_show_tells_the_temperature_while_there_is_one(board: Clone, clock: Fake
 
 
 def test_why_tells_what_the_priority_is_made_of(board: Clone) -> None:
-    assert board.here("why", "hub-kid1").out == "hub-kid1 is ready.\n"
-    assert board.here("why", "hub-kid1", "--json").json["priority_parts"] == {"base": 20}
+    assert "priority" not in board.here("why", "hub-later").out, "there is nothing to it but the base"
+    assert board.here("why", "hub-later", "--json").json["priority_parts"] == {"base": 50}
+    words = "hub-kid1 is ready.\n  priority 10.7 (high): base 20, critical path -2, age -7.3\n"
+    assert board.here("why", "hub-kid1").out == words
     board.here("heat", "hub-kid1", "+25")
-    assert board.here("why", "hub-kid1").out == "hub-kid1 is ready.\n  priority 17.5: base 20, temperature -2.5\n"
+    board.here("update", "hub-kid1", "--due", "2026-02-21T22:14:00Z")
     told = board.here("why", "hub-kid1", "--json").json
-    assert (told["effective_priority"], told["priority_parts"]) == (17.5, {"base": 20, "temperature": -2.5})
+    parts = {"base": 20, "deadline": -20, "critical_path": -2, "temperature": -2.5, "age": -7.3, "held_back": 21.8}
+    assert (told["effective_priority"], told["tier"], told["priority_parts"]) == (10, "high", parts)
     board.here("close", "hub-kid1")
     assert "priority" not in board.here("why", "hub-kid1").out
 
@@ -62,7 +67,7 @@ def test_the_half_life_is_the_hubs_alone(board: Clone, clock: FakeClock) -> None
     board.here("config", "set", "heat_half_life", "2h")
     clock.move(hours=4)
     env = {"BD_HEAT_HALF_LIFE": "100d"}
-    assert board.here("why", "hub-kid1", "--json", env=env).json["priority_parts"] == {"base": 20, "temperature": -1}
+    assert board.here("why", "hub-kid1", "--json", env=env).json["priority_parts"]["temperature"] == -1
     assert board.here("config", "show", "--json", env=env).json["heat_half_life"] == {"value": 7200, "source": "hub"}
 
 

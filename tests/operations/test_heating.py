@@ -16,7 +16,7 @@ from bd.operations.endings import Close, Reopen
 from bd.operations.graph import DepAdd, DepRemove
 from bd.operations.heating import Heat
 from bd.operations.transfer import Import
-from bd.policy.ready import ready_beads
+from bd.policy.queue import ready_beads
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import AT, by
 
@@ -134,7 +134,7 @@ def test_an_import_heats_nothing() -> None:
 def test_a_heated_bead_goes_before_its_equals_and_comes_back() -> None:
     store = MemoryStore(
         make_bead("hub-a", created_at="2026-02-20T09:00:00Z"),
-        make_bead("hub-b", created_at="2026-02-20T10:00:00Z"),
+        make_bead("hub-b", created_at="2026-02-20T09:05:00Z"),
         make_bead("hub-c", priority=1),
     )
 

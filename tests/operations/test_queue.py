@@ -12,8 +12,9 @@ from bd.errors import BdError, NothingReady
 from bd.operations.claims import Claim
 from bd.operations.endings import Close
 from bd.policy.fit import offer
-from bd.policy.priority import Ranking
-from bd.policy.ready import PHASES, phase_of, phases, ready_beads, standing
+from bd.policy.queue import phases, ready_beads
+from bd.policy.ranking import Ranking
+from bd.policy.ready import PHASES, phase_of, standing
 from tests.clocks import START
 from tests.memory import MemoryStore, make_bead
 from tests.operations.asking import by

@@ -1,4 +1,4 @@
-"""The order of work: total, stable, the same everywhere; and how attention moves it."""
+"""What moves a bead's priority: its base and tier, its deadline, the attention it gets."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from bd.fields import BASE_OF_PRIORITY, CONFIG_PATH
 from bd.policy.priority import (
     COLD,
     HEAT,
-    Ranking,
     base_priority,
+    deadline_points,
     half_life_of,
     heated,
     priority_of_base,
     temperature_at,
+    tier_of,
 )
+from bd.policy.ranking import Ranking
 from tests.clocks import START
 from tests.memory import MemorySnapshot, make_bead
 
@@ -68,51 +70,18 @@ def test_what_a_priority_stands_for_lies_in_its_own_range() -> None:
     assert [priority_of_base(base) for base in BASE_OF_PRIORITY] == [0, 1, 2, 3, 4]
 
 
+def test_the_tiers() -> None:
+    assert [tier_of(base) for base in BASE_OF_PRIORITY] == ["critical", "high", "normal", "low", "background"]
+    assert (tier_of(9), tier_of(9.5), tier_of(10), tier_of(79), tier_of(80)) == ("critical", "high", "high", "low", "background")
+
+
 @pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ({"priority": 0}, {"priority": 1}),
-        ({"priority": 0, "created_at": "2026-02-21T00:00:00Z"}, {"priority": 1, "created_at": "2020-01-01T00:00:00Z"}),
-        ({"base_priority": 21}, {"base_priority": 22}),
-        ({"base_priority": 49}, {"priority": 2}),
-        ({"created_at": "2026-02-20T09:00:00Z"}, {"created_at": "2026-02-20T09:00:01Z"}),
-        ({"created_at": "2026-02-20T09:00:00Z"}, {"created_at": "2026-02-20T09:00:00.5Z"}),
-        ({"created_at": "2026-02-20T09:00:00.25Z"}, {"created_at": "2026-02-20T09:00:00.3Z"}),
-        ({"id": "hub-a"}, {"id": "hub-b"}),
-    ],
+    ("hours", "points"),
+    [(60, 0), (48, 0.156), (24, 2.5), (12, 10), (6, 20), (3, 28.284), (1, 35.636), (0, 40), (-1, 40), (-1000, 40)],
 )
-def test_first_by_priority_then_by_age_then_by_id(first: dict[str, Any], second: dict[str, Any]) -> None:
-    one, two = make_bead("hub-m", **first), make_bead("hub-n", **second)
-    assert sorted([two, one], key=RANKING.key) == [one, two]
-
-
-beads = st.builds(
-    lambda number, priority, base, second, temperature, hours: make_bead(
-        f"hub-{number}",
-        temperature=temperature,
-        heated_at=at(hours),
-        priority=priority,
-        base_priority=base,
-        created_at=f"2026-02-20T09:00:{second:02d}Z",
-    ),
-    st.integers(0, 10**6),
-    st.integers(0, 4),
-    st.one_of(st.none(), st.integers(0, 100)),
-    st.integers(0, 3),
-    st.one_of(st.none(), st.integers(0, 100)),
-    st.integers(-72, 2),
-)
-
-
-@given(st.lists(beads, unique_by=lambda bead: bead.id, max_size=30), st.randoms(use_true_random=False))
-def test_the_order_is_total_and_does_not_depend_on_where_it_starts(found: list[Any], random: Any) -> None:
-    keys = [RANKING.key(bead) for bead in found]
-    assert len(set(keys)) == len(keys)
-    mixed = list(found)
-    random.shuffle(mixed)
-    ordered = sorted(mixed, key=RANKING.key)
-    assert ordered == sorted(found, key=RANKING.key)
-    assert [RANKING.effective(bead) for bead in ordered] == sorted(RANKING.effective(bead) for bead in found)
+def test_urgency_doubles_every_six_hours_up_to_the_deadline(hours: float, points: float) -> None:
+    assert deadline_points(make_bead(deadline=at(hours)), START) == pytest.approx(points, abs=0.001)
+    assert deadline_points(make_bead(), START) == 0
 
 
 # --- temperature ----------------------------------------------------------------------------
@@ -217,53 +186,6 @@ def test_what_has_cooled_down_is_cold() -> None:
     assert "temperature" not in cold.fields
     assert "heated_at" not in cold.fields
     assert heated(cold, -10, START, DAY_S, now=START) == cold
-
-
-# --- the temperature in the order -------------------------------------------------------------
-
-
-def test_a_temperature_of_100_counts_for_10_points() -> None:
-    assert RANKING.effective(warm(temperature=100)) == 40
-    assert RANKING.parts(warm(temperature=100)) == {"base": 50, "temperature": -10}
-    assert RANKING.parts(make_bead(priority=0)) == {"base": 5}
-
-
-@given(beads)
-def test_the_effective_priority_is_the_sum_of_its_parts(bead: Any) -> None:
-    assert RANKING.effective(bead) == sum(RANKING.parts(bead).values())
-
-
-@given(beads, beads)
-def test_the_hotter_of_two_of_one_base_is_first(one: Any, two: Any) -> None:
-    two = two.evolve(base_priority=base_priority(one))
-    one = one.evolve(base_priority=base_priority(one))
-    assume(RANKING.temperature(one) > RANKING.temperature(two) + 1e-9)
-    assert RANKING.key(one) < RANKING.key(two)
-
-
-@given(beads, beads)
-def test_no_heat_lifts_a_bead_over_one_more_than_ten_points_before_it(one: Any, two: Any) -> None:
-    assume(base_priority(one) + 10 < base_priority(two))
-    assert RANKING.key(one) < RANKING.key(two)
-
-
-@given(st.lists(beads, unique_by=lambda bead: bead.id, max_size=10), st.floats(0, 48))
-def test_time_alone_never_turns_two_warm_beads_of_one_base_around(found: list[Any], hours: float) -> None:
-    """All cool by the same part, so the order of equals stays until they are cold."""
-    found = [bead.evolve(base_priority=50) for bead in found if RANKING.temperature(bead) >= 1]
-    found = [bead for bead in found if instant_of(bead.get("heated_at")) <= START]
-    later = Ranking(MemorySnapshot(), START + timedelta(hours=hours))
-    for one, two in pairwise(sorted(found, key=RANKING.key)):
-        if RANKING.temperature(one) > RANKING.temperature(two) + 1e-6 and later.temperature(two) > 0:
-            assert later.key(one) < later.key(two)
-
-
-def test_a_cold_bead_asks_for_no_settings() -> None:
-    class Unread(MemorySnapshot):
-        def config(self) -> Any:
-            raise AssertionError("nobody needs the half-life")
-
-    assert Ranking(Unread(), START).key(make_bead())[0] == 50
 
 
 def test_every_kind_of_attention_has_its_figure() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from bd.model import Bead
-from bd.policy.ready import PHASES, is_blocked, phases, ready_beads, ready_since, standing, status_now
+from bd.policy.queue import phases, ready_beads
+from bd.policy.ready import PHASES, is_blocked, ready_since, standing, status_now
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from bd.clock import time_text
 from bd.config import merge
-from bd.fields import BEAD_FIELDS, archive_path, bead_path
+from bd.fields import BEAD_FIELDS, CONFIG_PATH, archive_path, bead_path
 from bd.interop import views
 from bd.model import Bead
-from bd.policy.ready import phases, ready_beads
+from bd.policy.queue import phases, ready_beads
 from bd.report.selection import Wanted, lineup
 from bd.store import yamltext
 from bd.store.cache import Cache
@@ -52,6 +52,9 @@ rare: dict[str, st.SearchStrategy[Any]] = {
     "base_priority": st.sampled_from([0, 12.5, 50]),
     "temperature": st.sampled_from([0.01, 40]),
     "heated_at": instants,
+    "deadline": instants,
+    "priority_boost_per_minute": st.sampled_from([0, 0.5]),
+    "closed_at": instants,
     "defer_until": instants,
     "retry_at": instants,
     "labels": st.just(["b", "a"]),
@@ -82,6 +85,7 @@ QUESTIONS = [
     Wanted(unassigned=True, statuses=("ready",)),
     Wanted(labels=("a",)),
 ]
+BY_WORK = [Wanted(), Wanted(statuses=("ready",)), Wanted(statuses=("ready",), types=("task",)), Wanted(statuses=("pending",))]
 
 
 def no_settings() -> Settings:
@@ -91,11 +95,13 @@ def no_settings() -> Settings:
 def answers(snapshot: Snapshot, now: datetime) -> dict[str, Any]:
     """What commands would say."""
     found: dict[str, Any] = {"ready": [bead.id for bead in ready_beads(snapshot, now)], "number": len(ready_beads(snapshot, now))}
-    for question in QUESTIONS:
-        beads = lineup(snapshot, question, now, no_settings)
-        found[str(question)] = [bead.id for bead in beads]
-        assert len(beads) == len(found[str(question)])
-        assert [bead_id for bead_id, _ in beads.texts("none")] == found[str(question)]
+    for question, sort in [*((one, "priority") for one in QUESTIONS), *((one, "effective") for one in BY_WORK)]:
+        beads = lineup(snapshot, question, now, no_settings, sort)
+        name = f"{question} by {sort}"
+        found[name] = [bead.id for bead in beads]
+        assert len(beads) == len(found[name])
+        assert [bead_id for bead_id, _ in beads.texts("none")] == found[name]
+    assert [one for one in found[f"{Wanted()} by effective"] if one in found["ready"]] == found["ready"], "one order of work"
     for size in (0, 2):
         text = "".join(views.listed(lineup(snapshot, Wanted(everything=True), now, no_settings), snapshot, now, size))
         found[f"json {size}"] = json.loads(text)
@@ -178,13 +184,40 @@ def test_what_was_found_is_kept(both: Callable[[], Both]) -> None:
     )
     answers(pair.cached(), START)
     pair.cached()  # what was kept beside it is seen from now on
-    kept = sorted(pair.cache.ask("SELECT id, phase FROM beads"))
-    assert kept == [("hub-0", "ready"), ("hub-1", "pending"), ("hub-2", None)], "the clock has a say in the last one"
+    kept = sorted(pair.cache.ask("SELECT id, phase, place IS NOT NULL FROM beads"))
+    assert kept == [("hub-0", "ready", 1), ("hub-1", "pending", 0), ("hub-2", None, 0)], "the clock has a say in the last one"
     assert [row[0] for row in pair.cache.ask("SELECT id FROM texts JOIN beads USING (n) ORDER BY id")] == ["hub-0", "hub-1"]
     pair.commit({"hub-0": ({"title": "Another"}, False)})
     pair.cached()
     assert pair.cache.ask("SELECT id FROM beads WHERE phase IS NOT NULL") == [], "hub-1 was found to wait by hub-0"
     assert pair.cache.ask("SELECT * FROM texts") == []
+
+
+def test_a_changed_pace_moves_every_place(both: Callable[[], Both]) -> None:
+    pair = both()
+    pair.commit({"hub-0": ({}, False)})
+    answers(pair.cached(), START)
+    pair.cached()
+    assert pair.cache.ask("SELECT count(*) FROM beads WHERE place IS NOT NULL") == [(1,)]
+    row = parse_file(CONFIG_PATH, "0" * 40, b"format: 1\nprefix: hub\npriority_boost_per_minute: 2\n")
+    pair.cache.advance([row], "c2")
+    assert pair.cache.hold("c2")
+    assert pair.cache.ask("SELECT count(*) FROM beads WHERE place IS NOT NULL") == [(0,)]
+    assert pair.cache.ask("SELECT * FROM texts") == []
+
+
+def test_how_long_a_chain_waits_is_told_anew_when_its_end_changes(both: Callable[[], Both]) -> None:
+    """The bead that changes is named by none of those whose place moves."""
+    pair = both()
+    chain = {name: ({"depends_on": [before]} if before else {}, False) for before, name in zip(["", *NAMES], NAMES, strict=False)}
+    pair.commit(chain)
+    assert answers(pair.cached(), START) == answers(pair.fresh(), START)
+    for name in ("hub-5", "hub-4"):
+        pair.commit({name: ({"status": "closed"}, False)})
+        for _ in range(2):
+            assert answers(pair.cached(), START) == answers(pair.fresh(), START)
+    pair.commit({"hub-4": ({"depends_on": ["hub-3"]}, False)})
+    assert answers(pair.cached(), START) == answers(pair.fresh(), START)
 
 
 def test_how_many_wait_is_told_anew_when_others_change(both: Callable[[], Both]) -> None:

@@ -9,7 +9,7 @@ from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.interop import views
 from bd.policy.dag import ancestors
-from bd.policy.priority import Ranking
+from bd.policy.ranking import Ranking
 from bd.policy.ready import is_blocked, standing
 
 
@@ -24,7 +24,7 @@ def command(app: App, parent: str | None) -> None:
         above = ids.resolve(parent, snapshot.starting, snapshot.exists)
         waiting = [bead for bead in waiting if any(one.id == above for one in ancestors(bead, snapshot))]
     ranking = Ranking(snapshot, now)
-    waiting.sort(key=ranking.key)
+    waiting.sort(key=ranking.listed)
     if app.out.is_json:
         app.out.json([views.blocked(snapshot.bead(bead.id) or bead, snapshot, now, ranking) for bead in waiting])
         return

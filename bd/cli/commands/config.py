@@ -27,7 +27,7 @@ _ALIASES = {
     "actor": "agent",
 }
 _LISTS = frozenset({"types", "statuses"})
-_DURATIONS = frozenset({"claim_ttl", "retry_time", "lock_timeout", "git_timeout", "heat_half_life"})
+_DURATIONS = frozenset({"claim_ttl", "retry_time", "lock_timeout", "git_timeout", "heat_half_life", "starvation_limit"})
 
 
 @click.group("config", no_args_is_help=False)

@@ -13,7 +13,8 @@ from bd.cli.context import App
 from bd.cli.options import filter_options, list_option, pass_app
 from bd.lineup import Lineup
 from bd.model import Bead
-from bd.policy.ready import phase_of, ready_beads, status_now
+from bd.policy.queue import ready_beads
+from bd.policy.ready import phase_of, status_now
 from bd.report.selection import Wanted, lineup, passing
 
 _GROUPS = ("status", "phase", "priority", "type", "assignee", "label")

@@ -10,7 +10,7 @@ from bd.cli.commands.listing import at_it, show_list, wanted_of
 from bd.cli.context import App
 from bd.cli.options import accept, filter_options, list_option, pass_app
 from bd.output import escaped
-from bd.policy.ready import is_lasting
+from bd.policy.queue import is_lasting
 from bd.report.selection import Wanted, lineup
 
 EXAMPLE = """
@@ -28,7 +28,9 @@ Examples:
 @click.option("--all", "everything", is_flag=True, help="Done beads too.")
 @filter_options
 @click.option("--limit", "-n", type=click.IntRange(min=0), help="At most this many; 0 is no limit.")
-@click.option("--sort", default="priority", help="priority, created, updated, closed, status, id, title, type, assignee.")
+@click.option(
+    "--sort", default="priority", help="priority, effective, created, updated, closed, status, id, title, type, assignee."
+)
 @click.option("--reverse", "-r", is_flag=True, help="The other way round.")
 @click.option("--ready", is_flag=True, help="Only what is ready, as --status ready.")
 @accept("--include-infra", "--include-gates", "--include-templates", "--long", "--pretty", "--tree", "--no-pinned")

@@ -6,7 +6,7 @@ from bd.cli.context import App
 from bd.errors import NoHub
 from bd.output import sentence
 from bd.policy.fit import pause_of, pause_words
-from bd.policy.ready import phases
+from bd.policy.queue import phases
 
 
 def overview(app: App) -> None:

@@ -11,8 +11,9 @@ from bd.cli.context import App
 from bd.cli.options import accept, filter_options, pass_app
 from bd.lineup import Lineup
 from bd.output import escaped
-from bd.policy.priority import Ranking
-from bd.policy.ready import ready_beads, ready_since
+from bd.policy.queue import ready_beads
+from bd.policy.ranking import Ranking
+from bd.policy.ready import ready_since
 from bd.report.selection import Wanted, ordered, passing
 
 EXAMPLE = """

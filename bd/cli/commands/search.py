@@ -12,7 +12,7 @@ from bd.cli.options import filter_options, list_option, pass_app
 from bd.errors import BadInput
 from bd.lineup import Lineup
 from bd.model import Bead
-from bd.policy.priority import Ranking
+from bd.policy.ranking import Ranking
 from bd.report.selection import ordered, selected
 
 _WHERE = ("id", "title", "description", "design", "acceptance_criteria", "notes", "external_ref", "close_reason")

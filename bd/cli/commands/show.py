@@ -15,7 +15,7 @@ from bd.model import Bead, Snapshot
 from bd.output import escaped
 from bd.policy import advisory
 from bd.policy.dag import awaited
-from bd.policy.priority import Ranking
+from bd.policy.ranking import Ranking
 from bd.policy.ready import standing
 
 _TEXTS = ("description", "design", "acceptance_criteria", "notes")

@@ -8,9 +8,11 @@ from bd import ids
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.errors import NoSuchBead
+from bd.lineup import rank_of
 from bd.output import escaped
 from bd.policy import fit
-from bd.policy.priority import Ranking
+from bd.policy.priority import tier_of
+from bd.policy.ranking import Ranking
 from bd.policy.ready import standing
 
 TYPE_CHECKING = False
@@ -61,6 +63,7 @@ def command(app: App, bead: str) -> None:
                 "ready": where.phase == "ready",
                 **({"fits": where.phase == "ready" and not reasons} if name else {}),
                 "effective_priority": round(ranking.effective(found), 3),
+                "tier": tier_of(rank_of(found.fields)),
                 "priority_parts": {name: round(points, 3) for name, points in ranking.parts(found).items()},
                 "reasons": [{key: value for key, value in reason._asdict().items() if value} for reason in reasons],
             }
@@ -77,11 +80,11 @@ def command(app: App, bead: str) -> None:
 
 def _tell_priority(app: App, bead: Bead, ranking: Ranking) -> None:
     """The effective priority and what it is made of, where it is not the base alone and still orders anything."""
-    parts = ranking.parts(bead)
-    if bead.is_done or len(parts) == 1:
+    parts = {name: round(points, 1) for name, points in ranking.parts(bead).items()}
+    if bead.is_done or not any(points for name, points in parts.items() if name != "base"):
         return
-    told = ", ".join(f"{name} {round(points, 2):g}" for name, points in parts.items())
-    app.out.line(f"  priority {round(ranking.effective(bead), 2):g}: {told}")
+    told = ", ".join(f"{name.replace('_', ' ')} {points:g}" for name, points in parts.items() if points or name == "base")
+    app.out.line(f"  priority {round(ranking.effective(bead), 1):g} ({tier_of(parts['base'])}): {told}")
 
 
 def _said(bead: Bead, where: Standing, reasons: list[Reason]) -> tuple[str, *tuple[Reason, ...]]:

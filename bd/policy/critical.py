@@ -1,0 +1,41 @@
+"""How much work waits behind a bead: the chains of live beads that wait for one another.
+
+Belongs here: the length of the longest chain. Does not belong here: how many points it counts for (priority.py).
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bd.model import Snapshot
+
+
+def chains(ids: Iterable[str], snapshot: Snapshot, longest: int) -> dict[str, int]:
+    """For each bead the number of links in the longest chain that waits for it, looked at no further than `longest`.
+
+    All are found at once, level by level, so that a store is asked a few times whatever their number.
+    """
+    asked = list(dict.fromkeys(ids))
+    waiting: dict[str, list[str]] = {}
+    level = asked
+    for _ in range(longest):
+        waiting.update(snapshot.waiters(level))
+        level = [
+            other for other in dict.fromkeys(one for bead_id in level for one in waiting.get(bead_id, ())) if other not in waiting
+        ]
+        if not level:
+            break
+    known: dict[tuple[str, int], int] = {}
+    return {bead_id: _length(bead_id, longest, waiting, known) for bead_id in asked}
+
+
+def _length(bead_id: str, most: int, waiting: dict[str, list[str]], known: dict[tuple[str, int], int]) -> int:
+    """The longest chain from here, `most` links at most; a circle is as long as one looks."""
+    others = waiting.get(bead_id)
+    if not others or not most:
+        return 0
+    if (bead_id, most) not in known:
+        known[bead_id, most] = 1 + max(_length(other, most - 1, waiting, known) for other in others)
+    return known[bead_id, most]

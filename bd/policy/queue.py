@@ -1,0 +1,65 @@
+"""Beads by phase, in the order of work, read no further than they are asked for.
+
+Belongs here: the lists that ready, claim and poll start from. Does not belong here: what makes one bead
+ready (ready.py), or what its place is (ranking.py).
+"""
+
+from __future__ import annotations
+
+from bd.lineup import Lineup, Sought, is_calm
+from bd.policy.dag import ancestors
+from bd.policy.ranking import Ranking
+from bd.policy.ready import PHASES, phase_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from bd.lineup import Place
+    from bd.model import Bead, Snapshot
+
+
+def phases(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:
+    """Every live bead in its phase, each list in the order of work."""
+    found: dict[str, list[Bead]] = {phase: [] for phase in PHASES}
+    for bead in snapshot.live():
+        found[phase_of(bead, snapshot, now)].append(bead)
+    ranking = Ranking(snapshot, now)
+    ranking.weigh(bead.id for beads in found.values() for bead in beads)
+    for beads in found.values():
+        beads.sort(key=ranking.key)
+    return found
+
+
+def is_lasting(bead: Bead, snapshot: Snapshot) -> bool:
+    """Whether only a change of some bead can move the bead to another phase, or to another place in the order of work."""
+    if not is_calm(bead.fields) or not bead.created_at:
+        return False
+    return not bead.parent or not any(parent.get("defer_until") for parent in ancestors(bead, snapshot))
+
+
+def in_phases(
+    sought: Sought, snapshot: Snapshot, ranking: Ranking, key: Callable[[Bead], Place], passes: Callable[[Bead], bool] = bool
+) -> Lineup:
+    """The live beads in the sought phases, in the order of a key; what was found to last is kept for the next time.
+
+    `passes` says of the beads that have to be looked at whether they are what else is sought.
+    """
+    settled, others = snapshot.settled(sought)
+    phase_by_id = {bead.id: phase_of(bead, snapshot, ranking.now) for bead in others}
+    ranking.weigh(bead_id for bead_id, phase in phase_by_id.items() if phase == "ready")
+    lasting: dict[str, str] = {}
+    for bead in others:
+        phase = phase_by_id[bead.id]
+        if is_lasting(bead, snapshot):
+            lasting[bead.id] = f"ready {ranking.place(bead, is_ready=True)!r}" if phase == "ready" else phase
+    snapshot.keep("phase", lasting)
+    found = (bead for bead in others if phase_by_id[bead.id] in sought.phases and passes(bead))
+    return Lineup(found, key, settled)
+
+
+def ready_beads(snapshot: Snapshot, now: datetime) -> Lineup:
+    """The ready beads in the order of work."""
+    ranking = Ranking(snapshot, now)
+    return in_phases(Sought(phases=("ready",), by_work=True), snapshot, ranking, ranking.ready_key)

@@ -1,0 +1,134 @@
+"""The order of work: one number a bead, lower first, then the older one, then the id.
+
+The same order serves ready, claim and poll. Beads that age alike keep their order for ever, since time
+lifts all of them by the same: so the number that is compared (`place`) does not move with the clock, and a
+store can keep it. The effective priority is what it comes to now.
+
+Why a bead that is not critical can't starve: its place is that of a critical one which becomes ready after
+the starvation limit. Whatever becomes ready later than that stays behind it.
+"""
+
+from __future__ import annotations
+
+from bd.clock import instant_of
+from bd.lineup import LONGEST_CHAIN, made_of, rank_of
+from bd.policy.critical import chains
+from bd.policy.priority import (
+    FLOOR,
+    POINTS_PER_DEGREE,
+    POINTS_PER_LINK,
+    deadline_points,
+    half_life_of,
+    pace_of,
+    temperature_at,
+)
+from bd.policy.ready import phase_of, ready_since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from bd.lineup import Place
+    from bd.model import Bead, Snapshot
+
+
+class Ranking:
+    """The order of work on one snapshot at one instant: made once, then asked about every bead."""
+
+    __slots__ = ("_chains", "_half_life_s", "_lag", "_now_min", "_per_minute", "now", "snapshot")
+
+    def __init__(self, snapshot: Snapshot, now: datetime) -> None:
+        self.snapshot = snapshot
+        self.now = now
+        self._now_min = now.timestamp() / 60
+        pace = pace_of(snapshot)
+        self._per_minute = pace.per_minute
+        self._lag = pace.per_minute * pace.limit_min
+        self._half_life_s: float | None = None
+        self._chains: dict[str, int] = {}
+
+    def temperature(self, bead: Bead) -> float:
+        """The temperature now, 0-100."""
+        if not bead.fields.get("temperature"):
+            return 0.0
+        if self._half_life_s is None:
+            self._half_life_s = half_life_of(self.snapshot)
+        return temperature_at(bead, self.now, self._half_life_s)
+
+    def weigh(self, ids: Iterable[str]) -> None:
+        """Find out at once how much work waits behind each of many beads."""
+        self._chains.update(chains((bead_id for bead_id in ids if bead_id not in self._chains), self.snapshot, LONGEST_CHAIN))
+
+    def effective(self, bead: Bead) -> float:
+        """The effective priority now."""
+        return self.at_place(self.place(bead), critical=is_critical(bead))
+
+    def at_place(self, place: float, *, critical: bool) -> float:
+        """The effective priority that a place stands for now."""
+        points = place - self._per_minute * self._now_min
+        return points if critical else min(max(FLOOR, points - self._lag), points)
+
+    def parts(self, bead: Bead) -> dict[str, float]:
+        """What the effective priority is the sum of: `base`, each term that counts, and `held_back` where a rule limits them."""
+        effective = self.effective(bead)
+        terms = {
+            "base": rank_of(bead.fields),
+            **self._terms(bead),
+            "age": -self._rate_of(bead) * self._age_min(bead),
+        }
+        terms["held_back"] = round(effective - sum(terms.values()), 6)
+        return {name: points for name, points in terms.items() if points or name == "base"}
+
+    def place(self, bead: Bead, *, is_ready: bool | None = None) -> float:
+        """The number the order compares. Who knows the bead's phase says whether it `is_ready`: only then it ages."""
+        if is_ready is None:
+            is_ready = phase_of(bead, self.snapshot, self.now) == "ready"
+        since_min = self._since_min(bead) if is_ready else self._now_min
+        faster = self._rate_of(bead) - self._per_minute  # than time lifts all
+        lifted = rank_of(bead.fields) + sum(self._terms(bead).values()) - faster * (self._now_min - since_min)
+        if not is_critical(bead):
+            lifted = max(FLOOR, lifted) + self._lag
+        return round(lifted + self._per_minute * since_min, 6)
+
+    def key(self, bead: Bead) -> Place:
+        """Sorts beads into the order of work."""
+        return (self.place(bead), made_of(bead.fields), bead.id)
+
+    def ready_key(self, bead: Bead) -> Place:
+        """The same, for beads that are known to be ready."""
+        return (self.place(bead, is_ready=True), made_of(bead.fields), bead.id)
+
+    def listed(self, bead: Bead) -> Place:
+        """Sorts beads into the order of lists: by the base and the temperature, whatever waits and however long."""
+        return (rank_of(bead.fields) - POINTS_PER_DEGREE * self.temperature(bead), made_of(bead.fields), bead.id)
+
+    def _terms(self, bead: Bead) -> dict[str, float]:
+        """What moves a bead from its base besides its age, in points (below 0: more urgent)."""
+        if bead.id not in self._chains:
+            self.weigh((bead.id,))
+        return {
+            "deadline": -deadline_points(bead, self.now),
+            "critical_path": -POINTS_PER_LINK * self._chains[bead.id],
+            "temperature": -POINTS_PER_DEGREE * self.temperature(bead),
+        }
+
+    def _rate_of(self, bead: Bead) -> float:
+        """Points a minute: the bead's own, else the hub's."""
+        own = bead.fields.get("priority_boost_per_minute")
+        return self._per_minute if own is None else max(0.0, float(own))
+
+    def _age_min(self, bead: Bead) -> float:
+        """For how many minutes the bead has been ready; 0 where it is not."""
+        is_ready = phase_of(bead, self.snapshot, self.now) == "ready"
+        return self._now_min - self._since_min(bead) if is_ready else 0.0
+
+    def _since_min(self, bead: Bead) -> float:
+        """The minute since which the bead has been ready, as far as the files tell."""
+        since = ready_since(bead, self.snapshot)
+        return instant_of(since).timestamp() / 60 if since else self._now_min
+
+
+def is_critical(bead: Bead) -> bool:
+    """Whether the base is a critical one: nothing else comes before it for being lifted."""
+    return rank_of(bead.fields) < FLOOR

@@ -1,0 +1,256 @@
+"""The order of work: total, the same everywhere and at all times; who waits moves up, and nobody waits for ever."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from bd.clock import instant_of, time_text
+from bd.fields import CONFIG_PATH
+from bd.policy.critical import chains
+from bd.policy.priority import base_priority
+from bd.policy.queue import ready_beads
+from bd.policy.ranking import Ranking
+from tests.clocks import START
+from tests.memory import MemorySnapshot, make_bead
+
+EMPTY = MemorySnapshot()
+RANKING = Ranking(EMPTY, START)
+
+
+def at(hours: float) -> str:
+    """The text of an instant that many hours from START."""
+    return time_text(START + timedelta(hours=hours), exact=True)
+
+
+def ranking(hours: float = 0, /, *beads: Any, **config: Any) -> Ranking:
+    """The order so many hours after START."""
+    return Ranking(MemorySnapshot(beads, {CONFIG_PATH: config}), START + timedelta(hours=hours))
+
+
+def new(bead_id: str = "hub-a", /, hours: float = 0, **fields: Any) -> Any:
+    """A bead that was made that many hours from START."""
+    return make_bead(bead_id, created_at=at(hours), **fields)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"priority": 0}, {"priority": 1}),
+        ({"priority": 0, "created_at": "2026-02-21T00:00:00Z"}, {"priority": 1, "created_at": "2026-02-19T00:00:00Z"}),
+        ({"base_priority": 21}, {"base_priority": 22}),
+        ({"base_priority": 49}, {"priority": 2}),
+        ({"created_at": "2026-02-20T09:00:00Z"}, {"created_at": "2026-02-20T09:00:01Z"}),
+        ({"created_at": "2026-02-20T09:00:00Z"}, {"created_at": "2026-02-20T09:00:00.5Z"}),
+        ({"created_at": "2026-02-20T09:00:00.25Z"}, {"created_at": "2026-02-20T09:00:00.3Z"}),
+        ({"id": "hub-a"}, {"id": "hub-b"}),
+    ],
+)
+def test_first_by_priority_then_by_age_then_by_id(first: dict[str, Any], second: dict[str, Any]) -> None:
+    one, two = make_bead("hub-m", **first), make_bead("hub-n", **second)
+    assert sorted([two, one], key=RANKING.key) == [one, two]
+
+
+beads = st.builds(
+    lambda number, priority, base, second, temperature, hours: make_bead(
+        f"hub-{number}",
+        temperature=temperature,
+        heated_at=at(hours),
+        priority=priority,
+        base_priority=base,
+        created_at=f"2026-02-20T09:00:{second:02d}Z",
+    ),
+    st.integers(0, 10**6),
+    st.integers(0, 4),
+    st.one_of(st.none(), st.integers(0, 100)),
+    st.integers(0, 3),
+    st.one_of(st.none(), st.integers(0, 100)),
+    st.integers(-72, 2),
+)
+
+
+@given(st.lists(beads, unique_by=lambda bead: bead.id, max_size=30), st.randoms(use_true_random=False))
+def test_the_order_is_total_and_does_not_depend_on_where_it_starts(found: list[Any], random: Any) -> None:
+    keys = [RANKING.key(bead) for bead in found]
+    assert len(set(keys)) == len(keys)
+    mixed = list(found)
+    random.shuffle(mixed)
+    ordered = sorted(mixed, key=RANKING.key)
+    assert ordered == sorted(found, key=RANKING.key)
+    seen = [RANKING.effective(bead) for bead in ordered]
+    assert all(before <= after + 1e-5 for before, after in pairwise(seen))
+
+
+# --- age --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("priority", "hours", "effective"),
+    [
+        (4, 0, 90),
+        (4, 5, 60),
+        (4, 10, 30),
+        (4, 14, 10),
+        (4, 72, 10),
+        (4, 72 + 13, 12 - 2),
+        (4, 72 + 14, 6),
+        (4, 96, -54),
+        (1, 1, 14),
+        (1, 72, 10),
+        (0, 0, 5),
+        (0, 2, -7),
+    ],
+)
+def test_the_effective_priority_of_who_waits(priority: int, hours: float, effective: float) -> None:
+    assert ranking(hours).effective(new(priority=priority)) == pytest.approx(effective)
+
+
+def test_only_what_is_ready_ages() -> None:
+    waits = new("hub-b", depends_on=["hub-a"])
+    closed = new("hub-a", status="closed", closed_at=at(10))
+    assert ranking(12, waits, new()).parts(waits) == {"base": 50}
+    assert ranking(12, waits, closed).parts(waits) == pytest.approx({"base": 50, "age": -12})
+    child = new("hub-c", parent="hub-b")
+    assert ranking(12, child, waits, closed).parts(child)["age"] == pytest.approx(-12), "its parent waited for it, too"
+
+
+@pytest.mark.parametrize(
+    ("config", "points"), [({}, -6), ({"priority_boost_per_minute": 0}, 0), ({"priority_boost_per_minute": 0.5}, -30)]
+)
+def test_the_pace_is_the_hubs(config: dict[str, Any], points: float) -> None:
+    assert ranking(1, **config).parts(new()).get("age", 0) == pytest.approx(points)
+
+
+def test_a_bead_may_have_a_pace_of_its_own() -> None:
+    assert ranking(1).parts(new(priority_boost_per_minute=0.3))["age"] == pytest.approx(-18)
+    assert ranking(1).effective(new(priority_boost_per_minute=0)) == 50
+    assert ranking(60).effective(new(priority_boost_per_minute=1000)) == 10, "which lifts it no further than others"
+
+
+def test_a_lone_critical_bead_that_comes_late_is_next() -> None:
+    """However old, near their deadline, hot and awaited the others are, as long as none has starved."""
+    old = [
+        new(f"hub-{number}", -70, priority=1 + number % 4, deadline=at(-1), temperature=100, heated_at=at(0))
+        for number in range(8)
+    ]
+
+    def first(hours: float) -> str:
+        late = new("hub-z", hours, priority=0)
+        return next(iter(ready_beads(MemorySnapshot([*old, late]), START + timedelta(hours=hours)))).id
+
+    assert first(0) == "hub-z"
+    assert first(40) != "hub-z", "by then they have starved"
+
+
+@given(beads, beads, st.floats(0, 3), st.lists(st.floats(0, 2000), min_size=2, max_size=5))
+def test_time_alone_turns_no_two_that_age_alike_around(one: Any, two: Any, apart: float, hours: list[float]) -> None:
+    one, two = one.evolve(temperature=None), two.evolve(temperature=None, created_at=at(apart))
+    assume(one.id != two.id)
+    orders = {ranking(hour).ready_key(one) < ranking(hour).ready_key(two) for hour in hours}
+    assert len(orders) == 1
+
+
+@given(st.floats(10, 100), st.lists(st.floats(0, 500), min_size=2, max_size=8))
+def test_who_waits_only_moves_up_and_waits_behind_critical_ones_until_it_starves(base: float, hours: list[float]) -> None:
+    bead = new(base_priority=base)
+    seen = [(hour, ranking(hour).effective(bead)) for hour in sorted(hours)]
+    assert all(before[1] >= after[1] - 1e-6 for before, after in pairwise(seen))
+    assert all(effective >= 10 - 1e-6 for hour, effective in seen if hour <= 72)
+
+
+urgent = st.builds(
+    lambda base, deadline, temperature, pace: {
+        "base_priority": base,
+        "deadline": deadline,
+        "temperature": temperature,
+        "priority_boost_per_minute": pace,
+    },
+    st.sampled_from([0, 5, 9, 10, 50]),
+    st.one_of(st.none(), st.sampled_from([at(-5), at(200)])),
+    st.one_of(st.none(), st.just(100)),
+    st.one_of(st.none(), st.sampled_from([0, 5])),
+)
+
+
+@given(st.lists(urgent, min_size=1, max_size=4), st.sampled_from([80, 90, 100]))
+def test_nothing_starves_behind_a_stream_of_urgent_work(stream: list[dict[str, Any]], base: float) -> None:
+    """Each hour one comes and one is served. It waits out the limit, what its base is behind, and whatever lifts the others."""
+    waiting = {"hub-old": new("hub-old", 0, base_priority=base)}
+    bound = 72 + (base + 40 + 10) / 6 + 2
+    for hour in range(int(bound) + 1):
+        fields = {**stream[hour % len(stream)], "heated_at": at(hour)}
+        waiting[f"hub-{hour}"] = new(f"hub-{hour}", hour, **fields)
+        served = min(waiting.values(), key=ranking(hour).ready_key)
+        del waiting[served.id]
+        if served.id == "hub-old":
+            return
+    raise AssertionError(f"not served within {bound} hours")
+
+
+# --- what waits for it ------------------------------------------------------------------------
+
+
+def test_the_longest_chain_that_waits_counts() -> None:
+    line = [make_bead(f"hub-{number}", depends_on=[f"hub-{number - 1}"] if number else []) for number in range(8)]
+    wide = [make_bead(f"hub-w{number}", depends_on=["hub-6"]) for number in range(20)]
+    done = make_bead("hub-done", status="closed", depends_on=["hub-7"])
+    snapshot = MemorySnapshot([*line, *wide, done])
+    found = chains([bead.id for bead in line], snapshot, 5)
+    assert list(found.values()) == [5, 5, 5, 4, 3, 2, 1, 0]
+    assert Ranking(snapshot, START).parts(line[0])["critical_path"] == -10
+    assert "critical_path" not in Ranking(snapshot, START).parts(line[7]), "what is done waits for nothing"
+
+
+def test_a_circle_ends_the_count() -> None:
+    snapshot = MemorySnapshot([make_bead("hub-a", depends_on=["hub-b"]), make_bead("hub-b", depends_on=["hub-a"])])
+    assert chains(["hub-a"], snapshot, 5) == {"hub-a": 5}
+
+
+def test_what_more_waits_for_is_first_among_equals() -> None:
+    beads = [make_bead("hub-a"), make_bead("hub-b"), make_bead("hub-c", depends_on=["hub-b"])]
+    assert [bead.id for bead in ready_beads(MemorySnapshot(beads), START)] == ["hub-b", "hub-a"]
+
+
+# --- the sum ----------------------------------------------------------------------------------
+
+
+def test_a_temperature_of_100_counts_for_10_points() -> None:
+    hot = new(temperature=100, heated_at=at(0))
+    assert RANKING.effective(hot) == 40
+    assert RANKING.parts(hot) == {"base": 50, "temperature": -10}
+    assert RANKING.parts(new(priority=0)) == {"base": 5}
+
+
+@given(beads)
+def test_the_effective_priority_is_the_sum_of_its_parts(bead: Any) -> None:
+    assert RANKING.effective(bead) == pytest.approx(sum(RANKING.parts(bead).values()), abs=1e-5)
+
+
+@given(beads, beads)
+def test_the_hotter_of_two_of_one_base_is_listed_first(one: Any, two: Any) -> None:
+    two = two.evolve(base_priority=base_priority(one))
+    one = one.evolve(base_priority=base_priority(one))
+    assume(RANKING.temperature(one) > RANKING.temperature(two) + 1e-9)
+    assert RANKING.listed(one) < RANKING.listed(two)
+
+
+@given(beads, beads)
+def test_no_heat_lifts_a_bead_over_one_more_than_ten_points_before_it(one: Any, two: Any) -> None:
+    assume(base_priority(one) + 10 < base_priority(two))
+    assert RANKING.listed(one) < RANKING.listed(two)
+
+
+@given(st.lists(beads, unique_by=lambda bead: bead.id, max_size=10), st.floats(0, 48))
+def test_time_alone_never_turns_two_warm_beads_of_one_base_around(found: list[Any], hours: float) -> None:
+    """All cool by the same part, so the order of equals stays until they are cold."""
+    found = [bead.evolve(base_priority=50) for bead in found if RANKING.temperature(bead) >= 1]
+    found = [bead for bead in found if instant_of(bead.get("heated_at")) <= START]
+    later = Ranking(MemorySnapshot(), START + timedelta(hours=hours))
+    for one, two in pairwise(sorted(found, key=RANKING.listed)):
+        if RANKING.temperature(one) > RANKING.temperature(two) + 1e-6 and later.temperature(two) > 0:
+            assert later.listed(one) < later.listed(two)
