@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -74,7 +73,7 @@ def _timeline(machine: Machine, hub: Hub, clone: Path) -> list[Row]:
     path = machine.folder / "timeline.json"
     runs: list[tuple[float, dict[str, float]]] = []
     for bead_id in hub.open_ids[10 : 10 + machine.rounds(15)]:
-        argv = [sys.executable, str(_TIMELINE), str(path), "claim", bead_id, "--agent", AGENT]
+        argv = [machine.python, str(_TIMELINE), str(path), "claim", bead_id, "--agent", AGENT]
         begun = time.perf_counter()
         machine.run(argv, cwd=clone)
         ended = time.perf_counter()
@@ -95,7 +94,7 @@ def _timeline(machine: Machine, hub: Hub, clone: Path) -> list[Row]:
 
 def _imports(machine: Machine, hub: Hub, clone: Path) -> list[Row]:
     """The self times of all imports, summed by package."""
-    argv = [sys.executable, "-X", "importtime", "-c", _RUN, "claim", hub.open_ids[1], "--agent", AGENT]
+    argv = [machine.python, "-X", "importtime", "-c", _RUN, "claim", hub.open_ids[1], "--agent", AGENT]
     done = subprocess.run(argv, cwd=clone, env=machine.environment, capture_output=True, text=True)
     packages: Counter[str] = Counter()
     modules: Counter[str] = Counter()
@@ -174,7 +173,7 @@ def _seconds(stamp: str) -> float:
 def _functions(machine: Machine, hub: Hub, clone: Path) -> list[Row]:
     """bd's own functions by cumulative time."""
     path = machine.folder / "profile.txt"
-    argv = [sys.executable, "-c", _PROFILED, str(path), "claim", hub.open_ids[3], "--agent", AGENT]
+    argv = [machine.python, "-c", _PROFILED, str(path), "claim", hub.open_ids[3], "--agent", AGENT]
     machine.run(argv, cwd=clone)
     lines = []
     for line in path.read_text().splitlines():

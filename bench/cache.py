@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 from bench.hubs import FLAT, HUGE, LARGE, MIDDLE
@@ -74,7 +73,7 @@ def _cold(machine: Machine, warm: Warm, shape: Shape) -> list[Row]:
     warmly = min(once(machine, Program(program.argv, warm.folder)) for _ in range(3))
     cold, bare = [], []
     for _ in range(2 if shape is HUGE else machine.rounds(5)):
-        bare.append(float(machine.run([sys.executable, "-c", _BARE], cwd=warm.folder)) * 1000)
+        bare.append(float(machine.run([machine.python, "-c", _BARE], cwd=warm.folder)) * 1000)
         cold.append(once(machine, program) - warmly)
     ours, theirs = Times(tuple(cold)), Times(tuple(bare))
     return [

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
@@ -83,7 +82,7 @@ def _start(machine: Machine, run: Run, fds: tuple[int, ...] = (), argv: Sequence
 
 def _start_at_gate(machine: Machine, run: Run) -> tuple[subprocess.Popen[str], int]:
     reading, gate = os.pipe()
-    start = ["sh", "-c", _SHELL, "gate"] if run.is_script else [sys.executable, "-c", _BD]
+    start = ["sh", "-c", _SHELL, "gate"] if run.is_script else [machine.python, "-c", _BD]
     process = _start(machine, run, (reading,), [*start, str(reading), *run.words])
     os.close(reading)
     return process, gate

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import hubs
+from bench import hubs, installed
 
 if TYPE_CHECKING:
     from bench.hubs import Hub, Shape
@@ -20,14 +19,15 @@ _CLEARED = ("GIT_", "BD_", "BEADS_", "CLICK_", "PYTHON")
 
 
 class Machine:
-    """One run's scratch folder and environment. `bd` is the console script beside this Python where there is one."""
+    """One run's scratch folder and environment; `python` and `bd` are those of an installation of their own."""
 
     def __init__(self, *, quick: bool = False) -> None:
         self.quick = quick
         self.folder = Path(tempfile.mkdtemp(prefix="bd-bench-"))
-        script = Path(sys.executable).parent / "bd"
-        self.bd = [str(script)] if script.exists() else [sys.executable, "-m", "bd"]
-        self.how = "the console script bd" if script.exists() else "python -m bd"
+        python = installed.install(self.folder / "installed")
+        self.python = str(python)
+        self.bd = [str(python.with_name("bd"))]
+        self.how = "installed as its users have it"
         self.environment = self._sealed()
         self._hubs: dict[Shape, Hub] = {}
 
@@ -57,8 +57,6 @@ class Machine:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(_CLEARED)}
         kept.update(HOME=str(home), GIT_CONFIG_NOSYSTEM="1", LC_ALL="C.UTF-8", NO_COLOR="1", PAGER="cat")
         kept.pop("XDG_CONFIG_HOME", None)
-        if "PYTHONPATH" in os.environ:
-            kept["PYTHONPATH"] = os.environ["PYTHONPATH"]
         return kept
 
     def run(self, argv: list[str], *, cwd: Path | None = None, exits: tuple[int, ...] = (0,), **more: str) -> str:

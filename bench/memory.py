@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bench.hubs import FLAT, HUGE, MIDDLE
 from bench.reads import warm_clone
 from bench.rows import Figure
-from bench.startup import NO_OP
+from bench.startup import no_op
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +46,7 @@ def peak_mb(machine: Machine, argv: list[str], folder: Path) -> float:
 
 def measure(machine: Machine) -> list[Row]:
     """Reads, whole lists and the building of the cache. Of a build in several processes the largest one counts."""
-    rows: list[Row] = [Figure("a lazy click no-op", peak_mb(machine, NO_OP, machine.folder), "MB")]
+    rows: list[Row] = [Figure("a lazy click no-op", peak_mb(machine, no_op(machine), machine.folder), "MB")]
     for shape in [MIDDLE] if machine.quick else [FLAT, HUGE]:
         rows += _of_shape(machine, shape)
     return rows

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from bench.hubs import FLAT, HUGE, LARGE, MIDDLE
 from bench.rows import Note, Ratio
-from bench.startup import NO_OP
+from bench.startup import no_op
 from bench.stopwatch import Program, Times, interleaved
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def measure(machine: Machine) -> list[Row]:
             "count --ready": ["count", "--ready"],
             "why ID": ["why", waits],
         }
-        programs = {"no-op": Program(NO_OP, warm.folder)}
+        programs = {"no-op": Program(no_op(machine), warm.folder)}
         programs.update({name: Program([*machine.bd, *words], warm.folder) for name, words in commands.items()})
         found = interleaved(machine, programs, rounds=machine.rounds(15))
         theirs = found.pop("no-op")
@@ -80,10 +79,10 @@ def _whole(machine: Machine, warm: Warm, shape: Shape) -> list[Row]:
     text = machine.run([*machine.bd, *lists["list --all --json"]], cwd=warm.folder)
     path = machine.folder / f"{shape.name}.json"
     path.write_text(text)
-    python = [sys.executable, "-c"]
+    python = [machine.python, "-c"]
     programs = {
         **{name: Program([*machine.bd, *words], warm.folder) for name, words in lists.items()},
-        "no-op": Program(NO_OP, warm.folder),
+        "no-op": Program(no_op(machine), warm.folder),
         "dumps": Program([*python, _DUMPS, str(path)], warm.folder),
         "loads": Program([*python, _LOADS, str(path)], warm.folder),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +14,17 @@ if TYPE_CHECKING:
 
 TITLE = "start-up, against a lazy click no-op"
 LIMIT = 1.2
-NO_OP = [sys.executable, str(Path(__file__).with_name("noop.py")), "nothing"]
+
+
+def no_op(machine: Machine) -> list[str]:
+    """A lazy click group whose command does nothing."""
+    return [machine.python, str(Path(__file__).with_name("noop.py")), "nothing"]
 
 
 def measure(machine: Machine) -> list[Row]:
     """`--version`, `--help` and a usage error."""
     programs = {
-        "no-op": Program(NO_OP, machine.folder),
+        "no-op": Program(no_op(machine), machine.folder),
         "bd --version": Program([*machine.bd, "--version"], machine.folder),
         "bd --help": Program([*machine.bd, "--help"], machine.folder),
         "bd list --no-such (a usage error)": Program([*machine.bd, "list", "--no-such"], machine.folder, exits=2),

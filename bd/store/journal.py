@@ -70,6 +70,11 @@ class Entry:
         folder, name = os.path.split(self.path)
         return f"{folder}-{name}"
 
+    def sync(self) -> None:
+        """Bring what was written through to the disk."""
+        if self._descriptor is not None:
+            os.fsync(self._descriptor)
+
     def _write_portably(self, text: bytes) -> None:  # pragma: no cover  not on POSIX
         assert self._descriptor is not None
         os.lseek(self._descriptor, 0, os.SEEK_SET)

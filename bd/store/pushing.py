@@ -9,7 +9,6 @@ from __future__ import annotations
 from bd import clock
 from bd.errors import RemoteUnreachable, ServerRefused, TryAgain
 from bd.light import NamedTuple
-from bd.store import checkout
 from bd.store.gitrepo import ZERO, GitFailed, GitTimeout
 from bd.store.remote import MOVED, move_here, push
 
@@ -83,12 +82,22 @@ class Pushing:
         found = (commit for commit in reversed(self._unanswered) if tip and self._repo.is_ancestor(commit, tip))
         return next(found, None)
 
-    def publish(self, commit: str, base: str | None, sides: Sequence[SideRef] = (), *, exactly: bool = False) -> Verdict:
+    def publish(
+        self,
+        commit: str,
+        base: str | None,
+        sides: Sequence[SideRef] = (),
+        *,
+        exactly: bool = False,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Verdict:
         """Move the hub branch from `base` to `commit`, and the refs beside it, all or nothing; or find out why not.
 
-        `exactly`: only if the branch is at `base`, for who has not looked just now. A branch that is gone is not made anew.
+        `meanwhile` is done while git connects. `exactly`: only if the branch is at `base`, for who has not looked just now. A branch that is gone is not made anew.
         """
         if not self._hub.remote:
+            if meanwhile:
+                meanwhile()
             return self._publish_here(commit, base, sides)
         words = ""
         lines: Mapping[str, PushLine] = {}
@@ -96,7 +105,9 @@ class Pushing:
         begun = clock.monotonic()
         self._unanswered.append(commit)
         try:
-            lines, words = push(self._repo, self._hub.remote, [(commit, self._hub.branch)], sides, leases=lease)
+            lines, words = push(
+                self._repo, self._hub.remote, [(commit, self._hub.branch)], sides, leases=lease, meanwhile=meanwhile
+            )
         except GitTimeout as error:
             words = str(error)
         self.push_s = clock.monotonic() - begun
@@ -137,6 +148,8 @@ class Pushing:
 
     def _publish_here(self, commit: str, base: str | None, sides: Sequence[SideRef]) -> Verdict:
         """Without a remote: the checkout first, then the branch by compare-and-swap."""
+        from bd.store import checkout  # noqa: PLC0415  with a remote, it is imported while git pushes
+
         branch = self._hub.branch
         where = checkout.holder(self._repo, branch)
         if where is not None:

@@ -13,7 +13,7 @@ from bd.store.gitrepo import ZERO, GitFailed, GitTimeout, deletion, refspec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bd.store.gitrepo import GitRepo
 
@@ -51,6 +51,7 @@ def push(
     sides: Sequence[SideRef] = (),
     *,
     leases: Mapping[str, str] | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> tuple[dict[str, PushLine], str]:
     """Push (object, branch) pairs as plain fast-forwards, with refs beside them, all or nothing.
 
@@ -65,16 +66,21 @@ def push(
     if len(specs) > 1:
         args.append("--atomic")
     args += ["--end-of-options", remote, *specs]
-    _, out, err = repo.finish(repo.spawn(args), args, meanwhile=lambda: _prepare(repo, branches))
+    _, out, err = repo.finish(repo.spawn(args), args, meanwhile=lambda: _prepare(repo, branches, meanwhile))
     return push_lines(out), err
 
 
-def _prepare(repo: GitRepo, branches: Sequence[tuple[str, str]]) -> None:
+def _prepare(repo: GitRepo, branches: Sequence[tuple[str, str]], first: Callable[[], None] | None) -> None:
     """What will be to be done when the push has landed, as far as it can be done before."""
+    if first:
+        first()
     from bd.store.plainmove import prepare  # noqa: PLC0415  imported while git pushes, too
 
     for oid, branch in branches:
         prepare(repo, branch, oid)
+        from bd.store import finishing  # noqa: PLC0415
+
+        assert finishing
 
 
 def move_here(repo: GitRepo, updates: Sequence[tuple[str, str | None, str | None]], sides: Sequence[SideRef]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from bd.store import checkout, neighbours, verdicts
+from bd.store import neighbours, verdicts
 from bd.store.intents import INTENTS
 from bd.store.journal import TAKEN
 from bd.store.remote import SideRef
@@ -62,6 +62,8 @@ class Settling:
             neighbours.put_back(self._hub.journal)
 
     def _settle_one(self, entry: Entry, tip: str, current: set[Any], waiting: Iterable[Decides]) -> None:
+        from bd.store import checkout  # noqa: PLC0415  only where somebody has died
+
         data = entry.data
         commits, tokens = data.get("commits") or [], data.get("tokens") or []
         held = any(token in current for token in tokens)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from bd import clock
 from bd.errors import BdError, NoHub, RemoteUnreachable
-from bd.store import backoff, finishing, giving_up, neighbours, verdicts
-from bd.store.finishing import Arrival
+from bd.store import giving_up, neighbours, verdicts
 from bd.store.folding import Folding
 from bd.store.member import Member, needs_beats, told
 from bd.store.outcome import Outcome
@@ -255,7 +254,7 @@ class Transaction:
         self._step("push")
         was_first, self._may_push_first = self._may_push_first, False
         sides = [] if self._is_bare else made.all_sides
-        verdict = self._pushing.publish(commits[-1], made.base, sides, exactly=was_first)
+        verdict = self._pushing.publish(commits[-1], made.base, sides, exactly=was_first, meanwhile=self._entry.sync)
         self._step("pushed")
         if verdict.kind == "refused" and not made.has_strangers:
             verdict = self._one_by_one(verdict, commits, made)
@@ -280,7 +279,9 @@ class Transaction:
         change = made.decided.get(self._own.uid, (None, None))[0] if self._own else None
         batch = {uid: told(*result) for uid, result in made.decided.items()} if len(made.decided) > 1 else {}
         tokens = [token for token, _ in change.tokens] if change else []
-        self._entry.write(state="pushing", base=made.base, commits=commits, tokens=tokens, hand=self._hand, batch=batch)
+        self._entry.write(
+            durably=False, state="pushing", base=made.base, commits=commits, tokens=tokens, hand=self._hand, batch=batch
+        )
 
     def _take_results(self, made: Round) -> None:
         for member in self._open():
@@ -329,6 +330,8 @@ class Transaction:
         """Full jitter before the next try."""
         import random  # noqa: PLC0415  only after a lost race
 
+        from bd.store import backoff  # noqa: PLC0415
+
         self._rng = self._rng or random.Random()
         clock.sleep(self._rng.uniform(0, backoff.longest_s(self._tries)))
 
@@ -370,7 +373,9 @@ class Transaction:
         """Everything is settled, at our own commit or at the tip that was looked at: bring this clone along, and answer."""
         tip = landed or self._base or ""
         base = made.base if made else self._base
-        arrival = Arrival(tip, made, base, self._first_view, self._hand, self._settling.landed, landed is not None)
+        from bd.store import finishing  # noqa: PLC0415  imported while git pushes
+
+        arrival = finishing.Arrival(tip, made, base, self._first_view, self._hand, self._settling.landed, landed is not None)
         outcome = finishing.arrive(self._hub, arrival, self._own, self._rounds, self._step)
         tries = max(self._tries, 1)
         self._is_unheard = not finishing.answer(self._party, tip, tries)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bd.errors import RemoteUnreachable, ServerRefused, TryAgain
 from bd.light import json_text, suppress
-from bd.store import answer, finishing, giving_up, intents, neighbours
+from bd.store import giving_up, intents, neighbours
 from bd.store.member import needs_beats
 from bd.store.outcome import Outcome
 from bd.store.replay import Replay
@@ -115,6 +115,8 @@ class Writing:
 
     def _heard(self, told: Mapping[str, Any]) -> Outcome:
         """The outcome of what a neighbour has answered. Raises the refusal that it tells of."""
+        from bd.store import answer, finishing  # noqa: PLC0415  only who has waited needs them
+
         tip = told.get("commit") or self._hub.view()
         refusal = answer.error_of(told["answer"])
         change = None if refusal else answer.change_of(told["answer"], self._hub.snapshot(tip))
