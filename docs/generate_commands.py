@@ -14,17 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from bd.cli import globals as global_flags
-from bd.cli.group import bd
+from bd.cli.group import TITLES, RefusedFlag, bd
 from bd.cli.table import ALIASES, COMMANDS, SECTIONS
 
 PAGE = Path(__file__).with_name("commands.md")
-
-TITLES = {
-    "agents": "For agents",
-    "people": "For people",
-    "overseers": "For overseers",
-    "set-up": "To set up and look after a hub",
-}
 
 # Every key of bd/cli/globals.py, in the order of the page: how it is written, and what it does.
 GLOBALS = {
@@ -183,13 +176,16 @@ def _value(option: Any) -> str:
 
 def _for_clients(command: Any) -> list[str]:
     hidden = [option for option in _options(command) if option.hidden]
-    ignored = [name for option in hidden if not option.expose_value for name in option.opts]
+    refused = [name for option in hidden if isinstance(option, RefusedFlag) for name in option.opts]
+    ignored = [name for option in hidden if not option.expose_value for name in option.opts if name not in refused]
     working = [f"`{option.opts[0]}`" for option in hidden if option.expose_value]
     lines = []
     if working:
         lines.append(f"For existing clients also {', '.join(working)}.\n")
     if ignored:
         lines.append(f"Taken from existing clients without an effect: {', '.join(f'`{name}`' for name in ignored)}.\n")
+    if refused:
+        lines.append(f"Refused, with what to do instead: {', '.join(f'`{name}`' for name in refused)}.\n")
     return lines
 
 

@@ -47,6 +47,8 @@ _IGNORED = frozenset(
     ]
 )
 _IGNORED_VALUES = frozenset({"--dolt-auto-commit"})
+# Those that do something, for whoever lists them.
+NAMES = frozenset({*_SWITCHES, *_VALUES})
 
 
 def split(arguments: Sequence[str]) -> tuple[Globals, list[str]]:

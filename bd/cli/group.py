@@ -5,20 +5,23 @@ from __future__ import annotations
 import click
 
 from bd import __version__
-from bd.cli.table import ALIASES, COMMANDS, PAST, SECTIONS
+from bd.cli.foreign import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
+from bd.cli.table import ALIASES, COMMANDS, HIDDEN, PAST, SECTIONS
 from bd.errors import BadInput, Interrupted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
     from bd.cli.context import App
 
-_TITLES = {
+TITLES = {
     "agents": "For agents",
     "people": "For people",
     "overseers": "For overseers",
     "set-up": "To set up and look after a hub",
+    "clients": "For clients of the Go tool",
 }
 _EPILOG = (
     "--json, --agent NAME, --fetch, --quiet, -C DIR work everywhere, --at TIME with reads. `bd COMMAND --help` has an example."
@@ -41,11 +44,14 @@ class LazyGroup(click.Group):
         command = getattr(import_module(f"bd.cli.commands.{row.module}"), row.attribute)
         assert isinstance(command, click.Command)
         _example_first(command)
+        _take_foreign_flags(name, command)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            raise BadInput(f"no command {args[0]!r}", hint=_nearest(args[0]))
+            instead = REFUSED_COMMANDS.get(args[0])
+            refusal = f"no command {args[0]!r}" + (" here" if instead else "")
+            raise BadInput(refusal, hint=instead or _nearest(args[0]))
         name, command, words = super().resolve_command(ctx, args)
         if ctx.obj is not None and ctx.obj.flags.at and command is not None and not {"-h", "--help"} & {*words}:
             _refuse_present(ALIASES.get(args[0], args[0]))
@@ -53,12 +59,14 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section in SECTIONS:
+            if section == HIDDEN:
+                continue
             rows = [
                 (_with_beside(name), row.line or row.help)
                 for name, row in COMMANDS.items()
                 if row.section == section and not row.beside
             ]
-            with formatter.section(_TITLES[section]):
+            with formatter.section(TITLES[section]):
                 formatter.write_dl(rows)
 
 
@@ -85,6 +93,35 @@ def _example_first(command: click.Command) -> None:
         command.epilog = None
 
 
+class RefusedFlag(click.Option):
+    """A flag of the Go tool that would have to change the answer, and can't."""
+
+
+def _take_foreign_flags(name: str, command: click.Command) -> None:
+    """Let a command and those below it know the flags of the Go tool: the ignored ones, and the refused ones."""
+    for sub, below in command.commands.items() if isinstance(command, click.Group) else ():
+        _take_foreign_flags(f"{name} {sub}", below)
+    known = {flag for param in command.params for flag in param.opts}
+    for flag in IGNORED_FLAGS.get(name, "").split():
+        if flag.rstrip("=") not in known:
+            command.params.append(_foreign(click.Option, flag))
+    for flag, instead in REFUSED_FLAGS.get(name, {}).items():
+        if flag.rstrip("=") not in known:
+            command.params.append(_foreign(RefusedFlag, flag, callback=_refusal(flag.rstrip("="), instead)))
+
+
+def _foreign(kind: type[click.Option], flag: str, **extra: Any) -> click.Option:
+    return kind([flag.rstrip("=")], hidden=True, expose_value=False, is_flag=not flag.endswith("="), **extra)
+
+
+def _refusal(flag: str, instead: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def refuse(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+        if value:
+            raise BadInput(f"{flag} can't be answered here", hint=instead)
+
+    return refuse
+
+
 def _plain_switches(ctx: click.Context, command: click.Command | None, words: list[str]) -> list[str]:
     """The words with `--switch=true` as `--switch` and without `--switch=false`: existing clients write them so."""
     if isinstance(command, click.Group) and words:
@@ -106,7 +143,8 @@ def _plain_switches(ctx: click.Context, command: click.Command | None, words: li
 def _nearest(word: str) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(word, [*COMMANDS, *ALIASES], n=1, cutoff=0.6)
+    names = [name for name, row in COMMANDS.items() if row.section != HIDDEN]
+    close = get_close_matches(word, [*names, *ALIASES], n=1, cutoff=0.6)
     return f"did you mean `bd {close[0]}`?" if close else "`bd --help` lists the commands"
 
 
@@ -128,7 +166,7 @@ def bd(ctx: click.Context) -> None:
 
 def run(app: App, words: Sequence[str]) -> int:
     """Run a command line without its global flags. Raises BadInput for what click can't read."""
-    if words and words[0] == "help":
+    if words and words[0] == "help" and not any(word.startswith("-") for word in words) and (words[1:] or not app.flags.json):
         words = [*words[1:], "--help"]
     try:
         code = bd.main(list(words), prog_name="bd", standalone_mode=False, obj=app)

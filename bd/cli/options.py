@@ -89,6 +89,11 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--parent", help="Only beads below this one."),
         click.option("--no-parent", is_flag=True, help="Only beads that are below none."),
         click.option("--title", "--title-contains", help="Only titles with this text in them."),
+        click.option("--desc-contains", "description", hidden=True),
+        click.option("--notes-contains", "notes", hidden=True),
+        click.option("--priority-min", type=PRIORITY, hidden=True),
+        click.option("--priority-max", type=PRIORITY, hidden=True),
+        click.option("--no-labels", is_flag=True, hidden=True),
         list_option("--id", "ids", help="Only these ids."),
         click.option("--metadata-field", "metadata", multiple=True, metavar="KEY=VALUE", help="Only beads with this metadata."),
         click.option("--created-after", help="Only beads made after this time."),
@@ -103,11 +108,6 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def accept(*names: str, value: bool = False) -> Callable[..., Any]:
-    """Flags of the Go tool that are taken and change nothing; with `value`, each takes one."""
-    return click.option(*names, hidden=True, expose_value=False, is_flag=not value)
-
-
 def key_values(pairs: tuple[str, ...]) -> dict[str, str]:
     """`k=v` pairs as a mapping; `k=` is an empty text. Raises BadInput."""
     found: dict[str, str] = {}
@@ -117,6 +117,12 @@ def key_values(pairs: tuple[str, ...]) -> dict[str, str]:
             raise BadInput(f"{pair!r} is not KEY=VALUE")
         found[key] = value
     return found
+
+
+def long_texts(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The Go tool's ways to hand over a long description or design."""
+    command = click.option("--design-file", hidden=True)(command)
+    return click.option("--stdin", is_flag=True, hidden=True)(command)
 
 
 def text_argument(app: App, value: str | None, file: str | None, what: str) -> str | None:

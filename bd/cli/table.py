@@ -28,7 +28,9 @@ PAST = frozenset(
     "agent audit blocked children comments count dep dlq epic export history label list ready search show stats why".split()
 )
 
-SECTIONS = ("agents", "people", "overseers", "set-up")
+SECTIONS = ("agents", "people", "overseers", "set-up", "clients")
+# `bd --help` leaves these out: nobody types them, existing clients do. `bd help --all` has them.
+HIDDEN = "clients"
 
 COMMANDS: dict[str, Row] = {
     # agents
@@ -166,6 +168,23 @@ COMMANDS: dict[str, Row] = {
     "export": Row("export", "set-up", "Write every bead as JSONL.", beside="import"),
     "demo": Row("demo", "set-up", "Watch four agents race through a hub of their own."),
     "version": Row("version", "set-up", "Print the version.", beside="demo"),
+    # clients
+    "hooks": Row("hooks", "clients", "Answer git hooks that call bd; bd needs none."),
+    "dolt": Row("dolt", "clients", "Pull and push for the Go tool's scripts: `bd sync` does it."),
+    "info": Row("info", "clients", "Show where the hub is, and what is in it."),
+    "where": Row("info", "clients", "Show the folder that clients work in.", "where"),
+    "context": Row("info", "clients", "Show repository, branch and remote.", "context"),
+    "ping": Row("info", "clients", "Say that the hub can be read, and how fast.", "ping"),
+    "types": Row("words", "clients", "List the types a bead may have.", "types"),
+    "statuses": Row("words", "clients", "List the statuses a bead may have.", "statuses"),
+    "stale": Row("stale", "clients", "List beads that nobody has touched for long."),
+    "priority": Row("assign", "clients", "Give a bead a priority.", "priority"),
+    "tag": Row("assign", "clients", "Put a label on a bead.", "tag"),
+    "purge": Row("purge", "clients", "Remove what was made to be thrown away: there is nothing."),
+    "repair-deps": Row("purge", "clients", "Name the edges that lead nowhere.", "repair_deps"),
+    "quickstart": Row("quickstart", "clients", "Show the first steps."),
+    "human": Row("quickstart", "clients", "Show the commands that people use most.", "human"),
+    "help": Row("help", "clients", "Show every command, for people or as JSON."),
 }
 
 ALIASES = {

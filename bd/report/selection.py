@@ -48,17 +48,19 @@ class Wanted(NamedTuple):
     labels: tuple[str, ...] = ()
     labels_any: tuple[str, ...] = ()
     labels_not: tuple[str, ...] = ()
+    unlabelled: bool = False
     waiting: str | None = None
     parent: str | None = None
     no_parent: bool = False
     title: str | None = None
     ids: tuple[str, ...] = ()
     metadata: Mapping[str, str] = {}
+    texts: Mapping[str, str] = {}
     times: Mapping[str, datetime] = {}
 
 
 def selected(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Callable[[], Settings]) -> list[Bead]:
-    """The beads that pass every filter, in no particular order. They may be heads, except with `metadata`."""
+    """The beads that pass every filter, in no particular order. They may be heads, except with `metadata` and `texts`."""
     passes = passing(snapshot, wanted, now, settings)
     everything = wanted.everything or wanted.ids or _names(wanted) & _DONE
     return [bead for bead in (snapshot.every() if everything else snapshot.live()) if passes(bead)]
@@ -125,6 +127,8 @@ def passing(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Callabl
     tests = [_status_test(wanted, snapshot, now, settings), *_tests(wanted, snapshot, now)]
     if wanted.metadata:
         tests.append(lambda bead: _has_metadata(snapshot.bead(bead.id), wanted.metadata))
+    if wanted.texts:
+        tests.append(lambda bead: _has_texts(snapshot.bead(bead.id), wanted.texts))
     return lambda bead: all(test(bead) for test in tests)
 
 
@@ -221,6 +225,8 @@ def _tests(wanted: Wanted, snapshot: Snapshot, now: datetime) -> Iterable[Callab
         yield lambda bead: bool(set(wanted.labels_any) & set(bead.labels))
     if wanted.labels_not:
         yield lambda bead: not set(wanted.labels_not) & set(bead.labels)
+    if wanted.unlabelled:
+        yield lambda bead: not bead.labels
     if wanted.waiting:
         word = wanted.waiting.casefold()
         yield lambda bead: (bead.get("waiting_on") or "").casefold() == word
@@ -250,6 +256,10 @@ def _time_test(name: str, limit: datetime) -> Callable[[Bead], bool]:
 def _has_metadata(bead: Bead | None, wanted: Mapping[str, str]) -> bool:
     metadata: Mapping[str, Any] = bead.get("metadata", {}) if bead else {}
     return all(key in metadata and _as_text(metadata[key]) == value for key, value in wanted.items())
+
+
+def _has_texts(bead: Bead | None, wanted: Mapping[str, str]) -> bool:
+    return bead is not None and all(words.casefold() in (bead.get(key) or "").casefold() for key, words in wanted.items())
 
 
 def _as_text(value: Any) -> str:

@@ -1,7 +1,6 @@
 """The calls that existing clients of the Go tool make, word for word, in the order they make them.
 
-Belongs here: argv and what each client reads from the answer. Commands that are not there yet
-are named in `NOT_YET`, so that adding one is noticed.
+Belongs here: argv and what each client reads from the answer.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.cli.table import ALIASES, COMMANDS
 from tests.cli.conftest import assert_issue, assert_no_nulls
 from tests.cli.test_commands import leaves
 from tests.running import BD, Clone, run_here
@@ -23,15 +21,7 @@ from tests.truth import git
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Words that clients start calls with and that bd does not know yet.
-NOT_YET = {"info", "migrate", "repair-deps", "quickstart", "purge", "hooks", "dolt", "prime", "onboard", "stale", "where"}
 LINKED = {"id", "title", "status", "priority", "issue_type", "created_at", "updated_at", "dependency_type"}
-
-
-def test_what_is_not_there_yet() -> None:
-    assert not NOT_YET & ({*COMMANDS} | {*ALIASES}), "no longer missing: take it out of NOT_YET and test what its clients do"
-    for word in NOT_YET:
-        assert run_here(word, code=2).err.startswith(f"Error: no command {word!r}")
 
 
 # Every flag that the clients send, by command.

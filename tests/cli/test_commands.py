@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
 
-from bd.cli.table import ALIASES, COMMANDS, SECTIONS
+from bd.cli.group import bd
+from bd.cli.table import ALIASES, COMMANDS, HIDDEN, SECTIONS
+from tests.cli.client_cases import CLIENT_CASES, Case
 from tests.cli.conftest import assert_issue, assert_no_nulls
 from tests.running import run_here
 
@@ -17,18 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.running import Clone
-
-
-class Case(NamedTuple):
-    """A call that goes well: its arguments, the JSON it answers with, a word of its text, and calls that come before.
-
-    `shape`: "issues" (an array of beads), "array", "issue" (an object that is a bead), "object".
-    """
-
-    args: str
-    shape: str
-    says: str
-    before: tuple[str, ...] = ()
 
 
 SHARED = ("update hub-bug --claim-mode advisory", "claim hub-bug --agent ann")
@@ -271,6 +260,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "demo": [],  # a race of processes: it has tests of its own
     "version": [Case("version", "object", "bd version ")],
+    **CLIENT_CASES,
 }
 ALL_CASES = [case for cases in CASES.values() for case in cases]
 
@@ -336,8 +326,7 @@ def test_quiet_is_no_louder(ready: Clone, case: Case) -> None:
 
 def leaves(name: str) -> list[tuple[str, click.Command]]:
     """A command of the table and its subcommands, each with what is typed for it."""
-    row = COMMANDS[name]
-    command: Any = getattr(import_module(f"bd.cli.commands.{row.module}"), row.attribute)
+    command: Any = bd.get_command(click.Context(bd), name)
     found = [(name, command)]
     if isinstance(command, click.Group):
         found += [(f"{name} {sub}", command.commands[sub]) for sub in command.commands]
@@ -374,8 +363,8 @@ def test_every_option_says_what_it_does(name: str) -> None:
 
 def test_help_lists_every_command_by_who_uses_it() -> None:
     shown = run_here("--help").out
-    names = {name.strip(",") for line in shown.splitlines() if line.startswith("  ") for name in line[2:].split()}
-    assert set(COMMANDS) <= names
+    names = {name for line in shown.splitlines() if line.startswith("  ") for name in line[2:].partition("  ")[0].split(", ")}
+    assert {name for name, row in COMMANDS.items() if row.section != HIDDEN} == names & set(COMMANDS)
     assert {row.section for row in COMMANDS.values()} == set(SECTIONS)
     assert shown.endswith("\n")
     assert len(shown.splitlines()) <= 60

@@ -233,6 +233,18 @@ CASES = [
     Case("undo --no-such", 2, "bad_input", "--no-such"),
     Case("demo --beads 0", 2, "bad_input", "--beads"),
     Case("version --no-such", 2, "bad_input", "--no-such"),
+    Case("list --watch", 2, "bad_input", "--watch can't be answered here"),
+    Case("ready --mol hub-bug", 2, "bad_input", "--mol can't be answered here"),
+    Case("hooks run", 2, "bad_input", "Missing argument"),
+    Case("dolt remote add", 2, "bad_input", "no `bd dolt remote`"),
+    Case("priority hub-nope 1", 4, "no_such_bead", "hub-nope"),
+    Case("priority hub-bug 7", 2, "bad_input", "'7' is no priority"),
+    Case("tag hub-nope x", 4, "no_such_bead", "hub-nope"),
+    Case("stale --days few", 2, "bad_input", "--days"),
+    Case("stale --status odd", 2, "bad_input", "no status odd"),
+    *(Case(f"{name} --no-such", 2, "bad_input", "--no-such") for name in "info where context ping types statuses".split()),
+    *(Case(f"{name} --no-such", 2, "bad_input", "--no-such") for name in "purge repair-deps quickstart human".split()),
+    Case("help --all --no-such", 2, "bad_input", "--no-such"),
 ]
 
 

@@ -30,10 +30,12 @@ if TYPE_CHECKING:
 
 READS = {
     "ready", "why", "whoami", "list", "show", "search", "count", "children", "history", "blocked", "stats", "epic", "doctor",
-    "export", "version", "attention", "audit", "simulate",
+    "export", "version", "attention", "audit", "simulate", "help", "hooks", "info", "where", "context", "ping", "types",
+    "statuses", "stale", "purge", "repair-deps", "quickstart", "human",
 }  # fmt: skip
 # Verbs that write only into this clone, or make a hub of their own.
-CLONE_ONLY = {"trust", "clone", "demo", "cron"}  # what cron writes is what online and offline do
+# What cron writes is what online and offline do, what dolt pull and push do is what sync does.
+CLONE_ONLY = {"trust", "clone", "demo", "cron", "dolt"}
 # What moves only refs beside the branch, and what runs over time by claim, close, fail and reassign: tests/fleet.
 BESIDE = {"heartbeat", "progress"}
 OVER_TIME = {"work", "poll", "overseer", "stalled"}
@@ -60,6 +62,8 @@ WRITES = {
     "comment": Write("comment hub-a mine", {}),
     "comments": Write("comments add hub-a mine", {}),
     "heat": Write("heat hub-a +25", {}),
+    "priority": Write("priority hub-a 0", {"priority": 0}),
+    "tag": Write("tag hub-a x", {"labels": ["x"]}),
     "note": Write("note hub-a once", {"notes": "once"}),
     "label": Write("label add hub-a x", {"labels": ["x"]}),
     "label remove": Write("label remove hub-a x", {"labels": ["y"]}, ("label add hub-a x", "label add hub-a y")),

@@ -1,4 +1,4 @@
-"""bd assign."""
+"""bd assign, bd priority, bd tag: one field of one bead."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from bd.cli.context import App
-from bd.cli.options import pass_app
+from bd.cli.options import PRIORITY, pass_app
 from bd.operations.beads import Update
 
 
@@ -26,3 +26,23 @@ def command(app: App, bead: str, name: str, force: bool, reason: str | None) -> 
     changes: dict[str, Any] = {"set": {"assignee": name.strip()}, "verb_words": "assign", **forced}
     outcome = app.publish(Update(**app.asked([bead], ids=[bead], **changes)))
     app.show_written(outcome, f"Assigned to {name}:" if name.strip() else "Assigned to nobody:", as_object=True)
+
+
+@click.command("priority", epilog="\b\nExample:\n  bd priority hub-7k3q 1")
+@click.argument("bead")
+@click.argument("value", type=PRIORITY)
+@pass_app
+def priority(app: App, bead: str, value: int) -> None:
+    """Give a bead a priority."""
+    outcome = app.publish(Update(**app.asked([bead], ids=[bead], set={"priority": value})))
+    app.show_written(outcome, f"P{value}:", as_object=True)
+
+
+@click.command("tag", epilog="\b\nExample:\n  bd tag hub-7k3q urgent")
+@click.argument("bead")
+@click.argument("label")
+@pass_app
+def tag(app: App, bead: str, label: str) -> None:
+    """Put a label on a bead."""
+    outcome = app.publish(Update(**app.asked([bead], ids=[bead], add={"labels": [label]}, verb_words="label")))
+    app.show_written(outcome, f"Label {label} added:", as_object=True)

@@ -12,25 +12,47 @@ from bd.policy.dag import ancestors
 from bd.policy.ranking import Ranking
 from bd.policy.ready import is_blocked, standing
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.model import Bead
+
 
 @click.command("blocked", epilog="\b\nExample:\n  bd blocked --parent hub-7k3q")
 @click.option("--parent", help="Only beads below this one.")
 @pass_app
 def command(app: App, parent: str | None) -> None:
     """List what waits, and on what."""
-    snapshot, now = app.snapshot(), app.now
-    waiting = [bead for bead in snapshot.live() if bead.status != "pinned" and is_blocked(bead, snapshot, now)]
+    waiting = blocked_beads(app)
     if parent:
+        snapshot = app.snapshot()
         above = ids.resolve(parent, snapshot.starting, snapshot.exists)
         waiting = [bead for bead in waiting if any(one.id == above for one in ancestors(bead, snapshot))]
-    ranking = Ranking(snapshot, now)
-    waiting.sort(key=ranking.listed)
     if app.out.is_json:
-        app.out.json([views.blocked(snapshot.bead(bead.id) or bead, snapshot, now, ranking) for bead in waiting])
+        app.out.json(blocked_objects(app, waiting))
         return
-    for bead in waiting:
-        app.out.line(app.out.bead_line(bead, snapshot, now))
-        for reason in standing(bead, snapshot, now).reasons:
-            app.out.line(f"    {reason.text}")
+    show_blocked(app, waiting)
     if not waiting:
         app.out.line("Nothing is blocked.")
+
+
+def blocked_beads(app: App) -> list[Bead]:
+    """Every bead that waits for others, as lists have them."""
+    snapshot, now = app.snapshot(), app.now
+    waiting = [bead for bead in snapshot.live() if bead.status != "pinned" and is_blocked(bead, snapshot, now)]
+    return sorted(waiting, key=Ranking(snapshot, now).listed)
+
+
+def blocked_objects(app: App, waiting: list[Bead]) -> list[dict[str, Any]]:
+    """The JSON of beads that wait."""
+    snapshot, ranking = app.snapshot(), Ranking(app.snapshot(), app.now)
+    return [views.blocked(snapshot.bead(bead.id) or bead, snapshot, app.now, ranking) for bead in waiting]
+
+
+def show_blocked(app: App, waiting: list[Bead]) -> None:
+    """Print beads that wait, each with why."""
+    for bead in waiting:
+        app.out.line(app.out.bead_line(bead, app.snapshot(), app.now))
+        for reason in standing(bead, app.snapshot(), app.now).reasons:
+            app.out.line(f"    {reason.text}")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bd.cli.context import App
-from bd.cli.options import accept, pass_app, text_argument
+from bd.cli.options import pass_app, text_argument
 from bd.operations.endings import Close
 
 EXAMPLE = """
@@ -27,8 +27,6 @@ Examples:
 @click.option(
     "--force", "-f", is_flag=True, help="Although it is blocked, unfinished below, pinned, or another's (then needs --reason)."
 )
-@accept("--suggest-next", "--continue", "--no-auto")
-@accept("--session", value=True)
 @pass_app
 def command(app: App, beads: tuple[str, ...], reason: str | None, reason_file: str | None, take_next: bool, force: bool) -> None:
     """Finish beads, and with --next claim the next one.

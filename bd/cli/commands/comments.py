@@ -76,11 +76,13 @@ def comments(app: App, arguments: tuple[str, ...], author: str | None, file: str
 
 @click.command("note", epilog='\b\nExample:\n  bd note hub-7k3q "tried with curl, same result"')
 @click.argument("bead")
-@click.argument("words", nargs=-1, required=True)
+@click.argument("words", nargs=-1)
+@click.option("--file", "-f", help="Read it from a file, - for stdin.")
+@click.option("--stdin", is_flag=True, help="Read it from stdin.")
 @pass_app
-def note(app: App, bead: str, words: tuple[str, ...]) -> None:
+def note(app: App, bead: str, words: tuple[str, ...], file: str | None, stdin: bool) -> None:
     """Append to a bead's notes."""
-    text = " ".join(words)
+    text = text_argument(app, "-" if stdin else " ".join(words), file, "note") or ""
     if not text.strip():
         raise BadInput("an empty note")
     outcome = app.publish(Update(**app.asked([bead], ids=[bead], append={"notes": text}, verb_words="note")))

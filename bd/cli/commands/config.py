@@ -104,7 +104,7 @@ def set_value(app: App, key: str, value: str, layer: str) -> None:
     if name not in KEYS and name not in PLACE_KEYS and "." not in name:
         raise BadInput(f"no setting {key!r}", hint=f"one of {', '.join([*KEYS, *PLACE_KEYS])}")
     _check(name, value)
-    stored: Any = KEYS[name].read(value) if name in _LISTS else value
+    stored: Any = [part.partition(":")[0] for part in KEYS[name].read(value)] if name in _LISTS else value
     if name in KEYS and value:
         KEYS[name].read(value)
     stored = stored or None
@@ -120,6 +120,14 @@ def set_value(app: App, key: str, value: str, layer: str) -> None:
         app.out.object({"key": key, "value": value, "location": layer, "published": published})
     else:
         app.out.said(f"✓ {name} = {value or '(unset)'} ({layer})")
+
+
+@command.command("unset", epilog="\b\nExample:\n  bd config unset claim_ttl")
+@click.argument("key")
+@click.pass_context
+def unset(ctx: click.Context, key: str) -> None:
+    """Take a setting out of the hub's file, so that its default holds."""
+    ctx.invoke(set_value, key=key, value="", layer="hub")
 
 
 def _shown(name: str, value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bd.cli.context import App
-from bd.cli.options import CLAIM_MODE, PRIORITY, accept, flat, list_option, pass_app, text_argument
+from bd.cli.options import CLAIM_MODE, PRIORITY, flat, list_option, long_texts, pass_app, text_argument
 from bd.errors import BadInput
 from bd.operations.creation import Create
 from bd.output import escaped
@@ -32,8 +32,10 @@ Examples:
 @click.option("--description", "-d", "--body", help="What it is about; - reads stdin.")
 @click.option("--body-file", help="Read the description from a file, - for stdin.")
 @click.option("--design", help="How it is to be done.")
+@long_texts
 @click.option("--acceptance", "--acceptance-criteria", "acceptance", help="When it is done.")
 @click.option("--notes", help="Anything else.")
+@click.option("--append-notes", hidden=True)
 @click.option("--assignee", "-a", "--assign", help="Route it to this agent or person.")
 @list_option("--labels", "-l", "--label", "labels", help="Labels (repeat, or commas).")
 @list_option("--deps", "--depends-on", "deps", help="What it waits for: ID, or blocks:ID, discovered-from:ID ...")
@@ -56,7 +58,6 @@ Examples:
 @click.option("--dry-run", is_flag=True, help="With --file: only say what would be made.")
 @click.option("--silent", is_flag=True, help="Print only the id.")
 @click.option("--force", is_flag=True, help="Assign it although that agent is offline.")
-@accept("--ephemeral", "--no-history", "--validate")
 @pass_app
 def command(
     app: App,
@@ -92,10 +93,12 @@ def spec_of(app: App, title: str, **flags: Any) -> dict[str, Any]:
         "type": flags.get("bead_type"),
         "priority": flags.get("priority"),
         "base_priority": flags.get("base_priority"),
-        "description": text_argument(app, flags.get("description"), flags.get("body_file"), "description"),
-        "design": flags.get("design"),
+        "description": text_argument(
+            app, "-" if flags.get("stdin") else flags.get("description"), flags.get("body_file"), "description"
+        ),
+        "design": text_argument(app, flags.get("design"), flags.get("design_file"), "design"),
         "acceptance_criteria": flags.get("acceptance"),
-        "notes": flags.get("notes"),
+        "notes": flags.get("notes") or flags.get("append_notes"),
         "assignee": flags.get("assignee"),
         "labels": flat(flags.get("labels")),
         "deps": flat(flags.get("deps")),

@@ -8,7 +8,7 @@ import click
 
 from bd import ids
 from bd.cli.context import App
-from bd.cli.options import accept, pass_app
+from bd.cli.options import pass_app
 from bd.errors import BadInput
 from bd.interop import views
 from bd.model import Bead, Snapshot
@@ -17,7 +17,18 @@ from bd.output import escaped
 from bd.policy.dag import awaited, find_cycle
 
 
-@click.group("dep", no_args_is_help=False)
+class DepGroup(click.Group):
+    """Also takes `dep A --blocks B`, the Go tool's other way to say that B waits for A."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for flag in ("--blocks", "-b"):
+            if flag in args[1:] and args[0] not in self.commands:
+                place = args.index(flag)
+                args = ["add", *args[place + 1 : place + 2], args[0], *args[1:place], *args[place + 2 :]]
+        return super().parse_args(ctx, args)
+
+
+@click.group("dep", cls=DepGroup, no_args_is_help=False)
 def command() -> None:
     """Add, remove and look at dependencies."""
 
@@ -126,22 +137,36 @@ def _show_edges(app: App, raw: list[dict[str, str]]) -> None:
     "--direction", type=click.Choice(["down", "up"]), default="down", help="What it waits for, or (up) what waits for it."
 )
 @click.option("--max-depth", "-d", type=int, default=20, help="How deep.")
-@accept("--show-all-paths")
-@accept("--status", "--format", value=True)
+@click.option("--status", help="Only beads of this status, below the first.")
+@click.option("--reverse", is_flag=True, hidden=True)
+@click.option("--format", "form", type=click.Choice(["tree", "mermaid"]), default="tree", help="mermaid: a diagram's text.")
 @pass_app
-def tree(app: App, bead: str, direction: str, max_depth: int) -> None:
+def tree(app: App, bead: str, direction: str, max_depth: int, status: str | None, reverse: bool, form: str) -> None:
     """Draw what a bead waits for, and what that waits for."""
+    direction = "up" if reverse else direction
     snapshot = app.snapshot()
     root = ids.resolve(bead, snapshot.starting, snapshot.exists)
     nodes: list[dict[str, Any]] = []
     _walk(app, snapshot, root, None, 0, direction, max_depth, nodes, ())
+    nodes = [node for node in nodes if not status or not node["depth"] or node.get("status") == status]
     if app.out.is_json:
         app.out.json(nodes)
+        return
+    if form == "mermaid":
+        app.out.lines(_mermaid(nodes))
         return
     for node in nodes:
         found = snapshot.head(node["id"])
         line = app.out.bead_line(found, snapshot, app.now) if found else f"{node['id']} (does not exist)"
         app.out.line("  " * node["depth"] + line + (" ..." if node["truncated"] else ""))
+
+
+def _mermaid(nodes: list[dict[str, Any]]) -> list[str]:
+    """A flowchart: each bead once, an arrow to what it waits for."""
+    titles = {node["id"]: str(node.get("title", "")).replace('"', "'") for node in nodes}
+    boxes = [f'  {bead_id}["{bead_id}: {escaped(title)}"]' for bead_id, title in titles.items()]
+    arrows = [f"  {node['parent_id']} --> {node['id']}" for node in nodes if "parent_id" in node]
+    return ["flowchart TD", *boxes, *dict.fromkeys(arrows)]
 
 
 def _walk(

@@ -7,7 +7,7 @@ import json
 import click
 
 from bd.cli.context import App
-from bd.cli.options import accept, pass_app
+from bd.cli.options import pass_app
 from bd.operations.beads import Write
 from bd.report.checkup import examine, stale_capacity
 
@@ -16,8 +16,6 @@ from bd.report.checkup import examine, stale_capacity
 @click.option("--fix", is_flag=True, help="Mend what can be mended; shows the difference first.")
 @click.option("--yes", "-y", is_flag=True, help="With --fix: do not ask.")
 @click.option("--offline", is_flag=True, help="Do not ask the remote.")
-@accept("--clean", "--deep", "--perf")
-@accept("--check", value=True)
 @pass_app
 def command(app: App, fix: bool, yes: bool, offline: bool) -> None:
     """Check the hub and this clone; changes nothing.

@@ -7,6 +7,7 @@ import click
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.interop import views
+from bd.operations.endings import Close
 
 
 @click.group("epic", no_args_is_help=False)
@@ -31,3 +32,21 @@ def status(app: App, *, eligible_only: bool) -> None:
         app.out.table(["epic", "done", "title"], rows)
     else:
         app.out.line("No open epics.")
+
+
+@command.command("close-eligible", epilog="\b\nExample:\n  bd epic close-eligible --dry-run")
+@click.option("--dry-run", is_flag=True, help="Only list them.")
+@pass_app
+def close_eligible(app: App, *, dry_run: bool) -> None:
+    """Close the epics whose children are all done."""
+    snapshot = app.snapshot()
+    found = [entry["epic"]["id"] for entry in views.epics(snapshot, app.now) if entry["eligible_for_close"]]
+    if found and not dry_run:
+        app.publish(Close(**app.asked(found, ids=found, reason="All children completed")))
+    if app.out.is_json:
+        app.out.object({"closed": [] if dry_run else found, "eligible": found, "count": len(found)})
+        return
+    for bead_id in found:
+        app.out.line(f"Would close {bead_id}" if dry_run else f"✓ Closed {bead_id}")
+    if not found:
+        app.out.line("No epic has all its children done.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bd.cli.context import App
-from bd.cli.options import accept, pass_app
+from bd.cli.options import pass_app
 from bd.interop.records import lines_of, record_of, write_whole
 from bd.output import json_safe
 
@@ -33,7 +33,6 @@ Examples:
 @click.option("--output", "-o", help="Write to this file, whole or not at all; - is stdout.")
 @click.option("--all", "everything", is_flag=True, help="Also infrastructure, templates and ephemeral beads.")
 @click.option("--include-infra", is_flag=True, help="Also beads of the types agent, rig, role and message.")
-@accept("--include-memories", "--scrub")
 @pass_app
 def command(app: App, output: str | None, everything: bool, include_infra: bool) -> None:
     """Write every bead as JSONL.

@@ -9,7 +9,7 @@ import click
 
 from bd import ids
 from bd.cli.context import App
-from bd.cli.options import accept, pass_app
+from bd.cli.options import pass_app
 from bd.errors import BadInput
 from bd.fleet.setup import make_hub
 
@@ -28,19 +28,6 @@ Examples:
 @click.option("--remote", help="The git URL that the fleet shares; becomes origin.")
 @click.option("--branch", help="Keep the hub on a branch of its own.")
 @click.option("--domain", help="The part behind @ of an owner; the prefix when left out.")
-@accept(
-    "--server",
-    "--skip-hooks",
-    "--skip-agents",
-    "--stealth",
-    "--contributor",
-    "--team",
-    "--setup-exclude",
-    "--force",
-    "--reinit-local",
-    "--non-interactive",
-)
-@accept("--server-host", "--server-port", "--role", "--backend", "--database", value=True)
 @pass_app
 def command(app: App, folder: str | None, prefix: str | None, remote: str | None, branch: str | None, domain: str | None) -> None:
     """Make a hub here, or join the one that is there. Doing it twice changes nothing."""

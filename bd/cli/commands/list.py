@@ -8,7 +8,7 @@ import click
 
 from bd.cli.commands.listing import at_it, show_list, wanted_of
 from bd.cli.context import App
-from bd.cli.options import accept, filter_options, list_option, pass_app
+from bd.cli.options import filter_options, list_option, pass_app
 from bd.output import escaped
 from bd.policy.queue import is_lasting
 from bd.report.selection import Wanted, lineup
@@ -33,7 +33,6 @@ Examples:
 )
 @click.option("--reverse", "-r", is_flag=True, help="The other way round.")
 @click.option("--ready", is_flag=True, help="Only what is ready, as --status ready.")
-@accept("--include-infra", "--include-gates", "--include-templates", "--long", "--pretty", "--tree", "--no-pinned")
 @pass_app
 def command(app: App, limit: int | None, sort: str, reverse: bool, ready: bool, **flags: Any) -> None:
     """List beads by status, label, type and more.

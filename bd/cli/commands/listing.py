@@ -28,23 +28,30 @@ def wanted_of(app: App, snapshot: Snapshot, **flags: Any) -> Wanted:
     """The filters that the shared flags ask for."""
     parent = flags.get("parent")
     times = {name: clock.instant_of(clock.typed_time(flags[name], app.now)) for name in _TIMES if flags.get(name)}
+    lowest, highest = flags.get("priority_min"), flags.get("priority_max")
+    priorities = tuple(flags.get("priorities") or ())
+    if lowest is not None or highest is not None:
+        allowed = range(lowest or 0, (4 if highest is None else highest) + 1)
+        priorities = tuple(number for number in allowed if not priorities or number in priorities) or (-1,)
     return Wanted(
         statuses=tuple(flat(flags.get("statuses"))),
         everything=bool(flags.get("everything")),
         types=tuple(flat(flags.get("types"))),
         types_not=tuple(flat(flags.get("types_not"))),
-        priorities=tuple(flags.get("priorities") or ()),
+        priorities=priorities,
         assignee=flags.get("assignee") or None,
         unassigned=bool(flags.get("unassigned")) or flags.get("assignee") == "",
         labels=tuple(flat(flags.get("labels"))),
         labels_any=tuple(flat(flags.get("labels_any"))),
         labels_not=tuple(flat(flags.get("labels_not"))),
+        unlabelled=bool(flags.get("no_labels")),
         waiting=flags.get("waiting") or None,
         parent=ids.resolve(parent, snapshot.starting, snapshot.exists) if parent else None,
         no_parent=bool(flags.get("no_parent")),
         title=flags.get("title"),
         ids=tuple(ids.resolve(text, snapshot.starting, snapshot.exists) for text in flat(flags.get("ids"))),
         metadata=key_values(tuple(flags.get("metadata") or ())),
+        texts={key: flags[key] for key in ("description", "notes") if flags.get(key)},
         times=times,
     )
 

@@ -8,7 +8,8 @@ import click
 
 from bd.cli.commands.listing import at_it, show_list, wanted_of
 from bd.cli.context import App
-from bd.cli.options import accept, filter_options, pass_app
+from bd.cli.options import filter_options, pass_app
+from bd.errors import AlreadyClaimed, NoSuchBead, WrongState
 from bd.lineup import Lineup
 from bd.output import escaped
 from bd.policy.queue import ready_beads
@@ -16,6 +17,7 @@ from bd.policy.ranking import Ranking
 from bd.policy.ready import ready_since
 from bd.report.selection import Wanted, ordered, passing
 
+_TRIES = 10
 EXAMPLE = """
 \b
 Examples:
@@ -30,9 +32,10 @@ Examples:
 @click.option("--limit", "-n", type=click.IntRange(min=0), help="At most this many; 0 is no limit.")
 @click.option("--sort", default="priority", help="priority (default), oldest, created, updated, title ...")
 @click.option("--all", "everybody", is_flag=True, help="Also what does not fit the agent.")
-@accept("--include-deferred", "--include-ephemeral", "--pretty", "--plain")
+@click.option("--explain", is_flag=True, help="Also what is blocked, and by what.")
+@click.option("--claim", "take", is_flag=True, hidden=True)
 @pass_app
-def command(app: App, limit: int | None, sort: str, everybody: bool, **flags: Any) -> None:
+def command(app: App, limit: int | None, sort: str, everybody: bool, explain: bool, take: bool, **flags: Any) -> None:
     """List the beads that can be worked on now, best first.
 
     Ready means open, unblocked, due and held by nobody. With --agent: only what that agent may
@@ -56,6 +59,9 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, **flags: An
         found = Lineup(filter(passing(snapshot, wanted, now, app.settings), found))
     if sort != "priority":
         found = Lineup(ordered(list(found), sort, Ranking(snapshot, now)))
+    if take or (explain and app.out.is_json):
+        _claim_first(app, found) if take else _explain(app, found)
+        return
 
     def tail(bead: Any) -> str:
         words = [f"ready {app.out.age(ready_since(bead, snapshot), now)}"]
@@ -71,3 +77,37 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, **flags: An
     footer = f"{len(found)} ready{whom}{left} · hub at {snapshot.commit[:7]}"
     empty = f"Nothing is ready{whom}{left}. `bd blocked` shows what waits. · hub at {snapshot.commit[:7]}"
     show_list(app, snapshot, found, limit=limit, default_limit=100, empty=empty, tail=tail, footer=footer)
+    if explain:
+        from bd.cli.commands.blocked import blocked_beads, show_blocked
+
+        show_blocked(app, blocked_beads(app))
+
+
+def _claim_first(app: App, found: Lineup) -> None:
+    """The Go tool's `ready --claim`: the best of what was asked for that nobody takes meanwhile, or nothing."""
+    from bd.operations.claims import Claim
+
+    who = app.claimant(compatible=True)
+    for bead_id, _ in list(found.texts(""))[:_TRIES]:
+        try:
+            outcome = app.publish(Claim(**{**app.asked(ids=[bead_id], agent=who.agent), "by": who.by}))
+        except (AlreadyClaimed, WrongState, NoSuchBead):
+            continue
+        app.show_written(outcome, "Claimed")
+        return
+    if app.out.is_json:
+        app.out.json([])
+    else:
+        app.out.note("nothing that was asked for is ready")
+
+
+def _explain(app: App, found: Lineup) -> None:
+    """What is ready and what waits, as one object."""
+    from bd.cli.commands.blocked import blocked_beads, blocked_objects
+    from bd.interop import views
+
+    snapshot = app.snapshot()
+    ready = [views.issue(snapshot.bead(bead.id) or bead, snapshot, app.now) for bead in found]
+    blocked = blocked_objects(app, blocked_beads(app))
+    summary = {"total_ready": len(ready), "total_blocked": len(blocked)}
+    app.out.object({"ready": ready, "blocked": blocked, "summary": summary})

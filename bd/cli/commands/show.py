@@ -8,8 +8,8 @@ import click
 
 from bd import ids
 from bd.cli.context import App
-from bd.cli.options import accept, pass_app
-from bd.errors import BdError, NotFound
+from bd.cli.options import pass_app
+from bd.errors import BadInput, BdError, NotFound
 from bd.interop import views
 from bd.model import Bead, Snapshot
 from bd.output import escaped
@@ -22,14 +22,17 @@ _TEXTS = ("description", "design", "acceptance_criteria", "notes")
 
 
 @click.command("show", epilog="\b\nExamples:\n  bd show hub-7k3q\n  bd show 7k3q --json")
-@click.argument("beads", nargs=-1, required=True)
-@accept("--include-dependents", "--include-comments", "--short", "--refs")
+@click.argument("beads", nargs=-1)
+@click.option("--id", "flagged", multiple=True, hidden=True)
 @pass_app
-def command(app: App, beads: tuple[str, ...]) -> None:
+def command(app: App, beads: tuple[str, ...], flagged: tuple[str, ...]) -> None:
     """Show beads in full.
 
     An id may be shortened to any unique beginning, with or without its prefix.
     """
+    beads = (*beads, *flagged)
+    if not beads:
+        raise BadInput("Missing argument: which bead?", hint="bd show ID")
     snapshot = app.snapshot()
     found: list[Bead] = []
     missing: list[BdError] = []

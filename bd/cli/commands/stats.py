@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from bd.cli.context import App
-from bd.cli.options import accept, pass_app
+from bd.cli.options import pass_app
 from bd.clock import age_text
 from bd.interop import views
 from bd.output import sentence
@@ -13,7 +13,6 @@ from bd.policy.fit import pause_of, pause_words
 
 
 @click.command("stats", epilog="\b\nExample:\n  bd stats --json")
-@accept("--no-activity", "--assigned")
 @pass_app
 def command(app: App) -> None:
     """Show the hub in numbers."""

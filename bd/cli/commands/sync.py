@@ -39,10 +39,11 @@ def command(app: App, list_kept: bool, dismissed: tuple[str, ...], accept_rewrit
     elif accept_rewrite:
         _accept(app)
     else:
-        _sync(app, force=force, reason=reason)
+        synchronise(app, force=force, reason=reason)
 
 
-def _sync(app: App, *, force: bool, reason: str | None) -> None:
+def synchronise(app: App, *, force: bool = False, reason: str | None = None) -> None:
+    """Publish what is local, bring in what is new, and say how it went."""
     outcome, edits = sync(app.hub, app.identity.by, force=force, reason=reason)
     refused = [{"uid": item.uid, "error": item.error.message, "code": item.error.code} for item in outcome.refused]
     if edits.damages:

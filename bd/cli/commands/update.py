@@ -8,7 +8,7 @@ import click
 
 from bd.cli.commands.create import metadata_of
 from bd.cli.context import App
-from bd.cli.options import CLAIM_MODE, PRIORITY, accept, flat, key_values, list_option, pass_app, text_argument
+from bd.cli.options import CLAIM_MODE, PRIORITY, flat, key_values, list_option, long_texts, pass_app, text_argument
 from bd.errors import BadInput
 from bd.operations.base import Operation
 from bd.operations.beads import Update
@@ -55,6 +55,7 @@ _TEXTS = {
 @click.option("--description", "-d", "--body", help="What it is about; - reads stdin.")
 @click.option("--body-file", help="Read the description from a file, - for stdin.")
 @click.option("--design", help="How it is to be done.")
+@long_texts
 @click.option("--acceptance", "--acceptance-criteria", "acceptance", help="When it is done.")
 @click.option("--notes", help="Replace the notes.")
 @click.option("--append-notes", help="Add to the notes.")
@@ -75,7 +76,6 @@ _TEXTS = {
 @click.option("--set-metadata", multiple=True, metavar="KEY=VALUE", help="Set one metadata value.")
 @click.option("--unset-metadata", multiple=True, metavar="KEY", help="Remove one metadata value.")
 @click.option("--force", is_flag=True, help="Although another holds it (needs --reason).")
-@accept("--persistent", "--ephemeral", "--no-history")
 @pass_app
 def command(app: App, beads: tuple[str, ...], claim: bool, **flags: Any) -> None:
     """Change fields of beads. Two people changing different fields at once both succeed."""
@@ -104,8 +104,9 @@ def command(app: App, beads: tuple[str, ...], claim: bool, **flags: Any) -> None
 
 def changes_of(app: App, **flags: Any) -> dict[str, Any]:
     """The operation's arguments that the flags ask for; empty when they ask for nothing."""
-    if flags.get("description") is not None or flags.get("body_file"):
-        flags["description"] = text_argument(app, flags.get("description"), flags.get("body_file"), "description")
+    given = "-" if flags.get("stdin") else flags.get("description")
+    flags["description"] = text_argument(app, given, flags.get("body_file"), "description")
+    flags["design"] = text_argument(app, flags.get("design"), flags.get("design_file"), "design")
     changes: dict[str, Any] = {}
     fields: dict[str, Any] = {_TEXTS[flag]: flags[flag] for flag in _TEXTS if flags.get(flag) is not None}
     if fields.get("title") == "":

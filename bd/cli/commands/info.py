@@ -1,0 +1,85 @@
+"""bd info, bd where, bd context, bd ping: where clients find themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bd import __version__, clock
+from bd.cli.context import App
+from bd.cli.options import pass_app
+
+# The tables that a client of the database would ask for, as what stands for them here.
+_TABLES = ["issues", "dependencies", "labels", "comments", "config"]
+_SAMPLES = 3
+
+
+@click.command("info", epilog="\b\nExample:\n  bd info --schema --json")
+@click.option("--schema", is_flag=True, help="Also what a client of a database would ask for.")
+@pass_app
+def command(app: App, schema: bool) -> None:
+    """Show where the hub is, and what is in it."""
+    snapshot = app.snapshot()
+    number = sum(1 for _ in snapshot.every())
+    shown: dict[str, Any] = {"database_path": app.hub.client_folder(), "mode": "direct", "issue_count": number}
+    shown["config"] = {"issue_prefix": app.settings().prefix}
+    if schema:
+        ids = sorted(bead.id for bead in snapshot.every())[:_SAMPLES]
+        shown["schema"] = {
+            "tables": _TABLES,
+            "schema_version": str(snapshot.config().get("format", 1)),
+            "config": shown["config"],
+            "sample_issue_ids": ids,
+            "detected_prefix": app.settings().prefix,
+        }
+    if app.out.is_json:
+        app.out.object(shown)
+        return
+    app.out.line(f"Hub: {app.hub.branch_name}" + (f" on {app.hub.remote}" if app.hub.remote else ", no remote"))
+    app.out.line(f"Folder: {shown['database_path']}")
+    app.out.line(f"{number} beads, prefix {app.settings().prefix}, bd {__version__}")
+
+
+@click.command("where", epilog="\b\nExample:\n  bd where --json")
+@pass_app
+def where(app: App) -> None:
+    """Show the folder that clients work in."""
+    folder = app.hub.client_folder()
+    if app.out.is_json:
+        app.out.object({"path": folder, "prefix": app.settings().prefix, "database_path": folder})
+    else:
+        app.out.line(folder)
+
+
+@click.command("context", epilog="\b\nExample:\n  bd context --json")
+@pass_app
+def context(app: App) -> None:
+    """Show repository, branch and remote."""
+    hub = app.hub
+    shown = {
+        "beads_dir": hub.client_folder(),
+        "repo_root": hub.repo.work_tree or hub.repo.git_dir,
+        "backend": "git-yaml",
+        "branch": hub.branch_name,
+        "remote": hub.remote or "",
+        "bd_version": __version__,
+    }
+    if app.out.is_json:
+        app.out.object(shown)
+        return
+    for name, value in shown.items():
+        app.out.line(f"{name.replace('_', ' ')}: {value or '(none)'}")
+
+
+@click.command("ping", epilog="\b\nExample:\n  bd ping --json")
+@pass_app
+def ping(app: App) -> None:
+    """Say that the hub can be read, and how fast."""
+    began = clock.monotonic()
+    commit = app.snapshot().commit
+    took = round((clock.monotonic() - began) * 1000, 1)
+    if app.out.is_json:
+        app.out.object({"status": "ok", "total_ms": took, "commit": commit})
+    else:
+        app.out.line(f"ok: hub at {commit[:7]}, read in {took} ms")

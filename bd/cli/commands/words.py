@@ -1,0 +1,73 @@
+"""bd types, bd statuses: the words a bead may carry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.fields import TYPES
+
+_TYPES = {
+    "task": "Work that has to be done",
+    "bug": "Something is broken",
+    "feature": "Something new",
+    "epic": "A large piece of work with children",
+    "chore": "Upkeep",
+    "code": "Writing code",
+    "research": "Finding something out",
+    "review": "Looking at somebody's work",
+    "test": "Trying something out",
+    "deploy": "Bringing something into use",
+    "synthesis": "Putting results together",
+    "decision": "Something to decide",
+    "spike": "Trying whether something can be done",
+    "story": "Something a user wants",
+    "milestone": "A point to be reached",
+}
+# Name: the Go tool's category and icon, and what it means.
+_STATUSES = {
+    "open": ("active", "○", "Nobody works on it"),
+    "in_progress": ("wip", "◐", "Somebody works on it"),
+    "blocked": ("wip", "●", "Set aside by hand"),
+    "deferred": ("frozen", "❄", "Hidden until a time"),
+    "validating": ("wip", "◑", "Done, and being checked"),
+    "closed": ("done", "✓", "Done"),
+    "cancelled": ("done", "–", "Called off"),
+    "dead_letter": ("frozen", "✗", "Given up after failing"),
+}
+
+
+@click.command("types", epilog="\b\nExample:\n  bd types --json")
+@pass_app
+def types(app: App) -> None:
+    """List the types a bead may have."""
+    core = [{"name": name, "description": _TYPES.get(name, "")} for name in TYPES]
+    own = list(app.settings().types)
+    if app.out.is_json:
+        app.out.object({"core_types": core, **({"custom_types": own} if own else {})})
+        return
+    app.out.table(
+        ["type", "what it is"], [*(list(entry.values()) for entry in core), *([name, "this hub's own"] for name in own)]
+    )
+
+
+@click.command("statuses", epilog="\b\nExample:\n  bd statuses --json")
+@pass_app
+def statuses(app: App) -> None:
+    """List the statuses a bead may have."""
+    core: list[dict[str, Any]] = [
+        {"name": name, "category": category, "icon": icon, "description": words}
+        for name, (category, icon, words) in _STATUSES.items()
+    ]
+    own = list(app.settings().statuses)
+    if app.out.is_json:
+        app.out.object({"built_in_statuses": core, **({"custom_statuses": [{"name": name} for name in own]} if own else {})})
+        return
+    if app.out.quiet:
+        app.out.lines([*_STATUSES, *own])
+        return
+    rows = [[entry["icon"], entry["name"], entry["description"]] for entry in core]
+    app.out.table(["", "status", "what it means"], [*rows, *(["", name, "this hub's own"] for name in own)])

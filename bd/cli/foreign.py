@@ -1,0 +1,111 @@
+"""What clients of the Go tool send that means nothing here, or can't be done here. Data, and nothing else.
+
+A flag whose name ends in `=` takes a value. Flags that do something belong to their commands,
+global ones to globals.py.
+"""
+
+from __future__ import annotations
+
+# Taken, and nothing changes by them. By command, for a group's commands by both words.
+IGNORED_FLAGS = {
+    "close": "--suggest-next --continue --no-auto --session=",
+    "comments": "--local-time",
+    "create": "--ephemeral --no-history --validate --spec-id= --mol-type= --wisp-type= --skip-hooks",
+    "dep tree": "--show-all-paths",
+    "doctor": "--clean --deep --perf --check=",
+    "export": "--include-memories --scrub",
+    "hooks install": "--force --shared --chain --beads",
+    "info": "--whats-new --thanks",
+    "init": (
+        "--server --skip-hooks --skip-agents --stealth --contributor --team --setup-exclude --force --reinit-local"
+        " --non-interactive --server-host= --server-port= --server-user= --role= --backend= --database= --agents-template="
+        " --agents-profile= --agents-file="
+    ),
+    "list": "--include-infra --include-gates --include-templates --long --pretty --tree --no-pinned",
+    "ready": "--include-deferred --include-ephemeral --pretty --plain",
+    "repair-deps": "--fix --orphans --interactive",
+    "show": "--include-dependents --include-comments --short --long --refs --local-time",
+    "stats": "--no-activity --assigned",
+    "sync": "--flush-only --import-only --no-push --no-pull --full --message=",
+    "update": "--persistent --ephemeral --no-history --spec-id= --session=",
+}
+
+# Refused, because an answer that takes no notice of them would be a wrong one. With what to do instead.
+REFUSED_FLAGS = {
+    "create": {"--repo=": "create it in that hub: bd -C FOLDER create", "--rig=": "create it in that hub: bd -C FOLDER create"},
+    "list": {
+        "--deferred": "bd list --status deferred",
+        "--pinned": "bd list --status pinned",
+        "--overdue": "bd list --json, and look at due_at",
+        "--empty-description": "bd list --json | jq '.[] | select(.description == null)'",
+        "--skip-labels": "leave it out: labels cost nothing here",
+        "--watch": "watch bd list",
+    },
+    "ready": {
+        "--mol=": "there are no molecules here; --parent ID shows what is below a bead",
+        "--gated": "there are no gates here",
+    },
+    "update": {"--await-id=": "there are no gates here; bd wait-human ID --reason TEXT waits for a person"},
+}
+
+_GATES = "bd wait-human waits for a person, bd dep add for a bead, bd defer for a time"
+_PLANS = "bd create --file PLAN makes many beads with their dependencies in one commit"
+_GIT = "the hub is a git repository: use git for this"
+_MEMORIES = "write it into a bead, a comment, or AGENTS.md"
+
+# Commands of the Go tool that are not here, with what does the same or comes closest.
+REFUSED_COMMANDS = {
+    "admin": "bd doctor, bd archive, bd delete",
+    "ado": "bd create --external-ref REF keeps the reference to another tracker",
+    "backup": _GIT,
+    "bootstrap": "bd clone URL joins a hub, bd init makes one",
+    "branch": _GIT,
+    "compact": "bd archive moves old beads out of the way; nothing is lost",
+    "cook": _PLANS,
+    "diff": _GIT,
+    "duplicate": "bd dep add ID OTHER --type duplicates, then bd close ID",
+    "duplicates": "bd search WORDS",
+    "federation": "bd clone URL: every clone of a hub is a full member",
+    "find-duplicates": "bd search WORDS",
+    "flatten": "the history of a hub is its record and stays",
+    "forget": _MEMORIES,
+    "formula": _PLANS,
+    "gate": _GATES,
+    "gc": _GIT,
+    "github": "bd create --external-ref REF keeps the reference to another tracker",
+    "gitlab": "bd create --external-ref REF keeps the reference to another tracker",
+    "graph": "bd dep tree ID",
+    "jira": "bd create --external-ref REF keeps the reference to another tracker",
+    "kv": "bd update ID --set-metadata KEY=VALUE, or a file in the hub",
+    "linear": "bd create --external-ref REF keeps the reference to another tracker",
+    "lint": "bd doctor checks the hub",
+    "mail": "bd comment ID TEXT",
+    "memories": _MEMORIES,
+    "merge-slot": "bd create --exclusive NAME: two beads with one name are never in work at once",
+    "mol": _PLANS,
+    "move": "bd export and bd import carry beads from hub to hub",
+    "notion": "bd create --external-ref REF keeps the reference to another tracker",
+    "orphans": "bd doctor names edges that lead nowhere",
+    "preflight": "bd doctor checks the hub",
+    "promote": "bd update ID --type TYPE",
+    "query": "bd list and bd search have filters; --json with jq asks anything else",
+    "recall": _MEMORIES,
+    "refile": "bd export and bd import carry beads from hub to hub",
+    "remember": _MEMORIES,
+    "rename": "an id stays for ever; bd update ID --title TEXT renames the bead",
+    "rename-prefix": "bd config set prefix PREFIX: new ids start with it, old ones stay",
+    "reparent": "bd update ID --parent OTHER",
+    "repo": "bd -C FOLDER works in another hub",
+    "restore": "bd undo, and git has every version",
+    "set-state": "bd update ID --add-label LABEL",
+    "ship": "bd close ID --reason TEXT",
+    "slot": "bd create --exclusive NAME: two beads with one name are never in work at once",
+    "sql": "bd list --json with jq asks anything",
+    "state": "bd show ID",
+    "supersede": "bd dep add NEW OLD --type supersedes, then bd close OLD",
+    "swarm": "bd work --agent NAME -- COMMAND runs a worker; start as many as you like",
+    "todo": "bd q TITLE, bd list, bd close ID",
+    "upgrade": "use what it was installed with, such as pip",
+    "vc": _GIT,
+    "worktree": "git worktree add: every worktree of a hub's clone is one to work in",
+}

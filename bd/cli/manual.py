@@ -1,0 +1,82 @@
+"""The command line as data: what `bd help --json`, completion and the manual pages are made of.
+
+Everything is read off the click commands and the command table, so that none can drift.
+"""
+
+from __future__ import annotations
+
+from inspect import cleandoc
+from typing import Any
+
+import click
+
+from bd.cli.group import RefusedFlag, bd
+from bd.cli.table import ALIASES, COMMANDS, HIDDEN
+
+
+def command_of(name: str) -> click.Command:
+    """The command of a name of the table."""
+    found = bd.get_command(click.Context(bd), name)
+    assert found is not None
+    return found
+
+
+def every_command() -> list[dict[str, Any]]:
+    """Each command that can be typed, those of a group by both words."""
+    found = []
+    for name in COMMANDS:
+        command = command_of(name)
+        if isinstance(command, click.Group):
+            seen: list[click.Command] = []
+            for sub, below in command.commands.items():
+                if below not in seen:
+                    found.append(described(f"{name} {sub}", name, below))
+                    seen.append(below)
+        else:
+            found.append(described(name, name, command))
+    return found
+
+
+def described(typed: str, name: str, command: click.Command) -> dict[str, Any]:
+    """One command: what it is for, and what it takes."""
+    paragraphs = [block for block in cleandoc(command.help or "").split("\n\n") if block]
+    shown: dict[str, Any] = {
+        "name": typed,
+        "section": COMMANDS[name].section,
+        "help": " ".join(paragraphs[0].split()) if paragraphs else "",
+        "arguments": [_argument(param) for param in command.params if isinstance(param, click.Argument)],
+        "options": [_option(param) for param in command.params if isinstance(param, click.Option) and not param.hidden],
+    }
+    aliases = [alias for alias, meant in ALIASES.items() if meant == typed]
+    ignored = [param.opts[0] for param in _hidden(command) if not param.expose_value and not isinstance(param, RefusedFlag)]
+    refused = [param.opts[0] for param in _hidden(command) if isinstance(param, RefusedFlag)]
+    also = [param.opts[0] for param in _hidden(command) if param.expose_value]
+    lists = {"aliases": aliases, "also_taken": also, "ignored": ignored, "refused": refused}
+    shown.update({key: names for key, names in lists.items() if names})
+    if COMMANDS[name].section == HIDDEN:
+        shown["hidden"] = True
+    return shown
+
+
+def examples(command: click.Command) -> list[str]:
+    """The example lines of a command's help."""
+    text = "\n\n".join([cleandoc(command.help or ""), command.epilog or ""])
+    blocks = [block for block in text.split("\n\n") if block.lstrip("\b\n ").startswith("Example")]
+    return [line.strip() for block in blocks for line in block.splitlines() if line.startswith("  ")]
+
+
+def _hidden(command: click.Command) -> list[click.Option]:
+    return [param for param in command.params if isinstance(param, click.Option) and param.hidden]
+
+
+def _argument(param: click.Argument) -> dict[str, Any]:
+    return {"name": (param.metavar or param.name or "").lower(), "required": param.required, "many": param.nargs == -1}
+
+
+def _option(param: click.Option) -> dict[str, Any]:
+    shown: dict[str, Any] = {"flags": [*param.opts, *param.secondary_opts], "help": param.help or "", "value": not param.is_flag}
+    if param.multiple:
+        shown["repeatable"] = True
+    if isinstance(param.type, click.Choice):
+        shown["choices"] = list(param.type.choices)
+    return shown
