@@ -31,6 +31,7 @@ CLAIM_FIELDS: dict[str, Kind] = {
     "work_ref": "text",
     "routed": "text",
     "folded": "bool",
+    "reserved_usd": "number",
 }
 COMMENT_FIELDS: dict[str, Kind] = {"id": "text", "author": "text", "at": "time", "text": "text"}
 FAILURE_FIELDS: dict[str, Kind] = {
@@ -118,6 +119,7 @@ INNER_FIELDS: dict[str, dict[str, Kind]] = {
     "links": {"type": "text", "id": "text", "created_at": "time", "created_by": "text"},
     "progress": {"at": "time", "agent": "text", "text": "text"},
     "notified": {"by": "text", "at": "time", "done": "bool"},
+    "budget": {"usd": "number", "per": "text"},
     "skills": {"title_words": "list", "title_prefix": "list", "labels": "list", "types": "list"},
 }
 
@@ -167,6 +169,7 @@ AGENT_FIELDS: dict[str, Kind] = {
     "capabilities": "list",
     "models_available": "list",
     "budget_usd": "number",
+    "budget": "map",
     "cool_down": "duration",
     "fallback": "bool",
     "pool": "map",

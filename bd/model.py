@@ -6,6 +6,7 @@ Plain classes and NamedTuples instead of dataclasses: a claim's start-up can't a
 from __future__ import annotations
 
 from bd.fields import ARCHIVE_DIR, CONFIG_PATH, DONE_STATUSES, agent_path, bead_path, capacity_path
+from bd.ledger import Ledger, LedgerOverlay
 from bd.light import NamedTuple
 from bd.lineup import Recall, awaits, mentions
 
@@ -176,7 +177,7 @@ class Damage(NamedTuple):
     reason: str
 
 
-class Snapshot(Recall):
+class Snapshot(Recall, Ledger):
     """Every bead and record of a hub at one commit. The base class of the stores' snapshots.
 
     Subclasses give `commit`, `damages` and the primitives that raise NotImplementedError here.
@@ -309,12 +310,12 @@ def suffix_of(bead_id: str) -> str:
     return bead_id.rsplit("-", 1)[-1]
 
 
-class Overlay(Snapshot):
+class Overlay(LedgerOverlay, Snapshot):
     """A snapshot as it would be after a change: what the next operation of a chain is decided on."""
 
     def __init__(self, below: Snapshot, change: Change) -> None:
-        self._below = below
-        self._beads = change.beads
+        self._below: Snapshot = below
+        self._beads: Mapping[str, Bead | None] = change.beads
         self._records = change.records
         self._files = change.files
         self._moves = change.moves
@@ -360,8 +361,7 @@ class Overlay(Snapshot):
         return [bead for bead in self._over(self._below.mentioning(bead_id)) if bead_id in mentions(bead)]
 
     def waiters(self, ids: list[str]) -> dict[str, list[str]]:
-        below = self._below.waiters(ids).items()
-        found = {target: [one for one in others if one not in self._beads] for target, others in below}
+        found = {target: [one for one in others if one not in self._beads] for target, others in self._below.waiters(ids).items()}
         for bead in self._over(()):
             for target in awaits(bead).intersection(() if bead.is_done else ids):
                 found.setdefault(target, []).append(bead.id)

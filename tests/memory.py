@@ -57,7 +57,9 @@ def held(bead_id: str = "hub-a", agent: str = "coder", token: str = "01TOKEN", /
 
 def head_of(bead: Bead) -> Bead:
     """The bead without its long fields."""
-    return Bead({key: value for key, value in bead.fields.items() if key not in LONG_FIELDS})
+    most = (bead.get("spec") or {}).get("max_cost_usd")
+    short = {key: value for key, value in bead.fields.items() if key not in LONG_FIELDS}
+    return Bead({**short, **({"max_cost_usd": most} if most is not None else {})})
 
 
 class MemorySnapshot(Snapshot):

@@ -182,6 +182,7 @@ BEFORE = {
     "fail": ["claim hub-7k3q"],
     'bd dlq retry hub-7k3q --reason "the key is renewed"': ["claim hub-7k3q", "fail hub-7k3q -r cancelled -e gone"],
     "progress": ["claim hub-7k3q"],
+    "cost": ["claim hub-7k3q"],
     "heartbeat": ["claim hub-7k3q"],
     "undefer": ["defer hub-7k3q"],
     "answer": ["wait-human hub-7k3q --reason 'which logo?'"],

@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
 # What `--at` is for: these answer as of the past. Anything else is about now, or changes things.
 PAST = frozenset(
-    "agent audit blocked children comments count dep dlq epic export history label list ready search show stats why".split()
+    "agent audit blocked children comments cost count dep dlq epic export history label list ready search show stats why".split()
 )
 
 SECTIONS = ("agents", "people", "overseers", "set-up", "clients")
@@ -40,7 +40,10 @@ COMMANDS: dict[str, Row] = {
     "release": Row("release", "agents", "Give a bead back; it costs no attempt."),
     "close": Row("close", "agents", "Finish beads, and with --next claim the next one."),
     "fail": Row(
-        "fail", "agents", "Say that an attempt failed; it is tried again, or given up.", line="Say that an attempt failed."
+        "fail",
+        "agents",
+        "Say that an attempt failed; it is tried again, or given up.",
+        line="Say that an attempt failed, or what it cost.",
     ),
     "wait-human": Row(
         "wait_human",
@@ -69,6 +72,7 @@ COMMANDS: dict[str, Row] = {
         line="Give a sign of life; post a note while working.",
     ),
     "progress": Row("heartbeat", "agents", "Post a note on a bead while working on it.", "progress", beside="heartbeat"),
+    "cost": Row("cost", "agents", "Tell what an attempt cost while working, or show what was spent.", beside="fail"),
     "whoami": Row("whoami", "agents", "Show who writes and claims here."),
     # people
     "create": Row("create", "people", "Make a bead, or many from a file in one commit."),

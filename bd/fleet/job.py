@@ -48,7 +48,10 @@ class Command(NamedTuple):
 
 
 class Job:
-    """The work on one claimed bead. `on_change` is called from other threads when there is something to look at."""
+    """The work on one claimed bead, by a model where the bead names some.
+
+    `on_change` is called from other threads when there is something to look at.
+    """
 
     def __init__(
         self,
@@ -59,6 +62,7 @@ class Job:
         open_hub: Callable[[], Hub],
         on_line: Callable[[str], None],
         on_change: Callable[[], None],
+        model: str = "",
     ) -> None:
         claim = bead.get("claim")
         self.bead = bead
@@ -66,6 +70,7 @@ class Job:
         self.attempt: int = claim.get("attempt", 1)
         self.agent: str = claim["agent"]
         self.ending: Outcome | None = None
+        self.model = model
         self.lost = ""
         self._claim = claim
         self._renewal_s = renewal_s(claim) if bead.get("claims") else None
@@ -97,6 +102,7 @@ class Job:
             "BD_BEAD_ID": self.bead.id,
             "BD_TOKEN": self.token,
             "BD_ATTEMPT": str(self.attempt),
+            "BD_MODEL": self.model,
             "BD_BEAD_FILE": self._path("bead.json"),
             "BD_RESULT_FILE": self._path("result.json"),
             "BD_DOUBT_FILE": self._path("doubt"),

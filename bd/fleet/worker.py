@@ -27,6 +27,7 @@ from bd.operations.endings import Close
 from bd.operations.failing import Fail
 from bd.operations.publish import publish
 from bd.policy import fit
+from bd.policy.money import model_of
 from bd.policy.pacing import AGAIN_S
 from bd.policy.ready import next_turn
 
@@ -268,6 +269,7 @@ class Worker:
                 self._open_hub,
                 lambda line, bead_id=bead.id: self._on_line(bead_id, line),  # type: ignore[misc]
                 lambda: self._events.put("job"),
+                model_of(bead, hub.snapshot().agent(self.plan.agent), bead.get("claim").get("attempt", 1)),
             )
         except (BdError, OSError) as error:
             shutil.rmtree(files, ignore_errors=True)
@@ -341,6 +343,7 @@ class Worker:
             "error": outcome.text,
             "duration_s": took_s,
             "cost_usd": outcome.cost_usd,
+            "token_counts": outcome.tokens,
         }
         self._write(hub, Fail(**args, **{key: value for key, value in failure.items() if value not in (None, "")}))
         return FAILED, f"{outcome.kind}: {outcome.text}"

@@ -12,6 +12,7 @@ from bd.clock import time_text
 from bd.fields import capacity_path
 from bd.model import Overlay
 from bd.policy.capacity import held_by, limit_of, status_by, tracked, with_outcome
+from bd.policy.money import remaining
 from bd.policy.roles import interval_of
 
 TYPE_CHECKING = False
@@ -46,6 +47,8 @@ def capacity_of(
     fields.update({"current_tasks": len(held), "max_concurrent": limit, "beads": held, "version": __version__})
     if held:
         fields.update({"idle": False, "idle_since": None})
+    left = remaining(name, snapshot, at)
+    fields["budget_remaining_usd"] = None if left is None else round(left, 4)
     if sign_of_life:
         fields["last_heartbeat"] = time_text(at)
     return {key: value for key, value in fields.items() if value not in (None, [])}

@@ -19,7 +19,7 @@ from bd.errors import (
 from bd.model import Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
-from bd.policy import capacity, fit, lifecycle
+from bd.policy import capacity, fit, lifecycle, money
 from bd.policy.ready import standing
 
 TYPE_CHECKING = False
@@ -38,6 +38,12 @@ _HINTS = {
     "draining": "`bd undrain {}` lets it claim again",
     "overloaded": "`bd agent clear {}` forgets its failures",
     "busy": "`bd list --assignee {}` shows what it holds",
+}
+
+
+_MONEY_HINTS = {
+    "budget": "`bd cost --by agent` shows what it spent; `bd agent add {} --budget USD` gives it more",
+    "ceiling": "`bd cost {1}` shows what it cost; `bd update {1} --budget-ceiling USD` raises the ceiling",
 }
 
 
@@ -122,9 +128,12 @@ class Claim(Operation):
             claim["heartbeat_by"] = self.args["heartbeat"]["by"]
         return claim
 
-    def _take(self, bead: Bead, index: int, world: World) -> Bead:
+    def _take(self, bead: Bead, index: int, snapshot: Snapshot, world: World) -> Bead:
         started = not self.args.get("reserve") and index == 0
         claim = self._claim_map(self.args["new_tokens"][index], started=started, world=world)
+        reserved = money.reserve_of(bead, snapshot)
+        if reserved:
+            claim["reserved_usd"] = reserved
         if (bead.get("claim_mode") or world.settings.claim_mode) == "advisory":
             from bd.policy import advisory  # noqa: PLC0415  few hubs need it
 
@@ -138,12 +147,11 @@ class Claim(Operation):
         for bead in _untouched_first(fit.offer(snapshot, self.name, world.now), world):
             if len(beads) >= (count if room is None else min(count, room)):
                 break
-            after = Overlay(snapshot, Change(beads, ""))
-            if beads and bead.get("exclusive") and fit.misfits(bead, self.name, after, world.now):
+            if beads and fit.misfits(bead, self.name, Overlay(snapshot, Change(beads, "")), world.now):
                 continue
             whole = snapshot.bead(bead.id)
             if whole is not None:
-                beads[bead.id] = self._take(whole, len(beads), world)
+                beads[bead.id] = self._take(whole, len(beads), snapshot, world)
         if not beads:
             raise NothingReady(
                 f"nothing is ready that fits {self.name}",
@@ -167,7 +175,7 @@ class Claim(Operation):
             self._refuse(bead, after, world)
             if room is not None and len(taken) >= room:
                 raise OverCapacity(f"{self.name} has room for {room} more", id=bead.id)
-            taken[bead.id] = self._take(bead, len(taken), world)
+            taken[bead.id] = self._take(bead, len(taken), snapshot, world)
             return taken[bead.id]  # type: ignore[return-value]
 
         _, done, failed = self.each(self.args["ids"], snapshot, take)
@@ -201,9 +209,13 @@ class Claim(Operation):
             words = where.reasons[0].text.removeprefix("is ")
             raise WrongState(f"{bead.id} is not ready: {words}", hint=f"`bd why {bead.id}` says more", id=bead.id)
         reasons = fit.misfits(bead, self.name, snapshot, world.now)
-        if reasons and not (self.args.get("force") and all(reason.code != "exclusive" for reason in reasons)):
+        binding = [reason for reason in reasons if reason.code in fit.BINDING]
+        if reasons and (binding or not self.args.get("force")):
+            first = (binding or reasons)[0]
             hint = f"`bd claim {bead.id} --agent {self.name} --force` takes it all the same"
-            raise DoesNotFit(f"{bead.id} {reasons[0].text}", hint=hint, id=bead.id, reason=reasons[0].code)
+            if first.code in _MONEY_HINTS:
+                hint = _MONEY_HINTS[first.code].format(self.name, first.by)
+            raise DoesNotFit(f"{bead.id} {first.text}", hint=hint, id=bead.id, reason=first.code)
 
     def _resume(self, snapshot: Snapshot, world: World) -> Change:
         names = (

@@ -13,7 +13,7 @@ from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.claims import Claim
 from bd.operations.heating import attended
-from bd.policy import lifecycle
+from bd.policy import lifecycle, money
 from bd.policy.ranking import Ranking
 from bd.policy.ready import is_blocked, phase_of
 
@@ -85,8 +85,10 @@ class Close(Operation):
         if not force and not bead.is_done:
             self._refuse_unfinished(bead, snapshot, world)
         try:
-            done = lifecycle.closed(bead, self.by, self.args.get("reason") or "Closed", self.asked_at)
-            return lifecycle.with_yield(done, self.args.get("output"), self.args.get("cost"))
+            cost = self.args.get("cost")
+            paid = money.charged(bead, cost, self.asked_at, whole=True) if cost and not bead.is_done else bead
+            done = lifecycle.closed(paid, self.by, self.args.get("reason") or "Closed", self.asked_at)
+            return lifecycle.with_output(done, self.args.get("output"))
         except AlreadyClosed as already:
             mine = (bead.get("closed_by") or "").split(":", 1)[-1] in (self.agent, "")
             if self.token_for(bead.id) and not mine and not force:

@@ -14,7 +14,7 @@ from bd.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.heating import attended
-from bd.policy import advisory, lifecycle, retry
+from bd.policy import advisory, lifecycle, money, retry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Fail(Operation):
     """Say that the attempts on beads failed: `ids`, `reason` (a kind of failure), `error` (the words), `force`.
 
-    `duration_s` and `cost_usd` where they were measured. `jitter` is minted with the operation,
+    `duration_s`, `cost_usd` and `token_counts` where they were measured. `jitter` is minted with the operation,
     so that a replay finds the same time for the next try.
     """
 
@@ -57,6 +57,7 @@ class Fail(Operation):
             held = advisory.alone(bead, token, self.asked_at) if bead.get("claims") else bead
             owners.extend(held.holders)
             left.update(bead.holders)
+            held = self._charged(held)
             failed = retry.after_failure(held, self._failure(held), world.settings, self.asked_at, self.args["jitter"])
             return advisory.rejoined(failed, bead, held.claims[0].get("token"), self.asked_at) if bead.get("claims") else failed
 
@@ -69,8 +70,15 @@ class Fail(Operation):
             change = with_capacity(change, snapshot, [owner], world.now, alive=alive, outcomes=outcomes)
         return change
 
+    def _charged(self, bead: Bead) -> Bead:
+        """The bead with what the attempt cost in all, where that was measured."""
+        cost = {"usd": self.args.get("cost_usd"), "tokens": self.args.get("token_counts")}
+        is_told = any(value is not None for value in cost.values())
+        return money.charged(bead, cost, self.asked_at, whole=True) if is_told else bead
+
     def _failure(self, bead: Bead) -> dict[str, Any]:
-        known = {key: self.args.get(key) for key in ("duration_s", "cost_usd")}
+        attempt = bead.claims[0].get("attempt", bead.attempts)
+        known = {"duration_s": self.args.get("duration_s"), "cost_usd": money.cost_of_attempt(bead, attempt)}
         return retry.failure_of(bead, self.args["reason"], self.args["error"].strip(), self.asked_at, **known)
 
     def _is_noted(self, bead: Bead) -> bool:

@@ -13,7 +13,7 @@ from bd.errors import BdError, WrongState
 from bd.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
-from bd.policy import advisory, lifecycle, retry
+from bd.policy import advisory, lifecycle, money, retry
 from bd.policy.liveness import IN_WORK, last_commit_of
 
 TYPE_CHECKING = False
@@ -110,8 +110,11 @@ class Reassign(Operation):
         if stall.get("is_unheard"):  # asked for by somebody who died before it was granted: nobody has failed
             return lifecycle.released(bead, stall["text"], self.asked_at)
         words = f"{stall['text']} since {stall['since']}"
-        failure = retry.failure_of(bead, stall.get("reason", "stalled"), words, self.asked_at)
-        return retry.after_failure(bead, failure, world.settings, self.asked_at, self.args["jitter"])
+        cost = money.cost_of_attempt(bead, claim.get("attempt", 1))
+        failure = retry.failure_of(bead, stall.get("reason", "stalled"), words, self.asked_at, cost_usd=cost)
+        return retry.after_failure(
+            money.presumed(bead, self.asked_at), failure, world.settings, self.asked_at, self.args["jitter"]
+        )
 
 
 def _news(bead: Bead, stall: Mapping[str, Any], beats: Mapping[str, str] | None) -> str:

@@ -14,6 +14,7 @@ from bd.fields import AGENTS_DIR
 from bd.light import Pattern
 from bd.model import Overlay
 from bd.policy import capacity
+from bd.policy.money import Purse
 from bd.policy.queue import ready_beads
 from bd.policy.ready import Reason, is_past, ready_since
 from bd.policy.roles import SKILL_RULES, interval_of, is_fallback, skills_of
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
     from bd.model import Bead, Change, Snapshot
 
+# No force takes a bead in spite of these: they are about others' work, or their money.
+BINDING = frozenset({"exclusive", "budget", "ceiling"})
 _TAG = Pattern(r"\s*(?:\[[^\]]*\]|[A-Za-z]{1,10}#\d+:)\s*")
 _WHOLE_WORD_LIMIT = 4
 _ENDING = "(?:e?s|ed|ing)?"
@@ -78,11 +81,17 @@ def _glob(pattern: str) -> re.Pattern[str]:
 
 
 def misfits(
-    bead: Bead, name: str, snapshot: Snapshot, now: datetime, others: Mapping[str, Mapping[str, Any]] | None = None
+    bead: Bead,
+    name: str,
+    snapshot: Snapshot,
+    now: datetime,
+    others: Mapping[str, Mapping[str, Any]] | None = None,
+    purse: Purse | None = None,
 ) -> list[Reason]:
     """Why this agent may not take this ready bead; empty when it may. Capacity is `no_claims_reason` below.
 
-    What is routed to an agent that is away is open to everyone. `others` are the other agents' files, for who asks about many beads.
+    What is routed to an agent that is away is open to everyone. Who asks about many beads hands over the other agents'
+    files (`others`) and what the agent may spend (`purse`).
     """
     reasons: list[Reason] = []
     agent = snapshot.agent(name)
@@ -100,6 +109,9 @@ def misfits(
     rival = _exclusive_holder(bead, snapshot, now)
     if rival:
         reasons.append(Reason("exclusive", f"shares {bead.get('exclusive')} with {rival.id}, which is in work", rival.id))
+    short = (purse or Purse(name, snapshot, now)).reason(bead)
+    if short:
+        reasons.append(short)
     if agent is not None and not routed_to_me:
         skill = _skill_reason(bead, name, agent, others if others is not None else others_of(name, snapshot), snapshot, now)
         if skill:
@@ -231,8 +243,8 @@ def retry_after_s(reason: Reason, name: str, snapshot: Snapshot, now: datetime) 
 
 def fitting(ready: Iterable[Bead], name: str, snapshot: Snapshot, now: datetime) -> Iterator[Bead]:
     """Those of the ready beads that this agent may take (its capacity apart), judged as they are asked for."""
-    others = others_of(name, snapshot)
-    return (bead for bead in ready if not misfits(bead, name, snapshot, now, others))
+    others, purse = others_of(name, snapshot), Purse(name, snapshot, now)
+    return (bead for bead in ready if not misfits(bead, name, snapshot, now, others, purse))
 
 
 def offer(snapshot: Snapshot, name: str, now: datetime) -> Iterator[Bead]:

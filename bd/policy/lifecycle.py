@@ -151,7 +151,7 @@ def signed(bead: Bead, at: datetime) -> Bead:
 def resumed(bead: Bead, claim: dict[str, Any], owner: str, at: datetime) -> Bead:
     """The same attempt under a new token: its own agent takes its claim over."""
     before = dict(bead.get("claim") or {})
-    kept = {key: before[key] for key in ("attempt", "claimed_at", "routed", "work_ref") if key in before}
+    kept = {key: before[key] for key in ("attempt", "claimed_at", "routed", "work_ref", "reserved_usd") if key in before}
     stamp = time_text(at)
     merged: dict[str, Any] = {"attempt": max(1, bead.attempts), "claimed_at": stamp, **kept, **claim}
     merged["started_at"] = before.get("started_at") or stamp
@@ -273,17 +273,12 @@ def closed(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
     return touch(done, at)
 
 
-def with_yield(bead: Bead, output: Any, cost: dict[str, Any] | None) -> Bead:
-    """The bead with what came out of an attempt, and its cost added to what it had cost before."""
-    if output:
-        kept = output if isinstance(output, dict) else {"data": output}
-        bead = bead.evolve(output={**bead.get("output", {}), **kept})
-    if cost:
-        before = dict(bead.get("cost", {}))
-        usd = before.get("usd", 0) + cost["usd"] if cost.get("usd") is not None else before.get("usd")
-        tokens = cost.get("tokens") if cost.get("tokens") is not None else before.get("tokens")
-        bead = bead.evolve(cost={key: value for key, value in {"usd": usd, "tokens": tokens}.items() if value is not None})
-    return bead
+def with_output(bead: Bead, output: Any) -> Bead:
+    """The bead with what came out of an attempt."""
+    if not output:
+        return bead
+    kept = output if isinstance(output, dict) else {"data": output}
+    return bead.evolve(output={**bead.get("output", {}), **kept})
 
 
 def cancelled(bead: Bead, by: str, reason: str, at: datetime) -> Bead:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bd.clock import instant_of
 from bd.fields import AGENTS_DIR, CAPACITY_DIR, CAPACITY_FIELDS
 from bd.policy.capacity import current_interval_s, held_by, is_presumed_offline, limit_of, status_of, tracked
+from bd.policy.money import remaining
 from bd.policy.ready import status_now
 from bd.policy.roles import interval_of, is_fallback, skills_of
 
@@ -37,6 +38,7 @@ def _record(name: str, snapshot: Snapshot, now: datetime, pending: int) -> dict[
     agent, said = snapshot.agent(name) or {}, dict(snapshot.capacity(name) or {})
     held = sorted(bead.id for bead in held_by(name, snapshot))
     heartbeat = said.get("last_heartbeat")
+    left = remaining(name, snapshot, now)
     record: dict[str, Any] = {
         "agent": name,
         "name": name,
@@ -45,6 +47,7 @@ def _record(name: str, snapshot: Snapshot, now: datetime, pending: int) -> dict[
         **{key: tracked(name, snapshot).get(key) for key in _TRACKED},
         "status": status_of(name, snapshot, now),
         "presumed_offline": is_presumed_offline(name, snapshot, now),
+        "budget_remaining_usd": None if left is None else round(left, 4),
         "current_tasks": len(held),
         "max_concurrent": limit_of(name, snapshot),
         "beads": held,

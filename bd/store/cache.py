@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bd.store.gitrepo import GitRepo
 
 _DOUBLED = "(SELECT id FROM beads GROUP BY id HAVING count(*) > 1)"
-_BEAD = f"INSERT INTO beads VALUES ({','.join('?' * 16)}, NULL, NULL)"
+_BEAD = f"INSERT INTO beads VALUES ({','.join('?' * 17)}, NULL, NULL)"
 _COUNTED = "count(*) FROM edges e JOIN beads b USING (n) WHERE e.target IN"
 
 
@@ -162,7 +162,7 @@ class Cache:
             return set(), False
         number = known[:1]
         edges = set(db.execute("SELECT target, weight FROM edges WHERE n = ?", number))
-        for table in ("beads", "heads", "bodies", "edges", "texts"):
+        for table in ("beads", "heads", "bodies", "edges", "costs", "texts"):
             db.execute(f"DELETE FROM {table} WHERE n = ?", number)
         changed.add(known[1])
         return edges, bool(known[2])
@@ -175,6 +175,7 @@ class Cache:
         many("INSERT INTO heads VALUES (?, ?)", ((number, bead.head) for number, bead in beads))
         many("INSERT INTO bodies VALUES (?, ?)", ((number, bead.body) for number, bead in beads if bead.body))
         many("INSERT INTO edges VALUES (?, ?, ?)", ((number, *edge) for number, bead in beads for edge in bead.edges))
+        many("INSERT INTO costs VALUES (?, ?, ?, ?, ?)", ((number, *spent) for number, bead in beads for spent in bead.costs))
         records = ((one.path, one.oid, one.is_simple, one.fields) for one in files if one.fields is not None)
         many("INSERT INTO records VALUES (?, ?, ?, ?)", records)
         many("INSERT INTO damages VALUES (?, ?)", ((one.path, one.reason) for one in files if one.reason is not None))
@@ -279,6 +280,19 @@ class Cache:
             query = f"SELECT e.target, {_COUNTED} ({marks(chunk)}) AND {which} GROUP BY e.target"
             found.update(self.ask(query, chunk))
         return found
+
+    def costly(self) -> list[str]:
+        """The ids of the beads that have cost something."""
+        return [row[0] for row in self.ask("SELECT DISTINCT id FROM costs JOIN beads USING (n) ORDER BY id")]
+
+    def spent_by(self, agent: str, since: str, now: str) -> float:
+        query = "SELECT total(usd) FROM costs WHERE agent = ? AND at >= ? AND (until = '' OR until > ?)"
+        return float(self.ask(query, (agent, since, now))[0][0])
+
+    def spent_under(self, root: str, now: str) -> float:
+        tree = "WITH RECURSIVE tree(id) AS (VALUES (?) UNION SELECT beads.id FROM beads JOIN tree ON parent = tree.id AND parent != '')"
+        query = "SELECT total(usd) FROM tree JOIN beads USING (id) JOIN costs USING (n) WHERE until = '' OR until > ?"
+        return float(self.ask(f"{tree} {query}", (root, now))[0][0])
 
     def id_of_uid(self, uid: str) -> str | None:
         rows = self.ask("SELECT id FROM beads WHERE uid = ? LIMIT 1", (uid,))

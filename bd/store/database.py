@@ -20,18 +20,19 @@ else:
         import sqlite3
 
 # To be raised with every change of the tables, and of the texts and phases that others keep in them.
-SCHEMA = 10
+SCHEMA = 11
 # `rank` and `made` are a calm bead's place in the order of lists. `phase` is what policy found it to be, and `place`
 # where a ready one stands in the order of work, as long as nothing that it was found by has changed; texts go the same way.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE beads (
   n INTEGER PRIMARY KEY, path TEXT, id TEXT, oid TEXT, uid TEXT, suffix TEXT, simple INTEGER,
-  live INTEGER, claimed INTEGER, calm INTEGER, status TEXT, type TEXT, priority INTEGER, assignee TEXT,
+  live INTEGER, claimed INTEGER, calm INTEGER, status TEXT, type TEXT, priority INTEGER, assignee TEXT, parent TEXT,
   rank REAL, made TEXT, phase TEXT, place REAL);
 CREATE TABLE heads (n INTEGER PRIMARY KEY, head BLOB);
 CREATE TABLE bodies (n INTEGER PRIMARY KEY, body BLOB);
 CREATE TABLE edges (n INTEGER, target TEXT, weight INTEGER);
+CREATE TABLE costs (n INTEGER, agent TEXT, at TEXT, usd REAL, until TEXT);
 CREATE TABLE texts (kind TEXT, n INTEGER, text TEXT);
 CREATE TABLE records (path TEXT PRIMARY KEY, oid TEXT, simple INTEGER, fields BLOB) WITHOUT ROWID;
 CREATE TABLE damages (path TEXT PRIMARY KEY, reason TEXT) WITHOUT ROWID;
@@ -51,6 +52,9 @@ INDEXES = {
     "beads_moving": "INDEX beads_moving ON beads (live) WHERE calm = 0",
     "edges_target": "INDEX edges_target ON edges (target)",
     "edges_n": "INDEX edges_n ON edges (n)",
+    "costs_agent": "INDEX costs_agent ON costs (agent, at)",
+    "costs_n": "INDEX costs_n ON costs (n)",
+    "beads_parent": "INDEX beads_parent ON beads (parent) WHERE parent != ''",
     "texts_n": "UNIQUE INDEX texts_n ON texts (n, kind)",
 }
 _BUSY_S = 10.0
@@ -116,7 +120,7 @@ def empty(db: Connection) -> None:
     """Take everything out, the indexes too: `index` makes them again."""
     for name in INDEXES:
         db.execute(f"DROP INDEX IF EXISTS {name}")
-    for table in ("beads", "heads", "bodies", "edges", "texts", "records", "damages"):
+    for table in ("beads", "heads", "bodies", "edges", "costs", "texts", "records", "damages"):
         db.execute(f"DELETE FROM {table}")
     db.execute("PRAGMA cache_size=-32000")  # kilobytes: what is filled at once is large
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import marshal
 
 from bd.fields import ARCHIVE_DIR, BEADS_DIR, DONE_STATUSES, LONG_FIELDS, WAITING_LINKS
+from bd.ledger import Spent, spent_of
 from bd.light import NamedTuple
 from bd.lineup import is_calm, made_of, rank_of
 from bd.model import suffix_of
@@ -55,6 +56,7 @@ class Packed(NamedTuple):
     head: bytes = b""
     body: bytes | None = None
     edges: tuple[tuple[str, int], ...] = ()
+    costs: tuple[Spent, ...] = ()
 
     @property
     def is_live(self) -> bool:
@@ -72,6 +74,9 @@ def packed(row: Row) -> Packed:
     head = {key: value for key, value in fields.items() if key not in LONG_FIELDS}
     if fields.get("comments"):
         head["comment_count"] = len(fields["comments"])
+    most = (fields.get("spec") or {}).get("max_cost_usd")
+    if most is not None:
+        head["max_cost_usd"] = most
     body = {key: value for key, value in fields.items() if key in LONG_FIELDS}
     return Packed(
         row.path,
@@ -81,6 +86,7 @@ def packed(row: Row) -> Packed:
         head=_packed_head(head),
         body=marshal.dumps(body) if body else None,
         edges=_edges(fields),
+        costs=tuple(spent_of(fields)),
     )
 
 
@@ -100,6 +106,7 @@ def _columns(row: Row, fields: dict[str, Any]) -> tuple[Any, ...]:
         fields.get("type", "task"),
         fields.get("priority", 2),
         fields.get("assignee") or "",
+        fields.get("parent") or "",
         rank_of(fields),
         made_of(fields),
     )
@@ -136,6 +143,7 @@ def whole_of(head: bytes, body: bytes | None) -> dict[str, Any]:
     """The fields of a whole bead."""
     fields = head_of(head)
     fields.pop("comment_count", None)
+    fields.pop("max_cost_usd", None)
     if body:
         fields.update(marshal.loads(body))
     return fields

@@ -59,6 +59,15 @@ class CachedSnapshot(Snapshot):
     def waiting_counts(self, ids: list[str]) -> dict[str, int]:
         return self.cache.waiting_counts(ids)
 
+    def costly(self) -> list[str]:
+        return self.cache.costly()
+
+    def spent_by(self, agent: str, since: str, now: str) -> float:
+        return self.cache.spent_by(agent, since, now)
+
+    def spent_under(self, root: str, now: str) -> float:
+        return self.cache.spent_under(root, now)
+
     def waiters(self, ids: list[str]) -> dict[str, list[str]]:
         return self.cache.waiters(ids)
 

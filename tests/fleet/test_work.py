@@ -96,7 +96,7 @@ def test_the_command_gets_the_bead_and_says_how_it_went(clone: Clones, hub: Path
     alice.bd("work", "--agent", "coder", "--once", "--prompt", "--", sys.executable, "-c", script)
     bead = tip_bead(hub, "hub-a")
     assert (bead.status, bead.get("close_reason")) == ("closed", "well")
-    assert bead.get("cost") == {"usd": 0.5}
+    assert bead.get("cost")["usd"] == 0.5
     assert bead.get("output") == {"data": {"n": 1}, "artifacts": ["x"]}
 
 

@@ -14,6 +14,7 @@ from bd.operations.archiving import Archive
 from bd.operations.base import REGISTRY, Operation
 from bd.operations.beads import Comment, Delete, Update, Write
 from bd.operations.claims import Claim, Release, Start
+from bd.operations.costs import Cost
 from bd.operations.creation import Create
 from bd.operations.endings import Cancel, Close, Reopen
 from bd.operations.failing import DlqRetry, Fail
@@ -99,6 +100,7 @@ CASES: dict[str, Case] = {
     "start": Case(lambda: Start(ids=["hub-h"], **by(hub_h="t-h"))),
     "release": Case(lambda: Release(ids=["hub-h"], reason="broken", **by(hub_h="t-h")), has_name=False),
     "fail": Case(lambda: Fail(ids=["hub-h"], reason="crash", error="It broke.", cost_usd=0.5, **by(hub_h="t-h"))),
+    "cost": Case(lambda: Cost(ids=["hub-h"], usd=0.5, token_counts={"input": 9, "output": 1}, model="m", **by(hub_h="t-h"))),
     "fail for good": Case(lambda: Fail(ids=["hub-h"], reason="cancelled", error="No.", **by(hub_h="t-h"))),
     "dlq retry": Case(lambda: DlqRetry(ids=["hub-g"], reason="mended", **by())),
     "close": Case(lambda: Close(ids=["hub-a", "hub-h"], reason="Done", **by(hub_h="t-h"))),
@@ -251,6 +253,7 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "archive",
                 "fail",
                 "dlq",
+                "cost",
                 "heartbeat",
                 "reassign",
             )

@@ -64,6 +64,9 @@ WRITES = {
     "heat": Write("heat hub-a +25", {}),
     "priority": Write("priority hub-a 0", {"priority": 0}),
     "tag": Write("tag hub-a x", {"labels": ["x"]}),
+    "cost": Write(
+        "cost hub-a --usd 0.5 --attempt 1 --agent bob", {}, ("claim hub-a --agent bob", "release hub-a --reason x --agent bob")
+    ),
     "note": Write("note hub-a once", {"notes": "once"}),
     "label": Write("label add hub-a x", {"labels": ["x"]}),
     "label remove": Write("label remove hub-a x", {"labels": ["y"]}, ("label add hub-a x", "label add hub-a y")),

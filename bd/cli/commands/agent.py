@@ -9,6 +9,7 @@ import click
 from bd.cli.commands.agent_view import show_one, show_table
 from bd.cli.context import App
 from bd.cli.options import AGENT, flat, list_option, pass_app
+from bd.errors import BadInput
 from bd.fleet.signs import forget
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent, known_agent
 from bd.report.agents import names_of
@@ -21,7 +22,6 @@ _FIELDS = {
     "models": "models_available",
     "cool_down": "cool_down",
     "fallback": "fallback",
-    "budget": "budget_usd",
 }
 _RULES = {"words": "title_words", "prefixes": "title_prefix", "labels": "labels", "types": "types"}
 EXAMPLE = """
@@ -52,6 +52,7 @@ def command() -> None:
 @click.option("--cool-down", help="How long it rests after each bead.")
 @click.option("--fallback/--no-fallback", default=None, help="It takes what nobody else has taken for two cycles.")
 @click.option("--budget", type=click.FloatRange(min=0), help="US dollars it may spend.")
+@click.option("--budget-per", type=click.Choice(("day", "month", "total")), help="In which time; in all when left out.")
 @pass_app
 def add(app: App, name: str, **flags: Any) -> None:
     """Add an agent, or change what is given of one.
@@ -66,6 +67,12 @@ def add(app: App, name: str, **flags: Any) -> None:
         for flag, key in _FIELDS.items()
         if given[flag] is not None
     }
+    if flags["budget"] is not None and flags["budget_per"]:
+        fields.update({"budget": {"usd": flags["budget"], "per": flags["budget_per"]}, "budget_usd": None})
+    elif flags["budget"] is not None:
+        fields.update({"budget_usd": flags["budget"], "budget": None})
+    elif flags["budget_per"]:
+        raise BadInput("--budget-per without --budget", hint="bd agent add NAME --budget 5 --budget-per day")
     skills = {rule: given[flag] for flag, rule in _RULES.items() if given[flag] is not None}
     was_there = app.snapshot().agent(name) is not None
     outcome = app.publish(AddAgent(**app.asked(agent=name, fields=fields, **({"skills": skills} if skills else {}))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bd.clock import age_text, duration_text, instant_of
 from bd.output import escaped, sentence
 from bd.policy.fit import pause_of, pause_words
+from bd.policy.money import budget_of
 from bd.report.agents import description_of, records_of
 
 TYPE_CHECKING = False
@@ -74,7 +75,8 @@ def _lines(described: dict[str, Any], record: dict[str, Any]) -> list[tuple[str,
     skills = described.get("skills", {})
     rules = "; ".join(f"{rule.replace('_', ' ')} {', '.join(words)}" for rule, words in skills.items())
     limit = record.get("max_concurrent")
-    spends = described.get("budget_usd")
+    budget = budget_of(described)
+    left = record.get("budget_remaining_usd")
     return [
         ("file", "" if described else "none; it takes everything, without a limit"),
         ("skills", (rules or "everything") if described else ""),
@@ -89,7 +91,7 @@ def _lines(described: dict[str, Any], record: dict[str, Any]) -> list[tuple[str,
         ("capabilities", ", ".join(described.get("capabilities", []))),
         ("models", ", ".join(described.get("models_available", []))),
         ("cool down", described.get("cool_down", "")),
-        ("budget", f"${spends:g}" if spends is not None else ""),
+        ("budget", f"{budget.words}{f', ${left:.2f} left' if left is not None else ''}" if budget else ""),
         ("fallback", "takes what nobody else has taken for two cycles" if described.get("fallback") else ""),
         ("heartbeat", f"{age_text(record['heartbeat_age_s'])} ago" if "heartbeat_age_s" in record else "never"),
         ("recent", " ".join(record.get("recent", []))),

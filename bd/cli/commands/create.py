@@ -49,6 +49,10 @@ Examples:
 @click.option("--estimate", "-e", type=int, help="Minutes.")
 @click.option("--exclusive", help="A name no two beads in work may share, such as repo:site.")
 @click.option("--max-attempts", type=click.IntRange(min=1), help="Attempts it may use up.")
+@click.option(
+    "--max-cost", type=click.FloatRange(min=0), metavar="USD", help="The most an attempt may cost; a claim reserves it."
+)
+@click.option("--budget-ceiling", type=click.FloatRange(min=0), metavar="USD", help="The most it and all below it may cost.")
 @click.option("--claim-mode", type=CLAIM_MODE, help="advisory: several agents may be at it at once.")
 @click.option("--metadata", help="A JSON object, or @FILE.")
 @click.option("--idempotency-key", help="A second create with this key returns the first bead.")
@@ -112,6 +116,8 @@ def spec_of(app: App, title: str, **flags: Any) -> dict[str, Any]:
         "estimated_minutes": flags.get("estimate"),
         "exclusive": flags.get("exclusive"),
         "max_attempts": flags.get("max_attempts"),
+        "spec": None if flags.get("max_cost") is None else {"max_cost_usd": flags["max_cost"]},
+        "budget_ceiling_usd": flags.get("budget_ceiling"),
         "claim_mode": flags.get("claim_mode"),
         "metadata": metadata_of(flags.get("metadata")),
         "idempotency_key": flags.get("idempotency_key"),

@@ -39,6 +39,7 @@ _TEXTS = {
     "estimate": "estimated_minutes",
     "exclusive": "exclusive",
     "max_attempts": "max_attempts",
+    "budget_ceiling": "budget_ceiling_usd",
     "claim_mode": "claim_mode",
 }
 
@@ -68,6 +69,7 @@ _TEXTS = {
 @click.option("--estimate", "-e", type=int, help="Minutes.")
 @click.option("--exclusive", help="A name no two beads in work may share.")
 @click.option("--max-attempts", type=click.IntRange(min=1), help="Attempts it may use up.")
+@click.option("--budget-ceiling", type=click.FloatRange(min=0), metavar="USD", help="The most it and all below it may cost.")
 @click.option("--claim-mode", type=CLAIM_MODE, help="advisory: several agents may be at it at once.")
 @list_option("--add-label", "add_labels", help="Add labels.")
 @list_option("--remove-label", "remove_labels", help="Remove labels.")

@@ -1,0 +1,106 @@
+"""bd cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bd import clock, ids
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.errors import BadInput, NoSuchBead
+from bd.operations.costs import Cost
+from bd.policy.money import left_under
+from bd.report.costs import GROUPS, entries, paid, sums
+
+EXAMPLE = """
+\b
+Examples:
+  bd cost hub-7k3q --usd 0.42 --tokens-in 900 --tokens-out 120    add to the attempt
+  bd cost hub-7k3q                                                what it has cost
+  bd cost --by agent --since 2026-02-01                           who spent how much
+"""
+
+
+@click.command("cost", epilog=EXAMPLE)
+@click.argument("bead", required=False)
+@click.option("--usd", type=click.FloatRange(min=0), help="US dollars to add to what the attempt cost.")
+@click.option("--tokens-in", type=click.IntRange(min=0), metavar="N", help="Tokens that went in.")
+@click.option("--tokens-out", type=click.IntRange(min=0), metavar="N", help="Tokens that came out.")
+@click.option("--model", help="The model that was used.")
+@click.option(
+    "--attempt", type=click.IntRange(min=1), metavar="N", help="Of this attempt; the present or last one when left out."
+)
+@click.option("--by", type=click.Choice(GROUPS), help="Without a bead: sums by this; agent when left out.")
+@click.option("--since", help="Without a bead: only from a day on.")
+@pass_app
+def command(app: App, bead: str | None, by: str | None, since: str | None, **told: Any) -> None:
+    """Tell what an attempt cost while working, or show what was spent.
+
+    With amounts they are added to the attempt. With a bead alone: each of its attempts, and its
+    tree. Without a bead: sums.
+    """
+    if bead is None:
+        if any(value is not None for value in told.values()):
+            raise BadInput("which bead?", hint="bd cost ID --usd 0.42")
+        _show_sums(app, by or "agent", since)
+        return
+    if by or since:
+        raise BadInput("--by and --since are for sums", hint="leave out the bead, or the flag")
+    if told["attempt"] is None and all(value is None for value in told.values()):
+        _show_bead(app, bead)
+        return
+    tokens = {kind: told[key] for kind, key in (("input", "tokens_in"), ("output", "tokens_out")) if told[key] is not None}
+    given = {"usd": told["usd"], "token_counts": tokens or None, "model": told["model"], "attempt": told["attempt"]}
+    given = {key: value for key, value in given.items() if value is not None}
+    app.show_written(app.publish(Cost(**app.asked([bead], ids=[bead], **given))), "Noted the cost of")
+
+
+def _show_sums(app: App, by: str, since: str | None) -> None:
+    snapshot = app.snapshot()
+    start = clock.typed_time(since, app.now) if since else ""
+    found = sums(paid(snapshot, start), by, snapshot)
+    if app.out.is_json:
+        app.out.json(found)
+        return
+    if not found:
+        app.out.line("Nothing was told to have cost anything.")
+        return
+    rows = [[_usd(one["usd"]), str(one["attempts"]), _tokens(one["tokens"]), str(one[by]) or "(nobody said)"] for one in found]
+    app.out.table(["usd", "attempts", "tokens", by], rows)
+    app.out.line(f"{_usd(sum(one['usd'] for one in found))} in all")
+
+
+def _show_bead(app: App, typed: str) -> None:
+    snapshot = app.snapshot()
+    bead = snapshot.bead(ids.resolve(typed, snapshot.starting, snapshot.exists))
+    if bead is None:
+        raise NoSuchBead(typed)
+    found = entries(bead)
+    tree = snapshot.spent_under(bead.id, clock.time_text(app.now))
+    ceiling, left = bead.get("budget_ceiling_usd"), left_under(bead, snapshot, app.now)
+    if app.out.is_json:
+        attempts = [
+            {"attempt": one.attempt, "agent": one.agent, "at": one.at, "usd": one.usd, "tokens": one.tokens, "model": one.model}
+            for one in found
+        ]
+        shown = {"id": bead.id, "usd": round(sum(one.usd for one in found), 6), "attempts": attempts, "tree_usd": round(tree, 6)}
+        money = {"ceiling_usd": ceiling, "left_usd": None if left is None else round(left, 6)}
+        app.out.object({**shown, **{key: value for key, value in money.items() if value is not None}})
+        return
+    rows = [[str(one.attempt or "-"), _usd(one.usd), _tokens(one.tokens), one.model or "-", one.agent or "-"] for one in found]
+    if rows:
+        app.out.table(["attempt", "usd", "tokens", "model", "agent"], rows)
+    own = f"{bead.id} has cost {_usd(sum(one.usd for one in found))}"
+    below = f", with all below it {_usd(tree)}" if snapshot.children_of(bead.id) else ""
+    limit = f"; {_usd(max(0.0, left))} left of {_usd(float(ceiling))}" if left is not None and ceiling is not None else ""
+    app.out.line(f"{own}{below}{limit}")
+
+
+def _usd(amount: float) -> str:
+    return f"${amount:.2f}" if amount >= 0.01 or not amount else f"${amount:.4f}"
+
+
+def _tokens(tokens: dict[str, int]) -> str:
+    return " + ".join(f"{number} {kind}" for kind, number in tokens.items()) or "-"

@@ -1,0 +1,66 @@
+"""The operation that tells what an attempt cost, while it goes on or afterwards.
+
+Does not belong here: what is told as an attempt ends (endings.py, failing.py), and budgets (policy/money.py).
+"""
+
+from __future__ import annotations
+
+from bd.errors import BadInput, StaleToken
+from bd.model import Change
+from bd.operations.base import Operation, register, subject
+from bd.operations.capacity import with_capacity
+from bd.policy import lifecycle, money
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
+    from bd.model import Bead, Snapshot
+    from bd.operations.base import World
+
+
+@register
+class Cost(Operation):
+    """Add to what an attempt on a bead cost: `ids` (one), `usd`, `token_counts` ({input, output}), `model`; `attempt`.
+
+    Without `attempt` it is the one whose token the asker has, else the last one of a bead that nobody holds. What an
+    earlier attempt cost anybody may tell: it is known late, often by others.
+    """
+
+    verb: ClassVar[str] = "cost"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        if not any(self.args.get(key) for key in ("usd", "token_counts", "model")):
+            raise BadInput("what did it cost?", hint=f"bd cost {self.args['ids'][0]} --usd 0.42 --tokens-in 900 --tokens-out 120")
+        owners: set[str] = set()
+
+        def charge(bead: Bead) -> Bead:
+            if money.is_told(bead, self.uid):
+                return bead
+            attempt, agent = self._whose(bead, snapshot)
+            owners.add(agent)
+            cost = {"usd": self.args.get("usd"), "tokens": self.args.get("token_counts"), "model": self.args.get("model")}
+            paid = money.charged(bead, cost, self.asked_at, whole=False, attempt=attempt, agent=agent, uid=self.uid)
+            return lifecycle.touch(paid, self.asked_at)
+
+        beads, done, failed = self.each(self.args["ids"], snapshot, charge)
+        change = Change(beads, subject("cost", done, self.by), touched=tuple(done), failures=tuple(failed))
+        budgeted = [name for name in owners if name and money.budget_of(snapshot.agent(name))]
+        return with_capacity(change, snapshot, budgeted, world.now) if budgeted else change
+
+    def _whose(self, bead: Bead, snapshot: Snapshot) -> tuple[int, str]:
+        """The attempt that is meant, and whose it is. Raises BadInput and StaleToken."""
+        token = self.proof_for(bead, snapshot)
+        mine: dict[str, Any] | None = next((claim for claim in bead.claims if token and claim.get("token") == token), None)
+        wanted = self.args.get("attempt")
+        if mine is not None and wanted in (None, mine.get("attempt", 1)):
+            return mine.get("attempt", 1), mine["agent"]
+        if wanted is None and bead.claims:
+            who = " and ".join(bead.holders)
+            hint = f"BD_TOKEN proves that it is yours; `bd cost {bead.id} --attempt N` tells what an earlier one cost"
+            raise StaleToken(f"{bead.id} is held by {who}", hint=hint, id=bead.id)
+        attempt = wanted or bead.attempts
+        if not 1 <= attempt <= bead.attempts:
+            said = f"{bead.id} has had {bead.attempts} attempts" if bead.attempts else f"nobody has tried {bead.id} yet"
+            raise BadInput(said, hint="the cost is an attempt's; `bd claim` begins one", id=bead.id)
+        return attempt, money.agent_of_attempt(bead, attempt) or self.agent

@@ -1,0 +1,84 @@
+"""What work has cost: by bead, agent, DAG or day. Pure."""
+
+from __future__ import annotations
+
+from bd.ledger import amount_of, attempts_of
+from bd.light import NamedTuple
+from bd.policy.dag import ancestors
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from bd.model import Bead, Snapshot
+
+GROUPS = ("bead", "agent", "dag", "day", "model")
+
+
+class Paid(NamedTuple):
+    """What one attempt on a bead cost; attempt 0 is what nobody told an attempt of."""
+
+    bead: Bead
+    attempt: int
+    agent: str
+    at: str
+    usd: float
+    tokens: dict[str, int]
+    model: str
+
+
+def paid(snapshot: Snapshot, since: str = "") -> Iterator[Paid]:
+    """Every attempt that cost something, from a time on."""
+    for bead in snapshot.wholes(snapshot.costly()):
+        for entry in entries(bead):
+            if entry.at >= since:
+                yield entry
+
+
+def entries(bead: Bead) -> list[Paid]:
+    """The attempts of one bead that cost something, the first ones first."""
+    cost = bead.get("cost")
+    cost = cost if isinstance(cost, dict) else {}
+    found = []
+    for entry in attempts_of(cost):
+        if "reserved_usd" in entry:
+            continue
+        attempt = entry.get("attempt")
+        number = attempt if isinstance(attempt, int) else 0
+        agent, at, model = (str(entry.get(key) or "") for key in ("agent", "at", "model"))
+        found.append(Paid(bead, number, agent, at, amount_of(entry.get("usd")), _tokens(entry), model))
+    rest = amount_of(cost.get("usd")) - sum(one.usd for one in found)
+    if rest > 1e-9:
+        found.append(Paid(bead, 0, "", bead.updated_at, round(rest, 6), {} if found else _tokens(cost), ""))
+    return found
+
+
+def _tokens(entry: dict[str, Any]) -> dict[str, int]:
+    tokens = entry.get("tokens")
+    return {kind: number for kind, number in tokens.items() if isinstance(number, int)} if isinstance(tokens, dict) else {}
+
+
+def sums(found: Iterator[Paid] | list[Paid], by: str, snapshot: Snapshot) -> list[dict[str, Any]]:
+    """The sums of a group, the most expensive first: its name, `usd`, `tokens`, and how many `attempts`."""
+    groups: dict[str, dict[str, Any]] = {}
+    for one in found:
+        name = _name(one, by, snapshot)
+        group = groups.setdefault(name, {by: name, "usd": 0.0, "tokens": {}, "attempts": 0})
+        group["usd"] = round(group["usd"] + one.usd, 6)
+        group["attempts"] += one.attempt > 0
+        for kind, number in one.tokens.items():
+            group["tokens"][kind] = group["tokens"].get(kind, 0) + number
+    ordered = sorted(groups.values(), key=lambda group: (-group["usd"], group[by]))
+    return sorted(ordered, key=lambda group: str(group[by])) if by == "day" else ordered
+
+
+def _name(one: Paid, by: str, snapshot: Snapshot) -> str:
+    if by == "bead":
+        return one.bead.id
+    if by == "day":
+        return one.at[:10]
+    if by == "dag":
+        above = ancestors(one.bead, snapshot)
+        return above[-1].id if above else one.bead.id
+    return one.agent if by == "agent" else one.model
