@@ -1,6 +1,7 @@
 """What has to be done now and then, and needs no supervisor: any poll does what is due, bounded.
 
-Stalls are freed by recovery.py at every poll; here is the rest, at most once a day a clone.
+Stalls are freed by recovery.py at every poll; here is the rest, at most once a day a clone, and packing, when there is
+enough to pack.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 EVERY_S = 86400.0
 _NAME = "housekeeping.json"
 # Git packs when there are more loose objects than this; each claim leaves a handful.
-_LOOSE_OBJECTS = 2000
+LOOSE_OBJECTS = 2000
+_PACKED = "packed.json"
 _REFS_AT_ONCE = 50
 _ARCHIVED_AT_ONCE, _ARCHIVINGS = 500, 4
 _LEFT_AT_ONCE = 500
@@ -38,7 +40,7 @@ def keep_house(hub: Hub, by: str) -> list[str]:
     """Do what is due; a line for each thing that was done. A failure is told and tried again another day."""
     noted = hub.noted_json(_NAME)
     done_at = noted if isinstance(noted, dict) else {}
-    said: list[str] = []
+    said = pack_when_full(hub)
     for name, chore in _CHORES.items():
         if not _is_due(done_at.get(name)):
             continue
@@ -58,13 +60,32 @@ def _is_due(done_at: str | None) -> bool:
         return True
 
 
-def _pack(hub: Hub, by: str) -> list[str]:
-    """Let git pack this clone's loose objects where there are many; bd's other commands never start that."""
+def pack_when_full(hub: Hub) -> list[str]:
+    """Let git pack this clone's loose objects once there are many; bd's other commands never start that.
+
+    Cheap where there are few: one folder is listed, which is how git itself estimates them.
+    """
+    step = LOOSE_OBJECTS // 256
+    noted = hub.noted_json(_PACKED)
+    left = noted.get("left") if isinstance(noted, dict) else None
+    # What git had reason to leave loose the last time does not count again.
+    if _loose_sample(hub) <= step + (left if isinstance(left, int) else 0):
+        return []
+    settings = ("-c", f"gc.auto={LOOSE_OBJECTS}", "-c", "gc.autoDetach=false", "-c", "gc.cruftPacks=true")
     try:
-        hub.repo.run("-c", f"gc.auto={_LOOSE_OBJECTS}", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet", check=False)
+        hub.repo.run(*settings, "gc", "--auto", "--quiet", check=False)
     except GitTimeout as error:
         return [str(error)]
+    hub.note_json(_PACKED, {"left": _loose_sample(hub)})
     return []
+
+
+def _loose_sample(hub: Hub) -> int:
+    """The number of loose objects in one folder of the 256."""
+    try:
+        return len(os.listdir(os.path.join(hub.repo.common_dir, "objects", "17")))
+    except FileNotFoundError:
+        return 0
 
 
 def _sweep(hub: Hub, by: str) -> list[str]:
@@ -121,7 +142,6 @@ def _archive(hub: Hub, by: str) -> list[str]:
 
 
 _CHORES: dict[str, Callable[[Hub, str], list[str]]] = {
-    "packing": _pack,
     "sweeping": _sweep,
     "tidying": _tidy,
     "archiving": _archive,

@@ -15,7 +15,7 @@ import socket
 from bd import clock
 from bd.errors import BadInput, BdError, Damaged, NotFound, NothingReady, RemoteUnreachable, ServerRefused, StaleToken, TryAgain
 from bd.fleet import progress, signs
-from bd.fleet.housekeeping import keep_house
+from bd.fleet.housekeeping import keep_house, pack_when_full
 from bd.fleet.job import Job
 from bd.fleet.outcome import DONE, FAILED, RELEASED, Outcome
 from bd.fleet.pacer import Pacer, Peeking, tip_or_none
@@ -295,6 +295,7 @@ class Worker:
             if said[0] != "unknown":  # else the notes are not in the bead yet
                 progress.forget(hub, job.bead.id)
             self._on_ended(Ended(job.bead.id, job.bead.title, *said))
+            pack_when_full(hub)
         finally:
             hub.close()
             job.clear()

@@ -201,6 +201,31 @@ def test_archiving_goes_on_for_a_few_commits_where_there_is_much(
     assert len(git(hub, "ls-tree", "-r", "--name-only", "main", "beads/archive/").split()) == 5
 
 
+def test_a_clone_is_packed_once_it_has_many_loose_objects(
+    clone: Clones, tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not once a day: a busy worker makes thousands in an hour. Where git has nothing to gain, it is not started again."""
+    monkeypatch.setattr(housekeeping, "LOOSE_OBJECTS", 256)
+    ada = clone("ada")
+    ada.here("poll", "--agent", "ada", code=3)
+    for number in range(1200):
+        (tmp_path / f"text-{number}").write_text(f"{number}\n")
+    names = "\n".join(str(path) for path in sorted(tmp_path.glob("text-*")))
+    git(ada.path, "hash-object", "-w", "--stdin-paths", data=names.encode())
+    sample = ada.path / ".git" / "objects" / "17"
+    assert len(list(sample.iterdir())) > 1
+    clock.move(hours=3)
+    ada.here("poll", "--agent", "ada", code=3)
+    left = len(list(sample.iterdir())) if sample.exists() else 0
+    packs = sorted((ada.path / ".git" / "objects" / "pack").iterdir())
+    assert packs
+    noted = json.loads((ada.path / ".git" / "bd" / "packed.json").read_text())
+    assert noted == {"left": left}
+    clock.move(hours=3)
+    ada.here("poll", "--agent", "ada", code=3)
+    assert sorted((ada.path / ".git" / "objects" / "pack").iterdir()) == packs
+
+
 def test_an_idle_agent_says_so_once_and_then_now_and_then(clone: Clones, hub: Path, clock: FakeClock) -> None:
     """Each time is a push, and a host may count those."""
     ada = clone("ada")
