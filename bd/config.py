@@ -142,6 +142,8 @@ class Settings(NamedTuple):
     lock_timeout: float
     git_timeout: float
     expected: Mapping[str, Any] = {}
+    # How beads are tried again, as the hub's file alone has it: the keys of a bead's `retry` map, and `types` with such maps.
+    retry: Mapping[str, Any] = {}
     sources: Mapping[str, str] = {}
 
     @property
@@ -187,7 +189,8 @@ def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
             expected.update(found)
         except (BadInput, AttributeError) as error:
             raise _bad(layer, "expected", found, error) from None
-    return Settings(**values, expected=expected, sources=sources)
+    retry = next((_lookup(mapping, "retry") for layer, mapping in layers if layer == "hub"), None)
+    return Settings(**values, expected=expected, retry=retry if isinstance(retry, dict) else {}, sources=sources)
 
 
 def _bad(layer: str, name: str, found: Any, error: Exception) -> BdError:
@@ -215,7 +218,9 @@ def of_hub(config: Mapping[str, Any]) -> Settings:
 
 def same_decisions(one: Settings, other: Settings) -> bool:
     """Whether whatever is decided comes out the same under both: they differ in nothing but `PROCESS_KEYS`."""
-    return one.expected == other.expected and all(getattr(one, key) == getattr(other, key) for key in KEYS.keys() - PROCESS_KEYS)
+    if one.expected != other.expected or one.retry != other.retry:
+        return False
+    return all(getattr(one, key) == getattr(other, key) for key in KEYS.keys() - PROCESS_KEYS)
 
 
 def hub_setting(config: Mapping[str, Any], name: str) -> Any:

@@ -79,6 +79,7 @@ def _published(app: App, asked: dict[str, Any]) -> Outcome:
 
 def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
     from bd.output import escaped
+    from bd.policy.retry import limit_of
 
     settings = app.hub.settings(app.hub.snapshot(outcome.commit))
     for bead in app.written(outcome):
@@ -87,7 +88,7 @@ def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
             _tell_shared(app, outcome, bead)
             continue
         verb = "Resumed" if resumed else "Claimed" if held.started_at else "Reserved"
-        limit = bead.get("max_attempts") or settings.max_attempts
+        limit = limit_of(bead, settings)
         name = app.out.styled(bead.id, "bold")
         app.out.line(f"✓ {verb} {name} — {escaped(bead.title)} (attempt {bead.attempts_counted} of {limit})")
         then = "Close it when it is done." if held.started_at else f"Start it before {held.expires_at}: `bd start {bead.id}`."

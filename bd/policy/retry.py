@@ -45,7 +45,7 @@ POISON_AGENTS, POISON_ATTEMPTS = 2, 3
 
 
 class Rule(NamedTuple):
-    """A bead's retry rule: its own `retry` map, and the defaults for what that leaves out or garbles."""
+    """How a bead is tried again. What nobody says, or garbles, is as here."""
 
     strategy: str = "exponential"
     initial_s: float = 10.0
@@ -81,10 +81,9 @@ class Rule(NamedTuple):
         return base * (0.5 + min(1.0, max(0.0, jitter))) if self.jitter else base
 
 
-def rule_of(bead: Bead) -> Rule:
-    """The bead's retry rule."""
-    given = bead.get("retry")
-    given = given if isinstance(given, dict) else {}
+def rule_of(bead: Bead, settings: Settings) -> Rule:
+    """The bead's retry rule: what its own `retry` map says, else the hub for its type, else the hub for all."""
+    given = _given(bead, settings)
     usual = Rule()
     retry_on = _kinds(given.get("retry_on"))
     no_retry_on = _kinds(given.get("no_retry_on"))
@@ -100,9 +99,29 @@ def rule_of(bead: Bead) -> Rule:
 
 
 def limit_of(bead: Bead, settings: Settings) -> int:
-    """How many attempts the bead may use up: its own limit, else the hub's; at least one."""
-    own = bead.get("max_attempts")
-    return own if isinstance(own, int) and own > 0 else max(1, settings.max_attempts)
+    """How many attempts the bead may use up: its own limit, else the hub's for its type, else the hub's; at least one."""
+    for limit in (bead.get("max_attempts"), _of_type(bead, settings).get("max_attempts")):
+        number = int(limit) if isinstance(limit, str) and limit.isascii() and limit.isdigit() else limit
+        if isinstance(number, int) and not isinstance(number, bool) and number > 0:
+            return number
+    return max(1, settings.max_attempts)
+
+
+def _given(bead: Bead, settings: Settings) -> dict[str, Any]:
+    """Every key of a `retry` map that somebody has set, by who goes first."""
+    own = bead.get("retry")
+    own = own if isinstance(own, dict) else {}
+    given = {**settings.retry, **_of_type(bead, settings), **own}
+    wanted, refused = _kinds(own.get("retry_on")), _kinds(given.get("no_retry_on"))
+    if wanted and refused and "no_retry_on" not in own:  # what the bead names goes before what the hub does
+        given["no_retry_on"] = sorted(refused - wanted)
+    return given
+
+
+def _of_type(bead: Bead, settings: Settings) -> dict[str, Any]:
+    types = settings.retry.get("types")
+    given = types.get(bead.type) if isinstance(types, dict) else None
+    return given if isinstance(given, dict) else {}
 
 
 def check_kind(kind: str) -> str:
@@ -139,7 +158,7 @@ def after_failure(bead: Bead, failure: Mapping[str, Any], settings: Settings, at
     """
     if bead.claim is None and bead.status != "in_progress":
         raise WrongState(f"{bead.id} is {bead.status}, nobody works on it", id=bead.id)
-    rule = rule_of(bead)
+    rule = rule_of(bead, settings)
     failed = lifecycle.unclaimed(bead).evolve(
         failures=[*bead.get("failures", []), dict(failure)], retry_at=None, status_reason=None
     )

@@ -165,12 +165,12 @@ DELAYS: list[tuple[dict[str, Any], list[float]]] = [
 
 @pytest.mark.parametrize(("rule", "delays"), DELAYS)
 def test_delays(rule: dict[str, Any], delays: list[float]) -> None:
-    made = retry.rule_of(make_bead(retry=rule))
+    made = retry.rule_of(make_bead(retry=rule), SETTINGS)
     assert [made.delay_s(number, MIDDLE) for number in range(1, len(delays) + 1)] == delays
 
 
 def test_a_retry_map_that_is_none_is_the_default() -> None:
-    assert retry.rule_of(make_bead(retry="soon")) == retry.Rule()
+    assert retry.rule_of(make_bead(retry="soon"), SETTINGS) == retry.Rule()
 
 
 @pytest.mark.parametrize(("jitter", "seconds"), [(0.0, 5), (0.25, 8), (0.5, 10), (1.0, 15), (7.0, 15), (-1.0, 5)])
@@ -334,3 +334,54 @@ def test_who_is_freed_by_another_is_offered_at_once() -> None:
     for _ in range(5):
         bead = lifecycle.released(claimed(bead), "gone silent", START)
         assert bead.get("retry_at") is None
+
+
+# --- what the hub says ------------------------------------------------------------------------
+
+
+def of_hub(**defaults: Any) -> Any:
+    return merge([("hub", {"defaults": defaults})])
+
+
+HUB = of_hub(
+    max_attempts=5,
+    retry={
+        "strategy": "fixed",
+        "initial_delay": "1m",
+        "no_retry_on": ["rate_limit", "timeout"],
+        "types": {"research": {"initial_delay": "10m", "max_attempts": 2}, "code": "often", "test": {"max_attempts": "4"}},
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "delay_s", "limit"),
+    [
+        ({}, 60, 5),
+        ({"type": "research"}, 600, 2),
+        ({"type": "research", "max_attempts": 7, "retry": {"initial_delay": "5s"}}, 5, 7),
+        ({"type": "code"}, 60, 5),
+        ({"type": "test"}, 60, 4),
+        ({"retry": {"strategy": "immediate"}}, 0, 5),
+    ],
+)
+def test_the_hub_says_how_beads_are_tried_again_for_all_and_for_a_type(
+    fields: dict[str, Any], delay_s: float, limit: int
+) -> None:
+    bead = make_bead(**fields)
+    assert retry.rule_of(bead, HUB).delay_s(2, MIDDLE) == delay_s
+    assert retry.limit_of(bead, HUB) == limit
+
+
+def test_what_a_bead_wants_tried_again_goes_before_what_the_hub_refuses() -> None:
+    assert retry.rule_of(make_bead(), HUB).is_final("timeout")
+    assert not retry.rule_of(make_bead(), HUB).is_final("auth_failure"), "the hub's list replaces the usual one"
+    wanted = make_bead(retry={"retry_on": ["timeout"]})
+    assert not retry.rule_of(wanted, HUB).is_final("timeout")
+    assert retry.rule_of(wanted, HUB).is_final("rate_limit")
+
+
+def test_only_the_hubs_own_file_says_it() -> None:
+    layers = [("clone", {"retry": {"strategy": "immediate"}}), ("hub", {"retry": ["x"]})]
+    assert retry.rule_of(make_bead(), merge(layers)) == retry.Rule()
+    assert retry.rule_of(make_bead(type="task"), of_hub(retry={"types": ["x"]})) == retry.Rule()
