@@ -21,6 +21,7 @@ fairness        a writer whose every connection is slow among fast ones in a loo
 crowd           64 processes in one clone: pushes a write
 growth          the same writes in a hub of 100,000 beads (2,800 of them in the active folder) and in one of 100;
                 what an idle poll and `bd archive` do for a hub that never archived
+long            the same commands in a hub with 50,000 commits and in one with a few
 races           clones after one and the same bead, round after round: one winner each time
 tools           other trackers on PATH, and the source paper's recipe as a script, verb by verb
 past            reading old commits: `history`, `--at` and `audit`
