@@ -187,7 +187,10 @@ CONFIG_FIELDS: dict[str, Kind] = {
     "defaults": "map",
     "paused": "map",
     "schedules": "maps",
+    "spent_keys": "map",
 }
+# Where the configuration keeps the idempotency keys of deleted beads: key to id, so that nothing is made for them again.
+SPENT_KEYS = "spent_keys"
 
 STORED_STATUSES = ("open", "in_progress", "blocked", "deferred", "validating", "closed", "cancelled", "dead_letter")
 DONE_STATUSES = frozenset({"closed", "cancelled"})

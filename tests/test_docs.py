@@ -213,6 +213,7 @@ NOT_RUN = {
 }
 FILES = {
     "plan.yaml": "title: Field notes\ntasks:\n  - name: page\n    title: Write the page\n",
+    "plan.json": '{"title": "Nightly", "tasks": [{"name": "look", "title": "Look at the logs"}]}',
     "beads.jsonl": '{"id": "hub-old1", "title": "From elsewhere", "priority": 2}\n',
     ".beads/issues.jsonl": '{"id": "hub-old2", "title": "From this checkout", "priority": 2}\n',
     "../old-hub/.beads/backup/issues.jsonl": '{"id": "hub-old3", "title": "From a dump", "priority": 2, "ephemeral": 0}\n',

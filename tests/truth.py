@@ -50,6 +50,15 @@ def tip_bead(repository: Path | str, bead_id: str, branch: str = "main") -> Bead
     return None if data is None else Bead(codec.parse_bead(data, bead_id).fields)
 
 
+def all_beads(repository: Path | str, branch: str = "main") -> list[Bead]:
+    """Every bead that is not archived, as the tip has it."""
+    names = [
+        path.removeprefix("beads/").removesuffix(".yaml") for path in tip_paths(repository, branch) if path.startswith("beads/")
+    ]
+    found = (tip_bead(repository, name, branch) for name in names if "/" not in name)
+    return [bead for bead in found if bead is not None]
+
+
 def log(repository: Path | str, branch: str = "main") -> list[str]:
     """The subjects of the branch's commits, the newest first."""
     return git(repository, "log", "--format=%s", f"refs/heads/{branch}").splitlines()

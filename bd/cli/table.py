@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
 # What `--at` is for: these answer as of the past. Anything else is about now, or changes things.
 PAST = frozenset(
-    "agent audit blocked children comments cost count dep dlq epic export history label list ready search show stats why".split()
+    "agent audit blocked children comments cost count dag dep dlq epic export history label list ready search show stats why".split()
 )
 
 SECTIONS = ("agents", "people", "overseers", "set-up", "clients")
@@ -77,14 +77,18 @@ COMMANDS: dict[str, Row] = {
     # people
     "create": Row("create", "people", "Make a bead, or many from a file in one commit."),
     "q": Row("create", "people", "Make a bead and print only its id.", "quick", beside="create"),
+    "plan": Row(
+        "plan", "people", "Make a whole DAG from a plan file, and write one.", line="Make a whole DAG at once; show and end DAGs."
+    ),
+    "dag": Row("dag", "people", "Show DAGs, list them, call them off.", beside="plan"),
     "list": Row(
         "list",
         "people",
         "List beads by status, label, type and more.",
-        line="List or count beads by status, label and more.",
+        line="List or count beads by status, label; find words.",
     ),
     "show": Row("show", "people", "Show beads in full.", line="Show beads in full, or what is below one."),
-    "search": Row("search", "people", "Find beads by words in their texts."),
+    "search": Row("search", "people", "Find beads by words in their texts.", beside="list"),
     "count": Row("count", "people", "Count beads, also by group.", beside="list"),
     "children": Row("children", "people", "List the beads below a bead.", beside="show"),
     "update": Row("update", "people", "Change fields of beads.", line="Change fields of beads, by flags or in an editor."),

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from bd.clock import duration_text
 from bd.errors import BadInput
-from bd.fields import AGENT_FIELDS, CAPACITY_FIELDS
+from bd.fields import AGENT_FIELDS, CAPACITY_FIELDS, WAITING_LINKS
 from bd.ids import check_agent
 from bd.interop.documents import Entry, as_json, entries_of, first_choice, is_null, typed
 from bd.interop.jsonl import bytes_of
-from bd.interop.specs import Spec, edge_kind, read_spec
+from bd.interop.specs import Misplaced, Place, Spec, edge_kind, read_spec
 from bd.light import NamedTuple
+from bd.model import Bead
+from bd.policy.dag import find_cycle, find_parent_loop
+from bd.store.empty import EmptySnapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,37 +43,44 @@ def read_plan(source: str) -> list[dict[str, Any]]:
     Raises NotFound, and BadInput naming the line or the entry: for what is no YAML or JSON, a
     field no bead has, a name that nothing in the plan has.
     """
-    shown = "stdin" if source == "-" else source
+    data = bytes_of(source)
+    return [spec.value() for spec in read_specs(data, "stdin" if source == "-" else source)]
+
+
+def read_specs(data: bytes, shown: str) -> list[Spec]:
+    """The beads of a plan's text, every name in them checked. Raises BadInput and WouldCycle."""
     specs: list[Spec] = []
-    for entry in entries_of(bytes_of(source), shown):
-        specs += _specs_of(entry)
-    if not specs:
-        raise BadInput(f"{shown} plans nothing", hint="nothing was made")
-    _resolve(specs)
-    return [spec.value() for spec in specs]
+    try:
+        for entry in entries_of(data, shown):
+            specs += _specs_of(entry)
+        if not specs:
+            raise BadInput(f"{shown} plans nothing", hint="nothing was made")
+        _resolve(specs)
+        _refuse_circles(specs)
+    except Misplaced as error:
+        raise error.told(data, shown) from None
+    return specs
 
 
 # --- shapes -------------------------------------------------------------------------------
 
 
 def _specs_of(entry: Entry) -> list[Spec]:
-    where, root = entry
+    where, root = Place(entry.where), entry.value
     if isinstance(root, list):
-        return [spec for number, item in enumerate(root, start=1) for spec in _one(item, _inside(where, f"entry {number}"))]
+        return [spec for number, item in enumerate(root) for spec in _one(item, where.inside(f"entry {number + 1}", number))]
     if not isinstance(root, dict):
-        raise BadInput(f"{where or 'the file'}: a plan is a mapping or a list", hint="docs/format.md, A plan file")
+        raise BadInput(f"{where.words or 'the file'}: a plan is a mapping or a list", hint="docs/format.md, A plan file")
     if isinstance(root.get("agent"), dict) and "title" not in root:
-        raise BadInput(f"{where or 'the file'} describes an agent, not beads", hint="agents live in .beads/agents/NAME.yaml")
+        raise BadInput(
+            f"{where.words or 'the file'} describes an agent, not beads", hint="agents live in .beads/agents/NAME.yaml"
+        )
     if isinstance(root.get("dag"), dict) and "title" not in root:
-        return _dag({**root["dag"], **{key: value for key, value in root.items() if key == "tasks"}}, _inside(where, "dag"))
+        return _dag({**root["dag"], **{key: value for key, value in root.items() if key == "tasks"}}, where.inside("dag", "dag"))
     return _one(root, where)
 
 
-def _inside(where: str, what: str) -> str:
-    return f"{where}, {what}" if where else what
-
-
-def _one(raw: Any, where: str) -> list[Spec]:
+def _one(raw: Any, where: Place) -> list[Spec]:
     """The beads of one entry: a bead, a bead with tasks below it, or the lists of a graph."""
     if isinstance(raw, dict) and isinstance(raw.get("task"), dict) and "title" not in raw:
         return [_paper_task(raw["task"], where)]
@@ -78,16 +88,18 @@ def _one(raw: Any, where: str) -> list[Spec]:
     has_root = not lists or bool(set(raw) - _PLAN_KEYS | _ID & set(raw))
     specs: list[Spec] = []
     if has_root:
-        root = read_spec(raw, where or "the plan" if lists else where or "the bead", without=(_PLAN_KEYS if lists else _ID))
+        place = where if where.words else Place("the plan" if lists else "the bead")
+        root = read_spec(raw, place, without=(_PLAN_KEYS if lists else _ID))
         _take_id(root, raw)
         specs.append(root)
     for key in lists:
-        for number, item in enumerate(raw[key], start=1):
-            specs += _one(item, _inside(where, f"{key}[{number}]"))
+        for number, item in enumerate(raw[key]):
+            specs += _one(item, where.inside(f"{key}[{number + 1}]", key, number))
     if has_root and lists:
         root.fields.setdefault("type", "epic")
         root.name = root.name or _free_name(specs)
-        for spec in specs[1:]:
+        root.tasks = specs[1:]
+        for spec in root.tasks:
             spec.parent = spec.parent or root.name
     if lists:
         _edges(raw.get("edges"), specs)
@@ -116,12 +128,12 @@ def _edges(raw: Any, specs: list[Spec]) -> None:
     """The edges that a graph lists apart from its nodes: `from` waits for `to`, or is linked to it."""
     by_name = {spec.name: spec for spec in specs if spec.name}
     for number, edge in enumerate(raw if isinstance(raw, list) else [], start=1):
-        where = f"edges[{number}]"
+        where = Place(f"edges[{number}]", ("edges", number - 1))
         if not isinstance(edge, dict):
-            raise BadInput(f"{where}: an edge is a mapping with from and to")
+            raise Misplaced(f"{where.words}: an edge is a mapping with from and to", where)
         ends = {side: next((str(edge[key]).strip() for key in keys if key in edge), "") for side, keys in _ENDS.items()}
         if not ends["from"] or not ends["to"]:
-            raise BadInput(f"{where}: an edge needs from and to", hint="{from: write, to: research}")
+            raise Misplaced(f"{where.words}: an edge needs from and to", where, hint="{from: write, to: research}")
         kind = edge_kind(str(edge.get("type") or ""))
         kind = "" if kind == "blocks" else kind
         waiting = by_name.get(ends["from"])
@@ -132,7 +144,8 @@ def _edges(raw: Any, specs: list[Spec]) -> None:
         elif not kind and ends["to"] in by_name and _looks_like_id(ends["from"]):
             by_name[ends["to"]].edges.append(("blocks", ends["from"]))
         else:
-            raise BadInput(f"{where}: {ends['from']!r} is no name in this plan", hint=_close(ends["from"], by_name))
+            words = f"{where.words}: {ends['from']!r} is no name in this plan"
+            raise Misplaced(words, where, ends["from"], hint=_close(ends["from"], by_name))
 
 
 # --- the forms of the source papers -------------------------------------------------------
@@ -142,9 +155,9 @@ def _is_placeholder(text: str) -> bool:
     return "..." in text or "…" in text
 
 
-def _paper_task(raw: dict[str, Any], where: str) -> Spec:
+def _paper_task(raw: dict[str, Any], where: Place) -> Spec:
     """A bead from a `task:` as the papers print it; the DAG it belongs to is the tree above it."""
-    spec = read_spec(raw, _inside(where, "task"), without=frozenset({"id", "dag_id"}))
+    spec = read_spec(raw, where.inside("task", "task"), without=frozenset({"id", "dag_id"}))
     spec.is_excerpt = True
     _take_id(spec, raw)
     dag_id = "" if is_null(raw.get("dag_id")) else str(raw["dag_id"]).strip()
@@ -155,7 +168,7 @@ def _paper_task(raw: dict[str, Any], where: str) -> Spec:
     return spec
 
 
-def _dag(raw: dict[str, Any], where: str) -> list[Spec]:
+def _dag(raw: dict[str, Any], where: Place) -> list[Spec]:
     """The tree that a `dag:` stands for: its root, and its tasks where they are written out."""
     tasks = raw["tasks"] if isinstance(raw.get("tasks"), list) else []
     written_out = [task if "task" in task else {"task": task} for task in tasks if isinstance(task, dict)]
@@ -261,6 +274,34 @@ def _resolve(specs: list[Spec]) -> None:
             _say_placeholders(spec)
 
 
+class _Named(EmptySnapshot):
+    """The beads of a plan under their names, as far as their edges go."""
+
+    def __init__(self, beads: dict[str, Bead]) -> None:
+        self._beads = beads
+
+    def head(self, bead_id: str) -> Bead | None:
+        return self._beads.get(bead_id)
+
+
+def _refuse_circles(specs: list[Spec]) -> None:
+    """Refuse what can never start: beads of the plan that wait for each other, parents included."""
+    named = {spec.name or f"\n{place}": spec for place, spec in enumerate(specs)}
+    beads = {name: Bead({"id": name, "parent": spec.parent, "depends_on": waits_of(spec)}) for name, spec in named.items()}
+    planned = _Named(beads)
+    loops = (find_parent_loop(bead, planned) for bead in beads.values())
+    circle = next((loop for loop in loops if loop), None) or find_cycle(beads, planned)
+    if circle:
+        spec = named[circle[0]]
+        words = f"{spec.words}: these would wait for each other: {' -> '.join(circle)}"
+        raise Misplaced(words, spec.place, circle[1], hint="one of them has to go first", is_circle=True)
+
+
+def waits_of(spec: Spec) -> list[str]:
+    """The names and ids that a bead of a plan itself waits for."""
+    return [target for kind, target in spec.edges if not kind or kind in WAITING_LINKS]
+
+
 def _names(specs: list[Spec]) -> tuple[dict[str, str], dict[str, Spec]]:
     """What may stand for each bead of the plan: its name, and the id it is to get."""
     names: dict[str, str] = {}
@@ -269,9 +310,9 @@ def _names(specs: list[Spec]) -> tuple[dict[str, str], dict[str, Spec]]:
         if spec.name is None:
             continue
         if spec.name in by_name:
-            raise spec.wrong("another bead of the plan has this name")
+            raise spec.wrong("another bead of the plan has this name", word=spec.name)
         if ":" in spec.name:
-            raise spec.wrong("a name has no colon in it")
+            raise spec.wrong("a name has no colon in it", word=spec.name)
         by_name[spec.name] = spec
         names[spec.name] = spec.name
     for spec in specs:
@@ -284,7 +325,7 @@ def _known(spec: Spec, target: str, what: str, names: dict[str, str]) -> str:
     if target in names:
         return names[target]
     if not _looks_like_id(target):
-        raise spec.wrong(f"{what}: {target!r} is no name in this plan, and no bead's id", hint=_close(target, names))
+        raise spec.wrong(f"{what}: {target!r} is no name in this plan, and no bead's id", hint=_close(target, names), word=target)
     return target
 
 

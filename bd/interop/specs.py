@@ -7,9 +7,11 @@ papers included. Does not belong here: the shapes of whole plans and the names i
 from __future__ import annotations
 
 from bd.clock import duration_text
-from bd.errors import BadInput
+from bd.errors import BadInput, BdError, WouldCycle
 from bd.fields import BEAD_FIELDS
 from bd.interop.documents import as_json, first_choice, is_null, typed
+from bd.light import NamedTuple
+from bd.store import codec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,22 +62,55 @@ _ZERO_IS_UNSET = frozenset({"attempts", "attempts_forgiven"})
 _SECONDS = ("_sec", "_seconds")
 
 
+class Place(NamedTuple):
+    """Where an entry stands in a file: in words, and as the keys and numbers that lead there."""
+
+    words: str
+    path: tuple[str | int, ...] = ()
+
+    def inside(self, words: str, *path: str | int) -> Place:
+        """A place below this one."""
+        return Place(f"{self.words}, {words}" if self.words else words, (*self.path, *path))
+
+
+class Misplaced(Exception):
+    """A mistake in one entry of a file: its place, and the word there that is wrong. Who has the text names the line."""
+
+    def __init__(self, message: str, place: Place, word: str = "", *, hint: str | None = None, is_circle: bool = False) -> None:
+        super().__init__(message)
+        self.place = place
+        self.word = word
+        self.hint = hint
+        self.is_circle = is_circle
+
+    def told(self, data: bytes, shown: str) -> BdError:
+        """The error to end with, naming the line of the text where it can be told."""
+        line = codec.line_of(data, self.place.path, self.word)
+        words = f"{shown}, line {line}: {self}" if line else f"{shown}: {self}"
+        return (WouldCycle if self.is_circle else BadInput)(words, hint=self.hint, line=line)
+
+
 class Spec:
     """A bead to be made. `fields` as Create takes them; `edges` are (kind, target) still to be resolved."""
 
-    def __init__(self, where: str) -> None:
-        self.where = where
+    def __init__(self, place: Place) -> None:
+        self.place = place
         self.name: str | None = None
         self.fields: dict[str, Any] = {}
         self.edges: list[tuple[str, str]] = []
         self.parent: str | None = None
         self.metadata: dict[str, Any] = {}
+        self.tasks: list[Spec] = []  # those that stand below it in the file, at any depth
         self.is_excerpt = False  # from a source paper: ids in it may be placeholders
 
-    def wrong(self, message: str, hint: str | None = None) -> BadInput:
-        """The error that this bead's entry is wrong."""
-        named = f" ({self.name})" if self.name else ""
-        return BadInput(f"{self.where}{named}: {message}", hint=hint)
+    @property
+    def words(self) -> str:
+        """Its place, and its name where it has one."""
+        return f"{self.place.words} ({self.name})" if self.name else self.place.words
+
+    def wrong(self, message: str, hint: str | None = None, word: str = "") -> Misplaced:
+        """The error that this bead's entry is wrong, at that word in it."""
+        return Misplaced(f"{self.words}: {message}", self.place, word, hint=hint)
 
     def value(self) -> dict[str, Any]:
         """The spec for Create."""
@@ -93,9 +128,9 @@ class Spec:
         return spec
 
 
-def read_spec(raw: Any, where: str, *, without: frozenset[str] = frozenset()) -> Spec:
+def read_spec(raw: Any, place: Place, *, without: frozenset[str] = frozenset()) -> Spec:
     """The bead that an entry describes; keys in `without` are the caller's. Raises BadInput naming entry and field."""
-    spec = Spec(where)
+    spec = Spec(place)
     if not isinstance(raw, dict):
         raise spec.wrong("a bead is a mapping with a title", hint='title: "What to do"')
     named = raw.get("name", raw.get("key"))
@@ -107,7 +142,7 @@ def read_spec(raw: Any, where: str, *, without: frozenset[str] = frozenset()) ->
         try:
             _put(spec, given, value)
         except BadInput as error:
-            raise spec.wrong(error.message, hint=error.hint) from None
+            raise spec.wrong(error.message, hint=error.hint, word=given) from None
     if not str(spec.fields.get("title") or "").strip():
         raise spec.wrong("a bead needs a title", hint='title: "What to do"')
     return spec

@@ -14,6 +14,7 @@ from bd.operations.capacity import with_capacity
 from bd.operations.checking import check_status, checked
 from bd.operations.graph import refuse_circles
 from bd.operations.heating import attended
+from bd.operations.keys import with_spent
 from bd.policy import lifecycle
 from bd.policy.capacity import refuse_away
 from bd.policy.fit import refuse_overlap
@@ -165,7 +166,7 @@ class Delete(Operation):
             failures=tuple(failed),
             result={"dependencies_removed": freed, "references_updated": freed},
         )
-        return with_capacity(change, snapshot, owners, world.now)
+        return with_capacity(with_spent(change, snapshot), snapshot, owners, world.now)
 
 
 def _without(bead: Bead, target: str) -> Bead:

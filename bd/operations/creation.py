@@ -5,7 +5,7 @@ from __future__ import annotations
 from bd import ids
 from bd.clock import time_text
 from bd.errors import BadInput, IdTaken
-from bd.fields import BEAD_FIELDS, WAITING_LINKS
+from bd.fields import BEAD_FIELDS, SPENT_KEYS, WAITING_LINKS
 from bd.light import NamedTuple
 from bd.model import Bead, Change
 from bd.operations.base import Operation, register, subject
@@ -55,6 +55,10 @@ def parse_dep(text: str) -> tuple[str, str]:
     return kind, target.strip()
 
 
+def _gone_words(bead_id: str) -> str:
+    return f"{bead_id} was made with this idempotency key before, and has been deleted; nothing is made for it again"
+
+
 def follow_parent(spec: dict[str, Any], renamed: Mapping[str, str]) -> None:
     """A child's id starts with its parent's: where that was minted anew, the child's follows."""
     above, dot, rest = (spec.get("id") or "").rpartition(".")
@@ -98,14 +102,14 @@ class Create(Operation):
         specs = self.args["beads"]
         present = [snapshot.by_uid(spec["uid"]) for spec in specs]
         if all(present):
-            made = tuple(bead.id for bead in present if bead)
-            return Change({}, "", touched=made, result={spec.get("name") or made[i]: made[i] for i, spec in enumerate(specs)})
+            return self.made_before([bead.id for bead in present if bead])
         beads: dict[str, Bead | None] = {}
         touched: list[str] = []
         names: dict[str, str] = {}
+        keys = self.known_keys(snapshot)
         for spec in specs:  # names first, so that one bead of the call may wait for a later one
-            known = self._same_key(spec, snapshot)
-            new_id = known.id if known else self._new_id(spec, snapshot, world, {*beads}, names)
+            known = keys.get(spec.get("idempotency_key", ""))
+            new_id = known or self._new_id(spec, snapshot, world, beads, names)
             if spec.get("name"):
                 names[spec["name"]] = new_id
             touched.append(new_id)
@@ -119,14 +123,19 @@ class Create(Operation):
             beads[new_id] = self._made(new_id, spec, edges[new_id], snapshot, world)
         for new_id, spec_edges in edges.items():
             self._let_wait(spec_edges.blocks, new_id, snapshot, beads)
-        change = Change(
-            {bead_id: bead for bead_id, bead in beads.items() if bead is not None},
-            subject("create", touched, self.by),
-            touched=tuple(touched),
-            result={spec.get("name") or touched[i]: touched[i] for i, spec in enumerate(specs)},
+        made = self.made_before(touched)
+        change = made._replace(
+            beads={bead_id: bead for bead_id, bead in beads.items() if bead is not None},
+            subject=subject(self.verb, touched, self.by),
+            notes=tuple(_gone_words(bead_id) for bead_id in touched if bead_id not in beads and not snapshot.exists(bead_id)),
         )
-        refuse_circles(change, snapshot)
+        refuse_circles(change, snapshot, {bead_id: name for name, bead_id in names.items()})
         return change
+
+    def made_before(self, made: list[str]) -> Change:
+        """Nothing to do: these are the beads that were asked for, one for each spec."""
+        result = {spec.get("name") or made[i]: made[i] for i, spec in enumerate(self.args["beads"])}
+        return Change({}, "", touched=tuple(made), result=result)
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         form = super().pinned(change, before)
@@ -148,13 +157,18 @@ class Create(Operation):
         edges: dict[str, Any] = {key: [exact(entry) for entry in spec[key]] for key in ("depends_on", "deps") if spec.get(key)}
         return {**spec, **edges, **({"parent": exact(spec["parent"])} if spec.get("parent") else {})}
 
-    def _same_key(self, spec: dict[str, Any], snapshot: Snapshot) -> Bead | None:
-        key = spec.get("idempotency_key")
-        if not key:
-            return None
-        return next((bead for bead in snapshot.every() if bead.get("idempotency_key") == key), None)
+    def known_keys(self, snapshot: Snapshot) -> dict[str, str]:
+        """The ids of the beads that were made with the idempotency keys of this call before, also of those deleted since."""
+        wanted = {spec["idempotency_key"] for spec in self.args["beads"] if spec.get("idempotency_key")}
+        if not wanted:
+            return {}
+        there = {bead.get("idempotency_key"): bead.id for bead in snapshot.every() if bead.get("idempotency_key") in wanted}
+        spent = snapshot.config().get(SPENT_KEYS) or {}
+        return {**{key: str(spent[key]) for key in wanted if key in spent}, **there}
 
-    def _new_id(self, spec: dict[str, Any], snapshot: Snapshot, world: World, taken: set[str], names: dict[str, str]) -> str:
+    def _new_id(
+        self, spec: dict[str, Any], snapshot: Snapshot, world: World, taken: Mapping[str, Any], names: dict[str, str]
+    ) -> str:
         def is_taken(bead_id: str) -> bool:
             return bead_id in taken or snapshot.exists(bead_id)
 

@@ -16,6 +16,7 @@ from bd.operations.heating import attended
 from bd.policy import lifecycle, money
 from bd.policy.ranking import Ranking
 from bd.policy.ready import is_blocked, phase_of
+from bd.policy.tree import below, children_by_parent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -181,7 +182,10 @@ class Reopen(Operation):
 
 @register
 class Cancel(Operation):
-    """Call beads off: `ids`, `reason`, `cascade` (what waits for them and what is below them too), `unblock`, `force`."""
+    """Call beads off: `ids`, `reason`, `cascade` (what waits for them and what is below them too), `unblock`, `force`.
+
+    `tree`: they are roots of DAGs, and everything below them that is not done is called off too, or nothing at all.
+    """
 
     verb: ClassVar[str] = "cancel"
 
@@ -196,6 +200,8 @@ class Cancel(Operation):
         names = list(self.args["ids"])
         if self.args.get("cascade"):
             names = self._with_dependents(names, snapshot)
+        if self.args.get("tree"):
+            names = self._with_trees(names, snapshot)
         beads, done, failed = self.each(names, snapshot, call_off)
         change = Change(beads, subject("cancel", done, self.by), touched=tuple(done), failures=tuple(failed))
         change = self._settle_dependents(change, snapshot)
@@ -208,6 +214,18 @@ class Cancel(Operation):
                 if other.id not in found and not other.is_done:
                     found.append(other.id)
         return found
+
+    def _with_trees(self, names: list[str], snapshot: Snapshot) -> list[str]:
+        """The roots and what is below them and not done. Raises AlreadyClosed, and StaleToken for what others hold."""
+        children = children_by_parent(snapshot)
+        roots = [self.find(name, snapshot) for name in names]
+        found = [one for root in roots for one in (root, *(member.bead for member in below(root, children))) if not one.is_done]
+        if not found:
+            raise AlreadyClosed(f"{' and '.join(root.id for root in roots)}: everything is done already")
+        for bead in found:
+            if bead.claims:
+                self.guard(bead, snapshot)
+        return [bead.id for bead in found]
 
     def _settle_dependents(self, change: Change, snapshot: Snapshot) -> Change:
         beads = dict(change.beads)

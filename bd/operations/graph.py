@@ -12,6 +12,7 @@ from bd.policy.dag import find_cycle, find_parent_loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, ClassVar
 
     from bd.model import Snapshot
@@ -22,13 +23,17 @@ _PARENT = frozenset({"parent-child", "parent"})
 _KIND_LIMIT = 50
 
 
-def refuse_circles(change: Change, snapshot: Snapshot) -> None:
-    """Refuse a change after which beads wait for each other, over every edge that blocks, parents included. Raises WouldCycle."""
+def refuse_circles(change: Change, snapshot: Snapshot, names: Mapping[str, str] | None = None) -> None:
+    """Refuse a change after which beads wait for each other, over every edge that blocks, parents included. Raises WouldCycle.
+
+    `names` are what new beads are called by who asked; nobody has seen their ids.
+    """
     after = Overlay(snapshot, change)
     changed = [bead for bead in change.beads.values() if bead and (bead.depends_on or bead.parent or bead.links)]
     circle = next((loop for loop in (find_parent_loop(bead, after) for bead in changed) if loop), None)
     circle = circle or find_cycle([bead.id for bead in changed], after)
     if circle:
+        circle = [(names or {}).get(bead_id, bead_id) for bead_id in circle]
         words = f"these would wait for each other: {' -> '.join(circle)}"
         raise WouldCycle(words, hint="`bd dep tree` shows what waits for what", cycle=circle)
 

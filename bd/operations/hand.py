@@ -13,6 +13,7 @@ from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.checking import check_title
 from bd.operations.graph import refuse_circles
+from bd.operations.keys import with_spent
 from bd.policy import lifecycle
 from bd.policy.fit import refuse_overlap
 
@@ -53,7 +54,7 @@ class Edit(Operation):
             if dict(tip.fields) != old:
                 raise WrongState(f"{tip.id} was changed since it was deleted by hand", id=tip.id)
             self.guard(tip, snapshot)
-            return Change({tip.id: None}, subject("edit", [tip.id], self.by), touched=(tip.id,))
+            return with_spent(Change({tip.id: None}, subject("edit", [tip.id], self.by), touched=(tip.id,)), snapshot)
         merged = self._merged(tip, old, new, snapshot)
         moves = self._moves(merged, snapshot.path_of(tip.id))
         if merged == tip:

@@ -45,8 +45,14 @@ def is_under(bead_id: str, root_id: str, snapshot: Snapshot) -> bool:
 
 
 def inherited(parent: Bead, snapshot: Snapshot) -> list[str]:
-    """What the beads below a parent wait for because it does; its wait for its own tree never blocks that tree."""
-    return [target for target in awaited(parent) if not is_under(target, parent.id, snapshot)]
+    """What the beads below a parent wait for because it does; its wait for its own tree never blocks that tree.
+
+    Found once for a parent: of a large tree every bead asks.
+    """
+    known: dict[str, list[str]] = snapshot.found("inherited")
+    if parent.id not in known:
+        known[parent.id] = [target for target in awaited(parent) if not is_under(target, parent.id, snapshot)]
+    return known[parent.id]
 
 
 def waits_on(bead: Bead, snapshot: Snapshot) -> list[str]:

@@ -17,7 +17,7 @@ from bd.store.kinds import Plain, WrongKind, typed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from bd.fields import Kind
@@ -255,6 +255,43 @@ def _read_slowly(text: str) -> _Reader | None:
     except (YAMLError, ValueError, RecursionError):
         return None
     return reader
+
+
+def line_of(data: bytes, path: Sequence[str | int], word: str = "") -> int | None:
+    """In which line of a YAML or JSON text the value at a path begins, or a word in it; None where that can't be told.
+
+    For who found a mistake in what was read: the values themselves do not remember their lines.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        node = YAML(typ="safe", pure=True).compose(text_of(data))
+    except (YAMLError, Unreadable, ValueError, RecursionError):
+        return None
+    for step in path:
+        pairs = node.value if isinstance(getattr(node, "value", None), list) else []
+        if isinstance(step, int) and step < len(pairs) and not isinstance(pairs[step], tuple):
+            node = pairs[step]
+        else:
+            node = next((pair[1] for pair in pairs if isinstance(pair, tuple) and pair[0].value == step), node)
+    scalars = list(_scalars(node)) if word else []
+    found = next((one for one in scalars if one.value == word), None) or next(
+        (one for one in scalars if word in re.split(r"[\s,:]+", one.value)), node
+    )
+    return None if found is None else int(found.start_mark.line) + 1
+
+
+def _scalars(node: Any) -> Iterator[Any]:
+    """Every scalar below a node, keys included, in the order of the text."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(getattr(current, "value", None), str):
+            yield current
+        elif current is not None:
+            parts = [part for one in current.value for part in (one if isinstance(one, tuple) else (one,))]
+            stack.extend(reversed(parts))
 
 
 def _refuse_extras(event: Any) -> None:

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 SHARED = ("update hub-bug --claim-mode advisory", "claim hub-bug --agent ann")
 GIVEN_UP = ("fail hub-work --reason auth_failure --error revoked --agent codemonkey",)
+PLAN = """\
+title: Field notes
+tasks:
+  - {name: write, title: Write them}
+  - {name: put, title: Put it online, depends_on: [write]}
+"""
 CASES: dict[str, list[Case]] = {
     "ready": [
         Case("ready", "issues", "1 at it: ann", SHARED),
@@ -128,6 +134,25 @@ CASES: dict[str, list[Case]] = {
         Case("show hub-bug", "issues", "1 at it: ann", SHARED),
         Case("show hub-bug", "issues", "It fails."),
         Case("show hub-bug hub-res", "issues", "Compare queues"),
+    ],
+    "plan": [
+        Case("plan apply ../plan.yaml", "object", "Field notes: 3 beads"),
+        Case("plan apply ../plan.yaml --dry-run", "object", "Would create: put — Put it online   after write"),
+        Case(
+            "plan apply ../plan.yaml --idempotency-key k",
+            "object",
+            "✓ Planned before: hub-",
+            ("plan apply ../plan.yaml --idempotency-key k",),
+        ),
+        Case("plan export hub-epic", "object", "depends_on: [draw-the-form]"),
+    ],
+    "dag": [
+        Case("dag show hub-epic", "object", "├─ ○ hub-kid1 ● P1 task Draw the form"),
+        Case("dag show hub-epic", "object", "pending, 0/2 done"),
+        Case("dag show hub-bug", "object", "Longest way: hub-bug (1h by what is expected)"),
+        Case("dag list", "array", "hub-epic  pending  0/2   Ship the login page"),
+        Case("dag list --status failed", "array", "No DAGs but what is over"),
+        Case("dag cancel hub-epic --reason no", "issues", "✓ Cancelled hub-kid2 — Wire the form: no"),
     ],
     "search": [Case("search form", "issues", "Wire the form"), Case("search nothing-like-it", "issues", "Nothing found")],
     "count": [
@@ -284,6 +309,7 @@ def test_every_command_has_a_case() -> None:
 @pytest.fixture
 def ready(board: Clone, tmp_path: Path) -> Clone:
     (tmp_path / "more.jsonl").write_text(json.dumps({"id": "hub-imported", "title": "From elsewhere", "priority": 2}) + "\n")
+    (tmp_path / "plan.yaml").write_text(PLAN)
     return board
 
 

@@ -24,6 +24,7 @@ from bd.operations.handover import Handoff
 from bd.operations.heating import Heat
 from bd.operations.hubs import Init
 from bd.operations.liveness import Heartbeat, Reassign
+from bd.operations.planning import ApplyPlan
 from bd.operations.recovery import Undo
 from bd.operations.switches import Pause, SetDuty
 from bd.operations.waiting import Answer, WaitHuman
@@ -33,7 +34,7 @@ from tests.operations.asking import AT, by, form_of, revived
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-UIDS = {name: f"01ARZ3NDEKTSV4RRFFQ69G5F{name.upper()}{name.upper()}" for name in "abcdeghw"}
+UIDS = {name: f"01ARZ3NDEKTSV4RRFFQ69G5F{name.upper()}{name.upper()}" for name in "abcdeghkw"}
 
 
 def a_hub() -> MemoryStore:
@@ -46,6 +47,7 @@ def a_hub() -> MemoryStore:
         make_bead("hub-e", uid=UIDS["e"], status="deferred", title="Fix e"),
         make_bead("hub-w", uid=UIDS["w"], status="blocked", waiting_on="human", prefer_agent="coder", title="Fix w"),
         make_bead("hub-g", uid=UIDS["g"], status="dead_letter", attempts=3, title="Fix g"),
+        make_bead("hub-k", uid=UIDS["k"], idempotency_key="spent", title="Fix k"),
         held("hub-h", "coder", "t-h", uid=UIDS["h"], title="Fix h", claim={"started_at": None}),
         records={
             agent_path("coder"): {"name": "coder", "role": "coding", "max_concurrent": 5},
@@ -81,6 +83,18 @@ CASES: dict[str, Case] = {
             **by(),
         )
     ),
+    "plan": Case(
+        lambda: ApplyPlan(
+            beads=[
+                {"name": "root", "title": "All", "type": "epic", "deps": ["last"], "idempotency_key": "k"},
+                {"name": "last", "title": "Last", "deps": ["first", "hub-a"], "parent": "root"},
+                {"name": "first", "title": "First", "parent": "root"},
+            ],
+            **by(),
+        )
+    ),
+    "cancel a tree": Case(lambda: Cancel(ids=["hub-b"], reason="no", tree=True, **by()), has_name=False),
+    "delete what has a key": Case(lambda: Delete(ids=["hub-k"], **by()), has_name=False),
     "create with an id": Case(lambda: Create(beads=[{"title": "New", "id": "hub-mine"}], **by())),
     "create with a key": Case(lambda: Create(beads=[{"title": "New", "idempotency_key": "k"}], **by())),
     "update": Case(lambda: Update(ids=["a"], set={"title": "Other", "assignee": "reader", "deadline": "2h"}, add={"labels": ["z"]}, **by())),
@@ -256,6 +270,9 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "cost",
                 "heartbeat",
                 "reassign",
+                "plan",
+                "cancel a tree",
+                "delete what",
             )
         )
     ],

@@ -13,7 +13,7 @@ from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import assert_nothing_twice, assert_one_owner, subjects
 from tests.race.seeds import limit, seed
 from tests.running import BD, result_of
-from tests.truth import git, tip, tip_bead, tip_file, tip_paths
+from tests.truth import all_beads, git, tip, tip_bead, tip_file, tip_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +39,7 @@ WRITES = {
     "pause": ["pause", "--reason", "moving", "--agent", "chief"],
     "handoff": ["handoff", "hub-mine", "--to", "hub-a", "--artifact", "https://x.org/r.md", "--agent", "coder"],
     "archive": ["archive", "--older-than", "0s"],
+    "plan-apply": ["plan", "apply", "../plan.yaml", "--idempotency-key", "k", "--agent", "coder"],
     "fail": ["fail", "hub-mine", "--reason", "crash", "--error", "broke", "--agent", "coder"],
     "wait-human": ["wait-human", "hub-mine", "--reason", "which", "--agent", "coder"],
 }
@@ -87,6 +88,8 @@ def landed(verb: str, repository: Path) -> bool:
     elif verb == "agent-remove":
         assert (mine.status, mine.claim) == ("open", None)
         assert ".agent-status/coder.yaml" not in tip_paths(repository)
+    elif verb == "plan-apply":
+        assert sorted(bead.get("idempotency_key", "") for bead in all_beads(repository))[-3:] == ["k", "k/one", "k/two"]
     elif verb == "pause":
         assert b"reason: moving" in (tip_file(repository, ".beads/config.yaml") or b"")
     else:
@@ -100,6 +103,7 @@ def prepared(writer: Clone) -> None:
     """Two beads, and one that is done; coder holds hub-mine."""
     seed(writer, "hub-a", "hub-mine")
     seed(writer, "hub-old", status="closed")
+    (writer.path.parent / "plan.yaml").write_text("title: Plan\ntasks: [{name: one, title: One}, {name: two, title: Two}]\n")
     writer.here("claim", "hub-mine", "--agent", "coder")
 
 

@@ -16,7 +16,7 @@ from bd.clock import instant_of, now, time_text
 from bd.fields import archive_path
 from tests.race.history import subjects
 from tests.race.seeds import limit, seed
-from tests.truth import git, tip, tip_bead, tip_file, tip_paths
+from tests.truth import all_beads, git, tip, tip_bead, tip_file, tip_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Clones = Callable[[str], Clone]
 
 READS = {
-    "ready", "why", "whoami", "list", "show", "search", "count", "children", "history", "blocked", "stats", "epic", "doctor",
+    "ready", "why", "whoami", "list", "show", "search", "count", "children", "history", "blocked", "stats", "epic", "doctor", "dag",
     "export", "version", "attention", "audit", "simulate", "help", "hooks", "info", "where", "context", "ping", "types",
     "statuses", "stale", "purge", "repair-deps", "quickstart", "human",
 }  # fmt: skip
@@ -141,6 +141,8 @@ WRITES = {
     "online": Write("online coder", {}, ("agent add coder", "offline coder")),
     "config": Write("config set claim_ttl 30m", {}),
     "import": Write("import {here}/beads.jsonl", {}),
+    "plan": Write("plan apply {here}/plan.yaml --idempotency-key k", {}),
+    "dag cancel": Write("dag cancel hub-a --reason unwanted", {"status": "cancelled"}),
     "init": Write("init {here}/alice", {}),
     "sync": Write("sync", {"notes": "by hand"}),
 }
@@ -202,6 +204,10 @@ def check(verb: str, hub: Path, first: Bead) -> None:
         assert other.claim is not None
     elif verb == "config":
         assert b"claim_ttl: 30m" in (tip_file(hub, ".beads/config.yaml") or b"").replace(b'"', b"")
+    elif verb == "plan":
+        made = [bead for bead in all_beads(hub) if bead.get("idempotency_key")]
+        root, task = sorted(made, key=lambda bead: bead.get("idempotency_key"))
+        assert (root.title, root.depends_on, task.parent, task.depends_on) == ("Plan", [task.id], root.id, ["hub-a"])
     elif verb == "import":
         imported = tip_bead(hub, "old-1")
         assert imported is not None
@@ -218,6 +224,8 @@ def prepare(alice: Clone, folder: Path, verb: str, monkeypatch: pytest.MonkeyPat
     elif verb == "import":
         record = {"id": "old-1", "title": "From elsewhere", "status": "open", "created_at": "2026-02-20T09:00:00Z"}
         (folder / "beads.jsonl").write_text(json.dumps(record) + "\n")
+    elif verb == "plan":
+        (folder / "plan.yaml").write_text("title: Plan\ntasks:\n  - {name: one, title: One, depends_on: [hub-a]}\n")
     elif verb == "edit":
         editor = folder / "editor"
         editor.write_text('#!/bin/sh\necho "notes: edited" >> "$1"\n')
@@ -423,6 +431,14 @@ CONTESTED = {
     ),
     "an archiving of a bead that was reopened": Contest(
         "archive --older-than 0s", "reopen hub-a", 0, {"status": "open"}, ("close hub-a --reason done",)
+    ),
+    "a DAG is called off while a task is claimed": Contest(
+        "dag cancel hub-b --reason x",
+        "claim hub-a --agent other",
+        5,
+        {"status": "in_progress", "assignee": "other"},
+        ("update hub-a --parent hub-b",),
+        "no token was given",
     ),
     "two archivings": Contest("archive --older-than 0s", "archive --older-than 0s", 0, {}, ("close hub-a --reason done",)),
     "two titles": Contest("update hub-a --title Mine", "update hub-a --title Theirs", 0, {"title": "Mine"}),

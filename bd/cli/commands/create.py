@@ -173,8 +173,14 @@ def _create_many(app: App, source: str, forced: dict[str, Any], *, dry_run: bool
 
 def _show_created(app: App, outcome: Any, *, silent: bool) -> None:
     beads = app.written(outcome)
+    (made,) = outcome.change.touched
     if silent or app.out.quiet:
-        app.out.line(beads[0].id)
+        app.out.line(made)
+    elif not beads:  # it was made before with its idempotency key, and deleted: a note says so
+        if app.out.is_json:
+            app.out.object({"id": made, "deleted": True, "published": outcome.published})
+        else:
+            app.out.line(f"{made} was made before and is deleted; nothing was made.")
     elif app.out.is_json:
         app.show_written(outcome, "Created", as_object=True)
     else:

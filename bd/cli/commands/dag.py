@@ -1,0 +1,132 @@
+"""bd dag."""
+
+from __future__ import annotations
+
+import click
+
+from bd import ids
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.clock import age_text
+from bd.errors import NoSuchBead
+from bd.interop import dags
+from bd.model import Bead, Snapshot
+from bd.operations.endings import Cancel
+from bd.output import escaped
+from bd.policy.tree import Dag, Member, Shape, children_by_parent, dag_of, roots, shape_of
+
+_NAMED = 8
+
+
+@click.group("dag", no_args_is_help=False)
+def command() -> None:
+    """Show DAGs, list them, call them off."""
+
+
+@command.command(
+    "show", epilog="\b\nExamples:\n  bd dag show hub-7k3q\n  bd dag show hub-7k3q --format dot > dag.dot"
+)
+@click.argument("root")
+@click.option("--format", "form", type=click.Choice(["text", "mermaid", "dot", "json"]), default="text", help="How (text).")
+@pass_app
+def show(app: App, root: str, form: str) -> None:
+    """Show a root with everything below it: states, longest way to go, how much is done, what it has cost."""
+    snapshot = app.snapshot()
+    dag = dag_of(_root(root, snapshot), snapshot, app.now)
+    settings = app.settings()
+    shape = shape_of(dag, snapshot, lambda bead: settings.expected_s(bead.type, bead.get("expected")))
+    if app.out.is_json or form == "json":
+        app.out.object(dags.as_json(dag, shape, snapshot, app.now))
+    elif form != "text":
+        app.out.line((dags.mermaid if form == "mermaid" else dags.dot)(dag, shape))
+    else:
+        _show(app, dag, shape, snapshot)
+
+
+def _root(typed: str, snapshot: Snapshot) -> Bead:
+    bead = snapshot.head(ids.resolve(typed, snapshot.starting, snapshot.exists))
+    if bead is None:
+        raise NoSuchBead(typed)
+    return bead
+
+
+def _show(app: App, dag: Dag, shape: Shape, snapshot: Snapshot) -> None:
+    out = app.out
+    tail = f"{dag.status}, {dag.done}/{len(dag.tasks)} done"
+    out.line(out.bead_line(dag.root, snapshot, app.now, tail=tail))
+    for member, lead in _leads(dag.members):
+        out.line(lead + out.bead_line(member.bead, snapshot, app.now, tail=_after(member.bead, shape)))
+    out.line()
+    out.line(f"Starts with: {_few(shape.roots)}")
+    out.line(f"Ends with:   {_few(shape.leaves)}")
+    if shape.critical:
+        out.line(f"Longest way: {' → '.join(_ends(shape.critical))} ({age_text(shape.critical_s)} by what is expected)")
+    wholes = snapshot.wholes([dag.root.id, *(member.bead.id for member in dag.members)])
+    ceiling = wholes[0].get("budget_ceiling_usd")
+    spent = dags.spent_usd(wholes)
+    if spent or ceiling is not None:
+        out.line(f"Cost:        ${spent:.2f}" + (f" of ${ceiling:.2f}" if ceiling is not None else ""))
+
+
+def _after(bead: Bead, shape: Shape) -> str:
+    targets = shape.edges.get(bead.id)
+    return f"after {_few(targets)}" if targets else ""
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _ends(names: list[str]) -> list[str]:
+    """A long way by its ends."""
+    return names if len(names) <= _NAMED else [*names[: _NAMED // 2], "…", *names[-_NAMED // 2 :]]
+
+
+def _leads(members: list[Member]) -> list[tuple[Member, str]]:
+    """Each bead with the lines that lead to it: which of the depths above it go on below."""
+    found: list[tuple[Member, str]] = []
+    goes_on: list[bool] = []
+    for member in reversed(members):
+        depth = member.depth
+        del goes_on[depth + 1 :]
+        goes_on += [False] * (depth + 1 - len(goes_on))
+        lead = "".join("│  " if goes_on[level] else "   " for level in range(depth))
+        found.append((member, lead + ("├─ " if goes_on[depth] else "└─ ")))
+        goes_on[depth] = True
+    return found[::-1]
+
+
+@command.command("list", epilog="\b\nExample:\n  bd dag list --status failed")
+@click.option("--status", type=click.Choice(["pending", "running", "completed", "failed", "cancelled"]), help="Only these.")
+@click.option("--all", "-a", "everything", is_flag=True, help="Also what is completed or cancelled.")
+@pass_app
+def list_dags(app: App, status: str | None, *, everything: bool) -> None:
+    """List the DAGs: every bead that is below nothing and has something below it."""
+    snapshot = app.snapshot()
+    children = children_by_parent(snapshot)
+    found = [dag_of(root, snapshot, app.now, children) for root in roots(snapshot, children)]
+    hidden = () if everything or status else ("completed", "cancelled")
+    shown = [dag for dag in found if dag.status not in hidden and status in (None, dag.status)]
+    shown.sort(key=lambda dag: (dag.root.priority, dag.root.created_at, dag.root.id))
+    if app.out.is_json:
+        app.out.json([dags.summary(dag) for dag in shown])
+    elif app.out.quiet:
+        for dag in shown:
+            app.out.line(dag.root.id)
+    elif shown:
+        rows = [[dag.root.id, dag.status, f"{dag.done}/{len(dag.tasks)}", escaped(dag.root.title)] for dag in shown]
+        app.out.table(["dag", "status", "done", "title"], rows)
+    else:
+        app.out.line("No DAGs." if not found else "No DAGs but what is over: --all lists them.")
+
+
+@command.command("cancel", epilog='\b\nExample:\n  bd dag cancel hub-7k3q --reason "the client left"')
+@click.argument("roots", nargs=-1, required=True)
+@click.option("--reason", "-r", help="Why.")
+@click.option("--force", is_flag=True, help="Also what is in work; needs --reason.")
+@pass_app
+def cancel(app: App, roots: tuple[str, ...], reason: str | None, *, force: bool) -> None:
+    """Call a root off with everything below it that is not done, in one commit, or nothing."""
+    outcome = app.publish(Cancel(**app.asked(roots, ids=list(roots), reason=reason, force=force, tree=True)))
+    app.show_written(outcome, "Cancelled")

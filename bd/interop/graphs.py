@@ -1,0 +1,125 @@
+"""A whole DAG as one plan: what `bd plan apply` makes of a plan file, and the plan file of a DAG that is there.
+
+Belongs here: the root, the names, and which tasks the beads above them wait for. Does not belong here: reading the
+forms of plan files (plans.py), and of one bead in them (specs.py).
+"""
+
+from __future__ import annotations
+
+import re
+
+from bd.errors import BadInput
+from bd.fields import BEAD_FIELDS, WAITING_LINKS
+from bd.interop.jsonl import bytes_of
+from bd.interop.plans import read_specs, waits_of
+from bd.policy.dag import awaited
+from bd.policy.tree import below, children_by_parent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.interop.specs import Spec
+    from bd.model import Bead, Snapshot
+
+# What a bead is meant to be; the rest of its file is what became of it so far.
+_PLANNED = (
+    *("title", "type", "priority", "base_priority", "priority_boost_per_minute", "deadline", "labels", "needs", "expected"),
+    *("exclusive", "description", "design", "acceptance_criteria", "notes", "spec", "claim_mode", "max_attempts", "retry"),
+    *("budget_ceiling_usd", "external_ref", "metadata", "estimated_minutes"),
+)
+_YIELDED = frozenset({"data", "artifacts"})
+_ORDER = ("name", *(key for key in BEAD_FIELDS if key not in ("depends_on", "parent", "links")), "parent", "depends_on", "links")
+_NAME_LIMIT = 40
+
+
+def read_graph(source: str) -> list[dict[str, Any]]:
+    """The beads of a plan file (`-`: stdin) as `ApplyPlan` takes them: the root first, and every one with a name.
+
+    Raises NotFound, and BadInput and WouldCycle naming the line.
+    """
+    return graph_of(bytes_of(source), "stdin" if source == "-" else source)
+
+
+def graph_of(data: bytes, shown: str) -> list[dict[str, Any]]:
+    """The same from a text that was read already; `shown` is what the errors call it."""
+    specs = read_specs(data, shown)
+    root, *tasks = specs
+    stray = next((task for task in tasks if task not in root.tasks), None)
+    if stray is not None:
+        words = f"{shown}: a plan has one root, and {stray.words} is not below it"
+        raise BadInput(words, hint="title: THE GOAL, and tasks: below it; `bd create --file` makes beads without a root")
+    names = {spec.name for spec in specs}
+    for place, spec in enumerate(specs):
+        spec.name = spec.name or next(
+            name for name in (f"task-{n}" for n in range(place, 2 * len(specs) + 1)) if name not in names
+        )
+        names.add(spec.name)
+    for spec in reversed(specs):
+        _wait_for_tasks(spec)
+    return [spec.value() for spec in specs]
+
+
+def _wait_for_tasks(spec: Spec) -> None:
+    """What stands above tasks is done last: it waits for those of them that none of the others waits for."""
+    waited_for = {target for task in spec.tasks for target in waits_of(task)}
+    there = set(waits_of(spec))
+    spec.edges += [("", task.name) for task in spec.tasks if task.name and task.name not in waited_for | there]
+
+
+# --- the other way round ------------------------------------------------------------------
+
+
+def plan_of(root: Bead, snapshot: Snapshot) -> dict[str, Any]:
+    """The plan that makes this DAG anew: its beads as they were meant, without what became of them."""
+    members = below(root, children_by_parent(snapshot))
+    beads = snapshot.wholes([root.id, *(member.bead.id for member in members)])
+    names = _names(beads)
+    inner = {target for bead in beads[1:] for target in awaited(bead)}
+    root_waits = [one for one in root.depends_on if one not in names or one in inner]
+    tasks = [_planned(bead, names, root, bead.depends_on) for bead in beads[1:]]
+    plan = {key: value for key, value in _planned(beads[0], names, root, root_waits).items() if key != "name"}
+    return {**plan, **({"tasks": tasks} if tasks else {})}
+
+
+def plan_text(plan: dict[str, Any]) -> str:
+    """A plan as YAML."""
+    from bd.store import yamltext  # noqa: PLC0415  only for people
+
+    return yamltext.document(plan, _ORDER)
+
+
+def _planned(bead: Bead, names: dict[str, str], root: Bead, waits: list[str]) -> dict[str, Any]:
+    """A bead as a plan says it; what it names inside the plan by name, anything else by id."""
+    fields: dict[str, Any] = {"name": names[bead.id]}
+    fields.update({key: bead.get(key) for key in _PLANNED if bead.get(key) is not None})
+    output = {key: value for key, value in (bead.get("output") or {}).items() if key not in _YIELDED}
+    routed = (bead.get("claim") or {}).get("routed") if bead.claim else bead.get("routed") if bead.is_done else bead.assignee
+    links = [
+        {"type": link.type, "id": names.get(link.id, link.id)}
+        for link in bead.links
+        if link.type in WAITING_LINKS or link.type != "discovered-from"
+    ]
+    fields.update({"output": output} if output else {})
+    fields.update({"assignee": routed} if routed else {})
+    if bead.parent and bead.parent != root.id and bead.id != root.id:
+        fields["parent"] = names.get(bead.parent, bead.parent)
+    fields.update({"depends_on": [names.get(one, one) for one in waits]} if waits else {})
+    fields.update({"links": links} if links else {})
+    return {key: fields[key] for key in _ORDER if key in fields}
+
+
+def _names(beads: list[Bead]) -> dict[str, str]:
+    """A name for each bead: the one its plan gave it, else words of its title; no two alike."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for bead in beads:
+        key = (bead.get("idempotency_key") or "").rpartition("/")[2] if bead.parent else ""
+        wanted = re.sub(r"[^\w]+", "-", (key or bead.title).casefold()).strip("-")[:_NAME_LIMIT].strip("-") or "task"
+        name, number = wanted, 1
+        while name in taken:
+            number += 1
+            name = f"{wanted}-{number}"
+        taken.add(name)
+        names[bead.id] = name
+    return names

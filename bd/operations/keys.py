@@ -1,0 +1,20 @@
+"""Idempotency keys that outlive their beads: what was made once with a key is never made again, also when it is deleted."""
+
+from __future__ import annotations
+
+from bd.fields import CONFIG_PATH, SPENT_KEYS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.model import Change, Snapshot
+
+
+def with_spent(change: Change, snapshot: Snapshot) -> Change:
+    """The change, with the keys of the beads that it deletes kept in the hub's configuration."""
+    gone = (snapshot.bead(bead_id) for bead_id, bead in change.beads.items() if bead is None)
+    spent = {bead.get("idempotency_key"): bead.id for bead in gone if bead is not None and bead.get("idempotency_key")}
+    if not spent:
+        return change
+    config = change.records.get(CONFIG_PATH) or snapshot.config()
+    kept = {**config, SPENT_KEYS: {**(config.get(SPENT_KEYS) or {}), **spent}}
+    return change._replace(records={**change.records, CONFIG_PATH: kept})

@@ -1,0 +1,47 @@
+"""Plans: a root and everything below it, made in one commit."""
+
+from __future__ import annotations
+
+from bd.model import Change
+from bd.operations.base import register
+from bd.operations.creation import Create
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from bd.model import Snapshot
+    from bd.operations.base import World
+
+
+@register
+class ApplyPlan(Create):
+    """A whole graph, or nothing: `beads` as Create takes them, the root first, each with a `name`.
+
+    A root with an `idempotency_key` stands for its plan: where one of that key was made, nothing is made again,
+    whatever the plan says by now. Each task then has a key of its own, by which its bead is found.
+    """
+
+    verb: ClassVar[str] = "plan-apply"
+
+    def prepare(self) -> None:
+        root, *tasks = self.args["beads"]
+        if root.get("idempotency_key"):
+            for task in tasks:
+                task["idempotency_key"] = f"{root['idempotency_key']}/{task['name']}"
+        super().prepare()
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        specs = self.args["beads"]
+        key = specs[0].get("idempotency_key")
+        known = self.known_keys(snapshot) if key else {}
+        if key in known and snapshot.by_uid(specs[0]["uid"]) is None:
+            result = {spec["name"]: known[spec["idempotency_key"]] for spec in specs if spec["idempotency_key"] in known}
+            gone = sum(not snapshot.exists(bead_id) for bead_id in result.values())
+            note = f"this plan was applied before, as {known[key]}; nothing is made again"
+            return Change({}, "", touched=tuple(result.values()), result=result, notes=(note + _gone_words(gone),))
+        return super().decide(snapshot, world)
+
+
+def _gone_words(gone: int) -> str:
+    return f" ({gone} of its beads {'has' if gone == 1 else 'have'} been deleted since)" if gone else ""

@@ -1,0 +1,203 @@
+"""A DAG as a whole: the beads below a root, how far they are, and what state that makes the DAG.
+
+Belongs here: what is worked out from the beads of one tree. Does not belong here: edges and circles (dag.py), whether
+one bead is ready (ready.py). Nothing of this is stored: a DAG is its root and what is below it.
+"""
+
+from __future__ import annotations
+
+from bd.light import NamedTuple
+from bd.policy.dag import ancestors, awaited, waits_on
+from bd.policy.ready import holds, phase_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from bd.model import Bead, Snapshot
+
+STATUSES = ("pending", "running", "completed", "failed", "cancelled")
+# What is neither done nor waits for another bead: something or somebody will move it.
+_MOVING = frozenset({"ready", "claimed", "running", "validating", "retrying", "parked"})
+
+
+class Member(NamedTuple):
+    """A bead below the root, and how many parents are between them."""
+
+    bead: Bead
+    depth: int
+
+
+class Dag(NamedTuple):
+    """A root and the beads below it, parents before their children; `phases` are theirs, by id."""
+
+    root: Bead
+    members: list[Member]
+    phases: dict[str, str]
+    status: str
+
+    @property
+    def tasks(self) -> list[Bead]:
+        """What the DAG's work is: the beads below the root; a root that stands alone is its own work."""
+        return [member.bead for member in self.members] or [self.root]
+
+    @property
+    def done(self) -> int:
+        return sum(task.is_done for task in self.tasks)
+
+
+def children_by_parent(snapshot: Snapshot) -> dict[str, list[Bead]]:
+    """The beads below each bead that has some, archived ones too, in the order they were made."""
+    found: dict[str, list[Bead]] = {}
+    for bead in snapshot.every():
+        if bead.parent:
+            found.setdefault(bead.parent, []).append(bead)
+    for beads in found.values():
+        beads.sort(key=lambda bead: (bead.created_at, bead.id))
+    return found
+
+
+def roots(snapshot: Snapshot, children: Mapping[str, list[Bead]]) -> list[Bead]:
+    """The beads that are below nothing, and have something below them."""
+    heads = snapshot.heads(sorted(children))
+    return [bead for bead in heads if not bead.parent or not snapshot.exists(bead.parent)]
+
+
+def _in_order(beads: list[Bead]) -> list[Bead]:
+    """Siblings in the order in which they can be done; as they are where they wait for each other."""
+    from graphlib import CycleError, TopologicalSorter  # noqa: PLC0415  only for who looks at a DAG
+
+    by_id = {bead.id: bead for bead in beads}
+    sorter = TopologicalSorter({bead.id: [one for one in awaited(bead) if one in by_id] for bead in beads})
+    try:
+        return [by_id[bead_id] for bead_id in sorter.static_order()]
+    except CycleError:
+        return beads
+
+
+def below(root: Bead, children: Mapping[str, list[Bead]]) -> list[Member]:
+    """Everything below a bead, parents before their children; a loop of parents ends the walk."""
+    found: list[Member] = []
+    seen = {root.id}
+    stack = [Member(child, 0) for child in reversed(_in_order(children.get(root.id, [])))]
+    while stack:
+        member = stack.pop()
+        if member.bead.id in seen:
+            continue
+        seen.add(member.bead.id)
+        found.append(member)
+        stack.extend(Member(child, member.depth + 1) for child in reversed(_in_order(children.get(member.bead.id, []))))
+    return found
+
+
+def dag_of(root: Bead, snapshot: Snapshot, now: datetime, children: Mapping[str, list[Bead]] | None = None) -> Dag:
+    """The DAG under a root as it stands now."""
+    members = below(root, children if children is not None else children_by_parent(snapshot))
+    phases = {bead.id: phase_of(bead, snapshot, now) for bead in [root, *(member.bead for member in members)]}
+    dag = Dag(root, members, phases, "")
+    return dag._replace(status=_status(dag, snapshot, now))
+
+
+def _status(dag: Dag, snapshot: Snapshot, now: datetime) -> str:
+    """pending, running, completed, failed (nothing can run, and something was given up or called off), or cancelled."""
+    phases = [dag.phases[task.id] for task in dag.tasks]
+    if dag.root.status == "cancelled" or all(phase == "cancelled" for phase in phases):
+        return "cancelled"
+    if dag.root.status == "closed" or all(phase in ("completed", "cancelled") for phase in phases):
+        return "completed"
+    if not any(_can_run(task, dag.phases[task.id], snapshot, now) for task in dag.tasks):
+        ended = {"dead_lettered", "cancelled"} & {*phases, dag.phases[dag.root.id]}
+        if ended or any(_waits_for_ended(task, snapshot, now) for task in dag.tasks if not task.is_done):
+            return "failed"
+    is_begun = any(task.attempts or dag.phases[task.id] not in ("pending", "ready", "cancelled") for task in dag.tasks)
+    return "running" if is_begun else "pending"
+
+
+def _can_run(bead: Bead, phase: str, snapshot: Snapshot, now: datetime) -> bool:
+    """Whether the bead moves, or will once what it waits for has been closed: nothing up its chain has ended unclosed."""
+    if phase != "pending":
+        return phase in _MOVING
+    known: dict[str, bool] = snapshot.found("can_run")
+    stack, on_path = [bead], {bead.id}
+    while stack:
+        current = stack[-1]
+        phase = phase_of(current, snapshot, now)
+        waits = [hold for hold in holds(current, snapshot, now) if hold.code != "deferred"] if phase == "pending" else []
+        others = [hold.other for hold in waits if hold.other is not None]
+        unknown = next((other for other in others if other.id not in known and other.id not in on_path), None)
+        if unknown is not None and current.id not in known and len(others) == len(waits):
+            stack.append(unknown)
+            on_path.add(unknown.id)
+            continue
+        stack.pop()
+        on_path.discard(current.id)
+        if phase == "pending":
+            known[current.id] = len(others) == len(waits) and all(known.get(other.id, False) for other in others)
+        else:
+            known[current.id] = phase in _MOVING
+    return known[bead.id]
+
+
+def _waits_for_ended(bead: Bead, snapshot: Snapshot, now: datetime) -> bool:
+    return any(hold.code in ("dependency_ended", "parent_cancelled") for hold in holds(bead, snapshot, now))
+
+
+# --- its shape ------------------------------------------------------------------------------
+
+
+class Shape(NamedTuple):
+    """How the tasks of a DAG wait for one another: who waits for whom inside it, entries, exits, and the longest way.
+
+    `critical` are the tasks still to be done on the longest way, in order, and `critical_s` how long they should take.
+    """
+
+    edges: dict[str, list[str]]
+    roots: list[str]
+    leaves: list[str]
+    critical: list[str]
+    critical_s: float
+
+
+def shape_of(dag: Dag, snapshot: Snapshot, expected_s: Callable[[Bead], float]) -> Shape:
+    """The shape of a DAG; `expected_s` says how long one bead should take."""
+    tasks = {task.id: task for task in dag.tasks}
+    edges = {task.id: [one for one in dict.fromkeys(waits_on(task, snapshot)) if one in tasks] for task in tasks.values()}
+    containers = {above.id for task in tasks.values() for above in ancestors(task, snapshot)}
+    waited_for = {target for task, targets in edges.items() if task not in containers for target in targets}
+    work = [task for task in tasks if task not in containers] or list(tasks)
+    critical, critical_s = _longest(tasks, edges, expected_s)
+    return Shape(
+        edges, [task for task in work if not edges[task]], [task for task in work if task not in waited_for], critical, critical_s
+    )
+
+
+def _longest(
+    tasks: Mapping[str, Bead], edges: Mapping[str, list[str]], expected_s: Callable[[Bead], float]
+) -> tuple[list[str], float]:
+    """The longest way through what is still to be done, each bead by its expected time; a circle is walked once."""
+    known: dict[str, tuple[float, str | None]] = {}
+    for start in tasks:
+        stack, on_path = [start], {start}
+        while stack:
+            current = stack[-1]
+            open_ones = [one for one in edges[current] if not tasks[one].is_done]
+            unknown = next((one for one in open_ones if one not in known and one not in on_path), None)
+            if unknown is not None and current not in known:
+                stack.append(unknown)
+                on_path.add(unknown)
+                continue
+            stack.pop()
+            on_path.discard(current)
+            if current not in known and not tasks[current].is_done:
+                before = max(((known[one][0], one) for one in open_ones if one in known), default=(0.0, None))
+                known[current] = (before[0] + expected_s(tasks[current]), before[1])
+    if not known:
+        return [], 0.0
+    last: str | None = max(known, key=lambda one: known[one][0])
+    total = known[last][0] if last else 0.0
+    way: list[str] = []
+    while last is not None:
+        way.append(last)
+        last = known[last][1]
+    return way[::-1], total
