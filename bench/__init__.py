@@ -14,6 +14,7 @@ startup, cache, memory
 cycle           one agent from create to close: pushes, objects and bytes a finished bead leaves in the hub; an idle
                 agent's day; then several agents
 endurance       a worker that finishes 10,000 beads: memory, open files, loose objects
+dags            a plan of 1,000 and of 10,000 tasks in one commit: time and memory; reads of the larger DAG, warm and cold
 contention      2 to 64 clones after the next bead at once: pushes a claim, refused ones, those beside the branch and
                 deletions included, counted where they are started; at three delays of the hub's push, throughput
                 against the source paper's retry loop (typed/retry.sh) and the slowest agents against one alone

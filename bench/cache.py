@@ -69,7 +69,7 @@ def measure(machine: Machine) -> list[Row]:
 
 def _cold(machine: Machine, warm: Warm, shape: Shape) -> list[Row]:
     """What a `bd count` with no cache takes beyond a warm one, against the loader's own loop over the same texts on one core."""
-    program = Program([*machine.bd, "count"], warm.folder, before=_forgetter(warm.folder))
+    program = Program([*machine.bd, "count"], warm.folder, before=forgetter(warm.folder))
     warmly = min(once(machine, Program(program.argv, warm.folder)) for _ in range(3))
     cold, bare = [], []
     for _ in range(2 if shape is HUGE else machine.rounds(5)):
@@ -83,7 +83,9 @@ def _cold(machine: Machine, warm: Warm, shape: Shape) -> list[Row]:
     ]
 
 
-def _forgetter(clone: Path) -> Callable[[], None]:
+def forgetter(clone: Path) -> Callable[[], None]:
+    """What makes the clone's cache go, before a run."""
+
     def forget() -> None:
         for path in (clone / ".git" / "bd").glob("cache.db*"):
             path.unlink()

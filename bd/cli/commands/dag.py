@@ -23,9 +23,7 @@ def command() -> None:
     """Show DAGs, list them, call them off."""
 
 
-@command.command(
-    "show", epilog="\b\nExamples:\n  bd dag show hub-7k3q\n  bd dag show hub-7k3q --format dot > dag.dot"
-)
+@command.command("show", epilog="\b\nExamples:\n  bd dag show hub-7k3q\n  bd dag show hub-7k3q --format dot > dag.dot")
 @click.argument("root")
 @click.option("--format", "form", type=click.Choice(["text", "mermaid", "dot", "json"]), default="text", help="How (text).")
 @pass_app
