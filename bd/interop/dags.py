@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bd.interop import views
-from bd.policy.priority import Ranking
+from bd.policy.ranking import Ranking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
