@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bd.clock import duration_s
 from bd.errors import BadInput, Damaged
+from bd.fields import FORMAT_VERSION
 from bd.light import NamedTuple
 
 TYPE_CHECKING = False
@@ -177,6 +178,8 @@ def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
             try:
                 values[name] = key.read(found)
             except (BadInput, TypeError) as error:
+                if layer == "hub" and _is_newer(mapping):
+                    continue
                 raise _bad(layer, name, found, error) from None
             sources[name] = layer
             break
@@ -188,9 +191,17 @@ def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
                 duration_s(str(value or 0))
             expected.update(found)
         except (BadInput, AttributeError) as error:
+            if layer == "hub" and _is_newer(mapping):
+                continue
             raise _bad(layer, "expected", found, error) from None
     retry = next((_lookup(mapping, "retry") for layer, mapping in layers if layer == "hub"), None)
     return Settings(**values, expected=expected, retry=retry if isinstance(retry, dict) else {}, sources=sources)
+
+
+def _is_newer(config: Mapping[str, Any]) -> bool:
+    """Whether a hub's file is of a newer format: a value of it that can't be read is no damage, and nothing is written there."""
+    version = config.get("format")
+    return isinstance(version, int) and version > FORMAT_VERSION
 
 
 def _bad(layer: str, name: str, found: Any, error: Exception) -> BdError:

@@ -209,5 +209,25 @@ class HubRewritten(Damaged):
     code = "hub_rewritten"
 
 
+class NewerFormat(Damaged):
+    """The hub was brought forward by a newer bd: this one reads what it can, and writes nothing."""
+
+    code = "newer_format"
+
+    def __init__(self, version: int, own: int) -> None:
+        hint = "upgrade bd here: pip install -U gitbeads; reads go on"
+        super().__init__(f"this hub has format {version}, and this bd writes format {own}", hint=hint)
+
+
+class OlderFormat(Damaged):
+    """The hub is of an older format: it is read, and written once it has been brought forward."""
+
+    code = "older_format"
+
+    def __init__(self, version: int, own: int) -> None:
+        hint = "`bd doctor --fix` brings it forward, once every machine has this version of bd; reads go on"
+        super().__init__(f"this hub has format {version}, and this bd writes format {own}", hint=hint)
+
+
 class Interrupted(BdError):
     exit_code, code = 130, "interrupted"

@@ -23,6 +23,8 @@ SUFFIX_LENGTH = 4
 # An id is a file name on every system: no separators, no leading dot, nothing Windows refuses.
 _ID = Pattern(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\Z")
 _RESERVED = Pattern(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)")
+# The same for names without dots, without a pattern: every claim asks it.
+_DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))))
 _AGENT_CHARS, _AGENT_LIMIT = "abcdefghijklmnopqrstuvwxyz0123456789-", 63
 _NO_AGENT = Pattern(r"[^a-z0-9]+")
 _PREFIX = Pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}\Z")
@@ -70,6 +72,12 @@ def is_bead_id(text: str) -> bool:
     return len(text) <= 120 and bool(_ID.match(text)) and not _RESERVED.match(text)
 
 
+def twin_of(bead_id: str, others: Iterable[str]) -> str | None:
+    """Another id that differs only in upper and lower case: their files are one where a file system ignores case."""
+    wanted = bead_id.lower()
+    return next((other for other in others if other != bead_id and other.lower() == wanted), None)
+
+
 def check_bead_id(text: str) -> str:
     """The id, if it can be one. Raises BadInput."""
     text = text.strip()
@@ -89,14 +97,14 @@ def check_agent(text: str) -> str:
 
 
 def is_agent(text: str) -> bool:
-    """Whether the text can be an agent's name."""
-    return 0 < len(text) <= _AGENT_LIMIT and text[0] != "-" and not text.strip(_AGENT_CHARS)
+    """Whether the text can be an agent's name; it names files, on every system."""
+    return 0 < len(text) <= _AGENT_LIMIT and text[0] != "-" and not text.strip(_AGENT_CHARS) and text not in _DEVICES
 
 
 def agent_from_person(name: str) -> str:
     """An agent name made from a person's: `Ada Lovelace` -> `ada-lovelace`. Raises BadInput when nothing is left."""
     cleaned = _NO_AGENT.sub("-", name.lower()).strip("-")[:63].strip("-")
-    if not cleaned:
+    if not is_agent(cleaned):
         raise BadInput(f"no agent name can be made of {name!r}", hint="give --agent NAME")
     return cleaned
 

@@ -114,6 +114,15 @@ def test_what_can_be_an_id(text: str) -> None:
         "aux.x",
         "com1",
         "lpt9.a",
+        "hub-a:b",
+        "hub-a?",
+        "hub-a*",
+        'hub-a"',
+        "hub-<a>",
+        "hub|a",
+        "hub-a ..",
+        "hub-a~1",
+        "con.hub-a",
     ],
 )
 def test_what_can_not_be_an_id(text: str) -> None:
@@ -138,6 +147,12 @@ def test_what_can_not_be_an_id(text: str) -> None:
         ("Coder", False),
         ("a b", False),
         ("a.b", False),
+        ("con", False),
+        ("nul", False),
+        ("com1", False),
+        ("lpt0", False),
+        ("con-1", True),
+        ("console", True),
         ("a_b", False),
         ("a@b", False),
         ("a\n", False),
@@ -250,3 +265,30 @@ def test_whatever_is_typed_means_a_bead_that_starts_so_or_is_an_error(typed: str
         return
     assert HUB.exists(meant)
     assert typed.strip() in (meant, meant[: len(typed.strip())], meant.rsplit("-", 1)[-1][: len(typed.strip())])
+
+
+# --- other file systems ---------------------------------------------------------------------------
+
+# What Windows refuses in a file's name, by its own rules: https://learn.microsoft.com/windows/win32/fileio/naming-a-file
+_FORBIDDEN = set('<>:"/\\|?*') | {chr(number) for number in range(32)}
+_DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])( *\.|$)")
+
+
+@given(st.one_of(st.text(max_size=12), st.from_regex(r"(?i)\A(con|nul|com1|hub-a|x)[.\- :~_]{0,2}[a-z]{0,2}\Z")))
+def test_an_id_and_a_name_are_file_names_everywhere(text: str) -> None:
+    for is_one in (ids.is_bead_id, ids.is_agent):
+        if is_one(text):
+            name = f"{text}.yaml"
+            assert not _FORBIDDEN & set(name)
+            assert not _DEVICES.match(name)
+            assert not text.endswith((".", " "))
+            assert name.isascii(), "no two spellings of one name (macOS)"
+
+
+@given(
+    st.sampled_from(["hub-7k3q", "HUB-7k3q", "Hub-7K3Q", "hub-7k3r"]),
+    st.lists(st.sampled_from(["hub-7k3q", "hub-7K3Q", "hub-7k"])),
+)
+def test_a_twin_is_another_id_of_the_same_letters(text: str, others: list[str]) -> None:
+    twins = [other for other in others if other.lower() == text.lower() and other != text]
+    assert ids.twin_of(text, others) == (twins[0] if twins else None)

@@ -99,12 +99,15 @@ class Child:
         self._on_end()
 
     def signal(self, number: int) -> None:
-        """Send a signal to it and everything it started."""
+        """Send a signal to it and everything it started; to itself alone, where there are no groups of processes."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, number)
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, number)
+            else:
+                self._process.send_signal(number)
 
     def terminate(self) -> None:
         self.signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        self.signal(signal.SIGKILL)
+        self.signal(getattr(signal, "SIGKILL", signal.SIGTERM))  # where there is no SIGKILL, nothing withstands the other

@@ -137,7 +137,7 @@ class Race:
             if at_once:
                 _signal(runner.process, signal.SIGTERM)
         for runner in self._runners.values():
-            for sign in (signal.SIGTERM, signal.SIGKILL, None):
+            for sign in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM), None):
                 try:
                     runner.process.wait(END_LIMIT_S)
                     break
@@ -152,4 +152,7 @@ def _signal(process: subprocess.Popen[bytes], sign: signal.Signals) -> None:
     """Send a signal to a process we started and to the `bd` it runs; nothing when it has ended."""
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, sign)
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, sign)
+            else:
+                process.send_signal(sign)

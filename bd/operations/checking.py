@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from bd.clock import duration_s, typed_time
 from bd.config import KEYS
-from bd.errors import BadInput
+from bd.errors import BadInput, IdTaken
 from bd.fields import BEAD_FIELDS, STORED_STATUSES, TITLE_LIMIT, TYPES
+from bd.ids import twin_of
 from bd.policy.priority import priority_of_base
 from bd.policy.ready import NOT_WORK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
+    from bd.model import Snapshot
     from bd.operations.base import World
 
 
@@ -28,6 +31,14 @@ TYPE_ALIASES = {
     "user-story": "story",
     "ms": "milestone",
 }
+
+
+def refuse_twin(bead_id: str, snapshot: Snapshot, taken: Iterable[str] = ()) -> None:
+    """Refuse a new id that differs only in case from one that is there. Raises IdTaken."""
+    twin = twin_of(bead_id, [*taken, *snapshot.starting("")])
+    if twin:
+        words = f"{bead_id} differs from {twin} only in upper and lower case, and some file systems take them for one"
+        raise IdTaken(words, hint="give the new bead another id", id=bead_id)
 
 
 def check_type(text: str, world: World) -> str:

@@ -9,7 +9,7 @@ from bd.fields import BEAD_FIELDS, SPENT_KEYS, WAITING_LINKS
 from bd.light import NamedTuple
 from bd.model import Bead, Change
 from bd.operations.base import Operation, register, subject
-from bd.operations.checking import check_status, check_title, checked
+from bd.operations.checking import check_status, check_title, checked, refuse_twin
 from bd.operations.graph import refuse_circles
 from bd.policy import lifecycle
 from bd.policy.capacity import refuse_away
@@ -176,6 +176,8 @@ class Create(Operation):
         if wanted:
             wanted = ids.check_bead_id(wanted)
             if not is_taken(wanted):
+                if not spec.get("minted"):
+                    refuse_twin(wanted, snapshot, taken)
                 return wanted
             if not spec.get("minted"):
                 raise IdTaken(f"{wanted} exists already", hint="leave --id out, and an id is made", id=wanted)

@@ -19,6 +19,7 @@ from bd.operations import (
     recovery,
     switches,
     transfer,
+    upgrading,
     waiting,
 )
 
@@ -41,5 +42,6 @@ __all__ = [
     "recovery",
     "switches",
     "transfer",
+    "upgrading",
     "waiting",
 ]

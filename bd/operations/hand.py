@@ -11,7 +11,7 @@ from bd.errors import BadInput, BdError, IdTaken, NoSuchBead, WrongState
 from bd.model import Bead, Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
-from bd.operations.checking import check_title
+from bd.operations.checking import check_title, refuse_twin
 from bd.operations.graph import refuse_circles
 from bd.operations.keys import with_spent
 from bd.policy import lifecycle
@@ -80,6 +80,7 @@ class Edit(Operation):
             return Change({}, "", touched=(bead_id,))
         if tip is not None:
             raise IdTaken(f"{bead_id} exists already on the hub", hint="give the new bead another id", id=bead_id)
+        refuse_twin(bead_id, snapshot)
         bead = Bead(new)
         stamp = time_text(self.asked_at)
         bead = bead.evolve(

@@ -54,7 +54,7 @@ RESTORING = frozenset({"undo", "import"})
 # These change no status of a bead that is there.
 KEEPING = frozenset(
     "agent-add agent-clear archive comment config cost create delete dep-add dep-remove duty heartbeat heat init pause "
-    "plan-apply resume start".split()
+    "plan-apply resume start upgrade".split()
 )
 
 

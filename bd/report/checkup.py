@@ -11,6 +11,7 @@ from bd.operations.capacity import capacity_of
 from bd.operations.sync import edited
 from bd.policy.dag import awaited, find_cycle, find_parent_loop
 from bd.policy.liveness import is_ahead, last_commit_of
+from bd.store.formats import version_of
 from bd.store.kept import kept
 
 TYPE_CHECKING = False
@@ -37,21 +38,23 @@ class Finding(NamedTuple):
 
 def examine(hub: Hub, snapshot: CachedSnapshot, now: datetime, *, remote: bool = True) -> list[Finding]:
     """Every finding, the worst first."""
-    found = [*_files(snapshot), *_graph(snapshot), *_claims(snapshot, now), *_clone(hub, snapshot)]
+    found = [*_files(hub, snapshot), *_graph(snapshot), *_claims(snapshot, now), *_clone(hub, snapshot)]
     if remote and hub.remote:
         found += _remote(hub)
     order = {"damage": 0, "warning": 1, "note": 2}
     return sorted(found, key=lambda finding: (order[finding.level], finding.code, finding.where))
 
 
-def _files(snapshot: CachedSnapshot) -> Iterator[Finding]:
+def _files(hub: Hub, snapshot: CachedSnapshot) -> Iterator[Finding]:
     for damage in snapshot.damages:
         yield Finding("damage", "unreadable", damage.path, f"{damage.reason}; mend it by hand, bd leaves it alone")
     for damage in snapshot.cache.doubles():
         yield Finding("damage", "double_id", damage.path, damage.reason)
-    version = snapshot.config().get("format", FORMAT_VERSION)
-    if version != FORMAT_VERSION:
-        yield Finding("warning", "format", ".beads/config.yaml", f"has format {version}, this bd has {FORMAT_VERSION}")
+    version = version_of(hub.repo, snapshot)
+    if version is not None and version != FORMAT_VERSION:
+        advice = "upgrade bd here" if version > FORMAT_VERSION else "`bd doctor --fix` brings the hub forward"
+        words = f"has format {version}, this bd has {FORMAT_VERSION}, and writes nothing until then: {advice}"
+        yield Finding("warning", "format", CONFIG_PATH, words)
     active = 0
     for bead in snapshot.every():
         if not snapshot.path_of(bead.id).startswith(ARCHIVE_DIR):

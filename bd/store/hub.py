@@ -14,8 +14,8 @@ from _thread import get_ident
 from functools import cached_property
 
 from bd import clock
-from bd.errors import Damaged, NoHub, NotFound
-from bd.fields import CONFIG_PATH, FORMAT_VERSION
+from bd.errors import NoHub, NotFound
+from bd.fields import CONFIG_PATH
 from bd.light import json_text, suppress
 from bd.store.fetching import Fetching
 from bd.store.gitrepo import ZERO, GitFailed
@@ -291,18 +291,11 @@ class Hub:
         ]
         return merge(layers)
 
-    def check_format(self, snapshot: CachedSnapshot) -> None:
-        """Refuse to write where there is no hub, or one of a newer format, or whose settings can't be read. Raises NoHub, Damaged."""
-        version = snapshot.config().get("format", FORMAT_VERSION)
-        if version > FORMAT_VERSION:
-            words = f"this hub has format {version}; this bd writes format {FORMAT_VERSION}"
-            raise Damaged(words, hint="upgrade: pip install -U gitbeads")
-        broken = next((damage for damage in snapshot.damages if damage.path == CONFIG_PATH), None)
-        if broken:
-            hint = "edit that file, commit it and `git push`; bd writes nothing until then"
-            raise Damaged(f"{CONFIG_PATH} {broken.reason}", hint=hint)
-        if snapshot.record(CONFIG_PATH) is None:
-            raise NoHub(f"the branch {self.branch_name} holds no hub", hint="`bd init` makes one")
+    def check_format(self, snapshot: CachedSnapshot, operation: Any = None) -> None:
+        """Refuse to write where there is no hub that this bd writes; see formats.py for what it raises."""
+        from bd.store import formats  # noqa: PLC0415  readers need none of it
+
+        formats.check(self.repo, snapshot, self.branch_name, brings_forward=getattr(operation, "brings_forward", False))
 
     # --- the remote ---
 

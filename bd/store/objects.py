@@ -158,7 +158,7 @@ class LooseWriter:
         if os.path.exists(path):
             return name
         fresh = os.path.join(folder, f"tmp_obj_{os.getpid()}_{get_ident()}_{name[2:10]}")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
         try:
             descriptor = os.open(fresh, flags, 0o444)
         except FileNotFoundError:
@@ -170,7 +170,7 @@ class LooseWriter:
                 packed = packed[os.write(descriptor, packed) :]
         finally:
             os.close(descriptor)
-        os.rename(fresh, path)
+        os.replace(fresh, path)
         return name
 
 

@@ -146,7 +146,7 @@ class Transaction:
             return EMPTY
         snapshot = self._hub.snapshot(self._base)
         if not self._creates_hub:
-            self._hub.check_format(snapshot)
+            self._hub.check_format(snapshot, self._operation)
         return snapshot
 
     def _open(self) -> list[Member]:

@@ -11,9 +11,10 @@ import pytest
 from tests.conftest import sealed_environment
 from tests.hostile.planting import GOOD, GOOD_PATH, Special, everything_goes_on, gitlink, harmless, link, plant, tree_of
 from tests.running import Clone, Result, run_process
-from tests.truth import git
+from tests.truth import commit_file, git, tip
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 HEAD = "title: Bad\n"
@@ -327,3 +328,31 @@ def test_one_process_of_its_own_meets_it_all(board: Board) -> None:
     for env in ({}, {"LC_ALL": "C", "PYTHONUTF8": "0"}):
         shown = run_process("doctor", cwd=board.clone.path, env=env, check=False)
         harmless(shown, 7)
+
+
+# --- file systems that ignore case ----------------------------------------------------------------
+
+
+def test_an_id_that_differs_only_in_case_is_refused_however_it_comes(hub: Path, clone: Callable[[str], Clone]) -> None:
+    alice = clone("alice")
+    alice.here("create", "First", "--id", "hub-a")
+    before = tip(hub)
+    refused = alice.here("create", "Second", "--id", "Hub-A", "--json", code=5)
+    assert refused.json["code"] == "id_taken"
+    assert "only in upper and lower case" in refused.json["error"]
+    (alice.path / "beads" / "HUB-A.yaml").write_text("id: HUB-A\ntitle: By hand\nstatus: open\n")
+    assert "only in upper and lower case" in alice.here("sync", check=False).err
+    assert tip(hub) == before
+    (alice.path / "beads" / "HUB-A.yaml").unlink(missing_ok=True)  # the hub refused it, and it is kept
+    (alice.path / "in.jsonl").write_text('{"id": "hub-A", "title": "Imported", "status": "open"}\n')
+    assert "only in upper and lower case" in alice.here("import", "in.jsonl").err
+    assert alice.here("list", "--all", "--json").json[0]["title"] == "First"
+
+
+def test_two_that_came_with_plain_git_are_named(hub: Path, tmp_path: Path, clone: Callable[[str], Clone]) -> None:
+    other = clone("other").path
+    for name in ("hub-b", "HUB-B"):
+        commit_file(other, f"beads/{name}.yaml", f"id: {name}\ntitle: {name}\nstatus: open\n")
+    git(other, "push", "--quiet", "origin", "main")
+    found = clone("alice").here("doctor", "--json", code=7).json["findings"]
+    assert [finding["where"] for finding in found if finding["code"] == "double_id"] == ["beads/HUB-B.yaml and beads/hub-b.yaml"]

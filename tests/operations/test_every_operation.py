@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from bd.errors import BdError
-from bd.fields import CONFIG_PATH, agent_path, capacity_path
+from bd.errors import BdError, NewerFormat
+from bd.fields import CONFIG_PATH, FORMAT_VERSION, agent_path, capacity_path
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent
 from bd.operations.archiving import Archive
 from bd.operations.base import REGISTRY, Operation
@@ -27,6 +27,7 @@ from bd.operations.liveness import Heartbeat, Reassign
 from bd.operations.planning import ApplyPlan
 from bd.operations.recovery import Undo
 from bd.operations.switches import Pause, SetDuty
+from bd.operations.upgrading import Upgrade
 from bd.operations.waiting import Answer, WaitHuman
 from tests.memory import CREATED_AT, MemoryStore, held, make_bead
 from tests.operations.asking import AT, by, form_of, revived
@@ -141,6 +142,7 @@ CASES: dict[str, Case] = {
     "pause": Case(lambda: Pause(reason="moving", **by())),
     "undo": Case(lambda: Undo(words="w", beads={"hub-a": {"before": {**BEFORE, "title": "Was"}, "after": BEFORE}}, **by()), has_name=False),
     "init": Case(lambda: Init(prefix="hub", **by())),
+    "upgrade": Case(lambda: Upgrade(**by())),
 }  # fmt: skip
 # Their commits name no arguments: a replay reads them off the difference.
 BY_DIFFERENCE: dict[str, Case] = {
@@ -179,8 +181,8 @@ def test_deciding_changes_neither_the_snapshot_nor_the_operation(name: str) -> N
 def test_a_change_is_told_in_words(name: str) -> None:
     store, operation = a_hub(), {**CASES, **BY_DIFFERENCE}[name].make()
     change = store.decide(operation)
-    if name == "init":
-        assert change.is_empty, "the hub is there"
+    if name in ("init", "upgrade"):
+        assert change.is_empty, "the hub is there, and of this format"
         return
     assert not change.is_empty
     assert change.subject.startswith(f"{operation.verb}: ")
@@ -257,6 +259,7 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "reopen",
                 "undo",
                 "init",
+                "upgrade",
                 "write",
                 "update a parent",
                 "agent",
@@ -382,3 +385,17 @@ def test_a_bead_named_twice_is_done_once() -> None:
     assert change.touched == ("hub-a",)
     bead: Any = change.beads["hub-a"]
     assert bead.get("notes") == "x"
+
+
+def test_an_older_hub_is_brought_forward_with_all_its_settings() -> None:
+    store = MemoryStore(records={CONFIG_PATH: {"format": FORMAT_VERSION - 1, "prefix": "hub", "owner": "x"}})
+    change = store.publish(Upgrade(**by()))
+    assert change.records == {CONFIG_PATH: {"format": FORMAT_VERSION, "prefix": "hub", "owner": "x"}}
+    assert change.subject == f"upgrade: the hub from format {FORMAT_VERSION - 1} to {FORMAT_VERSION} by coder"
+    assert store.decide(Upgrade(**by())).is_empty, "two of them upgrade once"
+
+
+def test_a_newer_hub_is_not_brought_back() -> None:
+    store = MemoryStore(records={CONFIG_PATH: {"format": FORMAT_VERSION + 1, "prefix": "hub"}})
+    with pytest.raises(NewerFormat):
+        store.decide(Upgrade(**by()))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
+from bd.fields import CONFIG_PATH, FORMAT_VERSION
 from bd.operations.beads import Write
+from bd.operations.upgrading import Upgrade
 from bd.report.checkup import examine, stale_capacity
 
 
@@ -53,15 +57,29 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _fix(app: App, *, yes: bool) -> list[str]:
-    """Rewrite capacity files that do not repeat the claims; everything else needs a person."""
+    """Bring an older hub forward, and rewrite capacity files that do not repeat the claims; all else needs a person."""
+    version = app.hub.snapshot().config().get("format", FORMAT_VERSION)
+    mended = _written(app, {CONFIG_PATH: {"format": version}}, {CONFIG_PATH: {"format": FORMAT_VERSION}}, yes=yes)
+    if version < FORMAT_VERSION and not mended:
+        return []
     snapshot = app.hub.snapshot()
     wanted = stale_capacity(snapshot, app.now)
-    for path, fields in wanted.items():
-        app.out.note(f"--- {path}\n- {json.dumps(snapshot.record(path))}\n+ {json.dumps(fields)}")
-    if not wanted:
+    mended += _written(app, {path: snapshot.record(path) for path in wanted}, wanted, yes=yes)
+    if not mended and not wanted:
         app.out.note("nothing here can be mended by bd")
+    return mended
+
+
+def _written(app: App, old: Mapping[str, Any], new: Mapping[str, Any], *, yes: bool) -> list[str]:
+    """Show how files of the hub change, ask, and write them; which were written."""
+    if old == new or old.get(CONFIG_PATH, {}).get("format", 0) > FORMAT_VERSION:
         return []
+    for path, fields in new.items():
+        app.out.note(f"--- {path}\n- {json.dumps(old[path])}\n+ {json.dumps(fields)}")
     if not yes and not click.confirm("Write this?", err=True):
         return []
-    app.publish(Write(**app.asked(records=wanted, words="capacity files")))
-    return list(wanted)
+    if CONFIG_PATH in new:
+        app.publish(Upgrade(**app.asked()))
+    else:
+        app.publish(Write(**app.asked(records=new, words="capacity files")))
+    return list(new)

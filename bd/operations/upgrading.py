@@ -1,0 +1,41 @@
+"""Bringing a hub of an older format forward to the one of this bd, in one commit."""
+
+from __future__ import annotations
+
+from bd.errors import NewerFormat
+from bd.fields import CONFIG_PATH, FORMAT_VERSION
+from bd.model import Change
+from bd.operations.base import Operation, register
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from bd.model import Snapshot
+    from bd.operations.base import World
+
+
+@register
+class Upgrade(Operation):
+    """Give the hub this format. Up to now every older file is read as it is, so only the version changes."""
+
+    verb: ClassVar[str] = "upgrade"
+    brings_forward: ClassVar[bool] = True
+
+    @property
+    def needs_remote(self) -> bool:
+        return True
+
+    @property
+    def is_portable(self) -> bool:
+        return False  # another clone may have an older bd
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        settings = snapshot.record(CONFIG_PATH) or {}
+        version = settings.get("format", FORMAT_VERSION)
+        if version > FORMAT_VERSION:
+            raise NewerFormat(version, FORMAT_VERSION)
+        if version == FORMAT_VERSION:
+            return Change({}, "")
+        words = f"upgrade: the hub from format {version} to {FORMAT_VERSION} by {self.agent}"
+        return Change({}, words, records={CONFIG_PATH: {**settings, "format": FORMAT_VERSION}})

@@ -1,0 +1,49 @@
+"""The version of a hub's format: which ones this bd writes, and what it says where it doesn't.
+
+Reads take a hub of any version as far as they understand it; writes never mix versions. Does not belong here: bringing a
+hub forward (operations/upgrading.py).
+"""
+
+from __future__ import annotations
+
+from bd.errors import Damaged, NewerFormat, NoHub, OlderFormat
+from bd.fields import CONFIG_PATH, FILE_LIMIT, FORMAT_VERSION
+from bd.light import Pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.store.gitrepo import GitRepo
+    from bd.store.snapshot import CachedSnapshot
+
+# Settings of a newer format may be none that this bd can read; the line that says so is.
+_LINE = Pattern(r"(?m)^format:[ \t]*(\d{1,9})[ \t]*(?:#.*)?\r?$")
+
+
+def version_of(repo: GitRepo, snapshot: CachedSnapshot) -> int | None:
+    """The version that a hub says it has; None where its settings say nothing of it."""
+    version = snapshot.config().get("format")
+    if isinstance(version, int) or snapshot.record(CONFIG_PATH) is not None:
+        return version
+    data = repo.objects.read(f"{snapshot.commit}:{CONFIG_PATH}", at_most=FILE_LIMIT) or b""
+    found = _LINE.search(data.decode("utf-8", "replace"))
+    return int(found[1]) if found else None
+
+
+def check(repo: GitRepo, snapshot: CachedSnapshot, branch_name: str, *, brings_forward: bool = False) -> None:
+    """Refuse to write where there is no hub, or one of another format, or whose settings can't be read.
+
+    `brings_forward`: for the write that ends an older format. Raises NoHub, NewerFormat, OlderFormat, Damaged.
+    """
+    if snapshot.config().get("format") == FORMAT_VERSION and snapshot.record(CONFIG_PATH) is not None:
+        return  # what is checked with every write
+    version = version_of(repo, snapshot)
+    if version is not None and version > FORMAT_VERSION:
+        raise NewerFormat(version, FORMAT_VERSION)
+    broken = next((damage for damage in snapshot.damages if damage.path == CONFIG_PATH), None)
+    if broken:
+        hint = "edit that file, commit it and `git push`; bd writes nothing until then"
+        raise Damaged(f"{CONFIG_PATH} {broken.reason}", hint=hint)
+    if version is not None and version < FORMAT_VERSION and not brings_forward:
+        raise OlderFormat(version, FORMAT_VERSION)
+    if snapshot.record(CONFIG_PATH) is None:
+        raise NoHub(f"the branch {branch_name} holds no hub", hint="`bd init` makes one")
