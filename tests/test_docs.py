@@ -184,6 +184,7 @@ BEFORE = {
     "progress": ["claim hub-7k3q"],
     "cost": ["claim hub-7k3q"],
     "heartbeat": ["claim hub-7k3q"],
+    "spawn": ["claim hub-7k3q"],
     "undefer": ["defer hub-7k3q"],
     "answer": ["wait-human hub-7k3q --reason 'which logo?'"],
     "reopen": ["close hub-7k3q"],

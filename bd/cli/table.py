@@ -78,9 +78,13 @@ COMMANDS: dict[str, Row] = {
     "create": Row("create", "people", "Make a bead, or many from a file in one commit."),
     "q": Row("create", "people", "Make a bead and print only its id.", "quick", beside="create"),
     "plan": Row(
-        "plan", "people", "Make a whole DAG from a plan file, and write one.", line="Make a whole DAG at once; show and end DAGs."
+        "plan",
+        "people",
+        "Make a whole DAG from a plan file, and write one.",
+        line="Make a whole DAG at once; show it; add to it.",
     ),
     "dag": Row("dag", "people", "Show DAGs, list them, call them off.", beside="plan"),
+    "spawn": Row("spawn", "people", "Make a subtask of the bead one works on, which goes on or waits for it.", beside="plan"),
     "list": Row(
         "list",
         "people",

@@ -240,3 +240,30 @@ class Create(Operation):
             else:
                 links.append({"type": kind, "id": target})
         return _Edges(list(dict.fromkeys(depends_on)), links, blocks, parent)
+
+
+class MakesOne(Operation):
+    """An operation that makes one bead beside what it does to another: `new` are its fields, and it is touched last."""
+
+    def prepare(self) -> None:
+        new = self.args.get("new")
+        if new:
+            new.setdefault("uid", ids.mint())
+        self._id_before: str | None = (new or {}).get("id")
+
+    def renamed(self, change: Change) -> dict[str, str]:
+        made = change.touched[-1] if change.touched else None
+        return {self._id_before: made} if self._id_before and made and made != self._id_before else {}
+
+    def follow(self, renamed: Mapping[str, str]) -> None:
+        super().follow(renamed)
+        if self.args.get("new"):
+            follow_parent(self.args["new"], renamed)
+
+    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        form = super().pinned(change, before)
+        new = self.args.get("new")
+        if new:
+            form["args"]["ids"] = [change.touched[0]]
+            form["args"]["new"] = {**new, "id": change.touched[1], "minted": True}
+        return form

@@ -16,7 +16,7 @@ from bd.operations.heating import attended
 from bd.policy import lifecycle, money
 from bd.policy.ranking import Ranking
 from bd.policy.ready import is_blocked, phase_of
-from bd.policy.tree import below, children_by_parent
+from bd.policy.tree import below, children_by_parent, is_spawned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +104,9 @@ class Close(Operation):
                 f"{bead.id} still waits on {', '.join(waits)}", hint="close those first, or --force", id=bead.id, blocked_by=waits
             )
         unfinished = [
-            child.id for child in snapshot.children_of(bead.id) if not child.is_done and child.id not in self.args["ids"]
+            child.id
+            for child in snapshot.children_of(bead.id)
+            if not child.is_done and child.id not in self.args["ids"] and not is_spawned(child, bead)
         ]
         if unfinished:
             raise StillBlocked(

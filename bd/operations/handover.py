@@ -9,15 +9,14 @@ from bd.clock import time_text
 from bd.errors import AlreadyClosed, BadInput, WrongState
 from bd.lineup import mentions
 from bd.model import Change, Overlay
-from bd.operations.base import Operation, register, subject
-from bd.operations.creation import Create, follow_parent
+from bd.operations.base import register, subject
+from bd.operations.creation import Create, MakesOne
 from bd.operations.endings import Close
 from bd.operations.heating import attended
 from bd.policy import lifecycle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any, ClassVar
 
     from bd.model import Bead, Snapshot
@@ -44,7 +43,7 @@ def name_of(reference: str) -> str:
 
 
 @register
-class Handoff(Operation):
+class Handoff(MakesOne):
     """Close a bead and give the next one what came of it: `ids` ([finished, next]), `artifacts` [{name, ref}], `note`, `force`.
 
     With `new` (a bead's fields) the next one is made, beside the finished one: below the same
@@ -56,27 +55,7 @@ class Handoff(Operation):
 
     def prepare(self) -> None:
         self.args.setdefault("comment_id", ids.mint())
-        new = self.args.get("new")
-        if new:
-            new.setdefault("uid", ids.mint())
-        self._id_before: str | None = (new or {}).get("id")
-
-    def renamed(self, change: Change) -> dict[str, str]:
-        made = change.touched[-1] if change.touched else None
-        return {self._id_before: made} if self._id_before and made and made != self._id_before else {}
-
-    def follow(self, renamed: Mapping[str, str]) -> None:
-        super().follow(renamed)
-        if self.args.get("new"):
-            follow_parent(self.args["new"], renamed)
-
-    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        form = super().pinned(change, before)
-        new = self.args.get("new")
-        if new:
-            form["args"]["ids"] = [change.touched[0]]
-            form["args"]["new"] = {**new, "id": change.touched[1], "minted": True}
-        return form
+        super().prepare()
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         finished = self.find(self.args["ids"][0], snapshot)

@@ -10,7 +10,7 @@ from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.heating import attended
 from bd.policy import lifecycle
-from bd.policy.roles import interval_of
+from bd.policy.preference import kept_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from bd.model import Bead, Snapshot
     from bd.operations.base import World
-
-# For how many of its intervals an answered bead is kept for the agent that asked.
-KEPT_INTERVALS = 2
 
 
 class _Said(Operation):
@@ -74,7 +71,6 @@ class Answer(_Said):
         bead = self.find(self.args["ids"][0], snapshot)
         if self.has_been_said(bead):
             return Change({}, "", touched=(bead.id,))
-        kept_s = KEPT_INTERVALS * interval_of(snapshot.agent(bead.get("prefer_agent") or "") or {})
-        answered = lifecycle.answered(bead, kept_s, self.asked_at)
+        answered = lifecycle.answered(bead, kept_s(bead.get("prefer_agent") or "", snapshot), self.asked_at)
         after = attended(self.with_words(answered, text), "comment", self, snapshot, world)
         return Change({bead.id: after}, subject("answer", [bead.id], self.by), touched=(bead.id,))

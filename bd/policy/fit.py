@@ -15,6 +15,7 @@ from bd.light import Pattern
 from bd.model import Overlay
 from bd.policy import capacity
 from bd.policy.money import Purse
+from bd.policy.preference import kept_until
 from bd.policy.queue import ready_beads
 from bd.policy.ready import Reason, is_past, ready_since
 from bd.policy.roles import SKILL_RULES, interval_of, is_fallback, skills_of
@@ -99,8 +100,10 @@ def misfits(
     if bead.assignee and not routed_to_me and not capacity.is_away(bead.assignee, snapshot, now):
         reasons.append(Reason("routed", f"is routed to {bead.assignee}"))
     preferred = bead.get("prefer_agent")
-    if preferred and preferred != name and not is_past(bead.get("prefer_until"), now):
-        reasons.append(Reason("preferred", f"is kept for {preferred} until {bead.get('prefer_until')}"))
+    if preferred and preferred != name:
+        until = kept_until(bead, snapshot)
+        if not is_past(until, now):
+            reasons.append(Reason("preferred", f"is kept for {preferred} until {until}"))
     missing = [need for need in bead.get("needs", []) if need not in ((agent or {}).get("capabilities") or [])]
     if missing:
         reasons.append(Reason("needs", f"needs {', '.join(missing)}, which {name} does not have"))

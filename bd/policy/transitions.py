@@ -39,6 +39,7 @@ MOVES: dict[str, tuple[Move, ...]] = {
     "handoff": (_CLOSE,),
     "cancel": (Move(None, frozenset({"cancelled"}), DONE),),
     "release": (_GIVE_BACK,),
+    "spawn": (_GIVE_BACK,),
     "fail": (_FAIL,),
     "reassign": (_FAIL,),
     "wait-human": (Move(HELD | _OPEN, frozenset({"blocked"})),),

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from bd.model import Bead, Snapshot
 
+# How a subtask that was spawned links to the bead it was spawned from, which is also its parent.
+SPAWNED = "discovered-from"
 STATUSES = ("pending", "running", "completed", "failed", "cancelled")
 # What is neither done nor waits for another bead: something or somebody will move it.
 _MOVING = frozenset({"ready", "claimed", "running", "validating", "retrying", "parked"})
@@ -45,6 +47,11 @@ class Dag(NamedTuple):
     @property
     def done(self) -> int:
         return sum(task.is_done for task in self.tasks)
+
+
+def is_spawned(child: Bead, parent: Bead) -> bool:
+    """Whether the child is a subtask that its parent has spawned: such a parent may end before it, unless it waits."""
+    return any(link.type == SPAWNED and link.id == parent.id for link in child.links)
 
 
 def children_by_parent(snapshot: Snapshot) -> dict[str, list[Bead]]:
@@ -104,7 +111,7 @@ def _status(dag: Dag, snapshot: Snapshot, now: datetime) -> str:
     phases = [dag.phases[task.id] for task in dag.tasks]
     if dag.root.status == "cancelled" or all(phase == "cancelled" for phase in phases):
         return "cancelled"
-    if dag.root.status == "closed" or all(phase in ("completed", "cancelled") for phase in phases):
+    if all(phase in ("completed", "cancelled") for phase in phases):
         return "completed"
     if not any(_can_run(task, dag.phases[task.id], snapshot, now) for task in dag.tasks):
         ended = {"dead_lettered", "cancelled"} & {*phases, dag.phases[dag.root.id]}

@@ -154,6 +154,10 @@ CASES: dict[str, list[Case]] = {
         Case("dag list --status failed", "array", "No DAGs but what is over"),
         Case("dag cancel hub-epic --reason no", "issues", "✓ Cancelled hub-kid2 — Wire the form: no"),
     ],
+    "spawn": [
+        Case("spawn hub-work More --agent codemonkey", "issue", "  hub-work goes on."),
+        Case("spawn hub-work More -t bug --wait --agent codemonkey", "issue", "  hub-work waits for it; it is given back."),
+    ],
     "search": [Case("search form", "issues", "Wire the form"), Case("search nothing-like-it", "issues", "Nothing found")],
     "count": [
         Case("count", "object", "9"),

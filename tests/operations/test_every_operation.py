@@ -26,6 +26,7 @@ from bd.operations.hubs import Init
 from bd.operations.liveness import Heartbeat, Reassign
 from bd.operations.planning import ApplyPlan
 from bd.operations.recovery import Undo
+from bd.operations.spawning import Spawn
 from bd.operations.switches import Pause, SetDuty
 from bd.operations.upgrading import Upgrade
 from bd.operations.waiting import Answer, WaitHuman
@@ -128,6 +129,10 @@ CASES: dict[str, Case] = {
     "answer": Case(lambda: Answer(ids=["w"], text="That one.", **by())),
     "handoff": Case(lambda: Handoff(ids=["hub-h", "a"], artifacts=ARTIFACTS, note="Go on.", **by(hub_h="t-h"))),
     "archive": Case(lambda: Archive(older_than_s=3600, **by())),
+    "spawn": Case(lambda: Spawn(ids=["hub-h"], new={"title": "More", "type": "bug"}, **by("coder", hub_h="t-h"))),
+    "spawn and wait": Case(
+        lambda: Spawn(ids=["hub-h"], new={"title": "More", "deps": ["a"]}, wait=True, **by("coder", hub_h="t-h"))
+    ),
     "handoff to a new one": Case(lambda: Handoff(ids=["hub-a"], new={"title": "More", "assignee": "other"}, artifacts=ARTIFACTS, **by())),
     "dep add": Case(lambda: DepAdd(ids=["hub-e", "hub-a"], kind="blocks", **by())),
     "dep add a link": Case(lambda: DepAdd(ids=["hub-e", "hub-a"], kind="related", **by())),
@@ -274,6 +279,7 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "heartbeat",
                 "reassign",
                 "plan",
+                "spawn",
                 "cancel a tree",
                 "delete what",
             )

@@ -40,6 +40,7 @@ WRITES = {
     "handoff": ["handoff", "hub-mine", "--to", "hub-a", "--artifact", "https://x.org/r.md", "--agent", "coder"],
     "archive": ["archive", "--older-than", "0s"],
     "plan-apply": ["plan", "apply", "../plan.yaml", "--idempotency-key", "k", "--agent", "coder"],
+    "spawn": ["spawn", "hub-mine", "More", "--wait", "--agent", "coder"],
     "fail": ["fail", "hub-mine", "--reason", "crash", "--error", "broke", "--agent", "coder"],
     "wait-human": ["wait-human", "hub-mine", "--reason", "which", "--agent", "coder"],
 }
@@ -88,6 +89,9 @@ def landed(verb: str, repository: Path) -> bool:
     elif verb == "agent-remove":
         assert (mine.status, mine.claim) == ("open", None)
         assert ".agent-status/coder.yaml" not in tip_paths(repository)
+    elif verb == "spawn":
+        (made,) = [bead for bead in all_beads(repository) if bead.parent == "hub-mine"]
+        assert (mine.status, mine.claim, mine.depends_on) == ("open", None, [made.id])
     elif verb == "plan-apply":
         assert sorted(bead.get("idempotency_key", "") for bead in all_beads(repository))[-3:] == ["k", "k/one", "k/two"]
     elif verb == "pause":

@@ -142,6 +142,11 @@ WRITES = {
     "config": Write("config set claim_ttl 30m", {}),
     "import": Write("import {here}/beads.jsonl", {}),
     "plan": Write("plan apply {here}/plan.yaml --idempotency-key k", {}),
+    "spawn": Write(
+        "spawn hub-a More --wait --agent coder",
+        {"status": "open", "claim": None, "prefer_agent": "coder", "attempts": 1, "attempts_forgiven": 1},
+        ("claim hub-a --agent coder",),
+    ),
     "dag cancel": Write("dag cancel hub-a --reason unwanted", {"status": "cancelled"}),
     "init": Write("init {here}/alice", {}),
     "sync": Write("sync", {"notes": "by hand"}),
@@ -431,6 +436,13 @@ CONTESTED = {
     ),
     "an archiving of a bead that was reopened": Contest(
         "archive --older-than 0s", "reopen hub-a", 0, {"status": "open"}, ("close hub-a --reason done",)
+    ),
+    "a subtask after a release by force": Contest(
+        "spawn hub-a More --agent coder",
+        "release hub-a --reason silent --force --agent overseer",
+        5,
+        {"status": "open", "status_reason": "silent"},
+        CLAIMED,
     ),
     "a DAG is called off while a task is claimed": Contest(
         "dag cancel hub-b --reason x",

@@ -22,6 +22,7 @@ from bd.operations.hand import Edit
 from bd.operations.handover import Handoff
 from bd.operations.liveness import Heartbeat, Reassign
 from bd.operations.recovery import Undo
+from bd.operations.spawning import Spawn
 from bd.operations.waiting import Answer, WaitHuman
 from bd.report.audit import judge
 from bd.report.commits import Commit
@@ -40,7 +41,7 @@ AGENTS = ("ann", "ben")
 DRAWN = st.tuples(
     st.sampled_from(
         "claim next reserve resume start release fail close close-next cancel reopen update assign comment delete "
-        "dlq wait answer handoff heartbeat reassign archive undo edit create remove rename mode".split()
+        "dlq wait answer handoff heartbeat reassign archive undo edit spawn spawn-wait create remove rename mode".split()
     ),
     st.sampled_from(BEADS),
     st.sampled_from(AGENTS),
@@ -147,6 +148,8 @@ def operation_of(story: Chronicle, drawn: tuple[str, str, str, str, bool, int]) 
         "wait": lambda: WaitHuman(**one, **forced | {"reason": "Which?"}),
         "answer": lambda: Answer(**one, text="That one."),
         "handoff": lambda: Handoff(**{**one, "ids": [bead, other]}, artifacts=[], note="Go on.", force=force),
+        "spawn": lambda: Spawn(**one, new={"title": "More"}),
+        "spawn-wait": lambda: Spawn(**one, new={"title": "More"}, wait=True),
         "heartbeat": lambda: Heartbeat(**one),
         "reassign": lambda: Reassign(stalls=[stall_of(there)], **asked),
         "archive": lambda: Archive(older_than_s=60, **asked),

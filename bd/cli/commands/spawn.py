@@ -1,0 +1,60 @@
+"""bd spawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import PRIORITY, flat, list_option, pass_app, text_argument
+from bd.interop import views
+from bd.operations.spawning import Spawn
+from bd.output import escaped
+
+EXAMPLE = """
+\b
+Examples:
+  bd spawn hub-7k3q "Look at the third competitor" -t research
+  bd spawn hub-7k3q "Draw the icons" --wait      and end: it comes back when they are drawn
+"""
+
+
+@click.command("spawn", epilog=EXAMPLE)
+@click.argument("bead")
+@click.argument("title")
+@click.option("--wait", is_flag=True, help="Give the bead back until the subtask is closed; it costs no attempt.")
+@click.option("--type", "-t", "bead_type", help="task, bug, research ... (task)")
+@click.option("--priority", "-p", type=PRIORITY, help="0 to 4; the bead's own when left out.")
+@click.option("--description", "-d", help="What it is about; - reads stdin.")
+@click.option("--assignee", "-a", help="Route it to this agent or person.")
+@list_option("--labels", "-l", "--label", "labels", help="Labels.")
+@list_option("--needs", "needs", help="Capabilities it takes.")
+@list_option("--deps", "deps", help="What it waits for: ids.")
+@pass_app
+def command(app: App, bead: str, title: str, *, wait: bool, **flags: Any) -> None:
+    """Make a subtask of the bead one works on, which goes on or waits for it.
+
+    After --wait the command should end. When every subtask is closed, the bead is offered first to the agent that
+    had it, for two of its intervals, then to anyone.
+    """
+    given = {
+        "type": flags["bead_type"],
+        "priority": flags["priority"],
+        "description": text_argument(app, flags["description"], None, "description"),
+        "assignee": flags["assignee"],
+        **{key: flat(flags[key]) for key in ("labels", "needs", "deps")},
+    }
+    new = {"title": title, **{key: value for key, value in given.items() if value not in (None, "", [])}}
+    asked = app.asked_to_end if wait else app.asked
+    outcome = app.publish(Spawn(**asked([bead], ids=[bead], new=new, wait=wait)))
+    parent_id, made_id = outcome.change.touched if outcome.change else ("", "")
+    snapshot = app.hub.snapshot(outcome.commit)
+    made = snapshot.bead(made_id)
+    if app.out.is_json and made is not None:
+        app.out.object({**views.issue(made, snapshot, app.now), "published": outcome.published})
+    elif app.out.quiet or made is None:
+        app.out.line(made_id)
+    else:
+        app.out.line(f"✓ Spawned {app.out.styled(made_id, 'bold')} — {escaped(made.title)}")
+        app.out.line(f"  {parent_id} waits for it; it is given back." if wait else f"  {parent_id} goes on.")

@@ -1,0 +1,28 @@
+"""For whom a ready bead is kept, and until when: after an answer, and after the subtasks it waited for."""
+
+from __future__ import annotations
+
+from bd.clock import instant_of, time_text, timedelta
+from bd.policy.ready import ready_since
+from bd.policy.roles import interval_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.model import Bead, Snapshot
+
+# For how many of its intervals a bead is kept for the agent that had it.
+KEPT_INTERVALS = 2
+
+
+def kept_s(name: str, snapshot: Snapshot) -> float:
+    """For how long a bead is kept for an agent."""
+    return KEPT_INTERVALS * interval_of(snapshot.agent(name) or {})
+
+
+def kept_until(bead: Bead, snapshot: Snapshot) -> str | None:
+    """Until when it is offered only to its preferred agent: as it says, else counted from when it became ready."""
+    preferred = bead.get("prefer_agent")
+    if not preferred or bead.get("prefer_until"):
+        return bead.get("prefer_until") if preferred else None
+    since = ready_since(bead, snapshot)
+    return time_text(instant_of(since) + timedelta(seconds=kept_s(preferred, snapshot))) if since else None

@@ -1,0 +1,104 @@
+"""Subtasks: what they do to the bead they are spawned from, and who gets it back when they are done."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from bd.errors import StaleToken, StillBlocked, WouldCycle, WrongState
+from bd.fields import agent_path
+from bd.operations.claims import Claim
+from bd.operations.endings import Close
+from bd.operations.spawning import Spawn
+from bd.policy.fit import misfits, offer
+from bd.policy.ready import phase_of
+from tests.memory import MemoryStore, held, make_bead
+from tests.operations.asking import by
+
+AGENTS = {agent_path("coder"): {"name": "coder", "interval": "30m"}, agent_path("other"): {"name": "other", "interval": "5m"}}
+
+
+def at_work(**fields: Any) -> MemoryStore:
+    return MemoryStore(held("hub-a", "coder", "t", **fields), records=AGENTS)
+
+
+def spawn(store: MemoryStore, **args: Any) -> str:
+    change = store.publish(Spawn(ids=["hub-a"], new={"title": "More", **args.pop("new", {})}, **args, **by("coder", hub_a="t")))
+    return change.touched[1]
+
+
+def offered(store: MemoryStore, name: str) -> list[str]:
+    return [bead.id for bead in offer(store.tip, name, store.now)]
+
+
+def test_a_subtask_stands_below_its_bead_which_goes_on() -> None:
+    store = at_work(priority=1)
+    before = store.bead("hub-a")
+    made = store.bead(spawn(store))
+    assert (made.parent, made.priority, made.status) == ("hub-a", 1, "open")
+    assert store.bead("hub-a") == before
+    assert offered(store, "other") == [made.id]
+    store.publish(Close(ids=["hub-a"], **by("coder", hub_a="t")))
+    assert store.bead("hub-a").status == "closed"
+    assert offered(store, "other") == [made.id], "it outlives the bead it was spawned from"
+
+
+def test_a_child_that_was_not_spawned_still_keeps_its_parent_open() -> None:
+    store = at_work()
+    store.put(make_bead("hub-k", parent="hub-a"))
+    spawn(store)
+    with pytest.raises(StillBlocked, match=r"unfinished children: hub-k$"):
+        store.publish(Close(ids=["hub-a"], **by("coder", hub_a="t")))
+
+
+def test_with_wait_the_bead_is_given_back_and_no_attempt_is_spent() -> None:
+    store = at_work(spec={"context_refs": ["brief.md"]})
+    first, second = spawn(store), spawn(store, wait=True)
+    bead = store.bead("hub-a")
+    assert (bead.status, bead.claim, bead.owner, bead.assignee) == ("open", None, None, None)
+    assert (bead.attempts, bead.attempts_counted) == (1, 0)
+    assert bead.depends_on == [first, second], "it waits for what it had spawned before, too"
+    assert bead.get("spec") == {"context_refs": ["brief.md", f"task:{first}:output", f"task:{second}:output"]}
+    assert phase_of(bead, store.tip, store.now) == "pending"
+    assert offered(store, "coder") == [first, second]
+
+
+def test_when_the_subtasks_are_closed_it_is_kept_for_who_had_it_for_two_intervals() -> None:
+    store = at_work()
+    made = spawn(store, wait=True)
+    store.now += timedelta(days=2)
+    closed_at = store.now
+    store.publish(Close(ids=[made], **by("other", at=closed_at.isoformat().replace("+00:00", "Z"))))
+    bead = store.bead("hub-a")
+    assert offered(store, "coder") == ["hub-a"]
+    for minutes, is_kept in ((0, True), (59, True), (60, False)):
+        store.now = closed_at + timedelta(minutes=minutes)
+        codes = [reason.code for reason in misfits(bead, "other", store.tip, store.now)]
+        assert (codes == ["preferred"]) == is_kept, minutes
+        assert offered(store, "other") == ([] if is_kept else ["hub-a"])
+    store.publish(Claim(agent="other", next=True, **by("other")))
+    assert (store.bead("hub-a").attempts, store.bead("hub-a").get("prefer_agent")) == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("store", "args", "error"),
+    [
+        (MemoryStore(make_bead("hub-a")), by("coder"), WrongState),
+        (MemoryStore(make_bead("hub-a", status="closed")), by("coder"), WrongState),
+        (at_work(), by("other"), StaleToken),
+        (at_work(), by("coder", hub_a="old"), StaleToken),
+    ],
+)
+def test_only_who_works_on_a_bead_spawns_from_it(store: MemoryStore, args: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        store.publish(Spawn(ids=["hub-a"], new={"title": "More"}, wait=True, **args))
+
+
+def test_a_subtask_of_what_waits_for_its_bead() -> None:
+    """It runs after the bead; with wait each would wait for the other."""
+    store = MemoryStore(held("hub-a", "coder", "t"), make_bead("hub-x", depends_on=["hub-a"]), records=AGENTS)
+    with pytest.raises(WouldCycle):
+        spawn(store, new={"deps": ["hub-x"]}, wait=True)
+    assert store.bead(spawn(store, new={"deps": ["hub-x"]})).depends_on == ["hub-x"]
