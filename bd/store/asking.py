@@ -46,7 +46,7 @@ class Asking:
             self._entry.write(intents={})
             return False
         for member, side in zip(members, sides, strict=True):
-            member.intent, member.asked_on, member.missed = side.new, base, False
+            member.intent, member.asked_on, member.missed = side.new, member.asked_on or base, False
             if verdict == "unknown":
                 member.may_arrive.add(side.new or "")
         return True

@@ -47,15 +47,15 @@ class Member:
         refusal = answer.error_of(told)
         self.settle(None if refusal else answer.change_of(told, snapshot), refusal)
 
-    def is_listed(self, intents: Mapping[str, str]) -> bool:
-        """Whether a look shows its intent, if it has one."""
-        if self.intent is None:
-            return True
-        if intents.get(self.uid) != self.intent:
-            return False
-        self.missed = False
-        self.may_arrive.discard(self.intent)
-        return True
+    def see(self, intents: Mapping[str, str]) -> bool:
+        """Take in what a look shows; whether that leaves open what became of an intent of its own."""
+        shown = intents.get(self.uid)
+        if shown is not None and shown in self.may_arrive:  # late, but there
+            self.intent = shown
+            self.may_arrive.discard(shown)
+        if shown is not None and shown == self.intent:
+            self.missed = False
+        return (self.intent is not None and shown != self.intent) or bool(self.may_arrive)
 
     @property
     def in_doubt(self) -> bool:
@@ -64,7 +64,9 @@ class Member:
 
     def forget_intent(self) -> None:
         """It is not asked for any more, and nobody has carried it out: as if it had never been asked for."""
-        self.intent, self.asked_on, self.missed = None, "", False
+        self.intent, self.missed = None, False
+        if not self.may_arrive:
+            self.asked_on = ""
 
 
 def told(change: Change | None, refusal: BdError | None) -> dict[str, Any]:

@@ -164,7 +164,7 @@ class Transaction:
             if member.uid in self._settling.heard:
                 member.hear(self._settling.heard[member.uid].answer, snapshot)
         listed = self._hub.fetching.intents
-        gone = [member for member in self._open() if not member.is_listed(listed)]
+        gone = [member for member in self._open() if member.see(listed)]
         if not gone:
             return True
         found = verdicts.since(self._repo, [member.asked_on for member in gone], self._base or "")
@@ -172,6 +172,8 @@ class Transaction:
         for member in gone:
             if member.uid in found:
                 member.hear(found[member.uid].answer, snapshot)
+            elif member.intent is None or listed.get(member.uid) == member.intent:
+                continue  # nothing has come of an ask without an answer so far
             elif member.missed:
                 member.forget_intent()
             else:  # gone without a verdict proves nothing before the branch was fetched once more

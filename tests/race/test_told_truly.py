@@ -91,6 +91,28 @@ def test_an_ask_without_an_answer_may_land_after_its_author_has_given_up(
     assert subjects(hub, "claim") == []
 
 
+def test_an_ask_that_arrives_late_and_is_carried_out_is_heard_of(
+    clone: Clones, hub: Path, steps: Interleaving, tmp_path: Path
+) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", "hub-b")
+    late = tmp_path / "late"
+    script = f"""case "$verb $*" in push*refs/bd/intents*)
+        [ -e {late} ] || {{ echo "$PWD" > {late}; for word in "$@"; do echo "$word" >> {late}; done; exit 1; }};; esac"""
+
+    def arrive_and_fold() -> None:
+        folder, *words = late.read_text().splitlines()
+        git(folder, *words)
+        assert len(intents(hub)) == 1
+        bob.here("comment", "hub-b", "folds it", env=LOOK_FIRST)
+
+    steps.at("push", lambda: bob.here("comment", "hub-b", "faster", env=LOOK_FIRST), arrive_and_fold)
+    alice.here("heat", "hub-a", env={**LOOK_FIRST, **git_wrapper(tmp_path / "bin", script)})
+    bead = tip_bead(hub, "hub-a")
+    assert bead is not None
+    assert bead.get("temperature") == 10
+
+
 def test_who_is_settled_is_told_so_though_a_neighbour_is_not_and_the_hub_goes_away(
     clone: Clones, hub: Path, steps: Interleaving, tmp_path: Path
 ) -> None:
