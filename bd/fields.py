@@ -118,7 +118,7 @@ INNER_FIELDS: dict[str, dict[str, Kind]] = {
     "failures": FAILURE_FIELDS,
     "links": {"type": "text", "id": "text", "created_at": "time", "created_by": "text"},
     "progress": {"at": "time", "agent": "text", "text": "text"},
-    "notified": {"by": "text", "at": "time", "done": "bool"},
+    "notified": {"key": "text", "by": "text", "at": "time", "right": "text", "tries": "int", "done": "bool"},
     "budget": {"usd": "number", "per": "text"},
     "skills": {"title_words": "list", "title_prefix": "list", "labels": "list", "types": "list"},
 }
@@ -186,6 +186,7 @@ CONFIG_FIELDS: dict[str, Kind] = {
     "statuses": "list",
     "defaults": "map",
     "paused": "map",
+    "notify": "any",
     "schedules": "maps",
     "spent_keys": "map",
 }

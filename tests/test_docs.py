@@ -181,6 +181,12 @@ BEFORE = {
     "release": ["claim hub-7k3q"],
     "fail": ["claim hub-7k3q"],
     'bd dlq retry hub-7k3q --reason "the key is renewed"': ["claim hub-7k3q", "fail hub-7k3q -r cancelled -e gone"],
+    'EDITOR=vim bd dlq edit hub-7k3q --reason "it names the branch now"': [
+        "claim hub-7k3q",
+        "fail hub-7k3q -r cancelled -e gone",
+    ],
+    'bd dlq cancel hub-7k3q --reason "nobody needs it any more"': ["claim hub-7k3q", "fail hub-7k3q -r cancelled -e gone"],
+    'bd dlq review hub-7k3q --note "waiting for the vendor"': ["claim hub-7k3q", "fail hub-7k3q -r cancelled -e gone"],
     "progress": ["claim hub-7k3q"],
     "cost": ["claim hub-7k3q"],
     "heartbeat": ["claim hub-7k3q"],

@@ -131,7 +131,12 @@ COMMANDS: dict[str, Row] = {
     "overseer": Row("overseer", "overseers", "Free what has stalled and keep house, once or for ever.", beside="stalled"),
     "stats": Row("stats", "overseers", "Show the hub in numbers.", line="Show the hub in numbers, and how far epics are."),
     "epic": Row("epic", "overseers", "Show how far epics are.", beside="stats"),
-    "dlq": Row("dlq", "overseers", "List, show and retry what was given up (dead letters)."),
+    "dlq": Row(
+        "dlq",
+        "overseers",
+        "List, show, retry, edit, call off and review what was given up (dead letters).",
+        line="See to what was given up (dead letters).",
+    ),
     "agent": Row("agent", "overseers", "Add agents, change them, and see how each is doing."),
     "pause": Row("pause", "overseers", "Let nobody claim until `bd resume`.", line="Let the fleet claim nothing, or again."),
     "resume": Row("pause", "overseers", "Let the fleet claim again.", "resume", beside="pause"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bd import clock
 from bd.fleet import signs
+from bd.fleet.hooks import tell as tell_people
 from bd.fleet.housekeeping import keep_house
 from bd.fleet.pacer import Pacer
 from bd.fleet.recovery import reassign
@@ -48,6 +49,8 @@ def poll(hub: Hub, agent: str, *, fetch: bool = True, interval_s: float | None =
     outcome = reassign(hub, stalls, f"agent:{agent}")
     if outcome is not None and outcome.change is not None:
         freed = outcome.change.touched
+    if fetch:
+        tell_people(hub, f"agent:{agent}")
     snapshot = hub.snapshot()
     now = clock.now()
     busy = fit.no_claims_reason(agent, snapshot, now)

@@ -14,7 +14,7 @@ import socket
 
 from bd import clock
 from bd.errors import BadInput, BdError, Damaged, NotFound, NothingReady, RemoteUnreachable, ServerRefused, StaleToken, TryAgain
-from bd.fleet import progress, signs
+from bd.fleet import hooks, progress, signs
 from bd.fleet.housekeeping import keep_house, pack_when_full
 from bd.fleet.job import Job
 from bd.fleet.outcome import DONE, FAILED, RELEASED, Outcome
@@ -240,7 +240,8 @@ class Worker:
         self._next_look_s = clock.monotonic() + min(waits_s)
         self._peeking = self._peeking or Peeking(hub, pacer.pace.interval_s)
         signs.tell(hub, self.plan.agent, pacer.as_json())
-        for line in keep_house(hub, f"agent:{self.plan.agent}"):
+        me = f"agent:{self.plan.agent}"
+        for line in (*hooks.tell(hub, me), *keep_house(hub, me)):
             self._tell(line)
 
     def _begin(self, hub: Hub, written: Written, pacer: Pacer) -> None:
@@ -295,6 +296,8 @@ class Worker:
             if said[0] != "unknown":  # else the notes are not in the bead yet
                 progress.forget(hub, job.bead.id)
             self._on_ended(Ended(job.bead.id, job.bead.title, *said))
+            for line in hooks.tell(hub, f"agent:{self.plan.agent}") if said[0] == FAILED else ():
+                self._tell(line)
             pack_when_full(hub)
         finally:
             hub.close()

@@ -187,6 +187,7 @@ class Cancel(Operation):
     """Call beads off: `ids`, `reason`, `cascade` (what waits for them and what is below them too), `unblock`, `force`.
 
     `tree`: they are roots of DAGs, and everything below them that is not done is called off too, or nothing at all.
+    With `resolution` only dead letters among the named ones, which are reviewed by that.
     """
 
     verb: ClassVar[str] = "cancel"
@@ -197,9 +198,15 @@ class Cancel(Operation):
         def call_off(bead: Bead) -> Bead:
             self.guard(bead, snapshot)
             owners.update(bead.holders)
-            return lifecycle.cancelled(bead, self.by, self.args.get("reason") or "Cancelled", self.asked_at)
+            resolution = self.args.get("resolution")
+            if resolution and bead.status not in ("dead_letter", "cancelled") and bead.id in named:
+                hint = f"`bd cancel {bead.id}` calls off what is no dead letter"
+                raise WrongState(f"{bead.id} is {bead.status}, not a dead letter", hint=hint, id=bead.id)
+            off = lifecycle.cancelled(bead, self.by, self.args.get("reason") or "Cancelled", self.asked_at)
+            return off.evolve(reviewed=True, resolution=resolution) if resolution and bead.status == "dead_letter" else off
 
         names = list(self.args["ids"])
+        named = {self.find(name, snapshot).id for name in names} if self.args.get("resolution") else set()
         if self.args.get("cascade"):
             names = self._with_dependents(names, snapshot)
         if self.args.get("tree"):

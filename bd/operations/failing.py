@@ -1,4 +1,4 @@
-"""Operations on attempts that failed: fail, and trying dead letters again.
+"""Operations on attempts that failed: fail, and what people do about dead letters.
 
 Does not belong here: the rules of retries (policy/retry.py), and taking beads away from the dead (stalls).
 """
@@ -58,7 +58,7 @@ class Fail(Operation):
             owners.extend(held.holders)
             left.update(bead.holders)
             held = self._charged(held)
-            failed = retry.after_failure(held, self._failure(held), world.settings, self.asked_at, self.args["jitter"])
+            failed = retry.after_failure(held, self._failure(held), world.settings, self.asked_at, self.args["jitter"], self.uid)
             return advisory.rejoined(failed, bead, held.claims[0].get("token"), self.asked_at) if bead.get("claims") else failed
 
         beads, done, failed = self.each(self.args["ids"], snapshot, give_up)
@@ -92,7 +92,10 @@ class Fail(Operation):
 
 @register
 class DlqRetry(Operation):
-    """Open dead letters again: `ids`, `reason` (kept as a comment). Their attempts count anew; their failures stay."""
+    """Open dead letters again: `ids`, `reason` (kept as a comment), `resolution` (retry, or modify_and_retry).
+
+    Their attempts count anew; their failures stay.
+    """
 
     verb: ClassVar[str] = "dlq-retry"
 
@@ -107,6 +110,7 @@ class DlqRetry(Operation):
                 hint = "`bd dlq list` shows the dead letters"
                 raise WrongState(f"{bead.id} is {bead.status}, not a dead letter", hint=hint, id=bead.id)
             opened = attended(lifecycle.reopened(bead, self.asked_at), "reopening", self, snapshot, world)
+            opened = opened.evolve(reviewed=True, resolution=self.args.get("resolution") or "retry")
             if not self.args.get("reason"):
                 return opened
             entry = {
@@ -119,3 +123,33 @@ class DlqRetry(Operation):
 
         beads, done, failed = self.each(self.args["ids"], snapshot, open_again)
         return Change(beads, subject("dlq-retry", done, self.by), touched=tuple(done), failures=tuple(failed))
+
+
+@register
+class DlqReview(Operation):
+    """Say that a person has looked at dead letters, which stay: `ids`, `note` (kept as a comment), `undone` takes it back."""
+
+    verb: ClassVar[str] = "dlq-review"
+
+    def prepare(self) -> None:
+        self.args.setdefault("comment_id", ids.mint())
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        def review(bead: Bead) -> Bead:
+            if bead.status != "dead_letter":
+                hint = "`bd dlq list` shows the dead letters"
+                raise WrongState(f"{bead.id} is {bead.status}, not a dead letter", hint=hint, id=bead.id)
+            is_noted = any(comment.get("id") == self.args["comment_id"] for comment in bead.comments)
+            after = bead.evolve(reviewed=None if self.args.get("undone") else True)
+            if self.args.get("note") and not is_noted:
+                entry = {
+                    "id": self.args["comment_id"],
+                    "author": self.agent,
+                    "at": time_text(self.asked_at),
+                    "text": self.args["note"],
+                }
+                after = after.evolve(comments=[*after.comments, entry])
+            return bead if after == bead else lifecycle.touch(after, self.asked_at)
+
+        beads, done, failed = self.each(self.args["ids"], snapshot, review)
+        return Change(beads, subject("dlq-review", done, self.by), touched=tuple(done), failures=tuple(failed))

@@ -113,7 +113,7 @@ class Reassign(Operation):
         cost = money.cost_of_attempt(bead, claim.get("attempt", 1))
         failure = retry.failure_of(bead, stall.get("reason", "stalled"), words, self.asked_at, cost_usd=cost)
         return retry.after_failure(
-            money.presumed(bead, self.asked_at), failure, world.settings, self.asked_at, self.args["jitter"]
+            money.presumed(bead, self.asked_at), failure, world.settings, self.asked_at, self.args["jitter"], self.uid
         )
 
 

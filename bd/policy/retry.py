@@ -11,7 +11,7 @@ from math import ceil, isfinite
 from bd.clock import age_text, duration_s, instant_of, time_text, timedelta
 from bd.errors import BadInput, WrongState
 from bd.light import NamedTuple
-from bd.policy import lifecycle
+from bd.policy import lifecycle, notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,11 +150,11 @@ def failure_of(bead: Bead, reason: str, error: str, at: datetime, **known: Any) 
     return {key: value for key, value in {**failure, **known}.items() if value not in (None, "")}
 
 
-def after_failure(bead: Bead, failure: Mapping[str, Any], settings: Settings, at: datetime, jitter: float) -> Bead:
+def after_failure(bead: Bead, failure: Mapping[str, Any], settings: Settings, at: datetime, jitter: float, uid: str = "") -> Bead:
     """The claimed bead once its attempt has failed: open again with a `retry_at`, or a dead letter.
 
     `failure` has the keys of an entry of `failures`; `jitter` is a number from 0 to 1, minted
-    with the operation. Raises WrongState for a bead that nobody works on.
+    with the operation, whose `uid` names the news of a dead letter. Raises WrongState for a bead that nobody works on.
     """
     if bead.claim is None and bead.status != "in_progress":
         raise WrongState(f"{bead.id} is {bead.status}, nobody works on it", id=bead.id)
@@ -165,7 +165,7 @@ def after_failure(bead: Bead, failure: Mapping[str, Any], settings: Settings, at
     poison = is_poison(failed)
     if poison or failed.attempts_counted >= limit_of(bead, settings) or rule.is_final(failure.get("reason", "other")):
         dead = failed.evolve(status="dead_letter", dead_lettered_at=time_text(at), poison_pill=poison or None)
-        return lifecycle.touch(dead, at)
+        return lifecycle.touch(notice.announced(dead, uid), at)
     delay_s = rule.delay_s(failed.attempts_counted, jitter)
     due = _whole_second(at + timedelta(seconds=delay_s)) if delay_s else None
     return lifecycle.touch(failed.evolve(status="open", retry_at=due), at)

@@ -54,8 +54,8 @@ FREE = frozenset({"update", "edit"})
 RESTORING = frozenset({"undo", "import"})
 # These change no status of a bead that is there.
 KEEPING = frozenset(
-    "agent-add agent-clear archive comment config cost create delete dep-add dep-remove duty heartbeat heat init pause "
-    "plan-apply resume start upgrade".split()
+    "agent-add agent-clear archive comment config cost create delete dep-add dep-remove dlq-review duty heartbeat heat init "
+    "notified notify pause plan-apply resume start upgrade".split()
 )
 
 

@@ -225,9 +225,13 @@ CASES: dict[str, list[Case]] = {
     "epic": [Case("epic status", "array", "0/2")],
     "dlq": [
         Case("dlq list", "array", "No dead letters."),
-        Case("dlq list", "issues", "hub-work  0s   1         auth_failure: revoked  Review the pull request", GIVEN_UP),
+        Case("dlq list", "issues", "hub-work  0s   1         -     auth_failure: revoked  Review the pull request", GIVEN_UP),
         Case("dlq show hub-work", "issues", "attempt 1: auth_failure (codemonkey", GIVEN_UP),
         Case("dlq show hub-bug", "issues", "has not failed yet"),
+        Case("dlq list --unreviewed", "array", "No dead letters that nobody has looked at.", (*GIVEN_UP, "dlq review hub-work")),
+        Case("dlq review hub-work --note seen", "issues", "✓ Looked at: hub-work", GIVEN_UP),
+        Case("dlq review hub-work --undo", "issues", "✓ Not looked at: hub-work", GIVEN_UP),
+        Case("dlq cancel hub-work --reason gone", "issues", "✓ Cancelled hub-work", GIVEN_UP),
         Case("dlq retry hub-work --reason renewed", "issues", "✓ Open again: hub-work", GIVEN_UP),
     ],
     "agent": [

@@ -17,13 +17,14 @@ from bd.operations.claims import Claim, Release, Start
 from bd.operations.costs import Cost
 from bd.operations.creation import Create
 from bd.operations.endings import Cancel, Close, Reopen
-from bd.operations.failing import DlqRetry, Fail
+from bd.operations.failing import DlqRetry, DlqReview, Fail
 from bd.operations.graph import DepAdd, DepRemove
 from bd.operations.hand import Edit, HandCommit
 from bd.operations.handover import Handoff
 from bd.operations.heating import Heat
 from bd.operations.hubs import Init
 from bd.operations.liveness import Heartbeat, Reassign
+from bd.operations.notifying import Notified, Notify
 from bd.operations.planning import ApplyPlan
 from bd.operations.recovery import Undo
 from bd.operations.spawning import Spawn
@@ -48,8 +49,8 @@ def a_hub() -> MemoryStore:
         make_bead("hub-d", uid=UIDS["d"], status="closed", closed_by="human:Ada", title="Fix d"),
         make_bead("hub-e", uid=UIDS["e"], status="deferred", title="Fix e"),
         make_bead("hub-w", uid=UIDS["w"], status="blocked", waiting_on="human", prefer_agent="coder", title="Fix w"),
-        make_bead("hub-g", uid=UIDS["g"], status="dead_letter", attempts=3, title="Fix g"),
         make_bead("hub-k", uid=UIDS["k"], idempotency_key="spent", title="Fix k"),
+        make_bead("hub-g", uid=UIDS["g"], status="dead_letter", attempts=3, title="Fix g", notified=NOTIFIED),
         held("hub-h", "coder", "t-h", uid=UIDS["h"], title="Fix h", claim={"started_at": None}),
         records={
             agent_path("coder"): {"name": "coder", "role": "coding", "max_concurrent": 5},
@@ -69,6 +70,7 @@ class Case(NamedTuple):
 
 ARTIFACTS = [{"name": "report.md", "ref": "artifacts/a/report.md"}, {"name": "site", "ref": "https://x.org"}]
 STALL = {"id": "hub-h", "token": "t-h", "attempt": 1, "why": "silent", "text": "is silent", "since": CREATED_AT, "beat": None}
+NOTIFIED = {"key": "U/hub-g", "by": "agent:reader", "at": CREATED_AT, "right": "R", "tries": 1}
 BEFORE = dict(make_bead("hub-a", uid=UIDS["a"], labels=["x"], title="Fix a").fields)
 CASES: dict[str, Case] = {
     "heartbeat": Case(lambda: Heartbeat(ids=["hub-h"], **by("coder", hub_h="t-h"))),
@@ -119,6 +121,10 @@ CASES: dict[str, Case] = {
     "cost": Case(lambda: Cost(ids=["hub-h"], usd=0.5, token_counts={"input": 9, "output": 1}, model="m", **by(hub_h="t-h"))),
     "fail for good": Case(lambda: Fail(ids=["hub-h"], reason="cancelled", error="No.", **by(hub_h="t-h"))),
     "dlq retry": Case(lambda: DlqRetry(ids=["hub-g"], reason="mended", **by())),
+    "dlq review": Case(lambda: DlqReview(ids=["hub-g"], note="seen", **by())),
+    "dlq cancel": Case(lambda: Cancel(ids=["hub-g"], reason="no", resolution="cancel", **by()), has_name=False),
+    "notify": Case(lambda: Notify(ids=["hub-g"], **by(at="2026-02-21T16:00:00Z"))),
+    "notified": Case(lambda: Notified(ids=["hub-g"], right="R", **by(at="2026-02-21T16:00:00Z"))),
     "close": Case(lambda: Close(ids=["hub-a", "hub-h"], reason="Done", **by(hub_h="t-h"))),
     "close and next": Case(lambda: Close(ids=["hub-h"], next={"agent": "coder"}, **by(hub_h="t-h"))),
     "reopen": Case(lambda: Reopen(ids=["hub-d"], reason="not done", **by())),
@@ -276,6 +282,8 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "fail",
                 "dlq",
                 "cost",
+                "notify",
+                "notified",
                 "heartbeat",
                 "reassign",
                 "plan",

@@ -7,13 +7,18 @@ from typing import Any
 import click
 
 from bd import ids
+from bd.cli.commands.edit import edited
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.errors import NoSuchBead
+from bd.errors import NoSuchBead, WrongState
 from bd.interop import views
+from bd.ledger import amount_of
 from bd.model import Bead, Snapshot
-from bd.operations.failing import DlqRetry
+from bd.operations.endings import Cancel
+from bd.operations.failing import DlqRetry, DlqReview
 from bd.output import escaped
+from bd.policy import notice
+from bd.report.costs import entries
 from bd.report.selection import dead_letters
 
 ERROR_WIDTH = 40
@@ -21,31 +26,40 @@ ERROR_WIDTH = 40
 
 @click.group("dlq", no_args_is_help=False)
 def command() -> None:
-    """List, show and retry what was given up (dead letters)."""
+    """List, show, retry, edit, call off and review what was given up (dead letters)."""
 
 
-@command.command("list", epilog="\b\nExamples:\n  bd dlq list\n  bd dlq list --json | jq -r '.[].id'")
+@command.command("list", epilog="\b\nExamples:\n  bd dlq list --unreviewed\n  bd dlq list --json | jq -r '.[].id'")
+@click.option("--unreviewed", is_flag=True, help="Only those that nobody has looked at yet.")
 @pass_app
-def list_letters(app: App) -> None:
+def list_letters(app: App, unreviewed: bool) -> None:
     """List the beads that were given up, the longest dead first."""
     snapshot = app.snapshot()
-    found = dead_letters(snapshot)
+    found = [bead for bead in dead_letters(snapshot) if not (unreviewed and bead.get("reviewed"))]
     if app.out.is_json:
         app.out.json([_with_failures(bead, snapshot, app) for bead in found])
     elif app.out.quiet:
         for bead in found:
             app.out.line(bead.id)
     elif found:
-        app.out.table(["id", "age", "attempts", "last error", "title"], [_row(app, bead) for bead in found])
+        app.out.table(["id", "age", "attempts", "cost", "last error", "title"], [_row(app, bead) for bead in found])
     else:
-        app.out.line("No dead letters.")
+        app.out.line("No dead letters." if not unreviewed else "No dead letters that nobody has looked at.")
 
 
 def _row(app: App, bead: Bead) -> list[str]:
     last = (bead.get("failures") or [{}])[-1]
     words = f"{last.get('reason', '')}: {last.get('error', '')}".strip(": ")
     age = app.out.age(bead.get("dead_lettered_at"), app.now)
-    return [bead.id, age, str(bead.attempts_counted), _cut(words, ERROR_WIDTH), _cut(bead.title, 60)]
+    spent = _cost(bead)
+    cost = f"${spent:.2f}" if spent else "-"
+    return [bead.id, age, str(bead.attempts_counted), cost, _cut(words, ERROR_WIDTH), _cut(bead.title, 60)]
+
+
+def _cost(bead: Bead) -> float:
+    """What all its attempts cost; by its failures where nothing else says it."""
+    told = sum(one.usd for one in entries(bead))
+    return round(told or sum(amount_of(failure.get("cost_usd")) for failure in bead.get("failures", [])), 6)
 
 
 def _cut(text: str, width: int) -> str:
@@ -55,7 +69,13 @@ def _cut(text: str, width: int) -> str:
 
 def _with_failures(bead: Bead, snapshot: Snapshot, app: App) -> dict[str, Any]:
     shown = views.issue(bead, snapshot, app.now)
-    return {**shown, "failures": bead.get("failures", []), "poison_pill": bool(bead.get("poison_pill"))}
+    known = {"failures": bead.get("failures", []), "poison_pill": bool(bead.get("poison_pill")), "total_cost_usd": _cost(bead)}
+    return {
+        **shown,
+        **known,
+        "reviewed": bool(bead.get("reviewed")),
+        **({"notified": dict(told)} if (told := notice.noted(bead)) else {}),
+    }
 
 
 @command.command("show", epilog="\b\nExample:\n  bd dlq show hub-7k3q")
@@ -88,6 +108,7 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
         why = ", because it fails whoever tries it" if bead.get("poison_pill") else ""
         since = out.age(bead.get("dead_lettered_at"), app.now)
         out.line(f"  given up{f' {since} ago' if since else ''}{why}; `bd dlq retry {bead.id}` opens it again")
+        out.line(f"  {_state(bead)}")
     failures = bead.get("failures", [])
     if not failures:
         out.line("  It has not failed yet.")
@@ -100,6 +121,18 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
         out.line(f"  {escaped(failure.get('error', ''), one_line=False)}".rstrip())
 
 
+def _state(bead: Bead) -> str:
+    """Whether somebody has looked at it, whether people were told, and what it cost."""
+    known = notice.noted(bead)
+    words = ["looked at" if bead.get("reviewed") else "not looked at yet"]
+    if known.get("done"):
+        words.append(f"people were told by {escaped(str(known.get('by', 'somebody')).split(':', 1)[-1])}")
+    elif known.get("by"):
+        words.append(f"{escaped(str(known['by']).split(':', 1)[-1])} began to tell people at {escaped(str(known.get('at', '')))}")
+    spent = _cost(bead)
+    return ", ".join([*words, *([f"cost ${spent:.2f} in all"] if spent else [])])
+
+
 @command.command("retry", epilog='\b\nExample:\n  bd dlq retry hub-7k3q --reason "the key is renewed"')
 @click.argument("beads", nargs=-1, required=True)
 @click.option("--reason", "-r", help="What is different now; kept as a comment.")
@@ -108,3 +141,45 @@ def retry(app: App, beads: tuple[str, ...], reason: str | None) -> None:
     """Open dead letters again; their attempts count anew, their failures stay."""
     outcome = app.publish(DlqRetry(**app.asked(beads, ids=list(beads), reason=reason)))
     app.show_written(outcome, "Open again:")
+
+
+@command.command("edit", epilog='\b\nExample:\n  EDITOR=vim bd dlq edit hub-7k3q --reason "it names the branch now"')
+@click.argument("bead")
+@click.option("--reason", "-r", help="What is different now; kept as a comment.")
+@pass_app
+def edit(app: App, bead: str, reason: str | None) -> None:
+    """Edit a dead letter in your editor, and open it again.
+
+    Without an editor: `bd update` it, then `bd dlq retry` it.
+    """
+    if _whole(bead, app.snapshot()).status != "dead_letter":
+        raise WrongState(f"{bead} is not a dead letter", hint=f"`bd edit {bead}` edits any bead", id=bead)
+    if edited(app, bead) is None:
+        app.out.note("nothing was changed, and nothing is tried again; `bd dlq retry` does that")
+        if app.out.is_json:
+            app.out.json([])
+        return
+    again = DlqRetry(**app.asked([bead], ids=[bead], reason=reason, resolution="modify_and_retry"))
+    app.show_written(app.publish(again), "Edited and open again:")
+
+
+@command.command("cancel", epilog='\b\nExample:\n  bd dlq cancel hub-7k3q --reason "nobody needs it any more"')
+@click.argument("beads", nargs=-1, required=True)
+@click.option("--reason", "-r", help="Why it is called off.")
+@click.option("--cascade", is_flag=True, help="And what waits for it, and what is below it.")
+@click.option("--unblock", is_flag=True, help="And free what waits for it.")
+@pass_app
+def cancel(app: App, beads: tuple[str, ...], **given: Any) -> None:
+    """Call dead letters off: nobody will try them again."""
+    app.show_written(app.publish(Cancel(**app.asked(beads, ids=list(beads), resolution="cancel", **given))), "Cancelled")
+
+
+@command.command("review", epilog='\b\nExample:\n  bd dlq review hub-7k3q --note "waiting for the vendor"')
+@click.argument("beads", nargs=-1, required=True)
+@click.option("--note", "-n", help="What was found; kept as a comment.")
+@click.option("--undo", "undone", is_flag=True, help="It was not looked at after all.")
+@pass_app
+def review(app: App, beads: tuple[str, ...], note: str | None, undone: bool) -> None:
+    """Say that somebody has looked at dead letters, which stay where they are."""
+    outcome = app.publish(DlqReview(**app.asked(beads, ids=list(beads), note=note, undone=undone)))
+    app.show_written(outcome, "Not looked at:" if undone else "Looked at:")

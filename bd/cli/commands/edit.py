@@ -14,6 +14,7 @@ from bd.cli.options import pass_app
 from bd.errors import BadInput, NoSuchBead
 from bd.operations.hand import Edit
 from bd.store.files import Row, parse_file
+from bd.store.outcome import Outcome
 
 
 @click.command("edit", epilog="\b\nExample:\n  EDITOR=vim bd edit hub-7k3q")
@@ -24,6 +25,17 @@ def command(app: App, bead: str) -> None:
 
     Only the fields that you change are written; what others change meanwhile stays.
     """
+    outcome = edited(app, bead)
+    if outcome is not None:
+        app.show_written(outcome, "Edited")
+        return
+    app.out.note("nothing was changed")
+    if app.out.is_json:
+        app.out.json([])
+
+
+def edited(app: App, bead: str) -> Outcome | None:
+    """Let a person edit a bead, and publish that; None where nothing was changed."""
     snapshot = app.snapshot()
     bead_id = ids.resolve(bead, snapshot.starting, snapshot.exists)
     found = snapshot.bead(bead_id)
@@ -34,12 +46,8 @@ def command(app: App, bead: str) -> None:
     text = _edited(before)
     row = _checked(path, text) if text is not None else None
     if row is None or row.fields == dict(found.fields):
-        app.out.note("nothing was changed")
-        if app.out.is_json:
-            app.out.json([])
-        return
-    operation = Edit(**app.asked([bead_id], ids=[bead_id], old=dict(found.fields), new=row.fields, text=text))
-    app.show_written(app.publish(operation), "Edited")
+        return None
+    return app.publish(Edit(**app.asked([bead_id], ids=[bead_id], old=dict(found.fields), new=row.fields, text=text)))
 
 
 def _edited(before: bytes) -> bytes | None:

@@ -38,6 +38,11 @@ def command(app: App, beads: tuple[str, ...], kind: str, error: str | None, forc
     known = {key: value for key, value in measured.items() if value is not None}
     outcome = app.publish(Fail(**app.asked(beads, ids=list(beads), reason=kind, error=error, force=force, **known)))
     app.show_written(outcome, "Failed")
+    if any(bead.status == "dead_letter" for bead in app.written(outcome)):
+        from bd.fleet.hooks import tell
+
+        for line in tell(app.hub, app.identity.by):
+            app.out.note(escaped(line))
     if app.out.is_json:
         return
     settings = app.hub.settings(app.hub.snapshot(outcome.commit))

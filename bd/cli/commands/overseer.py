@@ -10,6 +10,7 @@ from bd import clock
 from bd.cli.context import App
 from bd.cli.options import DURATION, pass_app
 from bd.errors import BadInput
+from bd.fleet.hooks import tell as tell_people
 from bd.fleet.housekeeping import keep_house
 from bd.fleet.recovery import reassign
 from bd.fleet.sight import look
@@ -41,7 +42,7 @@ def _round(app: App) -> None:
     freed = list(change.touched) if change else []
     for note in change.notes if change else ():
         app.out.note(note)
-    said = keep_house(app.hub, app.identity.by)
+    said = [*tell_people(app.hub, app.identity.by), *keep_house(app.hub, app.identity.by)]
     if app.identity.agent:
         tell(app.hub, app.identity.agent)
     if app.out.is_json:

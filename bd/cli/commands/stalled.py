@@ -10,9 +10,11 @@ from bd import ids
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.errors import NoSuchBead, WrongState
+from bd.fleet.hooks import tell as tell_people
 from bd.fleet.recovery import reassign
 from bd.fleet.sight import look
 from bd.model import Snapshot
+from bd.output import escaped
 from bd.policy.liveness import Stall
 
 EXAMPLE = """
@@ -41,6 +43,8 @@ def command(app: App, beads: tuple[str, ...], free: bool) -> None:
     if free:
         _refuse_living(wanted, found)
         outcome = reassign(app.hub, found, app.identity.by)
+        for line in tell_people(app.hub, app.identity.by):
+            app.out.note(escaped(line))
         change = outcome.change if outcome else None
         for note in change.notes if change else ():
             app.out.note(note)

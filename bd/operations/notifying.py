@@ -1,0 +1,59 @@
+"""Operations on who tells people of a dead letter: taking the right to, and having done so.
+
+Does not belong here: the rules (policy/notice.py), and running hooks (fleet/hooks.py).
+"""
+
+from __future__ import annotations
+
+from bd.model import Change
+from bd.operations.base import Operation, register, subject
+from bd.policy import lifecycle, notice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from bd.model import Bead, Snapshot
+    from bd.operations.base import World
+
+
+@register
+class Notify(Operation):
+    """Take the right to tell people of dead letters: `ids`. What is not due any more is left out; that may be all."""
+
+    verb: ClassVar[str] = "notify"
+
+    @property
+    def needs_remote(self) -> bool:
+        return True
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        mine: list[str] = []
+
+        def take(bead: Bead) -> Bead:
+            if notice.noted(bead).get("right") == self.uid:
+                mine.append(bead.id)
+            elif notice.is_due(bead, self.asked_at):
+                mine.append(bead.id)
+                return lifecycle.touch(notice.taken(bead, self.by, self.uid, self.asked_at), self.asked_at)
+            return bead
+
+        beads, _, failed = self.each(self.args["ids"], snapshot, take)
+        return Change(beads, subject("notify", mine, self.by), touched=tuple(mine), failures=tuple(failed))
+
+
+@register
+class Notified(Operation):
+    """Say that people were told of dead letters: `ids`, under the `right` that was taken; another's right is left alone."""
+
+    verb: ClassVar[str] = "notified"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        def done(bead: Bead) -> Bead:
+            known = notice.noted(bead)
+            if known.get("right") != self.args["right"] or known.get("done"):
+                return bead
+            return lifecycle.touch(notice.told(bead), self.asked_at)
+
+        beads, names, failed = self.each(self.args["ids"], snapshot, done)
+        return Change(beads, subject("notified", names, self.by), touched=tuple(names), failures=tuple(failed))

@@ -1,0 +1,174 @@
+"""People are told of dead letters: once, by whoever has a trusted hook; again, with the same key, where somebody died doing it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+
+from tests.race.history import subjects
+from tests.race.processes import at_once
+from tests.truth import git, tip_bead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.clocks import FakeClock
+    from tests.running import Clone
+
+    Clones = Callable[[str], Clone]
+
+
+def give_up(clone: Clone, *names: str) -> None:
+    for name in names:
+        clone.here("create", f"Try {name}", "--id", name)
+        clone.here("claim", name, "--agent", "coder")
+        clone.here("fail", name, "--agent", "coder", "--reason", "auth_failure", "--error", "the key is revoked")
+
+
+def hook(clone: Clone, text: str) -> None:
+    """A hook of the clone's own configuration."""
+    folder = clone.path / ".git" / "bd"
+    folder.mkdir(exist_ok=True)
+    (folder / "config.yaml").write_text(f"notify: {json.dumps(text)}\n")
+
+
+def told(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def test_people_are_told_once_by_whoever_has_a_hook(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    heard = tmp_path / "heard"
+    plain, one, other = clone("plain"), clone("one"), clone("other")
+    hook(one, f"cat >> {heard}")
+    hook(other, f"cat >> {heard}")
+    give_up(plain, "hub-a")
+    assert not heard.exists(), "it has no hook"
+    first = tip_bead(hub, "hub-a")
+    assert first is not None
+    assert list(first.get("notified")) == ["key"]
+    results = at_once((each.path, ["poll", "--agent", each.path.name, "--json"]) for each in (one, other))
+    assert {result.code for result in results} <= {0, 3}
+    [message] = told(heard)
+    assert message["key"] == first.get("notified")["key"]
+    assert (message["event"], message["id"], message["reason"]) == ("dead_letter", "hub-a", "auth_failure")
+    assert (message["agent"], message["error"], message["attempts"]) == ("coder", "the key is revoked", 1)
+    done = tip_bead(hub, "hub-a")
+    assert done is not None
+    assert (done.get("notified")["done"], done.get("notified")["tries"]) == (True, 1)
+    assert len(subjects(hub, "notify")) == 1
+    assert "people were told" in plain.here("dlq", "show", "hub-a", "--fetch").out
+
+
+def test_who_gives_up_tells_at_once(clone: Clones, tmp_path: Path) -> None:
+    heard = tmp_path / "heard"
+    one = clone("one")
+    hook(one, f"cat >> {heard}")
+    give_up(one, "hub-a")
+    assert [message["id"] for message in told(heard)] == ["hub-a"]
+    one.here("dlq", "retry", "hub-a")
+    one.here("claim", "hub-a", "--agent", "coder")
+    one.here("fail", "hub-a", "--agent", "coder", "--reason", "auth_failure", "--error", "again")
+    assert len({message["key"] for message in told(heard)}) == 2, "each transition has its own"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a hook that kills its parent")
+def test_after_a_kill_between_telling_and_saying_so_another_tells_with_the_same_key(
+    clone: Clones, hub: Path, tmp_path: Path, clock: FakeClock
+) -> None:
+    heard = tmp_path / "heard"
+    plain, dies, other = clone("plain"), clone("dies"), clone("other")
+    give_up(plain, "hub-a")
+    hook(dies, f"cat >> {heard}; kill -9 $PPID")
+    hook(other, f"cat >> {heard}")
+    killed = dies.bd("overseer", "--once", "--agent", "dies", check=False)
+    assert killed.code == -signal.SIGKILL
+    assert len(told(heard)) == 1
+    began = tip_bead(hub, "hub-a")
+    assert began is not None
+    assert (began.get("notified")["by"], began.get("notified").get("done")) == ("agent:dies", None)
+    clock.set(began.get("notified")["at"])
+    clock.move(minutes=9)
+    other.here("overseer", "--once", "--agent", "other")
+    assert len(told(heard)) == 1, "its right has not lapsed"
+    clock.move(minutes=1)
+    other.here("overseer", "--once", "--agent", "other")
+    clock.move(days=1)
+    other.here("overseer", "--once", "--agent", "other")
+    assert [message["key"] for message in told(heard)] == [began.get("notified")["key"]] * 2
+    done = tip_bead(hub, "hub-a")
+    assert done is not None
+    assert (done.get("notified")["by"], done.get("notified")["done"]) == ("agent:other", True)
+    assert "every change kept the rules" in plain.here("audit", "--fetch").out
+
+
+def test_a_hook_that_fails_is_tried_again_later_and_not_for_ever(clone: Clones, hub: Path, clock: FakeClock) -> None:
+    one = clone("one")
+    hook(one, "echo the door is shut >&2; exit 4")
+    clock.set("2026-02-21T15:00:00Z")
+    give_up(one, "hub-a")
+    for _ in range(8):
+        clock.move(minutes=10)
+        said = one.here("overseer", "--once", "--agent", "one").out
+    bead = tip_bead(hub, "hub-a")
+    assert bead is not None
+    assert (bead.get("notified")["tries"], bead.get("notified").get("done")) == (5, None)
+    assert "door" not in said
+
+
+def test_a_hubs_hook_runs_only_where_it_is_trusted(clone: Clones, tmp_path: Path) -> None:
+    heard = tmp_path / "heard"
+    one = clone("one")
+    with (one.path / ".beads" / "config.yaml").open("a") as file:
+        file.write(f"notify:\n  people: cat >> {heard}\n")
+    one.here("sync")
+    give_up(one, "hub-a")
+    assert not heard.exists()
+    one.here("trust", "--yes")
+    one.here("overseer", "--once", "--agent", "one")
+    assert [message["id"] for message in told(heard)] == ["hub-a"]
+
+
+class _Listener(BaseHTTPRequestHandler):
+    heard: ClassVar[list[dict[str, Any]]] = []
+
+    def do_POST(self) -> None:
+        self.heard.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_a_url_is_told_through_apprise(clone: Clones) -> None:
+    pytest.importorskip("apprise")
+    server = HTTPServer(("127.0.0.1", 0), _Listener)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        one = clone("one")
+        hook(one, f"json://127.0.0.1:{server.server_port}/hook")
+        give_up(one, "hub-a")
+    finally:
+        server.shutdown()
+        server.server_close()
+    [message] = _Listener.heard
+    assert message["title"] == "Given up: hub-a Try hub-a"
+    assert "the key is revoked" in message["message"]
+    assert git(one.path, "log", "-1", "--format=%s").startswith("notified: hub-a")
+
+
+def test_without_the_extra_a_url_says_what_is_missing(clone: Clones, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "apprise", None)
+    one = clone("one")
+    hook(one, "slack://token/channel")
+    one.here("create", "Try", "--id", "hub-a")
+    one.here("claim", "hub-a", "--agent", "coder")
+    failed = one.here("fail", "hub-a", "--agent", "coder", "--reason", "auth_failure", "--error", "x")
+    assert "pip install 'gitbeads[notify]'" in failed.err
