@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # How servers and git itself say that a ref is not what was expected.
 MOVED = ("stale info", "fetch first", "already exists", "non-fast-forward", "cannot lock ref")
+_NOT_ATOMIC = "does not support --atomic push"
 
 
 def unreachable(remote: str, words: str) -> RemoteUnreachable:
@@ -67,6 +68,9 @@ def push(
         args.append("--atomic")
     args += ["--end-of-options", remote, *specs]
     _, out, err = repo.finish(repo.spawn(args), args, meanwhile=lambda: _prepare(repo, branches, meanwhile))
+    if _NOT_ATOMIC in err:  # git itself has refused all of it, and says so of no ref: nothing was sent
+        told = {ref: PushLine("!", "[remote rejected] (atomic push failed)") for _, ref in branches}
+        return {**told, **{side.ref: PushLine("!", "[remote rejected] (not together with others)") for side in sides}}, err
     return push_lines(out), err
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bd.errors import BdError, Damaged
 from bd.light import NamedTuple
-from bd.store import message
+from bd.store import message, shallow
 from bd.store.place import REWRITTEN, VIEW
 
 TYPE_CHECKING = False
@@ -57,6 +57,9 @@ class Replay:
         if view == self._hub.published_before:  # a fetch never takes anything away
             view = None
         tips = [tip for tip in (view, hand) if tip and tip != base]
+        if base and self._hub.remote and tips and shallow.is_shallow(self._repo):
+            for tip in tips:
+                shallow.join(self._repo, self._hub.remote, self._hub.branch, base, tip)
         past = self._repo.refs(REWRITTEN).values() if tips else ()
         commits: list[str] = []
         for tip in tips:

@@ -341,8 +341,7 @@ class Transaction:
         """A ref beside the branch is not as this clone knew it, or the server refuses such refs after all."""
         if verdict.kind == "unsided":
             self._hub.sides.give_up(verdict.words, clock.now())
-            for member in self._open():
-                getattr(member.operation, "without_side_refs", bool)()
+            self._go_bare()
         elif self._rounds.beating is not None:
             self._rounds.beating.relist()
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.race.seeds import seed
 from tests.running import BD, Clone, Result, result_of, run_here, run_process
 from tests.truth import commit_file, commits, git, log, tip, tip_bead, tip_file, tip_paths
 
@@ -114,6 +115,22 @@ def test_a_linked_worktree(clone: Callable[[str], Clone], hub: Path, tmp_path: P
     alice.here("q", "And the clone goes on")
     assert git(alice.path, "status", "--porcelain") == ""
     assert git(alice.path, "rev-parse", "HEAD") == tip(hub)
+
+
+def test_what_a_clone_had_before_it_became_shallow_is_not_taken_for_new(hub: Path, clone: Callable[[str], Clone]) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    [first] = seed(alice, "hub-a")
+    bob.here("sync")
+    (alice.path / "beads" / f"{first}.yaml").open("a").write("notes: by hand\n")
+    git(alice.path, "commit", "--quiet", "-a", "-m", "by hand")
+    for text in ("one", "two", "three"):
+        bob.here("comment", first, text)
+    git(alice.path, "fetch", "--quiet", "--depth", "1", "origin", "main")
+    synced = alice.here("sync", "--json").json
+    assert (synced["refused"], synced["replayed"]) == ([], 1)
+    bead = tip_bead(hub, first)
+    assert bead is not None
+    assert (bead.get("notes"), len(bead.comments)) == ("by hand", 3)
 
 
 def test_a_shallow_clone(hub: Path, clone: Callable[[str], Clone], tmp_path: Path) -> None:

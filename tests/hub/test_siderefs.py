@@ -18,6 +18,7 @@ from bd.store.remote import SideRef
 from bd.store.siderefs import CLAIMS
 from tests.clocks import START
 from tests.hub.hooks import hook
+from tests.race.interleaving import install
 from tests.race.seeds import seed
 from tests.truth import git, tip_bead
 
@@ -153,6 +154,30 @@ def test_a_server_that_refuses_them_after_the_probe_gets_the_claim_alone(
     assert beats_on(hub) == {}
     assert not mine.sides.usable()
     assert "takes no refs beside the branch" in alice.bd("doctor").out
+
+
+@pytest.mark.parametrize("overtaken", [False, True])
+def test_a_server_that_is_no_longer_atomic_gets_the_branch_alone(
+    overtaken: bool, clone: Clones, hub: Path, opened: Callable[[Path], Hub], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git says of no ref what became of it; still nothing is in doubt, neither for a claim with its ref nor for an ask."""
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    bob.here("sync")
+    mine = opened(alice.path)
+    mine.sides.probe(START)
+    git(hub, "config", "receive.advertiseAtomic", "false")
+    if overtaken:  # so that it would be asked for
+        steps = install(monkeypatch)
+        steps.at("push", lambda: bob.here("comment", "hub-a", "faster"))
+        alice.here("comment", "hub-a", "slower")
+        assert len(tip_bead(hub, "hub-a").comments) == 2
+        assert list((alice.path / ".git" / "bd" / "journal").iterdir()) == []
+    else:
+        claim(mine)
+        assert tip_bead(hub, "hub-a").claim is not None
+    assert not mine.sides.usable() or overtaken
+    assert beats_on(hub) == {}
 
 
 def test_a_hook_that_declines_the_branch_is_told_as_before(clone: Clones, hub: Path, opened: Callable[[Path], Hub]) -> None:
