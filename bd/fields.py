@@ -119,6 +119,7 @@ INNER_FIELDS: dict[str, dict[str, Kind]] = {
     "links": {"type": "text", "id": "text", "created_at": "time", "created_by": "text"},
     "progress": {"at": "time", "agent": "text", "text": "text"},
     "notified": {"key": "text", "by": "text", "at": "time", "right": "text", "tries": "int", "done": "bool"},
+    "schedules": {"name": "text", "uid": "text", "cron": "text", "tz": "text", "last_tick": "time", "title": "text"},
     "budget": {"usd": "number", "per": "text"},
     "skills": {"title_words": "list", "title_prefix": "list", "labels": "list", "types": "list"},
 }

@@ -190,6 +190,7 @@ BEFORE = {
     "progress": ["claim hub-7k3q"],
     "cost": ["claim hub-7k3q"],
     "heartbeat": ["claim hub-7k3q"],
+    "bd schedule remove audit": ['schedule add audit --cron "0 9 * * 1" --title Audit'],
     "spawn": ["claim hub-7k3q"],
     "undefer": ["defer hub-7k3q"],
     "answer": ["wait-human hub-7k3q --reason 'which logo?'"],

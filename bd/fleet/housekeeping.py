@@ -14,6 +14,7 @@ import shutil
 
 from bd import clock
 from bd.errors import BdError
+from bd.fleet.sources import run_due
 from bd.operations.archiving import Archive
 from bd.operations.publish import publish
 from bd.store.gitrepo import GitTimeout
@@ -40,7 +41,7 @@ def keep_house(hub: Hub, by: str) -> list[str]:
     """Do what is due; a line for each thing that was done. A failure is told and tried again another day."""
     noted = hub.noted_json(_NAME)
     done_at = noted if isinstance(noted, dict) else {}
-    said = pack_when_full(hub)
+    said = [*run_due(hub, by), *pack_when_full(hub)]
     for name, chore in _CHORES.items():
         if not _is_due(done_at.get(name)):
             continue

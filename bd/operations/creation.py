@@ -264,6 +264,6 @@ class MakesOne(Operation):
         form = super().pinned(change, before)
         new = self.args.get("new")
         if new:
-            form["args"]["ids"] = [change.touched[0]]
-            form["args"]["new"] = {**new, "id": change.touched[1], "minted": True}
+            form["args"].update({"ids": [change.touched[0]]} if "ids" in self.args else {})
+            form["args"]["new"] = {**new, "id": change.touched[-1], "minted": True}
         return form

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,6 +29,8 @@ tasks:
   - {name: write, title: Write them}
   - {name: put, title: Put it online, depends_on: [write]}
 """
+# Blanks within an argument are written as hard ones.
+SCHEDULED = "schedule add audit --cron 0\u00a09\u00a0*\u00a0*\u00a01 --title Audit"
 CASES: dict[str, list[Case]] = {
     "ready": [
         Case("ready", "issues", "1 at it: ann", SHARED),
@@ -157,6 +160,14 @@ CASES: dict[str, list[Case]] = {
     "spawn": [
         Case("spawn hub-work More --agent codemonkey", "issue", "  hub-work goes on."),
         Case("spawn hub-work More -t bug --wait --agent codemonkey", "issue", "  hub-work waits for it; it is given back."),
+    ],
+    "schedule": [
+        Case("schedule add audit --cron 0\u00a09\u00a0*\u00a0*\u00a01 --title Audit", "object", "next at 2026-02-23T09:00:00Z"),
+        Case("schedule list", "array", "0 9 * * 1  UTC   2026-02-23T09:00:00Z  Audit", (SCHEDULED,)),
+        Case("schedule run", "array", "Nothing is due.", (SCHEDULED,)),
+        Case("schedule run", "array", "Nothing is due."),
+        Case("schedule list", "array", "No schedules."),
+        Case("schedule remove audit", "object", "✓ Removed schedule audit", (SCHEDULED,)),
     ],
     "search": [Case("search form", "issues", "Wire the form"), Case("search nothing-like-it", "issues", "Nothing found")],
     "count": [
@@ -306,7 +317,7 @@ ALL_CASES = [case for cases in CASES.values() for case in cases]
 
 def words(text: str) -> list[str]:
     """A case's arguments: split at blanks, '' for an empty one."""
-    return ["" if word == "''" else word for word in text.split()]
+    return ["" if word == "''" else word.replace("\u00a0", " ") for word in re.split(r"[ \t]+", text)]
 
 
 def test_every_command_has_a_case() -> None:

@@ -95,6 +95,13 @@ CASES = [
     Case("spawn hub-bug More", 5, "wrong_state", "hub-bug is open, nobody works on it"),
     Case("spawn hub-work More --agent bob", 5, "stale_token", "no token was given"),
     Case("spawn hub-work ''  --agent codemonkey", 2, "bad_input", "a bead needs a title"),
+    Case("schedule add x --cron daily --title X", 2, "bad_input", "'daily' is no cron expression"),
+    Case(
+        "schedule add x --cron 0\u00a09\u00a0*\u00a0*\u00a0* --title X --tz Mars/One", 2, "bad_input", "no time zone 'Mars/One'"
+    ),
+    Case("schedule add X --cron 0\u00a09\u00a0*\u00a0*\u00a0* --title X", 2, "bad_input", "can't be an agent's name"),
+    Case("schedule remove nope", 4, "not_found", "there is no schedule nope"),
+    Case("schedule run nope", 4, "not_found", "there is no schedule nope"),
     Case("dlq nonsense", 2, "bad_input", "nonsense"),
     Case("wait-human hub-bug", 2, "bad_input", "needs a question"),
     Case("wait-human hub-work --reason x --agent bob", 5, "stale_token", "no token was given"),

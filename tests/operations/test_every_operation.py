@@ -27,6 +27,7 @@ from bd.operations.liveness import Heartbeat, Reassign
 from bd.operations.notifying import Notified, Notify
 from bd.operations.planning import ApplyPlan
 from bd.operations.recovery import Undo
+from bd.operations.schedules import AddSchedule, RemoveSchedule, RunSchedule
 from bd.operations.spawning import Spawn
 from bd.operations.switches import Pause, SetDuty
 from bd.operations.upgrading import Upgrade
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 UIDS = {name: f"01ARZ3NDEKTSV4RRFFQ69G5F{name.upper()}{name.upper()}" for name in "abcdeghkw"}
+
+
+DAILY = {"name": "daily", "uid": "u", "cron": "0 9 * * *", "tz": "UTC", "title": "Look", "last_tick": "2026-02-20T09:00:00Z"}
 
 
 def a_hub() -> MemoryStore:
@@ -53,6 +57,7 @@ def a_hub() -> MemoryStore:
         make_bead("hub-g", uid=UIDS["g"], status="dead_letter", attempts=3, title="Fix g", notified=NOTIFIED),
         held("hub-h", "coder", "t-h", uid=UIDS["h"], title="Fix h", claim={"started_at": None}),
         records={
+            CONFIG_PATH: {"format": 1, "prefix": "hub", "schedules": [DAILY]},
             agent_path("coder"): {"name": "coder", "role": "coding", "max_concurrent": 5},
             capacity_path("coder"): {"agent": "coder", "status": "available", "current_tasks": 1, "max_concurrent": 5},
             capacity_path("failing"): {"agent": "failing", "status": "offline", "recent": ["failed", "failed"]},
@@ -135,6 +140,9 @@ CASES: dict[str, Case] = {
     "answer": Case(lambda: Answer(ids=["w"], text="That one.", **by())),
     "handoff": Case(lambda: Handoff(ids=["hub-h", "a"], artifacts=ARTIFACTS, note="Go on.", **by(hub_h="t-h"))),
     "archive": Case(lambda: Archive(older_than_s=3600, **by())),
+    "schedule add": Case(lambda: AddSchedule(schedule={"name": "new", "cron": "0 9 * * 1", "title": "Look", "type": "bug"}, **by())),
+    "schedule remove": Case(lambda: RemoveSchedule(name="daily", **by()), has_name=False),
+    "schedule run": Case(lambda: RunSchedule(name="daily", **by())),
     "spawn": Case(lambda: Spawn(ids=["hub-h"], new={"title": "More", "type": "bug"}, **by("coder", hub_h="t-h"))),
     "spawn and wait": Case(
         lambda: Spawn(ids=["hub-h"], new={"title": "More", "deps": ["a"]}, wait=True, **by("coder", hub_h="t-h"))
@@ -287,6 +295,7 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "heartbeat",
                 "reassign",
                 "plan",
+                "schedule",
                 "spawn",
                 "cancel a tree",
                 "delete what",

@@ -147,6 +147,8 @@ WRITES = {
         {"status": "open", "claim": None, "prefer_agent": "coder", "attempts": 1, "attempts_forgiven": 1},
         ("claim hub-a --agent coder",),
     ),
+    "schedule": Write("schedule add audit --cron @ --title Audit", {}),
+    "schedule remove": Write("schedule remove audit", {}, ("schedule add audit --cron @ --title Audit",)),
     "dag cancel": Write("dag cancel hub-a --reason unwanted", {"status": "cancelled"}),
     "init": Write("init {here}/alice", {}),
     "sync": Write("sync", {"notes": "by hand"}),
@@ -163,7 +165,13 @@ FLEET_FILES: dict[str, tuple[str, bytes | None]] = {
     "offline": (".agent-status/coder.yaml", b"status: offline"),
     "online": (".agent-status/coder.yaml", b"status: available"),
     "pause": (".beads/config.yaml", b"reason: moving"),
+    "schedule": (".beads/config.yaml", b"name: audit"),
 }
+
+
+def words(typed: str) -> list[str]:
+    """The words of a command; an @ stands for a cron expression."""
+    return ["0 9 * * 1" if word == "@" else word for word in typed.split()]
 
 
 def check(verb: str, hub: Path, first: Bead) -> None:
@@ -222,7 +230,7 @@ def check(verb: str, hub: Path, first: Bead) -> None:
 def prepare(alice: Clone, folder: Path, verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seed(alice, "hub-a", "hub-b", "hub-c")
     for command in WRITES[verb].before:
-        alice.here(*command.split())
+        alice.here(*words(command))
     if verb == "sync":
         file = alice.path / "beads" / "hub-a.yaml"
         file.write_text(file.read_text() + "notes: by hand\n")
@@ -252,7 +260,7 @@ def test_a_write_that_is_overtaken(
         bob.here("comment", "hub-a", "meanwhile")
 
     steps.at("look" if verb == "init" else "push", meanwhile)
-    alice.here(*write.typed.format(here=tmp_path).split())
+    alice.here(*words(write.typed.format(here=tmp_path)))
     first = tip_bead(hub, "hub-a")
     assert first is not None
     assert "meanwhile" in [comment["text"] for comment in first.comments]

@@ -1,0 +1,136 @@
+"""bd schedule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import PRIORITY, flat, list_option, pass_app, text_argument
+from bd.clock import time_text
+from bd.errors import NotFound
+from bd.operations.schedules import AddSchedule, RemoveSchedule
+from bd.policy import schedules
+
+EXAMPLE = """
+\b
+Examples:
+  bd schedule add audit --cron "0 9 * * 1" --title "Audit the dependencies" --tz Europe/Berlin
+  bd schedule add nightly --cron "30 2 * * *" --title "Nightly report" -t research -l report
+"""
+
+
+@click.group("schedule", no_args_is_help=False)
+def command() -> None:
+    """Make beads by the clock: one a tick, whoever is awake."""
+
+
+@command.command("add", epilog=EXAMPLE)
+@click.argument("name")
+@click.option("--cron", required=True, help='Five fields: minute hour day month weekday, such as "0 9 * * 1".')
+@click.option("--tz", default="UTC", help="The time zone that the expression is in (UTC).")
+@click.option("--title", required=True, help="The title of its beads.")
+@click.option("--type", "-t", "bead_type", help="task, bug, research ... (task)")
+@click.option("--priority", "-p", type=PRIORITY, help="0 to 4; 2 when left out.")
+@click.option("--description", "-d", help="What it is about; - reads stdin.")
+@click.option("--assignee", "-a", help="Route the beads to this agent or person.")
+@click.option("--expected", help="How long one should take, such as 45m.")
+@click.option("--parent", help="The bead they are part of.")
+@list_option("--labels", "-l", "--label", "labels", help="Labels.")
+@list_option("--needs", "needs", help="Capabilities they take.")
+@pass_app
+def add(app: App, name: str, cron: str, tz: str, title: str, **flags: Any) -> None:
+    """Add a schedule; its first tick is the next one.
+
+    Any agent's idle poll makes what is due, and so does `bd schedule run`. Of several ticks that nobody made, the last
+    is made.
+    """
+    fields = {
+        "type": flags["bead_type"],
+        "priority": flags["priority"],
+        "description": text_argument(app, flags["description"], None, "description"),
+        "assignee": flags["assignee"],
+        "expected": flags["expected"],
+        "parent": flags["parent"],
+        "labels": flat(flags["labels"]),
+        "needs": flat(flags["needs"]),
+    }
+    given = {key: value for key, value in fields.items() if value not in (None, "", [])}
+    outcome = app.publish(AddSchedule(**app.asked(schedule={"name": name, "cron": cron, "tz": tz, "title": title, **given})))
+    shown = _shown(schedules.schedule_of(name, app.snapshot()) or {}, app)
+    if app.out.is_json:
+        app.out.object({**shown, "published": outcome.published})
+    else:
+        app.out.said(f"✓ Added schedule {name}: next at {shown.get('next_tick', 'no time at all')}")
+
+
+def _shown(schedule: dict[str, Any], app: App) -> dict[str, Any]:
+    """A schedule with when it is due next; what can't be read says why."""
+    shown = {key: value for key, value in schedule.items() if key != "uid"}
+    tick, why = schedules.next_or_why(schedule, app.now)
+    return {**shown, "next_tick": time_text(tick)} if tick else {**shown, "error": why}
+
+
+@command.command("list", epilog="\b\nExample:\n  bd schedule list")
+@pass_app
+def list_schedules(app: App) -> None:
+    """List the schedules, each with its next tick."""
+    found = [_shown(one, app) for one in schedules.schedules_of(app.snapshot())]
+    if app.out.is_json:
+        app.out.json(found)
+    elif app.out.quiet:
+        for one in found:
+            app.out.line(one["name"])
+    elif found:
+        rows = [
+            [
+                one["name"],
+                one.get("cron", ""),
+                one.get("tz", "UTC"),
+                one.get("next_tick") or one.get("error", ""),
+                one.get("title", ""),
+            ]
+            for one in found
+        ]
+        app.out.table(["schedule", "cron", "zone", "next", "title"], rows)
+    else:
+        app.out.line("No schedules.")
+
+
+@command.command("remove", epilog="\b\nExample:\n  bd schedule remove audit")
+@click.argument("name")
+@pass_app
+def remove(app: App, name: str) -> None:
+    """Remove a schedule; what it has made stays."""
+    outcome = app.publish(RemoveSchedule(**app.asked(name=name)))
+    if app.out.is_json:
+        app.out.object({"name": name, "removed": True, "published": outcome.published})
+    else:
+        app.out.said(f"✓ Removed schedule {name}")
+
+
+@command.command("run", epilog="\b\nExample:\n  bd schedule run            make what is due, such as from a cron line")
+@click.argument("names", nargs=-1)
+@pass_app
+def run(app: App, names: tuple[str, ...]) -> None:
+    """Make the beads of the ticks that are due, of all schedules or of those named."""
+    from bd.fleet.sources import due_schedules, run_schedule
+
+    snapshot = app.snapshot(fetch=True)
+    unknown = next((name for name in names if schedules.schedule_of(name, snapshot) is None), None)
+    if unknown is not None:
+        raise NotFound(f"there is no schedule {unknown}", hint="`bd schedule list` names them")
+    outcomes = {name: run_schedule(app.hub, name, app.identity.by) for name in names or due_schedules(snapshot)}
+    made = [
+        {"id": bead_id, "schedule": name, "published": outcome.published}
+        for name, outcome in outcomes.items()
+        for bead_id in (outcome.change.beads if outcome.change else ())
+    ]
+    if app.out.is_json:
+        app.out.json(made)
+        return
+    for one in made:
+        app.out.line(str(one["id"]) if app.out.quiet else f"✓ Made {one['id']} from schedule {one['schedule']}")
+    if not made:
+        app.out.said("Nothing is due.")

@@ -1,0 +1,106 @@
+"""Operations on schedules: add, remove, and make the bead of a tick that is due."""
+
+from __future__ import annotations
+
+from bd import ids
+from bd.clock import time_text
+from bd.errors import NotFound, WrongState
+from bd.fields import CONFIG_PATH
+from bd.ids import check_agent
+from bd.model import Change
+from bd.operations.base import Operation, register
+from bd.operations.checking import check_title, checked
+from bd.operations.creation import Create, MakesOne
+from bd.policy import schedules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
+    from bd.model import Snapshot
+    from bd.operations.base import World
+
+
+def _with(entries: list[dict[str, Any]], snapshot: Snapshot) -> dict[str, Any]:
+    """The configuration with these schedules."""
+    rest = {key: value for key, value in snapshot.config().items() if key != "schedules"}
+    return {**rest, **({"schedules": entries} if entries else {})}
+
+
+@register
+class AddSchedule(Operation):
+    """A new schedule: `schedule` {name, cron, tz, and the fields of its beads}. Its first tick is after now."""
+
+    verb: ClassVar[str] = "schedule-add"
+
+    def prepare(self) -> None:
+        self.args["schedule"].setdefault("uid", ids.mint())
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        given = self.args["schedule"]
+        name = check_agent(given["name"])
+        schedules.check(given["cron"], given.get("tz", "UTC"), self.asked_at)
+        fields = checked({key: given[key] for key in schedules.BEAD_KEYS if key in given}, world)
+        check_title(given.get("title", ""))
+        if fields.get("parent"):
+            fields["parent"] = self.find(fields["parent"], snapshot).id
+        there = schedules.schedule_of(name, snapshot)
+        if there is not None:
+            if there.get("uid") == given["uid"]:
+                return Change({}, "")
+            raise WrongState(f"there is a schedule {name} already", hint=f"`bd schedule remove {name}` first")
+        head = {"name": name, "uid": given["uid"], "cron": given["cron"], "tz": given.get("tz", "UTC")}
+        entry = {**head, **{k: v for k, v in fields.items() if v not in (None, [])}, "last_tick": time_text(self.asked_at)}
+        config = _with([*schedules.schedules_of(snapshot), entry], snapshot)
+        return Change({}, f"schedule-add: {name} by {self.agent}", records={CONFIG_PATH: config}, result=entry)
+
+
+@register
+class RemoveSchedule(Operation):
+    """Remove a schedule: `name`. What it has made stays."""
+
+    verb: ClassVar[str] = "schedule-remove"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        name = self.args["name"]
+        entries = schedules.schedules_of(snapshot)
+        kept = [one for one in entries if one["name"] != name]
+        if len(kept) == len(entries):
+            raise NotFound(f"there is no schedule {name}", hint="`bd schedule list` names them")
+        return Change({}, f"schedule-remove: {name} by {self.agent}", records={CONFIG_PATH: _with(kept, snapshot)})
+
+
+@register
+class RunSchedule(MakesOne):
+    """Make the bead of a schedule's last tick, if it is due: `name`, `new` {uid}.
+
+    The same commit moves the schedule's `last_tick`, so that whoever runs it, a tick is made once. Nothing is due:
+    nothing is done.
+    """
+
+    verb: ClassVar[str] = "schedule-run"
+
+    def prepare(self) -> None:
+        self.args.setdefault("new", {})
+        self.args["new"].setdefault("uid", ids.mint())
+        super().prepare()
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        name, new = self.args["name"], self.args["new"]
+        there = snapshot.by_uid(new["uid"])
+        if there is not None:
+            return Change({}, "", touched=(there.id,))
+        entries = schedules.schedules_of(snapshot)
+        schedule = next((one for one in entries if one["name"] == name), None)
+        if schedule is None:
+            raise NotFound(f"there is no schedule {name}", hint="`bd schedule list` names them")
+        tick = schedules.due_tick(schedule, self.asked_at)
+        if tick is None:
+            return Change({}, "")
+        stamp = time_text(tick)
+        fields = {key: schedule[key] for key in schedules.BEAD_KEYS if key in schedule}
+        spec = {**fields, **new, "metadata": {"schedule": name, "tick": stamp}}
+        made = Create(by=f"cron:{name}", at=self.at, uid=self.uid, beads=[spec]).decide(snapshot, world)
+        moved = [{**one, "last_tick": stamp} if one["name"] == name else one for one in entries]
+        words = f"schedule-run: {made.touched[0]} from {name}, due {stamp}, by {self.agent}"
+        return made._replace(subject=words, records={CONFIG_PATH: _with(moved, snapshot)}, result=None)

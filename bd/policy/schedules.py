@@ -1,0 +1,85 @@
+"""Schedules: when a cron expression is due, in its time zone, and what its beads are like.
+
+Belongs here: instants alone. A tick is due once: what is no later than `last_tick` is past for ever, and of several
+ticks that nobody made only the last is due. Does not belong here: agents' own cron lines (fleet/crontab.py).
+"""
+
+from __future__ import annotations
+
+from bd.clock import instant_of, timedelta
+from bd.errors import BadInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime, tzinfo
+    from typing import Any
+
+    from bd.model import Snapshot
+
+# What a schedule says of the beads it makes.
+BEAD_KEYS = ("title", "type", "priority", "labels", "description", "assignee", "needs", "expected", "parent")
+_FIELDS = 5
+
+
+def schedules_of(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """The hub's schedules, in their order; what has no name is none."""
+    found = snapshot.config().get("schedules")
+    return [dict(one) for one in found or [] if isinstance(one, dict) and one.get("name")] if isinstance(found, list) else []
+
+
+def schedule_of(name: str, snapshot: Snapshot) -> dict[str, Any] | None:
+    """The schedule of a name."""
+    return next((one for one in schedules_of(snapshot) if one["name"] == name), None)
+
+
+def check(cron: str, tz: str, at: datetime) -> None:
+    """Raise BadInput for what is no cron expression, no time zone, or never comes after an instant."""
+    if next(_ticks(cron, _zone(tz), at), None) is None:
+        raise BadInput(f"{cron!r} never comes", hint='minute hour day month weekday, such as "0 9 * * 1"')
+
+
+def due_tick(schedule: Mapping[str, Any], now: datetime) -> datetime | None:
+    """The last tick that is due and was not made; None when there is none. Raises BadInput for one that can't be read."""
+    minute = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
+    found = next(_ticks(str(schedule.get("cron")), _zone(schedule.get("tz")), minute, back=True), None)
+    last = schedule.get("last_tick")
+    return None if found is None or (last and found <= instant_of(last)) else found
+
+
+def next_tick(schedule: Mapping[str, Any], now: datetime) -> datetime | None:
+    """When it is due after now."""
+    return next(_ticks(str(schedule.get("cron")), _zone(schedule.get("tz")), now), None)
+
+
+def next_or_why(schedule: Mapping[str, Any], now: datetime) -> tuple[datetime | None, str]:
+    """When it is due after now; or why it never is."""
+    try:
+        tick = next_tick(schedule, now)
+    except BadInput as error:
+        return None, error.message
+    return tick, "" if tick else "never comes"
+
+
+def _ticks(cron: str, zone: tzinfo, start: datetime, *, back: bool = False) -> Iterator[datetime]:
+    from datetime import UTC  # noqa: PLC0415
+
+    from cronsim import CronSim, CronSimError  # noqa: PLC0415  only hubs with schedules need it
+
+    if len(cron.split()) != _FIELDS:
+        raise BadInput(f"{cron!r} is no cron expression", hint='five fields: minute hour day month weekday, such as "0 9 * * 1"')
+    try:
+        for tick in CronSim(cron, start.astimezone(zone), reverse=back):
+            yield tick.astimezone(UTC)
+    except CronSimError as error:
+        words = f"{cron!r} is no cron expression: {str(error).lower()}"
+        raise BadInput(words, hint='minute hour day month weekday, such as "0 9 * * 1"') from None
+
+
+def _zone(name: str | None) -> tzinfo:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415
+
+    try:
+        return ZoneInfo(name or "UTC")
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise BadInput(f"there is no time zone {name!r}", hint="--tz Europe/Berlin, --tz UTC") from None
