@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bench.cache import forgetter
 from bench.memory import peak_mb
 from bench.rows import Figure, Ratio
-from bench.startup import NO_OP
+from bench.startup import no_op
 from bench.stopwatch import Program, Times, interleaved, once
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _reads(machine: Machine, folder: Path) -> list[Row]:
     root = machine.run([*machine.bd, "dag", "list", "--quiet"], cwd=folder).strip()
     ready = [*machine.bd, "ready", "--limit", "50"]
     programs = {
-        "no-op": Program(NO_OP, folder),
+        "no-op": Program(no_op(machine), folder),
         "ready --limit 50": Program(ready, folder),
         "dag show": Program([*machine.bd, "dag", "show", root], folder),
     }

@@ -66,7 +66,7 @@ def pack_when_full(hub: Hub) -> list[str]:
 
     Cheap where there are few: one folder is listed, which is how git itself estimates them.
     """
-    step = LOOSE_OBJECTS // 256
+    step = LOOSE_OBJECTS // 256 + 1
     noted = hub.noted_json(_PACKED)
     left = noted.get("left") if isinstance(noted, dict) else None
     # What git had reason to leave loose the last time does not count again.

@@ -330,12 +330,9 @@ class Transaction:
 
     def _wait(self) -> None:
         """Full jitter before the next try."""
-        import random  # noqa: PLC0415  only after a lost race
+        from bd.store import backoff  # noqa: PLC0415  only after a lost race
 
-        from bd.store import backoff  # noqa: PLC0415
-
-        self._rng = self._rng or random.Random()
-        clock.sleep(self._rng.uniform(0, backoff.longest_s(self._tries)))
+        clock.sleep(backoff.pause_s(self._tries, self._rng))
 
     def _look_beside(self, verdict: Verdict) -> None:
         """A ref beside the branch is not as this clone knew it, or the server refuses such refs after all."""

@@ -109,9 +109,9 @@ def test_verbose_and_strict_are_taken(board: Clone) -> None:
 
 def test_quiet_prints_ids_and_values_only(board: Clone) -> None:
     assert set(board.here("list", "-q").lines) == {*IDS} - {"hub-done", "hub-off"}
-    assert board.here("ready", "--quiet").lines == ["hub-bug", "hub-epic", "hub-kid1", "hub-res"]
+    assert board.here("ready", "--quiet").lines == ["hub-bug", "hub-kid1", "hub-epic", "hub-res"]
     assert board.here("close", "hub-bug", "-q").out == "hub-bug\n"
-    assert board.here("claim", "--next", "--agent", "bob", "-q").out == "hub-epic\n"
+    assert board.here("claim", "--next", "--agent", "bob", "-q").out == "hub-kid1\n"
     assert board.here("create", "New", "-q", "--id", "hub-new").out == "hub-new\n"
     assert board.here("count", "-q").out == "10\n"
     for args in (

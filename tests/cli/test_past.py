@@ -135,6 +135,8 @@ READS = {
     "dlq": ("dlq list", "No dead letters", "hub-work"),
     "agent": ("agent list", "", "codemonkey"),
     "audit": ("audit", "✓ 9 commits", "codemonkey"),
+    "cost": ("cost hub-work", "hub-work", "hub-done"),
+    "dag": ("dag show hub-epic", "hub-kid2", "hub-later"),
     "export": ("export --all", '"hub-work"', '"hub-done"'),
 }
 

@@ -127,7 +127,7 @@ def test_the_next_write_takes_what_waits_along(clone: Clones, hub: Path) -> None
     seed(alice, "hub-a")
     with offline(alice):
         made = alice.here("create", "Something", "-p", "0", "--json").json["id"]
-    result = alice.here("claim", "--next", "--agent", "coder", "--json")
+    result = alice.here("claim", made, "--agent", "coder", "--json")
     assert result.json[0]["id"] == made
     assert "published 1 earlier write" in result.err
     assert bead_of(hub, made).claim is not None
