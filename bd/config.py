@@ -106,6 +106,7 @@ KEYS: dict[str, Key] = {
     "priority_boost_per_minute": Key(0.1, _number, "points of priority that a ready bead gains for each minute it waits"),
     "starvation_limit": Key(3 * 86400.0, _seconds, "after how long a waiting bead may come before critical ones"),
     "archive_after": Key(30 * 86400.0, _seconds, "how long a closed bead stays among the others before it is archived"),
+    "export_auto": Key(False, _truth, "whether writes keep .beads/issues.jsonl up to date, for viewers that read it"),
     "fresh_time": Key(2.0, _seconds, "a write pushes before it looks at the hub when this clone looked so shortly ago"),
     "retry_time": Key(60.0, _seconds, "how long a write tries again before it gives up"),
     "lock_timeout": Key(60.0, _seconds, "how long a command waits for this clone's other writers"),
@@ -114,7 +115,9 @@ KEYS: dict[str, Key] = {
 # What has to be the same for everybody, such as the order of work: only the hub's own file has a say.
 HUB_KEYS = ("heat_half_life", "priority_boost_per_minute", "starvation_limit")
 # What a process decides for itself alone; every other setting has a say in what an operation makes of a hub.
-PROCESS_KEYS = frozenset({"agent", "recover", "stop_when_cut_off", "fresh_time", "retry_time", "lock_timeout", "git_timeout"})
+PROCESS_KEYS = frozenset(
+    {"agent", "recover", "stop_when_cut_off", "export_auto", "fresh_time", "retry_time", "lock_timeout", "git_timeout"}
+)
 # Set per clone by init and clone; a hub's own file can't say where it is kept.
 PLACE_KEYS = ("branch", "remote")
 
@@ -138,6 +141,7 @@ class Settings(NamedTuple):
     priority_boost_per_minute: float
     starvation_limit: float
     archive_after: float
+    export_auto: bool
     fresh_time: float
     retry_time: float
     lock_timeout: float

@@ -214,6 +214,7 @@ NOT_RUN = {
     "demo": "has tests of its own, and takes a while",
     "bd cron install --agent codemonkey --interval 30m -- ./worker.sh": "the crontab is the user's own",
     "bd cron remove --agent codemonkey": "the crontab is the user's own",
+    "bd migrate --branch beads": "a second hub in a hub's clone",
     "bd init hub --prefix hub --remote git@host:team/hub.git": "nobody is at that address",
     "bd clone git@host:team/hub.git": "nobody is at that address",
     "bd clone /srv/git/hub.git work/hub": "nothing is at that path",

@@ -71,12 +71,25 @@ class App:
             from bd.store.place import locate
 
             place = locate(self.flags.directory)
-            self._hub = OpenHub(place, on_progress=self._progress, on_wait=self._tell_waiting)
+            self.use(OpenHub(place, on_progress=self._progress, on_wait=self._tell_waiting))
+            assert self._hub is not None
         return self._hub
 
     def use(self, hub: Hub) -> None:
         """Work on this hub from now on (after making or joining it)."""
         self._hub = hub
+        hub.on_written = self._export
+
+    def _export(self) -> None:
+        """Bring `.beads/issues.jsonl` up to date, where that is asked for. What goes wrong there stops no write."""
+        hub = self.hub
+        snapshot = hub.snapshot()
+        if hub.settings(snapshot).export_auto:
+            from bd.interop.viewing import refresh
+
+            note = refresh(hub, snapshot)
+            if note:
+                self.out.note(note)
 
     def _tell_waiting(self) -> None:
         self.out.note("waiting for another bd command in this clone ...")

@@ -174,7 +174,9 @@ COMMANDS: dict[str, Row] = {
     "init": Row("init", "set-up", "Make a hub here, or join the one that is there."),
     "clone": Row("clone", "set-up", "Clone a hub."),
     "sync": Row("sync", "set-up", "Publish what is local, bring in what is new."),
-    "config": Row("config", "set-up", "Read and change settings, and see where each comes from."),
+    "config": Row(
+        "config", "set-up", "Read and change settings, and see where each comes from.", line="Read and change settings."
+    ),
     "cron": Row(
         "cron",
         "set-up",
@@ -186,8 +188,9 @@ COMMANDS: dict[str, Row] = {
         "import_",
         "set-up",
         "Bring in beads from JSONL or table dumps.",
-        line="Bring in beads from JSONL or dumps, or write them out.",
+        line="Bring in beads, write them out, move a whole hub.",
     ),
+    "migrate": Row("migrate", "set-up", "Bring a workspace of the Go tool over: the hub, and every bead in it.", beside="import"),
     "export": Row("export", "set-up", "Write every bead as JSONL.", beside="import"),
     "demo": Row("demo", "set-up", "Watch four agents race through a hub of their own."),
     "version": Row("version", "set-up", "Print the version.", beside="demo"),

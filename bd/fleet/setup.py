@@ -13,7 +13,9 @@ from bd.identity import identify
 from bd.operations.hubs import Init
 from bd.operations.publish import transaction
 from bd.store import yamltext
+from bd.store.checkout import edited_files
 from bd.store.hub import Hub
+from bd.store.location import find_repo
 from bd.store.making import (
     add_remote,
     check_url,
@@ -28,7 +30,7 @@ from bd.store.sparse import write_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from bd.store.gitrepo import GitRepo
@@ -63,6 +65,28 @@ def make_hub(
         if added and isinstance(error, TryAgain):  # nobody is there: the next try may name another remote
             remove_remote(repo)
         forget(repo)
+        raise
+
+
+@contextlib.contextmanager
+def moved_aside(folder: str) -> Iterator[None]:
+    """Settings that another tool left there and git does not track, out of the way of a hub's own; back if none is made."""
+    repo = find_repo(folder)
+    moved: list[tuple[str, str]] = []
+    if repo is not None and repo.work_tree:
+        kept = os.path.join(repo.common_dir, "bd", "before-migration")
+        for status, name in edited_files(repo, ".beads"):
+            if status == "??" and name in (CONFIG_PATH, METADATA_PATH, IGNORE_PATH):
+                moved.append((os.path.join(repo.work_tree, name), os.path.join(kept, os.path.basename(name))))
+        for here, there in moved:
+            os.makedirs(kept, exist_ok=True)
+            os.replace(here, there)
+    try:
+        yield
+    except BaseException:
+        for here, there in moved:
+            if not os.path.exists(here):
+                os.replace(there, here)
         raise
 
 

@@ -266,11 +266,15 @@ def _comment(entry: Any) -> dict[str, Any]:
         raise ValueError("comments: a list of objects was expected")
     at = entry.get("created_at") or entry.get("at")
     comment = {
-        "id": "" if entry.get("id") is None else str(entry["id"]),
+        "id": str(entry.get("own_id") or ("" if entry.get("id") is None else entry["id"])),
         "author": str(entry.get("author") or ""),
         "at": None if not at or str(at).startswith(_ZERO_TIME) else str(at),
         "text": str(entry.get("text") or ""),
-        **{k: v for k, v in entry.items() if k not in ("id", "issue_id", "author", "created_at", "at", "text") and v is not None},
+        **{
+            k: v
+            for k, v in entry.items()
+            if k not in ("id", "own_id", "issue_id", "author", "created_at", "at", "text") and v is not None
+        },
     }
     if not comment["id"]:
         words = f"{comment['author']}\0{comment['at']}\0{comment['text']}"

@@ -6,8 +6,10 @@ that depends on the time of asking, so that two exports of one state have the sa
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections import Counter
 
 from bd.errors import BadInput
 from bd.fields import BEAD_FIELDS
@@ -16,10 +18,10 @@ from bd.interop.views import edges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from bd.model import Bead
+    from bd.model import Bead, Snapshot
 
 _ORDER = (
     *("description", "design", "acceptance_criteria", "notes", "status", "priority", "type", "assignee", "owner"),
@@ -28,6 +30,11 @@ _ORDER = (
 )
 _WRITTEN_NAMES = {name: key for key, name in RENAMED.items()}
 _LARGEST_NUMBER = 2**63
+# What the Go tool's exports leave out unless told otherwise.
+_INFRA = frozenset({"agent", "rig", "role", "message"})
+# The key beside a comment's number that keeps the id it has here.
+OWN_ID = "own_id"
+_DIGITS = 13  # what a double carries exactly
 
 
 def record_of(bead: Bead, dependent_count: int) -> dict[str, Any]:
@@ -62,24 +69,50 @@ def record_of(bead: Bead, dependent_count: int) -> dict[str, Any]:
     return record
 
 
+def records_of(
+    snapshot: Snapshot, left_out: Counter[str], *, everything: bool = False, include_infra: bool = False
+) -> Iterator[dict[str, Any]]:
+    """The records of a hub's beads by id, closed ones too, without what the Go tool's exports leave out, which is counted."""
+    heads = sorted({bead.id: bead for bead in snapshot.every()}.values(), key=lambda bead: bead.id)
+    waiting = Counter(target for head in heads for target in set(head.depends_on))
+    for head in heads:
+        bead = snapshot.bead(head.id)
+        kind = None if bead is None or everything else _kind_left_out(bead, include_infra=include_infra)
+        if kind:
+            left_out[kind] += 1
+        elif bead is not None:
+            yield record_of(bead, waiting[bead.id])
+
+
+def _kind_left_out(bead: Bead, *, include_infra: bool) -> str | None:
+    if bead.type in _INFRA and not include_infra:
+        return "infrastructure"
+    if bead.get("is_template"):
+        return "template"
+    return "ephemeral" if bead.get("ephemeral") else None
+
+
 def _written_comment(entry: dict[str, Any], bead: Bead) -> dict[str, Any]:
     at = entry.get("at") or bead.created_at
+    own = str(entry.get("id", ""))
+    number = _number_of(own)
     written = {
-        "id": _written_id(str(entry.get("id", ""))),
+        "id": number,
         "issue_id": bead.id,
         "author": entry.get("author", ""),
         "text": entry.get("text", ""),
         "created_at": at,
         **{key: value for key, value in entry.items() if key not in ("id", "author", "text", "at")},
+        **({} if own == str(number) else {OWN_ID: own}),
     }
     return written if at else {key: value for key, value in written.items() if key != "created_at"}
 
 
-def _written_id(text: str) -> int | str:
-    """A number where the id is one: older readers take nothing else."""
+def _number_of(text: str) -> int:
+    """A comment's id as a number, since older viewers leave out a whole bead where it is a text; always the same one."""
     if text.isascii() and text.isdigit() and (text == "0" or text[0] != "0") and int(text) < _LARGEST_NUMBER:
         return int(text)
-    return text
+    return int(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_DIGITS], 16)
 
 
 def lines_of(records: Iterable[dict[str, Any]]) -> Iterable[str]:

@@ -53,7 +53,10 @@ def transaction(
 
 def publish(hub: Hub, operation: Operation) -> Outcome:
     """Carry an operation out. Raises its refusal, TryAgain, ServerRefused, Damaged."""
-    return transaction(hub).run(operation)
+    outcome = transaction(hub).run(operation)
+    if hub.on_written:
+        hub.on_written()
+    return outcome
 
 
 def _kill_hook() -> Callable[[str], None] | None:

@@ -73,6 +73,8 @@ def sync(hub: Hub, by: str, *, force: bool = False, reason: str | None = None) -
         if edits.files:
             hand = _staged(hub, edits, hand, by, author)
         outcome = transaction(hub, force=force, reason=reason).run(None, hand=hand)
+        if hub.on_written:
+            hub.on_written()
         return outcome._replace(notes=(*outcome.notes, *_left_out(edits.strangers))), edits
     finally:
         hub.end_write()

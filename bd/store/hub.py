@@ -56,6 +56,7 @@ class Hub:
         self.flags = dict(flags or {})
         self.on_progress = on_progress
         self.on_wait = on_wait
+        self.on_written: Callable[[], None] | None = None  # told after every write of this process, and every sync
         self._cache: Cache | None = None
         self._memory: list[Cache] = []
         self._held: CloneLock | None = None

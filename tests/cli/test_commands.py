@@ -295,6 +295,12 @@ CASES: dict[str, list[Case]] = {
         Case("config get prefix", "object", "hub"),
         Case("config set claim_ttl 30m", "object", "✓ claim_ttl = 30m (hub)"),
     ],
+    "migrate": [
+        Case("migrate ../more.jsonl --dry-run", "object", "Would import ../more.jsonl: 1 created"),
+        Case("migrate ../more.jsonl", "object", "✓ Imported ../more.jsonl: 1 created"),
+        Case("migrate", "object", "Nothing to migrate"),
+        Case("migrate --inspect", "object", "hub: there; to migrate: nothing"),
+    ],
     "import": [Case("import ../more.jsonl", "object", "1 created")],
     "cron": [
         Case("cron show --agent bob --interval 15m true", "object", "# bd: begin bob "),

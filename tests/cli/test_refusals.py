@@ -254,6 +254,7 @@ CASES = [
     Case("cron show true", 2, "no_identity", "give --agent NAME"),
     Case("cron show --agent bob --interval 30s true", 2, "bad_input", "once a minute"),
     Case("import /nowhere.jsonl", 4, "not_found", "/nowhere.jsonl"),
+    Case("migrate /nowhere", 4, "not_found", "nothing to migrate in /nowhere"),
     Case("import", 4, "not_found", "no file is named"),
     Case("export -o /nowhere/x.jsonl", 2, "bad_input", "/nowhere/x.jsonl"),
     Case("stats --no-such", 2, "bad_input", "--no-such"),

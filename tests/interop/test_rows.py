@@ -62,19 +62,16 @@ def test_a_bead_comes_back_from_its_line(fields: dict[str, Any]) -> None:
     assert json.dumps(record_of(again, 0)) == line
 
 
-def test_comment_ids_that_are_numbers_are_written_as_numbers() -> None:
+def test_comment_ids_are_written_as_numbers_and_stand_beside_them_where_they_are_none() -> None:
     ids = ["7", "007", "0", "01KF2TVVM8R6HK8RMTEKNW93D6", "99999999999999999999", "a1"]
     bead = make_bead("web-a", comments=[{"id": text, "author": "ada", "at": "2026-02-20T09:00:00Z", "text": "x"} for text in ids])
     record = record_of(bead, 0)
-    assert [entry["id"] for entry in record["comments"]] == [
-        7,
-        "007",
-        0,
-        "01KF2TVVM8R6HK8RMTEKNW93D6",
-        "99999999999999999999",
-        "a1",
-    ]
+    written = record["comments"]
     assert [entry["id"] for entry in fields_of(record)["comments"]] == ids
+    assert {type(entry["id"]) for entry in written} == {int}
+    assert len({entry["id"] for entry in written}) == len(ids)
+    assert [entry.get("own_id", str(entry["id"])) for entry in written] == ids
+    assert written == record_of(bead, 0)["comments"]
 
 
 def test_a_record_begins_with_its_type_and_says_nothing_that_depends_on_now() -> None:

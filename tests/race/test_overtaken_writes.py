@@ -35,7 +35,8 @@ READS = {
 }  # fmt: skip
 # Verbs that write only into this clone, or make a hub of their own.
 # What cron writes is what online and offline do, what dolt pull and push do is what sync does.
-CLONE_ONLY = {"trust", "clone", "demo", "cron", "dolt"}
+# What migrate does is what init and import do.
+CLONE_ONLY = {"trust", "clone", "demo", "cron", "dolt", "migrate"}
 # What moves only refs beside the branch, and what runs over time by claim, close, fail and reassign: tests/fleet.
 BESIDE = {"heartbeat", "progress"}
 OVER_TIME = {"work", "poll", "overseer", "stalled"}

@@ -25,6 +25,7 @@ _ALIASES = {
     "types.custom": "types",
     "status.custom": "statuses",
     "actor": "agent",
+    "export.auto": "export_auto",
 }
 _LISTS = frozenset({"types", "statuses"})
 _DURATIONS = frozenset({"claim_ttl", "retry_time", "lock_timeout", "git_timeout", "heat_half_life", "starvation_limit"})

@@ -48,7 +48,7 @@ def command(app: App, source: str | None, given: str | None, dry_run: bool, dedu
     All in one commit. A bead that somebody works on is never touched.
     """
     source = source or given or _default(app)
-    progress = _progress(app)
+    progress = progress_of(app)
     batch = (dumps.read if os.path.isdir(source) else jsonl.read)(source, progress)
     progress(len(batch.beads), len(batch.beads), "writing")
     operation = Import(**app.asked(beads=batch.beads, on_conflict=on_conflict, dedup=dedup))
@@ -60,10 +60,10 @@ def command(app: App, source: str | None, given: str | None, dry_run: bool, dedu
     progress(len(batch.beads) + 1, len(batch.beads), "done")
     if batch.unread:
         app.out.exit_code = 7
-    _tell(app, batch, result, dry_run=dry_run, published=published)
+    tell(app, batch, result, dry_run=dry_run, published=published)
 
 
-def _progress(app: App) -> Callable[[int, int, str], None]:
+def progress_of(app: App) -> Callable[[int, int, str], None]:
     """Shows the work of a large import on a terminal; the bar ends with the command."""
 
     def show(done: int, of: int, words: str) -> None:
@@ -84,10 +84,11 @@ def _default(app: App) -> str:
     raise NotFound("no file is named, and there is no .beads/issues.jsonl here", hint="bd import FILE, FOLDER, or - for stdin")
 
 
-def _tell(app: App, batch: Batch, result: dict[str, list[Any]], *, dry_run: bool, published: bool) -> None:
+def tell(app: App, batch: Batch, result: dict[str, list[Any]], *, dry_run: bool, published: bool) -> None:
+    """Say what came in, what did not, and why."""
     skipped = [*batch.skipped, *({"id": entry["id"], "reason": entry["reason"]} for entry in result["skipped"])]
     lost = [*batch.lost_edges, *result["skipped_dependencies"]]
-    notes = [*batch.notes, *_prefix_note(app, batch)]
+    notes = [*batch.notes, *([] if dry_run else _prefix_note(app, batch))]
     if app.out.is_json:
         app.out.object(_document(batch, result, skipped, lost, notes, dry_run=dry_run, published=published))
     else:

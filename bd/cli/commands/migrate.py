@@ -1,0 +1,147 @@
+"""bd migrate."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bd.cli.commands.import_ import progress_of, tell
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.clock import time_text
+from bd.config import merge
+from bd.errors import BadInput, NoHub, NotFound
+from bd.fields import CONFIG_PATH
+from bd.fleet.setup import make_hub, moved_aside
+from bd.interop.workspace import look
+from bd.operations.base import World
+from bd.operations.beads import Write
+from bd.operations.transfer import Import
+from bd.store.empty import EmptySnapshot
+
+if TYPE_CHECKING:
+    from bd.interop.workspace import Workspace
+
+EXAMPLE = """
+\b
+Examples:
+  bd migrate --dry-run              what would become of the Go tool's workspace here
+  bd migrate ../old-hub             its export or table dumps into the hub here
+  bd migrate --branch beads         make the hub on a branch of its own
+"""
+
+
+@click.command("migrate", epilog=EXAMPLE)
+@click.argument("source", required=False, metavar="FROM")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--prefix", "-p", help="What new ids start with; taken from the workspace when left out.")
+@click.option("--branch", help="Make the hub on a branch of its own.")
+@click.option("--remote", help="The git URL that the fleet shares; becomes origin.")
+@click.option("--inspect", is_flag=True, help="Only say whether there is something to migrate.")
+@click.option("--yes", "-y", is_flag=True, hidden=True)
+@pass_app
+def command(
+    app: App,
+    source: str | None,
+    dry_run: bool,
+    prefix: str | None,
+    branch: str | None,
+    remote: str | None,
+    inspect: bool,
+    yes: bool,
+) -> None:
+    """Bring a workspace of the Go tool over: the hub, and every bead in it.
+
+    Finds its export or table dumps here or in FROM. Ids, comments, dependencies and times stay. Doing it twice changes nothing.
+    """
+    where = os.path.abspath(app.flags.directory or os.getcwd())
+    is_there = _has_hub(app)
+    if inspect:
+        _inspect(app, source or where, is_there=is_there)
+        return
+    try:
+        found = look(source or where, progress_of(app) if is_there else None)
+    except NotFound:
+        if source or not is_there:
+            raise
+        _nothing(app)
+        return
+    chosen = prefix or found.prefix
+    if not is_there and not chosen:
+        raise BadInput("the ids here have no common prefix", hint="bd migrate --prefix hub")
+    if dry_run:
+        _plan(app, found, where, chosen, is_there=is_there)
+        return
+    if not is_there:
+        with moved_aside(where):
+            _, hub = make_hub(where, chosen, remote=remote, branch=branch)
+        app.use(hub)
+        app.out.note(f"made a hub: {where}, branch {hub.branch_name}, prefix {chosen}")
+    _bring_in(app, found)
+
+
+def _has_hub(app: App) -> bool:
+    try:
+        app.snapshot()
+    except NoHub:
+        return False
+    return True
+
+
+def _nothing(app: App) -> None:
+    if app.out.is_json:
+        app.out.object({"created": 0, "updated": 0, "unchanged": 0, "needed": False})
+    else:
+        app.out.said("Nothing to migrate: the hub is there, and no export or dump of the Go tool lies here.")
+
+
+def _inspect(app: App, place: str, *, is_there: bool) -> None:
+    from bd.interop.workspace import sources
+
+    found = sources(place)
+    shown = {"hub": is_there, "sources": found, "needed": bool(found) and not is_there}
+    if app.out.is_json:
+        app.out.object(shown)
+    else:
+        app.out.line(f"hub: {'there' if is_there else 'none'}; to migrate: {', '.join(found) or 'nothing'}")
+
+
+def _plan(app: App, found: Workspace, where: str, prefix: str, *, is_there: bool) -> None:
+    """Say what would be done; nothing is."""
+    snapshot = app.snapshot() if is_there else EmptySnapshot()
+    settings = app.settings() if is_there else merge([("hub", {"prefix": prefix})])
+    asked = (
+        app.asked(beads=found.batch.beads)
+        if is_there
+        else {"by": "human:migrate", "at": time_text(app.now, exact=True), "beads": found.batch.beads}
+    )
+    result = Import(**asked).decide(snapshot, World(app.now, settings)).result
+    app.out.note("the hub is there" if is_there else f"would make a hub: {where}, prefix {prefix}")
+    _tell_rest(app, found)
+    tell(app, found.batch, result, dry_run=True, published=False)
+
+
+def _bring_in(app: App, found: Workspace) -> None:
+    settings = app.settings()
+    own = {"types": settings.types, "statuses": settings.statuses}
+    wanted = {"types": found.types, "statuses": found.statuses}
+    fields: dict[str, Any] = {
+        key: sorted({*own[key], *names}) for key, names in wanted.items() if names and not {*names} <= {*own[key]}
+    }
+    if fields:
+        app.publish(Write(**app.asked(records={CONFIG_PATH: fields}, words=" and ".join(fields))))
+    outcome = app.publish(Import(**app.asked(beads=found.batch.beads)))
+    if outcome.change and outcome.change.result["created"]:
+        _tell_rest(app, found)
+    if found.batch.unread:
+        app.out.exit_code = 7
+    tell(app, found.batch, outcome.change.result if outcome.change else {}, dry_run=False, published=outcome.published)
+
+
+def _tell_rest(app: App, found: Workspace) -> None:
+    if found.leftovers:
+        app.out.note(f"left as they are, and no longer used: {', '.join(found.leftovers)}")
+    if any(name.endswith(".db") for name in found.leftovers):
+        app.out.note("move the database away, or a client may take it for the hub")

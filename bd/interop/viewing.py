@@ -1,0 +1,44 @@
+"""`.beads/issues.jsonl` for viewers: kept up to date after writes, where the setting `export_auto` says so.
+
+The file is none of the hub's: git ignores it, and nothing here reads it back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+from bd.errors import BadInput
+from bd.interop.records import lines_of, records_of, write_whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.store.hub import Hub
+    from bd.store.snapshot import CachedSnapshot
+
+NAME = "issues.jsonl"
+
+
+def refresh(hub: Hub, snapshot: CachedSnapshot) -> str:
+    """Write the file if what it says has changed; words for the user when it can't be written, else none."""
+    folder = hub.client_folder()
+    path = os.path.join(folder, NAME)
+    if os.path.islink(folder) or os.path.islink(path):
+        return f"not exported: {path} is a symbolic link"
+    if hub.repo.objects.read(f"{snapshot.commit}:.beads/{NAME}", at_most=1) is not None:
+        return f"not exported: .beads/{NAME} is tracked, and would be edited by every write: git rm --cached .beads/{NAME}"
+    lines = list(lines_of(records_of(snapshot, Counter())))
+    try:
+        if not _says(path, "".join(lines)):
+            write_whole(path, lines)
+    except (OSError, BadInput) as error:
+        return f"not exported: {error}"
+    return ""
+
+
+def _says(path: str, text: str) -> bool:
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read() == text
+    except (FileNotFoundError, UnicodeDecodeError):
+        return False

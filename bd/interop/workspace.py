@@ -1,0 +1,102 @@
+"""A workspace of the Go tool, as it lies in a folder: which of its files hold the beads, and what else is there.
+
+Belongs here: finding and choosing. What the rows mean is jsonl.py's and dumps.py's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+
+from bd import ids
+from bd.errors import BadInput, NotFound
+from bd.fields import STORED_STATUSES, TYPES
+from bd.interop import dumps, jsonl
+from bd.light import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bd.interop.jsonl import Batch
+
+# Where exports lie, and where dumps do, the likelier first.
+_EXPORTS = (".beads/issues.jsonl", ".beads/beads.jsonl", "issues.jsonl", "beads.jsonl")
+_DUMPS = (".beads/backup", "backup")
+# What the tool keeps beside them and nothing here reads.
+_LEFTOVERS = (".beads/dolt", ".beads/embeddeddolt", ".beads/interactions.jsonl", ".beads/backup")
+_TABLES = ("dependencies.jsonl", "labels.jsonl", "comments.jsonl", "events.jsonl", "config.jsonl")
+_PREFIX = re.compile(r"^issue[-_]prefix:\s*[\"']?([^\"'#\s]+)", re.MULTILINE)
+
+
+class Workspace(NamedTuple):
+    """What was found: the beads, the prefix their ids have, words of this workspace's own, and what stays behind."""
+
+    batch: Batch
+    prefix: str
+    types: list[str]
+    statuses: list[str]
+    leftovers: list[str]
+
+
+def sources(place: str) -> list[str]:
+    """The files and dump folders of a place that hold beads; the place itself where it is one."""
+    if os.path.isfile(place):
+        return [place]
+    if any(os.path.isfile(os.path.join(place, name)) for name in _TABLES) and _has(place, "issues.jsonl"):
+        return [place]
+    found = [os.path.join(place, name) for name in _EXPORTS if _has(place, name)]
+    return found[:1] + [os.path.join(place, name) for name in _DUMPS if _has(os.path.join(place, name), "issues.jsonl")]
+
+
+def _has(folder: str, name: str) -> bool:
+    """Whether there is a file with something in it; one that is a link could lead anywhere."""
+    path = os.path.join(folder, name)
+    return os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) > 0
+
+
+def look(place: str, on_progress: Callable[[int, int, str], None] | None = None) -> Workspace:
+    """What a place holds. Of an export and a dump, the one with the newest change. Raises NotFound."""
+    found = sources(place)
+    if not found:
+        looked = ", ".join((*_EXPORTS[:3], *_DUMPS))
+        raise NotFound(f"nothing to migrate in {place}", hint=f"looked for {looked}; name a file or a folder: bd migrate FROM")
+    batches = [(dumps.read if os.path.isdir(source) else jsonl.read)(source, on_progress) for source in found]
+    batch = max(batches, key=_newest)
+    notes = [f"{other.source} is older, and is left out" for other in batches if other is not batch]
+    named = {str(bead.get(key)) for key in ("type", "status") for bead in batch.beads if bead.get(key)}
+    return Workspace(
+        batch._replace(notes=[*batch.notes, *notes]),
+        _prefix(place, batch),
+        sorted({str(bead["type"]) for bead in batch.beads if bead.get("type")} & named - set(TYPES)),
+        sorted({str(bead["status"]) for bead in batch.beads if bead.get("status")} & named - {*STORED_STATUSES, "tombstone"}),
+        _leftovers(place),
+    )
+
+
+def _newest(batch: Batch) -> str:
+    return max((str(bead.get("updated_at") or "") for bead in batch.beads), default="")
+
+
+def _prefix(place: str, batch: Batch) -> str:
+    """What the ids start with: as the workspace says, else as most of them do; empty where neither can be a prefix."""
+    said = batch.prefix
+    config = os.path.join(place, ".beads", "config.yaml")
+    if not said and os.path.isfile(config) and not os.path.islink(config):
+        with open(config, encoding="utf-8", errors="replace") as file:
+            match = _PREFIX.search(file.read(100_000))
+        said = match and match.group(1)
+    counted = Counter(str(bead.get("id", "")).rpartition("-")[0] for bead in batch.beads)
+    for name in (said, *(name for name, _ in counted.most_common(1))):
+        try:
+            return ids.check_prefix(str(name or "").lower().rstrip("-"))
+        except BadInput:
+            continue
+    return ""
+
+
+def _leftovers(place: str) -> list[str]:
+    folder = os.path.join(place, ".beads")
+    databases = [f".beads/{name}" for name in sorted(os.listdir(folder)) if name.endswith(".db")] if os.path.isdir(folder) else []
+    return [name for name in _LEFTOVERS if os.path.exists(os.path.join(place, name))] + databases
