@@ -10,7 +10,7 @@ from bd import __version__
 from bd.cli import globals as global_flags
 from bd.cli import hot
 from bd.cli.context import App
-from bd.errors import BdError, Interrupted
+from bd.errors import BdError, Interrupted, TryAgain
 from bd.light import suppress
 from bd.output import Output, prepare_streams
 
@@ -41,6 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  nothing may be flushed into the pipe at exit
         return 0
+    except OSError as error:
+        if not _is_of_the_disk(error):
+            return _crash(error, out)
+        told = TryAgain(f"the disk takes nothing: {error}", hint="make room, then try again", written="unknown")
+        out.error(told)
+        return told.exit_code
     except Exception as error:  # noqa: BLE001  the one place where a bug ends
         return _crash(error, out)
     finally:
@@ -71,11 +77,23 @@ def _crash(error: Exception, out: Output) -> int:
     import tempfile
     import traceback
 
-    with tempfile.NamedTemporaryFile("w", prefix="bd-crash-", suffix=".log", delete=False, encoding="utf-8") as log:
-        log.write(f"bd {__version__}, Python {sys.version}\n{' '.join(sys.argv)}\n\n")
-        traceback.print_exc(file=log)
-    out.error(BdError(f"a bug in bd: {type(error).__name__}: {error}", hint=f"please report it with {log.name}", log=log.name))
+    told = f"{type(error).__name__}: {error}"
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="bd-crash-", suffix=".log", delete=False, encoding="utf-8") as log:
+            log.write(f"bd {__version__}, Python {sys.version}\n{' '.join(sys.argv)}\n\n")
+            traceback.print_exc(file=log)
+    except OSError as unwritten:
+        out.error(BdError(f"a bug in bd: {told}", hint=f"the details can't be written: {unwritten}"))
+        return 1
+    out.error(BdError(f"a bug in bd: {told}", hint=f"please report it with {log.name}", log=log.name))
     return 1
+
+
+def _is_of_the_disk(error: OSError) -> bool:
+    """Whether there is no room to write, or none may: no bug, and it may be otherwise later."""
+    import errno
+
+    return error.errno in {errno.ENOSPC, errno.EFBIG, errno.EROFS, getattr(errno, "EDQUOT", None)}
 
 
 def run() -> None:

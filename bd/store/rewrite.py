@@ -61,9 +61,11 @@ def accept_rewrite(hub: Hub) -> tuple[str, list[str]]:
 def _remote_tip(hub: Hub) -> str | None:
     """The tip that the remote has now, its objects here; None when the branch is gone."""
     remote = hub.remote or ""
+    fetched = False
     for _ in range(_LOOKS):
         tip = list_remote(hub.repo, remote, hub.branch).get(hub.branch)
-        if tip is None or hub.repo.commit_of(tip) is not None:
+        # A commit that is here proves nothing of its files: a fetch may have broken off on a full disk.
+        if tip is None or (fetched and hub.repo.commit_of(tip) is not None):
             return tip
-        hub.repo.run(*_FETCH, remote, hub.branch, check=False)
+        fetched = hub.repo.run(*_FETCH, remote, hub.branch, check=False)[0] == 0
     raise HubRewritten(f"the hub branch on {remote} changes all the time", hint="try again when nobody rewrites it")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pty
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -334,6 +336,24 @@ def test_no_colour_into_a_pipe(board: Clone) -> None:
 
 def broken(*_: Any, **__: Any) -> Any:
     raise ZeroDivisionError("a bug made for this test")
+
+
+def test_a_full_disk_is_no_bug(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(stats.views, "statistics", full)
+    told = board.here("stats", "--json", code=6)
+    assert (told.json["code"], told.json["written"]) == ("try_again", "unknown")
+    assert "No space left on device" in told.json["error"]
+
+
+def test_a_bug_is_told_where_its_log_can_not_be_written(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stats.views, "statistics", broken)
+    monkeypatch.setattr(tempfile, "tempdir", str(board.path / "nowhere"))
+    crash = board.here("stats", "--json", code=1)
+    assert "ZeroDivisionError: a bug made for this test" in crash.json["error"]
+    assert len(crash.err.splitlines()) == 2
 
 
 def test_a_bug_is_one_line_and_a_log(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,6 +73,23 @@ def test_a_rewrite_that_was_accepted_is_the_hub_from_then_on(clone: Clones, hub:
     assert alice.here("doctor").code == 0
 
 
+def test_a_commit_of_which_only_half_has_arrived_is_fetched_whole(clone: Clones, hub: Path) -> None:
+    """An earlier fetch has broken off on a full disk."""
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    git(hub, "update-ref", "refs/heads/side", tip(hub))
+    bead = git(hub, "cat-file", "blob", "main:beads/hub-a.yaml").replace("Do hub-a", "Do it")
+    commit_file(clone("bob").path, "beads/hub-a.yaml", bead + "\n")
+    git(hub.parent / "bob", "push", "--quiet", "origin", "HEAD:side")
+    git(hub, "update-ref", "refs/heads/main", "refs/heads/side")
+    squashed = squash(hub)
+    git(
+        alice.path, "hash-object", "-w", "-t", "commit", "--stdin", data=git(hub, "cat-file", "commit", squashed).encode() + b"\n"
+    )
+    assert alice.here("sync", "--accept-rewrite", "--json").json["tip"] == squashed
+    assert alice.here("list", "--json").json[0]["title"] == "Do it"
+
+
 def test_what_was_not_published_before_a_rewrite_is_kept(clone: Clones, hub: Path) -> None:
     alice = clone("alice")
     seed(alice, "hub-a")
