@@ -4,8 +4,10 @@ VENV := .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 STAMP := $(VENV)/.installed
 WORKERS ?= auto
+SEED ?= 1
+RUNS ?= 100
 
-.PHONY: demo test check check-all bench lint types clean
+.PHONY: demo test check check-all torture bench lint types clean
 
 demo: $(STAMP)  ## four agents race through a hub made for the occasion
 	$(BIN)/bd demo
@@ -26,6 +28,9 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
+
+torture: $(STAMP)  ## histories in which everything fails that can: SEED=.. RUNS=..
+	$(BIN)/python -m tests.torture --seed $(SEED) --runs $(RUNS)
 
 bench: $(STAMP)  ## speed against git's own commands, in one run
 	$(BIN)/python -m bench

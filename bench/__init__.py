@@ -27,5 +27,6 @@ races           clones after one and the same bead, round after round: one winne
 tools           other trackers on PATH, and the source paper's recipe as a script, verb by verb
 past            reading old commits: `history`, `--at` and `audit`
 fuzz            what others wrote, made to do harm, against every reader of it: inputs a second, and what broke
+torture         tests/torture at length: histories with faults, those that happened by kind, and what was broken
 breakdown       where the time of a claim goes, see README.md; words, no verdicts
 """

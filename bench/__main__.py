@@ -31,6 +31,7 @@ from bench import (
     reads,
     startup,
     tools,
+    torture,
     writes,
 )
 from bench.machine import Machine
@@ -61,6 +62,7 @@ BENCHES: dict[str, tuple[str, Callable[[Machine], list[Row]]]] = {
     "long": (long.TITLE, long.measure),
     "fuzz": (fuzz.TITLE, fuzz.measure),
     "races": (races.TITLE, races.measure),
+    "torture": (torture.TITLE, torture.measure),
     "tools": (tools.TITLE, tools.measure),
     "breakdown": (breakdown.TITLE, breakdown.measure),
 }

@@ -1,0 +1,125 @@
+"""A hub's commits, read with git alone: what each of them said it was, and the beads as it left them.
+
+Written without bd's audit, so that the two can disagree.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING, NamedTuple
+
+from bd.model import Bead
+from bd.store import codec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+_FORMAT = "%x01%H%x02%s%x02%(trailers:key=Bd-Uid,valueonly,separator=%x20)%x02%(trailers:key=Bd-Verdict,valueonly,separator=%x03)"
+
+
+class Commit(NamedTuple):
+    """A commit, and the beads that it left: all of them, by id; `torn` are files that can't be read."""
+
+    oid: str
+    subject: str
+    uids: tuple[str, ...]
+    beads: Mapping[str, Bead]
+    torn: tuple[str, ...] = ()
+
+
+def history(repository: Path, tip: str, env: Mapping[str, str]) -> list[Commit]:
+    """The commits up to a tip, oldest first."""
+    out = _git(
+        repository,
+        env,
+        "log",
+        "--reverse",
+        "--first-parent",
+        "-m",
+        "--no-renames",
+        "--raw",
+        "--no-abbrev",
+        f"--format={_FORMAT}",
+        tip,
+    )
+    parts = out.decode("utf-8", "replace").split("\x01")[1:]
+    changes = [_changes(part) for part in parts]
+    contents = _blobs(repository, env, {oid for each in changes for _, oid in each if oid.strip("0")})
+    parsed: dict[tuple[str, str], Bead | None] = {}
+    beads: dict[str, Bead] = {}
+    found: list[Commit] = []
+    for part, changed in zip(parts, changes, strict=True):
+        oid, subject, uids, _ = part.partition("\n")[0].split("\x02")
+        beads, torn = dict(beads), []
+        gone = [_id(path) for path, blob in changed if not blob.strip("0")]
+        for bead_id in gone:
+            beads.pop(bead_id, None)
+        for path, blob in changed:
+            if blob.strip("0"):
+                key = (_id(path), blob)
+                if key not in parsed:
+                    parsed[key] = _parsed(contents[blob], key[0])
+                bead = parsed[key]
+                if bead is None:
+                    torn.append(path)
+                else:
+                    beads[key[0]] = bead
+        found.append(Commit(oid, subject, tuple(uids.split()), beads, tuple(torn)))
+    return found
+
+
+def _changes(part: str) -> list[tuple[str, str]]:
+    """(path, blob) of the bead files that a commit changed; zeros for one that is gone."""
+    lines = [line[1:].split("\t") for line in part.splitlines()[1:] if line.startswith(":")]
+    return [(path, meta.split()[3]) for meta, path in lines if path.startswith("beads/") and path.endswith(".yaml")]
+
+
+def _id(path: str) -> str:
+    return path.rsplit("/", 1)[-1].removesuffix(".yaml")
+
+
+def _parsed(data: bytes, bead_id: str) -> Bead | None:
+    try:
+        return Bead(codec.parse_bead(data, bead_id).fields)
+    except Exception:
+        return None
+
+
+def _blobs(repository: Path, env: Mapping[str, str], oids: Iterable[str]) -> dict[str, bytes]:
+    wanted = sorted(oids)
+    out = _git(repository, env, "cat-file", "--batch", data="".join(f"{oid}\n" for oid in wanted).encode())
+    found: dict[str, bytes] = {}
+    at = 0
+    for oid in wanted:
+        end = out.index(b"\n", at)
+        size = int(out[at:end].split()[2])
+        found[oid] = out[end + 1 : end + 1 + size]
+        at = end + size + 2
+    return found
+
+
+def moves(repository: Path, env: Mapping[str, str], branch: str = "main") -> list[str]:
+    """Every tip that the branch has had, oldest first."""
+    file = repository / "logs" / "refs" / "heads" / branch
+    return [line.split()[1] for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def is_ancestor(repository: Path, env: Mapping[str, str], older: str, newer: str) -> bool:
+    done = subprocess.run(
+        ["git", "-C", repository, "merge-base", "--is-ancestor", older, newer], env=dict(env), capture_output=True
+    )
+    return done.returncode == 0
+
+
+def refs(repository: Path, env: Mapping[str, str], under: str) -> list[str]:
+    """The names of the refs below a folder, without it."""
+    out = _git(repository, env, "for-each-ref", "--format=%(refname)", under).decode()
+    return [line.removeprefix(f"{under}/") for line in out.split()]
+
+
+def _git(repository: Path, env: Mapping[str, str], *words: str, data: bytes | None = None) -> bytes:
+    done = subprocess.run(["git", "-C", repository, *words], env=dict(env), input=data, capture_output=True)
+    if done.returncode:
+        raise RuntimeError(f"git {' '.join(words)}: {done.stderr.decode(errors='replace')}")
+    return done.stdout
