@@ -176,6 +176,15 @@ AGENT_FIELDS: dict[str, Kind] = {
     "pool": "map",
 }
 
+TRIGGER_FIELDS: dict[str, Kind] = {
+    "name": "text",
+    "uid": "text",
+    "on": "text",
+    "created_at": "time",
+    "created_by": "text",
+    "plan": "maps",
+}
+
 CONFIG_FIELDS: dict[str, Kind] = {
     "format": "int",
     "prefix": "text",
@@ -220,6 +229,7 @@ IGNORE_PATH = ".beads/.gitignore"
 BEADS_DIR = "beads/"
 ARCHIVE_DIR = "beads/archive/"
 AGENTS_DIR = ".beads/agents/"
+TRIGGERS_DIR = ".beads/triggers/"
 CAPACITY_DIR = ".agent-status/"
 
 
@@ -238,6 +248,11 @@ def agent_path(name: str) -> str:
     return f"{AGENTS_DIR}{name}.yaml"
 
 
+def trigger_path(name: str) -> str:
+    """Where a trigger's file lies in the hub."""
+    return f"{TRIGGERS_DIR}{name}.yaml"
+
+
 def capacity_path(name: str) -> str:
     """Where an agent's capacity file lies in the hub."""
     return f"{CAPACITY_DIR}{name}.yaml"
@@ -251,4 +266,6 @@ def fields_of_path(path: str) -> dict[str, Kind]:
         return AGENT_FIELDS
     if path.startswith(CAPACITY_DIR):
         return CAPACITY_FIELDS
+    if path.startswith(TRIGGERS_DIR):
+        return TRIGGER_FIELDS
     return CONFIG_FIELDS if path == CONFIG_PATH else {}

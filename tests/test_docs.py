@@ -191,6 +191,8 @@ BEFORE = {
     "cost": ["claim hub-7k3q"],
     "heartbeat": ["claim hub-7k3q"],
     "bd schedule remove audit": ['schedule add audit --cron "0 9 * * 1" --title Audit'],
+    "bd trigger remove review": ["trigger add review --on github:pull_request.opened --plan plan.yaml"],
+    "trigger fire": ["trigger add review --on github:pull_request.opened --plan plan.yaml"],
     "spawn": ["claim hub-7k3q"],
     "undefer": ["defer hub-7k3q"],
     "answer": ["wait-human hub-7k3q --reason 'which logo?'"],
@@ -222,6 +224,7 @@ NOT_RUN = {
 }
 FILES = {
     "plan.yaml": "title: Field notes\ntasks:\n  - name: page\n    title: Write the page\n",
+    "event.json": '{"action": "opened", "number": 7, "pull_request": {"title": "Mend it"}}',
     "plan.json": '{"title": "Nightly", "tasks": [{"name": "look", "title": "Look at the logs"}]}',
     "beads.jsonl": '{"id": "hub-old1", "title": "From elsewhere", "priority": 2}\n',
     ".beads/issues.jsonl": '{"id": "hub-old2", "title": "From this checkout", "priority": 2}\n',

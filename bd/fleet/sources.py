@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
+import hashlib
+import os
+
 from bd import clock
 from bd.errors import BdError
+from bd.operations.planning import ApplyPlan
 from bd.operations.publish import publish
 from bd.operations.schedules import RunSchedule
-from bd.policy import schedules
+from bd.policy import schedules, triggers
+from bd.policy.tree import dag_of
+from bd.store.checkout import is_checked_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from typing import Any
+
     from bd.model import Snapshot
     from bd.store.hub import Hub
     from bd.store.outcome import Outcome
+
+# So many files of a pattern are looked at; a poll is bounded.
+_FILES_AT_ONCE = 100
 
 
 def due_schedules(snapshot: Snapshot) -> list[str]:
@@ -42,4 +56,70 @@ def run_due(hub: Hub, by: str) -> list[str]:
             said.append(f"schedule {name}: {error}")
             continue
         said += [f"{bead_id} made from schedule {name}" for bead_id in (change.beads if change else ())]
+    for trigger, event, key in pending_events(hub, hub.snapshot()):
+        try:
+            change = fire(hub, trigger, event, key, by).change
+        except BdError as error:
+            said.append(f"trigger {trigger['name']}: {error}")
+            continue
+        said += [f"{change.touched[0]} made by trigger {trigger['name']}"] if change and change.beads else []
     return said
+
+
+# --- triggers -----------------------------------------------------------------------------------
+
+
+def fire(hub: Hub, trigger: Mapping[str, Any], event: Mapping[str, Any], event_key: str, by: str) -> Outcome:
+    """Apply a trigger's plan to an event, once for the fleet."""
+    key, name = triggers.key_of(trigger, event_key), str(trigger["name"])
+    root, *tasks = triggers.filled(trigger["plan"], event)
+    about = {"trigger": name, "on": trigger["on"], "key": event_key}
+    root.update(idempotency_key=key, metadata={**(root.get("metadata") or {}), "event": about})
+    beads = [{**spec, "created_by": f"event:{name}"} for spec in (root, *tasks)]
+    return publish(hub, ApplyPlan(by=by, at=clock.time_text(clock.now(), exact=True), beads=beads))
+
+
+def pending_events(
+    hub: Hub, snapshot: Snapshot, names: Collection[str] = ()
+) -> list[tuple[Mapping[str, Any], dict[str, Any], str]]:
+    """The events that triggers wait for and that can be seen from here: (trigger, event, what tells it from others)."""
+    waiting = [one for one in triggers.triggers_of(snapshot) if not names or one["name"] in names]
+    if not waiting:
+        return []
+    spent = triggers.spent_keys(snapshot)
+    found = []
+    for trigger in waiting:
+        try:
+            on = triggers.parse_on(str(trigger["on"]))
+        except BdError:
+            continue
+        seen = _ended_dag(on.what, snapshot) if on.kind == "dag" else _files(hub, on.what) if on.kind == "file" else []
+        found += [(trigger, event, key) for event, key in seen if triggers.key_of(trigger, key) not in spent]
+    return found
+
+
+def _ended_dag(root_id: str, snapshot: Snapshot) -> list[tuple[dict[str, Any], str]]:
+    root = snapshot.head(root_id)
+    if root is None:
+        return []
+    dag = dag_of(root, snapshot, clock.now())
+    event = {"root": root.id, "title": root.title, "status": dag.status, "done": dag.done, "total": len(dag.tasks)}
+    return [(event, f"dag:{root.id}")] if dag.status == "completed" else []
+
+
+def _files(hub: Hub, pattern: str) -> list[tuple[dict[str, Any], str]]:
+    """The files of the hub's checkout that a pattern names; a file with another content is another event."""
+    if not hub.repo.work_tree or not is_checked_out(hub.repo, hub.branch):
+        return []
+    root = os.path.realpath(hub.repo.work_tree)
+    found = []
+    for name in sorted(glob.iglob(pattern, root_dir=root, recursive=True))[:_FILES_AT_ONCE]:
+        full = os.path.join(root, name)
+        if not os.path.realpath(full).startswith(root + os.sep) or os.path.islink(full) or not os.path.isfile(full):
+            continue
+        with contextlib.suppress(OSError), open(full, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            path = name.replace(os.sep, "/")
+            event = {"path": path, "name": os.path.basename(path), "size": os.path.getsize(full), "sha256": digest}
+            found.append((event, f"{path}@{digest[:16]}"))
+    return found

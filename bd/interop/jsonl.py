@@ -83,6 +83,17 @@ def bytes_of(source: str) -> bytes:
         raise BadInput(f"can't read {source}: {error.strerror or error}") from error
 
 
+def event_of(data: bytes, shown: str) -> dict[str, Any]:
+    """An event: one JSON object. Raises BadInput."""
+    try:
+        event = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{shown} is not JSON: {error}", hint="an event is one JSON object") from None
+    if not isinstance(event, dict):
+        raise BadInput(f"{shown} is no JSON object", hint="an event is one JSON object")
+    return event
+
+
 def rows_of(data: bytes, prefix: str = "") -> tuple[list[tuple[str, Any]], list[tuple[str, str]]]:
     """The JSON values of a file with where each stands, and the lines that are not JSON with why.
 

@@ -22,6 +22,7 @@ from bd.operations import (
     spawning,
     switches,
     transfer,
+    triggers,
     upgrading,
     waiting,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "spawning",
     "switches",
     "transfer",
+    "triggers",
     "upgrading",
     "waiting",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.fields import AGENTS_DIR, ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, FILE_LIMIT, fields_of_path
+from bd.fields import AGENTS_DIR, ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, FILE_LIMIT, TRIGGERS_DIR, fields_of_path
 from bd.ids import is_agent, is_bead_id
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def is_wanted(path: str) -> bool:
     """Whether the cache keeps this path of the hub."""
     if path == CONFIG_PATH:
         return True
-    return path.endswith(".yaml") and path.startswith((BEADS_DIR, AGENTS_DIR, CAPACITY_DIR))
+    return path.endswith(".yaml") and path.startswith((BEADS_DIR, AGENTS_DIR, CAPACITY_DIR, TRIGGERS_DIR))
 
 
 def bead_id_of(path: str) -> str | None:
@@ -76,7 +76,7 @@ def _misnamed(path: str) -> str | None:
         if not is_bead_id(stem):
             return "has a name that can't be a bead's id"
     elif path != CONFIG_PATH and not is_agent(stem):
-        return "has a name that can't be an agent's"
+        return f"has a name that can't be {'a trigger' if path.startswith(TRIGGERS_DIR) else 'an agent'}'s"
     return None
 
 

@@ -31,6 +31,7 @@ tasks:
 """
 # Blanks within an argument are written as hard ones.
 SCHEDULED = "schedule add audit --cron 0\u00a09\u00a0*\u00a0*\u00a01 --title Audit"
+TRIGGERED = "trigger add t --on github:issues.opened --plan ../plan.yaml"
 CASES: dict[str, list[Case]] = {
     "ready": [
         Case("ready", "issues", "1 at it: ann", SHARED),
@@ -168,6 +169,15 @@ CASES: dict[str, list[Case]] = {
         Case("schedule run", "array", "Nothing is due."),
         Case("schedule list", "array", "No schedules."),
         Case("schedule remove audit", "object", "✓ Removed schedule audit", (SCHEDULED,)),
+    ],
+    "trigger": [
+        Case("trigger add t --on github:issues.opened --plan ../plan.yaml", "object", "on github:issues.opened, 3 beads"),
+        Case("trigger list", "array", "t        github:issues.opened  3      Field notes", (TRIGGERED,)),
+        Case("trigger list", "array", "No triggers."),
+        Case("trigger remove t", "object", "✓ Removed trigger t", (TRIGGERED,)),
+        Case("trigger fire t ../event.json --delivery d", "object", "by trigger t: 3 beads", (TRIGGERED,)),
+        Case("trigger run", "array", "Nothing has happened.", (TRIGGERED,)),
+        Case("trigger run", "array", "by trigger o: 3 beads", ("trigger add o --on dag:hub-done --plan ../plan.yaml",)),
     ],
     "search": [Case("search form", "issues", "Wire the form"), Case("search nothing-like-it", "issues", "Nothing found")],
     "count": [
@@ -335,6 +345,7 @@ def test_every_command_has_a_case() -> None:
 def ready(board: Clone, tmp_path: Path) -> Clone:
     (tmp_path / "more.jsonl").write_text(json.dumps({"id": "hub-imported", "title": "From elsewhere", "priority": 2}) + "\n")
     (tmp_path / "plan.yaml").write_text(PLAN)
+    (tmp_path / "event.json").write_text('{"action": "opened", "issue": {}}')
     return board
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from bd.errors import BdError, NewerFormat
-from bd.fields import CONFIG_PATH, FORMAT_VERSION, agent_path, capacity_path
+from bd.fields import CONFIG_PATH, FORMAT_VERSION, agent_path, capacity_path, trigger_path
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent
 from bd.operations.archiving import Archive
 from bd.operations.base import REGISTRY, Operation
@@ -30,6 +30,7 @@ from bd.operations.recovery import Undo
 from bd.operations.schedules import AddSchedule, RemoveSchedule, RunSchedule
 from bd.operations.spawning import Spawn
 from bd.operations.switches import Pause, SetDuty
+from bd.operations.triggers import AddTrigger, RemoveTrigger
 from bd.operations.upgrading import Upgrade
 from bd.operations.waiting import Answer, WaitHuman
 from tests.memory import CREATED_AT, MemoryStore, held, make_bead
@@ -58,6 +59,7 @@ def a_hub() -> MemoryStore:
         held("hub-h", "coder", "t-h", uid=UIDS["h"], title="Fix h", claim={"started_at": None}),
         records={
             CONFIG_PATH: {"format": 1, "prefix": "hub", "schedules": [DAILY]},
+            trigger_path("old"): {"name": "old", "on": "file:x", "plan": [{"name": "root", "title": "Look"}]},
             agent_path("coder"): {"name": "coder", "role": "coding", "max_concurrent": 5},
             capacity_path("coder"): {"agent": "coder", "status": "available", "current_tasks": 1, "max_concurrent": 5},
             capacity_path("failing"): {"agent": "failing", "status": "offline", "recent": ["failed", "failed"]},
@@ -140,6 +142,10 @@ CASES: dict[str, Case] = {
     "answer": Case(lambda: Answer(ids=["w"], text="That one.", **by())),
     "handoff": Case(lambda: Handoff(ids=["hub-h", "a"], artifacts=ARTIFACTS, note="Go on.", **by(hub_h="t-h"))),
     "archive": Case(lambda: Archive(older_than_s=3600, **by())),
+    "trigger add": Case(
+        lambda: AddTrigger(trigger={"name": "new", "on": "dag:a", "plan": [{"name": "root", "title": "{event.title}"}]}, **by())
+    ),
+    "trigger remove": Case(lambda: RemoveTrigger(name="old", **by()), has_name=False),
     "schedule add": Case(lambda: AddSchedule(schedule={"name": "new", "cron": "0 9 * * 1", "title": "Look", "type": "bug"}, **by())),
     "schedule remove": Case(lambda: RemoveSchedule(name="daily", **by()), has_name=False),
     "schedule run": Case(lambda: RunSchedule(name="daily", **by())),
@@ -295,6 +301,7 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "heartbeat",
                 "reassign",
                 "plan",
+                "trigger",
                 "schedule",
                 "spawn",
                 "cancel a tree",

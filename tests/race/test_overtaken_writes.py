@@ -148,6 +148,7 @@ WRITES = {
         {"status": "open", "claim": None, "prefer_agent": "coder", "attempts": 1, "attempts_forgiven": 1},
         ("claim hub-a --agent coder",),
     ),
+    "trigger": Write("trigger add t --on file:x --plan {here}/plan.yaml", {}),
     "schedule": Write("schedule add audit --cron @ --title Audit", {}),
     "schedule remove": Write("schedule remove audit", {}, ("schedule add audit --cron @ --title Audit",)),
     "dag cancel": Write("dag cancel hub-a --reason unwanted", {"status": "cancelled"}),
@@ -166,6 +167,7 @@ FLEET_FILES: dict[str, tuple[str, bytes | None]] = {
     "offline": (".agent-status/coder.yaml", b"status: offline"),
     "online": (".agent-status/coder.yaml", b"status: available"),
     "pause": (".beads/config.yaml", b"reason: moving"),
+    "trigger": (".beads/triggers/t.yaml", b"title: Plan"),
     "schedule": (".beads/config.yaml", b"name: audit"),
 }
 
@@ -238,7 +240,7 @@ def prepare(alice: Clone, folder: Path, verb: str, monkeypatch: pytest.MonkeyPat
     elif verb == "import":
         record = {"id": "old-1", "title": "From elsewhere", "status": "open", "created_at": "2026-02-20T09:00:00Z"}
         (folder / "beads.jsonl").write_text(json.dumps(record) + "\n")
-    elif verb == "plan":
+    elif verb in ("plan", "trigger"):
         (folder / "plan.yaml").write_text("title: Plan\ntasks:\n  - {name: one, title: One, depends_on: [hub-a]}\n")
     elif verb == "edit":
         editor = folder / "editor"

@@ -1,0 +1,161 @@
+"""bd trigger."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.errors import BadInput, NotFound
+from bd.interop.graphs import read_graph
+from bd.interop.jsonl import bytes_of, event_of
+from bd.operations.triggers import AddTrigger, RemoveTrigger
+from bd.output import escaped
+from bd.policy import triggers
+
+EXAMPLE = """
+\b
+Examples:
+  bd trigger add review --on github:pull_request.opened --plan plan.yaml
+  bd trigger add report --on dag:hub-a1b2 --plan plan.yaml
+  bd trigger add inbox --on "file:inbox/*.json" --plan plan.yaml
+"""
+
+
+@click.group("trigger", no_args_is_help=False)
+def command() -> None:
+    """Make beads when something happens: one plan an event."""
+
+
+@command.command("add", epilog=EXAMPLE)
+@click.argument("name")
+@click.option("--on", required=True, help="dag:ROOT, github:EVENT.ACTION, or file:GLOB (in the hub's checkout).")
+@click.option("--plan", required=True, help="The plan file to apply; {event.field} in its texts is filled.")
+@pass_app
+def add(app: App, name: str, on: str, plan: str) -> None:
+    """Add a trigger. Its plan is kept in the hub.
+
+    An event's fields fill texts of the plan as data: {event.issue.title}, {event.path}, {event.root}.
+    """
+    outcome = app.publish(AddTrigger(**app.asked(trigger={"name": name, "on": on, "plan": read_graph(plan)})))
+    made = _named(app, name)
+    if app.out.is_json:
+        app.out.object({**_shown(made), "published": outcome.published})
+    else:
+        app.out.said(f"✓ Added trigger {name}: on {escaped(str(made['on']))}, {len(made['plan'])} beads")
+
+
+def _named(app: App, name: str) -> Any:
+    found = next((one for one in triggers.triggers_of(app.snapshot()) if one["name"] == name), None)
+    if found is None:
+        raise NotFound(f"there is no trigger {name}", hint="`bd trigger list` names them")
+    return found
+
+
+def _shown(trigger: Any) -> dict[str, Any]:
+    return {
+        "name": trigger["name"],
+        "on": trigger["on"],
+        "beads": len(trigger["plan"]),
+        "title": trigger["plan"][0].get("title", ""),
+    }
+
+
+@command.command("list", epilog="\b\nExample:\n  bd trigger list")
+@pass_app
+def list_triggers(app: App) -> None:
+    """List the triggers."""
+    found = [_shown(one) for one in triggers.triggers_of(app.snapshot())]
+    if app.out.is_json:
+        app.out.json(found)
+    elif app.out.quiet:
+        for one in found:
+            app.out.line(one["name"])
+    elif found:
+        app.out.table(["trigger", "on", "beads", "title"], [[str(value) for value in one.values()] for one in found])
+    else:
+        app.out.line("No triggers.")
+
+
+@command.command("remove", epilog="\b\nExample:\n  bd trigger remove review")
+@click.argument("name")
+@pass_app
+def remove(app: App, name: str) -> None:
+    """Remove a trigger; what it has made stays."""
+    outcome = app.publish(RemoveTrigger(**app.asked(name=name)))
+    if app.out.is_json:
+        app.out.object({"name": name, "removed": True, "published": outcome.published})
+    else:
+        app.out.said(f"✓ Removed trigger {name}")
+
+
+@command.command("fire", epilog="\b\nExample:\n  bd trigger fire review event.json --delivery 72d3162e")
+@click.argument("name")
+@click.argument("file")
+@click.option("--delivery", help="What tells this event from any other; else the address of what it is about.")
+@pass_app
+def fire(app: App, name: str, file: str, delivery: str | None) -> None:
+    """Apply a trigger's plan to an event: a JSON object from a file, or - for stdin.
+
+    The same event makes nothing a second time, whoever brings it.
+    """
+    from bd.fleet import sources
+
+    event = event_of(bytes_of(file), "stdin" if file == "-" else file)
+    app.snapshot(fetch=True)
+    trigger = _named(app, name)
+    on = triggers.parse_on(str(trigger["on"]))
+    key = triggers.github_key(on, event, delivery) if on.kind == "github" else delivery
+    if not key:
+        raise BadInput(
+            "nothing tells this event from another", hint="--delivery ID; `bd trigger run` finds ended DAGs and new files"
+        )
+    _tell(app, name, sources.fire(app.hub, trigger, event, key, app.identity.by))
+
+
+@command.command("run", epilog="\b\nExample:\n  bd trigger run             what idle agents do by themselves")
+@click.argument("names", nargs=-1)
+@pass_app
+def run(app: App, names: tuple[str, ...]) -> None:
+    """Fire what waits for DAGs that have ended and for files that are there."""
+    from bd.fleet import sources
+
+    app.snapshot(fetch=True)
+    for name in names:
+        _named(app, name)
+    fired = [
+        (trigger, sources.fire(app.hub, trigger, event, key, app.identity.by))
+        for trigger, event, key in sources.pending_events(app.hub, app.snapshot(), names)
+    ]
+    if app.out.is_json:
+        app.out.json([_made(trigger["name"], outcome) for trigger, outcome in fired])
+        return
+    for trigger, outcome in fired:
+        _tell(app, trigger["name"], outcome)
+    if not fired:
+        app.out.said("Nothing has happened.")
+
+
+def _made(name: str, outcome: Any) -> dict[str, Any]:
+    change = outcome.change
+    return {
+        "trigger": name,
+        "root": change.touched[0],
+        "ids": change.result,
+        "made": bool(change.beads),
+        "published": outcome.published,
+    }
+
+
+def _tell(app: App, name: str, outcome: Any) -> None:
+    made = _made(name, outcome)
+    if app.out.is_json:
+        app.out.object(made)
+    elif app.out.quiet:
+        app.out.line(made["root"])
+    elif made["made"]:
+        app.out.line(f"✓ Made {made['root']} by trigger {name}: {len(made['ids'])} beads")
+    else:
+        app.out.line(f"✓ Made before: {made['root']}, by trigger {name}")

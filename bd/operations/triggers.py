@@ -1,0 +1,69 @@
+"""Operations on triggers: add and remove. What a trigger makes of an event is a plan that is applied (planning.py)."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+from bd import ids
+from bd.clock import time_text
+from bd.errors import NotFound, WrongState
+from bd.fields import trigger_path
+from bd.ids import check_agent
+from bd.model import Change
+from bd.operations.base import Operation, register
+from bd.operations.planning import ApplyPlan
+from bd.policy.triggers import filled, parse_on
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from bd.model import Snapshot
+    from bd.operations.base import World
+
+
+@register
+class AddTrigger(Operation):
+    """A new trigger: `trigger` {name, on, plan}; the plan is a list of beads as ApplyPlan takes them, and would apply now."""
+
+    verb: ClassVar[str] = "trigger-add"
+
+    def prepare(self) -> None:
+        self.args["trigger"].setdefault("uid", ids.mint())
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        given = self.args["trigger"]
+        name = check_agent(given["name"])
+        on = parse_on(given["on"])
+        waits_for = f"dag:{self.find(on.what, snapshot).id}" if on.kind == "dag" else given["on"].strip()
+        there = snapshot.record(trigger_path(name))
+        if there is not None:
+            if there.get("uid") == given["uid"]:
+                return Change({}, "")
+            raise WrongState(f"there is a trigger {name} already", hint=f"`bd trigger remove {name}` first")
+        trial = filled(deepcopy(given["plan"]), {})
+        ApplyPlan(by=self.by, at=self.at, beads=[{**spec, "title": spec["title"] or "x"} for spec in trial]).decide(
+            snapshot, world
+        )
+        record = {
+            "name": name,
+            "uid": given["uid"],
+            "on": waits_for,
+            "created_at": time_text(self.asked_at),
+            "created_by": self.by,
+            "plan": given["plan"],
+        }
+        return Change({}, f"trigger-add: {name} by {self.agent}", records={trigger_path(name): record}, result=record)
+
+
+@register
+class RemoveTrigger(Operation):
+    """Remove a trigger: `name`. What it has made stays."""
+
+    verb: ClassVar[str] = "trigger-remove"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        name = self.args["name"]
+        if snapshot.record(trigger_path(name)) is None:
+            raise NotFound(f"there is no trigger {name}", hint="`bd trigger list` names them")
+        return Change({}, f"trigger-remove: {name} by {self.agent}", records={trigger_path(name): None})

@@ -1,0 +1,114 @@
+"""Triggers: which event is meant, which one has come already, and how its fields get into a plan.
+
+Belongs here: what is worked out from values. An event is data: it fills texts of a plan that was read long before, and
+is never read as a plan itself. Does not belong here: looking for files and events (fleet/sources.py).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from bd.errors import BadInput
+from bd.fields import SPENT_KEYS, TITLE_LIMIT, TRIGGERS_DIR
+from bd.light import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bd.model import Snapshot
+
+_ON = re.compile(r"(?:dag:(?P<dag>\S+)|github:(?P<event>[a-z_]+)\.(?P<action>[a-z_]+)|file:(?P<file>.+))\Z")
+_PLACE = re.compile(r"\{event((?:\.[A-Za-z0-9_-]+)+)\}")
+# The texts of a bead that an event may fill; its edges, its kind and its routes are the plan's alone.
+_TEXTS = ("title", "description", "design", "acceptance_criteria", "notes", "external_ref", "spec", "metadata")
+_TEXT_LIMIT = 20_000
+_KEY_LIMIT = 500
+
+
+class On(NamedTuple):
+    """What a trigger waits for: `dag` (a root), `github` (an event and its action), or `file` (a pattern)."""
+
+    kind: str
+    what: str
+    action: str = ""
+
+
+def parse_on(text: str) -> On:
+    """What `--on` says. Raises BadInput."""
+    found = _ON.match(text.strip())
+    if not found:
+        hint = "dag:ROOT, github:pull_request.opened, github:issues.opened, file:GLOB"
+        raise BadInput(f"{text!r} is nothing a trigger waits for", hint=hint)
+    if found["dag"]:
+        return On("dag", found["dag"])
+    if found["event"]:
+        return On("github", found["event"], found["action"])
+    pattern = found["file"].strip()
+    if pattern.startswith(("/", "~", "\\")) or ".." in re.split(r"[/\\]", pattern) or ":" in pattern:
+        raise BadInput(f"{pattern} leads out of the hub", hint="file:inbox/*.json is a path in the hub's checkout")
+    return On("file", pattern)
+
+
+def triggers_of(snapshot: Snapshot) -> list[Mapping[str, Any]]:
+    """The hub's triggers, by name; those that can't be meant are left out."""
+    found = snapshot.records(TRIGGERS_DIR)
+    return [{**one, "name": name} for name, one in sorted(found.items()) if one.get("on") and one.get("plan")]
+
+
+def key_of(trigger: Mapping[str, Any], event_key: str) -> str:
+    """The idempotency key of what a trigger makes of one event."""
+    return f"trigger/{trigger['name']}/{event_key}"
+
+
+def spent_keys(snapshot: Snapshot) -> set[str]:
+    """Every key that something was made with."""
+    return {str(bead.get("idempotency_key")) for bead in snapshot.every()} | {*(snapshot.config().get(SPENT_KEYS) or {})}
+
+
+def github_key(on: On, event: Mapping[str, Any], delivery: str | None) -> str:
+    """What tells one event of GitHub from another: its delivery's id, else the address of what it is about.
+
+    Raises BadInput for another event than the trigger waits for.
+    """
+    about = next((event[name] for name in (on.what, on.what.removesuffix("s")) if isinstance(event.get(name), dict)), None)
+    if event.get("action") != on.action or about is None:
+        there = f"action {event.get('action')!r}" if about is not None else f"no {on.what.removesuffix('s')}"
+        raise BadInput(f"this is no {on.what}.{on.action}: it has {there}", hint="give it GitHub's payload as it came")
+    key = delivery or about.get("html_url") or about.get("url")
+    if not isinstance(key, str) or not key or len(key) > _KEY_LIMIT:
+        raise BadInput("nothing tells this event from another", hint="--delivery ID: the X-GitHub-Delivery header")
+    return key
+
+
+def filled(plan: list[Mapping[str, Any]], event: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The beads of a plan with an event's fields where `{event.field}` stands in their texts."""
+    beads = []
+    for spec in plan:
+        bead = {key: _filled(value, event) if key in _TEXTS else value for key, value in spec.items()}
+        title = " ".join(str(bead.get("title", "")).split())
+        bead["title"] = title if len(title) <= TITLE_LIMIT else title[: TITLE_LIMIT - 1] + "…"
+        beads.append(bead)
+    return beads
+
+
+def _filled(value: Any, event: Mapping[str, Any]) -> Any:
+    if isinstance(value, str):
+        return _PLACE.sub(lambda match: _field(event, match[1].split(".")[1:]), value)
+    if isinstance(value, list):
+        return [_filled(item, event) for item in value]
+    if isinstance(value, dict):
+        return {key: _filled(item, event) for key, item in value.items()}
+    return value
+
+
+def _field(event: Any, path: list[str]) -> str:
+    """A field of the event as a text; empty where there is none."""
+    for name in path:
+        event = event.get(name) if isinstance(event, dict) else None
+    if event is None:
+        return ""
+    text = event if isinstance(event, str) else json.dumps(event, ensure_ascii=False)
+    return text.replace("\0", "")[:_TEXT_LIMIT]

@@ -1,0 +1,199 @@
+"""Triggers: one plan an event, filled with what the event says, as data."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bd.errors import BadInput
+from bd.policy.triggers import On, filled, github_key, parse_on
+from tests.auditing import assert_sound
+from tests.race.history import assert_nothing_twice
+from tests.running import result_of
+from tests.truth import all_beads, git, log, tip, tip_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bd.model import Bead
+    from tests.running import Clone
+
+    Clones = Callable[[str], Clone]
+
+PLAN = """\
+title: "Review {event.pull_request.title}"
+spec: {context_refs: ["{event.pull_request.html_url}"]}
+tasks:
+  - {name: read, title: "Read #{event.number}", type: review, description: "By {event.pull_request.user.login}: {event.nothing}"}
+"""
+NASTY = 'x"\npriority: 0\ntasks:\n  - {title: evil}\n{event.pull_request.html_url} \x1b[31m'
+EVENT = {
+    "action": "opened",
+    "number": 7,
+    "pull_request": {"title": NASTY, "html_url": "https://github.com/a/b/pull/7", "user": {"login": "ada"}},
+}
+
+
+@pytest.fixture
+def clones(clone: Clones, tmp_path: Path) -> tuple[Clone, Clone]:
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    (tmp_path / "event.json").write_text(json.dumps(EVENT))
+    alice, bob = clone("alice"), clone("bob")
+    alice.here("trigger", "add", "review", "--on", "github:pull_request.opened", "--plan", str(tmp_path / "plan.yaml"))
+    bob.here("sync")
+    return alice, bob
+
+
+def made(hub: Path) -> dict[str, Bead]:
+    return {(bead.get("idempotency_key") or "").rpartition("/")[2]: bead for bead in all_beads(hub)}
+
+
+def test_an_event_fills_texts_and_nothing_else(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path) -> None:
+    alice, _ = clones
+    shown = alice.here("trigger", "fire", "review", str(tmp_path / "event.json"), "--delivery", "d1", "--json").json
+    assert (shown["made"], set(shown["ids"])) == (True, {"root", "read"})
+    beads = made(hub)
+    root, read = beads["d1"], beads["read"]
+    assert root.title == "Review " + " ".join(NASTY.split())
+    assert (root.priority, root.get("created_by"), len(beads)) == (2, "event:review", 2)
+    assert root.get("spec") == {"context_refs": ["https://github.com/a/b/pull/7"]}
+    assert root.get("metadata") == {"event": {"trigger": "review", "on": "github:pull_request.opened", "key": "d1"}}
+    assert (read.title, read.type, read.get("description")) == ("Read #7", "review", "By ada: ")
+
+
+def test_two_clones_bring_the_same_event(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path) -> None:
+    started = [one.start("trigger", "fire", "review", str(tmp_path / "event.json"), "--json") for one in clones]
+    results = [result_of(process) for process in started]
+    assert [result.code for result in results] == [0, 0], results
+    assert results[0].json["ids"] == results[1].json["ids"]
+    assert sorted(result.json["made"] for result in results) == [False, True]
+    assert len(all_beads(hub)) == 2
+    assert_sound(hub)
+    assert_nothing_twice(hub)
+
+
+def test_an_event_whose_beads_were_deleted_makes_nothing_again(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path) -> None:
+    alice, bob = clones
+    ids = alice.here("trigger", "fire", "review", str(tmp_path / "event.json"), "--json").json["ids"]
+    alice.here("delete", *ids.values(), "--force")
+    assert "Made before" in bob.here("trigger", "fire", "review", str(tmp_path / "event.json")).out
+    assert all_beads(hub) == []
+
+
+@pytest.mark.parametrize("step", ["push", "pushed"])
+def test_killed_at_a_step(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path, step: str) -> None:
+    alice, bob = clones
+    words = ("trigger", "fire", "review", str(tmp_path / "event.json"))
+    alice.bd(*words, env={"BD_TEST_STOP_AT": step}, code=137)
+    assert len(all_beads(hub)) == (2 if step == "pushed" else 0)
+    bob.bd(*words)
+    alice.bd(*words)
+    assert len(all_beads(hub)) == 2
+    assert_nothing_twice(hub)
+
+
+@pytest.mark.parametrize(
+    ("event", "says"),
+    [
+        ("[1]", "no JSON object"),
+        ("{", "is not JSON"),
+        ('{"action": "closed", "pull_request": {}}', "this is no pull_request.opened"),
+        ('{"action": "opened", "issue": {}}', "has no pull_request"),
+        ('{"action": "opened", "pull_request": {}}', "nothing tells this event from another"),
+        ('{"action": "opened", "pull_request": "x"}', "has no pull_request"),
+    ],
+)
+def test_what_is_no_such_event(clones: tuple[Clone, Clone], hub: Path, event: str, says: str) -> None:
+    before = tip(hub)
+    assert says in clones[0].here("trigger", "fire", "review", "-", input=event, code=2).err
+    assert tip(hub) == before
+
+
+def test_an_ended_dag_sets_off_the_next(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path) -> None:
+    alice, bob = clones
+    alice.here("create", "Pipeline", "--id", "hub-dag", "-t", "epic")
+    alice.here("create", "Step", "--id", "hub-step", "--parent", "hub-dag")
+    (tmp_path / "next.yaml").write_text(
+        "title: 'Report on {event.title}, {event.done} of {event.total}'\nspec: {context_refs: ['task:{event.root}:output']}\n"
+    )
+    alice.here("trigger", "add", "report", "--on", "dag:hub-dag", "--plan", str(tmp_path / "next.yaml"))
+    assert alice.here("trigger", "run", "--json").json == []
+    alice.here("defer", "hub-dag")
+    alice.here("close", "hub-step")
+    bob.here("poll", "--agent", "coder", code=3)
+    (report,) = [bead for bead in all_beads(hub) if bead.get("created_by") == "event:report"]
+    assert report.title == "Report on Pipeline, 1 of 1"
+    for one in (alice, bob):
+        one.here("sync")
+        assert one.here("trigger", "run", "--json").json == []
+    assert len(all_beads(hub)) == 3
+
+
+def test_a_new_file_is_an_event_and_an_old_one_is_none(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path) -> None:
+    alice, bob = clones
+    (tmp_path / "in.yaml").write_text("title: 'Take in {event.name}'\n")
+    alice.here("trigger", "add", "inbox", "--on", "file:inbox/**/*.json", "--plan", str(tmp_path / "in.yaml"))
+    for one in (alice, bob):
+        (one.path / "inbox" / "deep").mkdir(parents=True)
+        (one.path / "inbox" / "a.json").write_text("{}")
+    (alice.path / "inbox" / "deep" / "b.json").write_text("[]")
+    (alice.path / "inbox" / "link.json").symlink_to("/etc/passwd")
+    assert len(alice.here("trigger", "run", "--json").json) == 2
+    assert bob.here("trigger", "run", "--json").json == []
+    assert sorted(bead.title for bead in all_beads(hub)) == ["Take in a.json", "Take in b.json"]
+    (bob.path / "inbox" / "a.json").write_text('{"new": 1}')
+    bob.here("overseer", "--once")
+    assert len(all_beads(hub)) == 3
+
+
+def test_add_list_remove(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path) -> None:
+    alice, bob = clones
+    words = ("trigger", "add", "review", "--on", "github:issues.opened", "--plan", str(tmp_path / "plan.yaml"))
+    assert "there is a trigger review already" in bob.here(*words, code=5).err
+    assert bob.here("trigger", "list", "--json").json == [
+        {"name": "review", "on": "github:pull_request.opened", "beads": 2, "title": "Review {event.pull_request.title}"}
+    ]
+    assert ".beads/triggers/review.yaml" in tip_paths(hub)
+    bob.here("trigger", "remove", "review")
+    assert ".beads/triggers/review.yaml" not in tip_paths(hub)
+    assert "there is no trigger review" in alice.here("trigger", "fire", "review", str(tmp_path / "event.json"), code=4).err
+    assert log(hub)[0].startswith("trigger-remove: review by ")
+    assert git(alice.path, "status", "--porcelain") == ""
+
+
+def test_a_plan_that_could_not_be_applied_is_no_triggers_plan(clones: tuple[Clone, Clone], tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("title: x\ntype: nonsense\n")
+    result = clones[0].here("trigger", "add", "bad", "--on", "github:issues.opened", "--plan", str(tmp_path / "bad.yaml"), code=2)
+    assert "'nonsense' is no bead type" in result.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "dag:", "github:issues", "file:", "file:/etc/*", "file:../*", "file:a/../../b", "file:~/x", "cron:x", "file:c:/x"],
+)
+def test_what_nothing_waits_for(text: str) -> None:
+    with pytest.raises(BadInput):
+        parse_on(text)
+
+
+def test_what_is_waited_for() -> None:
+    assert parse_on("dag:hub-a") == On("dag", "hub-a")
+    assert parse_on("github:issues.opened") == On("github", "issues", "opened")
+    assert parse_on("file:in/*.json") == On("file", "in/*.json")
+
+
+def test_an_issue_is_known_by_its_address_and_a_delivery_by_its_id() -> None:
+    on, issue = parse_on("github:issues.opened"), {"action": "opened", "issue": {"html_url": "https://x/1"}}
+    assert github_key(on, issue, None) == "https://x/1"
+    assert github_key(on, issue, "d9") == "d9"
+
+
+@pytest.mark.parametrize("value", [None, 7, True, {"a": [1]}, "{event.b}", "x" * 30_000])
+def test_a_field_may_be_anything(value: Any) -> None:
+    (bead,) = filled([{"title": "T {event.a}", "labels": ["{event.a}"], "name": "{event.a}"}], {"a": value, "b": "deep"})
+    assert len(bead["title"]) <= 500
+    assert (bead["labels"], bead["name"]) == (["{event.a}"], "{event.a}")
+    assert "deep" not in bead["title"], "what an event says is not filled again"
