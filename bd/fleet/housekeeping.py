@@ -17,9 +17,10 @@ from bd.errors import BdError
 from bd.fleet.sources import run_due
 from bd.operations.archiving import Archive
 from bd.operations.publish import publish
+from bd.store import looks
 from bd.store.gitrepo import GitTimeout
 from bd.store.remote import SideRef
-from bd.store.siderefs import CLAIMS
+from bd.store.siderefs import CLAIMS, PROBES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _NAME = "housekeeping.json"
 # Git packs when there are more loose objects than this; each claim leaves a handful.
 LOOSE_OBJECTS = 2000
 _PACKED = "packed.json"
+_PROBES_SEEN = "probes.json"
 _REFS_AT_ONCE = 50
 _ARCHIVED_AT_ONCE, _ARCHIVINGS = 500, 4
 _LEFT_AT_ONCE = 500
@@ -98,9 +100,16 @@ def _sweep(hub: Hub, by: str) -> list[str]:
     current = {(bead.get("claim") or {}).get("token") for bead in hub.snapshot().claimed()}
     current |= {claim.get("token") for bead in hub.snapshot().claimed() for claim in bead.get("claims", [])}
     orphans = [SideRef(CLAIMS + token, None, oid) for token, oid in beats.items() if token not in current][:_REFS_AT_ONCE]
-    if not orphans or not hub.sides.move(orphans):
-        return []
-    return [f"removed the signs of {len(orphans)} ended claims"]
+    said = [f"removed the signs of {len(orphans)} ended claims"] if orphans and hub.sides.move(orphans) else []
+    return [*said, *_drop_probes(hub)]
+
+
+def _drop_probes(hub: Hub) -> list[str]:
+    """Remove what probes that were killed have left on the remote: there for a day already, as this clone has seen."""
+    listed = hub.sides.listing(PROBES)
+    seen_s = looks.since(hub, _PROBES_SEEN, listed)
+    left = [SideRef(ref, None, oid) for ref, oid in listed.items() if seen_s[ref] >= EVERY_S * 0.9][:_REFS_AT_ONCE]
+    return [f"removed {len(left)} refs of interrupted probes"] if left and hub.sides.move(left) else []
 
 
 def _tidy(hub: Hub, by: str) -> list[str]:

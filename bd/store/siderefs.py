@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 CLAIMS = "refs/bd/claims/"
 AGENTS = "refs/bd/agents/"
-_PROBE = "refs/bd/probe/"
+PROBES = "refs/bd/probe/"
 # There once somebody's probe has succeeded: a clone that sees it in its first look needs none of its own.
 _PROBED_MARK = "refs/bd/probed"
 _PROBED = "siderefs.json"
@@ -77,7 +77,7 @@ class SideRefs:
         """
         if not self._remote or self._is_probed(at):
             return self.usable()
-        ref = f"{_PROBE}{os.getpid()}-{os.urandom(4).hex()}"
+        ref = f"{PROBES}{os.getpid()}-{os.urandom(4).hex()}"
         length = self._name_length()
         first, second = beat_at(self._repo, at, 1, length), beat_at(self._repo, at, 3600, length)
         if first == second:
@@ -89,7 +89,7 @@ class SideRefs:
             if not all(line.landed for line in lines.values()) or len(lines) != 2:
                 why = next((line.summary for line in lines.values() if not line.landed), words.strip()[-200:])
                 break
-            listed = self.listing(_PROBE).get(ref)
+            listed = self.listing(PROBES).get(ref)
             if listed != new:
                 why = "the server takes them and does not list them"
                 self._push([SideRef(ref, None, new), SideRef(f"{ref}-2", None, new)])

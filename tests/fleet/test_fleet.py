@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bd.fleet import housekeeping
 from tests.race.history import subjects
 from tests.running import BD
-from tests.truth import git, tip_bead
+from tests.truth import git, tip, tip_bead
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -199,6 +199,20 @@ def test_archiving_goes_on_for_a_few_commits_where_there_is_much(
     clock.move(days=1)
     ada.here("poll", "--agent", "ada", code=3)
     assert len(git(hub, "ls-tree", "-r", "--name-only", "main", "beads/archive/").split()) == 5
+
+
+def test_left_over_refs_are_removed_from_the_hub(clone: Clones, hub: Path) -> None:
+    """Signs of claims that nobody has any more, at once; what a killed probe left, after a day."""
+    ada = clone("ada")
+    ada.bd("poll", "--agent", "ada", code=3)
+    for name in ("claims/01GONE", "probe/12-ab"):
+        git(hub, "update-ref", f"refs/bd/{name}", tip(hub))
+    left = []
+    for days in (1.1, 2.2, 3.3):
+        later = str(days * 86400)
+        ada.bd("poll", "--agent", "ada", code=3, env={"BD_CLOCK_OFFSET_S": later, "BD_UPTIME_OFFSET_S": later})
+        left.append(git(hub, "for-each-ref", "--format=%(refname)", "refs/bd/claims", "refs/bd/probe").split())
+    assert left == [["refs/bd/probe/12-ab"], [], []]
 
 
 def test_a_clone_is_packed_once_it_has_many_loose_objects(
