@@ -198,6 +198,7 @@ CONFIG_FIELDS: dict[str, Kind] = {
     "paused": "map",
     "notify": "any",
     "schedules": "maps",
+    "stealing": "map",
     "spent_keys": "map",
 }
 # Where the configuration keeps the idempotency keys of deleted beads: key to id, so that nothing is made for them again.

@@ -91,7 +91,11 @@ def _command(name: str, command: Any, level: int = 3) -> str:
     lines = [f"{'#' * level} {name}\n", *_help(command)]
     others = subcommands(command)
     if others:
-        lines.append(f"```text\nbd {name} {'|'.join(others)} ...\n```\n")
+        usage = f"bd {name} {'|'.join(others)} ..."
+        own = [_option(option) for option in _options(command) if not option.hidden]
+        if getattr(command, "invoke_without_command", False):  # it does something by itself as well
+            usage = f"bd {name} [OPTIONS]\n{usage}"
+        lines += [f"```text\n{usage}\n```\n", *([*_table(own), ""] if own else [])]
         lines += [_command(f"{name} {other}", below, level + 1) for other, below in others.items()]
         return "\n".join(lines)
     lines.append(f"```text\n{_usage(name, command)}\n```\n")

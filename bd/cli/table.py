@@ -144,9 +144,20 @@ COMMANDS: dict[str, Row] = {
         "List, show, retry, edit, call off and review what was given up (dead letters).",
         line="See to what was given up (dead letters).",
     ),
-    "agent": Row("agent", "overseers", "Add agents, change them, and see how each is doing."),
+    "agent": Row(
+        "agent",
+        "overseers",
+        "Add agents, change them, and see how each is doing.",
+        line="Add agents, see how each is doing; even out queues.",
+    ),
     "pause": Row("pause", "overseers", "Let nobody claim until `bd resume`.", line="Let the fleet claim nothing, or again."),
     "resume": Row("pause", "overseers", "Let the fleet claim again.", "resume", beside="pause"),
+    "rebalance": Row(
+        "rebalance",
+        "overseers",
+        "Give idle agents work that waits in the queues of overloaded ones.",
+        beside="agent",
+    ),
     "drain": Row(
         "duty",
         "overseers",

@@ -12,6 +12,7 @@ from bd.operations.capacity import capacity_of
 from bd.operations.liveness import Heartbeat as Sign
 from bd.operations.publish import publish
 from bd.policy.liveness import FAR_INTERVAL_S, NEAR_INTERVAL_S, RECORD_EVERY_S, last_commit_of
+from bd.policy.stealing import queues
 from bd.store.remote import SideRef, list_remote
 from bd.store.siderefs import AGENTS, CLAIMS
 
@@ -136,6 +137,8 @@ def record_of(hub: Hub, agent: str, before: Mapping[str, Any], changes: Mapping[
     record.update({key: value for key, value in changes.items() if value is not None})
     for key in [key for key, value in changes.items() if value is None]:
         record.pop(key, None)
+    if changes.get("idle"):  # the other half of saying so: what waits in its own queue
+        record["pending_count"] = len(queues(snapshot, now).get(agent, ()))
     if changes.get("progress"):  # on one of the beads it holds; what it said of the others stays
         told = {note.get("bead") for note in changes["progress"]}
         record["progress"] = [

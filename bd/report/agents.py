@@ -6,8 +6,8 @@ from bd.clock import instant_of
 from bd.fields import AGENTS_DIR, CAPACITY_DIR, CAPACITY_FIELDS
 from bd.policy.capacity import current_interval_s, held_by, is_presumed_offline, limit_of, status_of, tracked
 from bd.policy.money import remaining
-from bd.policy.ready import status_now
 from bd.policy.roles import interval_of, is_fallback, skills_of
+from bd.policy.stealing import queues
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,11 +27,8 @@ def names_of(snapshot: Snapshot) -> list[str]:
 
 def records_of(snapshot: Snapshot, now: datetime, names: list[str]) -> list[dict[str, Any]]:
     """A record for each of these agents, with status, beads and counts as they are now."""
-    waiting: dict[str, int] = {}
-    for bead in snapshot.live():
-        if bead.assignee and not bead.get("claim") and status_now(bead, now) == "open":
-            waiting[bead.assignee] = waiting.get(bead.assignee, 0) + 1
-    return [_record(name, snapshot, now, waiting.get(name, 0)) for name in names]
+    waiting = queues(snapshot, now)
+    return [_record(name, snapshot, now, len(waiting.get(name, ()))) for name in names]
 
 
 def _record(name: str, snapshot: Snapshot, now: datetime, pending: int) -> dict[str, Any]:

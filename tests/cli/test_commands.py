@@ -271,6 +271,11 @@ CASES: dict[str, list[Case]] = {
     ],
     "pause": [Case("pause --reason moving", "object", "✓ The fleet is paused: moving")],
     "resume": [Case("resume", "object", "✓ The fleet may claim", ("pause",))],
+    "rebalance": [
+        Case("rebalance", "array", ""),
+        Case("rebalance --dry-run", "array", "Nothing would move"),
+        Case("rebalance status", "object", "codemonkey"),
+    ],
     "drain": [Case("drain codemonkey", "object", "✓ codemonkey is draining")],
     "undrain": [Case("undrain codemonkey", "object", "✓ codemonkey is available", ("drain codemonkey",))],
     "offline": [Case("offline codemonkey", "object", "✓ codemonkey is offline")],

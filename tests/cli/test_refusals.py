@@ -145,6 +145,8 @@ CASES = [
     Case("agent clear nobody", 4, "no_such_agent", "no agent 'nobody'"),
     Case("pause too much", 2, "bad_input", "unexpected extra argument"),
     Case("resume hub-bug", 2, "bad_input", "unexpected extra argument"),
+    Case("rebalance --loop --dry-run", 2, "bad_input", "leave out --loop"),
+    Case("rebalance nonsense", 2, "bad_input", "nonsense"),
     Case("drain nobody", 4, "no_such_agent", "`bd agent list`"),
     Case("undrain nobody", 4, "no_such_agent", "no agent 'nobody'"),
     Case("offline codemonky", 4, "no_such_agent", "did you mean codemonkey?"),

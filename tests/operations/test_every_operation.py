@@ -29,6 +29,7 @@ from bd.operations.planning import ApplyPlan
 from bd.operations.recovery import Undo
 from bd.operations.schedules import AddSchedule, RemoveSchedule, RunSchedule
 from bd.operations.spawning import Spawn
+from bd.operations.stealing import Rebalance
 from bd.operations.switches import Pause, SetDuty
 from bd.operations.triggers import AddTrigger, RemoveTrigger
 from bd.operations.upgrading import Upgrade
@@ -39,7 +40,7 @@ from tests.operations.asking import AT, by, form_of, revived
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-UIDS = {name: f"01ARZ3NDEKTSV4RRFFQ69G5F{name.upper()}{name.upper()}" for name in "abcdeghkw"}
+UIDS = {name: f"01ARZ3NDEKTSV4RRFFQ69G5F{name.upper()}{name.upper()}" for name in "abcdeghkqw"}
 
 
 DAILY = {"name": "daily", "uid": "u", "cron": "0 9 * * *", "tz": "UTC", "title": "Look", "last_tick": "2026-02-20T09:00:00Z"}
@@ -55,6 +56,7 @@ def a_hub() -> MemoryStore:
         make_bead("hub-e", uid=UIDS["e"], status="deferred", title="Fix e"),
         make_bead("hub-w", uid=UIDS["w"], status="blocked", waiting_on="human", prefer_agent="coder", title="Fix w"),
         make_bead("hub-k", uid=UIDS["k"], idempotency_key="spent", title="Fix k"),
+        make_bead("hub-q", uid=UIDS["q"], assignee="failing", title="Fix q"),
         make_bead("hub-g", uid=UIDS["g"], status="dead_letter", attempts=3, title="Fix g", notified=NOTIFIED),
         held("hub-h", "coder", "t-h", uid=UIDS["h"], title="Fix h", claim={"started_at": None}),
         records={
@@ -63,6 +65,7 @@ def a_hub() -> MemoryStore:
             agent_path("coder"): {"name": "coder", "role": "coding", "max_concurrent": 5},
             capacity_path("coder"): {"agent": "coder", "status": "available", "current_tasks": 1, "max_concurrent": 5},
             capacity_path("failing"): {"agent": "failing", "status": "offline", "recent": ["failed", "failed"]},
+            capacity_path("resting"): {"agent": "resting", "idle": True, "idle_since": CREATED_AT, "last_heartbeat": AT},
         },
     )
 
@@ -166,6 +169,7 @@ CASES: dict[str, Case] = {
     "online": Case(lambda: SetDuty(agent="failing", duty="available", ends="offline", **by())),
     "pause": Case(lambda: Pause(reason="moving", **by())),
     "undo": Case(lambda: Undo(words="w", beads={"hub-a": {"before": {**BEFORE, "title": "Was"}, "after": BEFORE}}, **by()), has_name=False),
+    "rebalance": Case(lambda: Rebalance(**by())),
     "init": Case(lambda: Init(prefix="hub", **by())),
     "upgrade": Case(lambda: Upgrade(**by())),
 }  # fmt: skip
@@ -300,6 +304,7 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "notified",
                 "heartbeat",
                 "reassign",
+                "rebalance",
                 "plan",
                 "trigger",
                 "schedule",

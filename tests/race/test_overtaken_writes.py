@@ -39,7 +39,7 @@ READS = {
 CLONE_ONLY = {"trust", "clone", "demo", "cron", "dolt", "migrate"}
 # What moves only refs beside the branch, and what runs over time by claim, close, fail and reassign: tests/fleet.
 BESIDE = {"heartbeat", "progress"}
-OVER_TIME = {"work", "poll", "overseer", "stalled"}
+OVER_TIME = {"work", "poll", "overseer", "stalled", "rebalance"}
 
 
 class Write(NamedTuple):

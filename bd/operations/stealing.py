@@ -1,0 +1,60 @@
+"""The operation that moves assigned beads from overloaded agents to idle ones; the rules are policy/stealing.py's."""
+
+from __future__ import annotations
+
+from bd.clock import time_text
+from bd.model import Change
+from bd.operations.base import Operation, register
+from bd.policy import lifecycle
+from bd.policy.stealing import LABEL, cycle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from bd.model import Bead, Snapshot
+    from bd.operations.base import World
+
+
+@register
+class Rebalance(Operation):
+    """One cycle of moves, judged on the snapshot the commit is built on; no arguments.
+
+    What somebody else has moved, claimed or ended meanwhile is no longer among them, so any number of rebalancers may run.
+    """
+
+    verb: ClassVar[str] = "rebalance"
+
+    @property
+    def needs_remote(self) -> bool:
+        return True
+
+    @property
+    def is_portable(self) -> bool:
+        return False  # who is idle is what this clone has heard, not what the snapshot says
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        done = self._done(snapshot)
+        if done:
+            return Change({}, "", touched=tuple(done))
+        beads: dict[str, Bead | None] = {}
+        for move in cycle(snapshot, world.now).moves:
+            bead = snapshot.bead(move.id)
+            if bead is not None:
+                known = {**bead.get("metadata", {}), "stolen_from": move.source, "stolen_at": self._stamp}
+                after = bead.evolve(assignee=move.to, labels=sorted({*bead.labels, LABEL}), metadata=known)
+                beads[bead.id] = lifecycle.touch(after, self.asked_at)
+        if not beads:
+            return Change({}, "", notes=("nothing to move; `bd rebalance status` says why",))
+        count = f"{len(beads)} bead{'s' if len(beads) > 1 else ''}"
+        return Change(beads, f"{self.verb}: {count} by {self.agent}", touched=tuple(sorted(beads)))
+
+    @property
+    def _stamp(self) -> str:
+        return time_text(self.asked_at, exact=True)
+
+    def _done(self, snapshot: Snapshot) -> list[str]:
+        """What this operation has moved on this snapshot already."""
+        moved = [bead.id for bead in snapshot.live() if LABEL in bead.labels]
+        stamped = (bead for bead in snapshot.wholes(moved) if (bead.get("metadata") or {}).get("stolen_at") == self._stamp)
+        return sorted(bead.id for bead in stamped)

@@ -1,0 +1,73 @@
+"""Rebalancers on a real hub: one cycle does what the source says, and any number of them at once do no harm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.race.history import subjects
+from tests.race.processes import at_once
+from tests.race.seeds import seed
+from tests.truth import all_beads, tip, tip_bead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.race.interleaving import Interleaving
+    from tests.running import Clone
+
+    Clones = Callable[[str], Clone]
+
+EARLIER = {"BD_CLOCK_OFFSET_S": "-240"}
+
+
+@pytest.fixture
+def fleet(clone: Clones) -> Clone:
+    """Twelve beads wait for iris; loom looked four minutes ago, found nothing, and said so."""
+    ada = clone("ada")
+    for name in ("iris", "loom"):
+        ada.bd("agent", "add", name)
+    seed(ada, *(f"hub-n{number:02}" for number in range(12)), assignee="iris")
+    assert ada.bd("poll", "--agent", "loom", env=EARLIER, code=3).out.startswith("No work for loom")
+    return ada
+
+
+def test_one_cycle_gives_the_idle_agent_three_of_the_twelve(fleet: Clone, hub: Path) -> None:
+    before = tip(hub)
+    dry = fleet.bd("rebalance", "--dry-run", "--json").json
+    assert [(move["from"], move["to"]) for move in dry] == [("iris", "loom")] * 3
+    assert tip(hub) == before
+    record = next(one for one in fleet.bd("agent", "status", "--json").json if one["agent"] == "loom")
+    assert (record["idle"], record["pending_count"]) == (True, 0)
+    assert record["idle_since"]
+    moved = fleet.bd("rebalance", "--json").json
+    assert {bead["id"] for bead in moved} == {move["id"] for move in dry}
+    assert subjects(hub, "rebalance") == ["rebalance: 3 beads by Test Person"], "one commit for a cycle"
+    assert fleet.bd("claim", "--next", "--agent", "loom", "--json").json[0]["id"] in {bead["id"] for bead in moved}
+    assert "nothing to move" in fleet.bd("rebalance").err
+    table = fleet.bd("rebalance", "status").out
+    assert "loom holds 1 of 1 beads" in table
+    assert "nobody is idle" in table
+
+
+def test_rebalancers_at_once_move_as_much_as_one(fleet: Clone, clone: Clones, hub: Path) -> None:
+    others = [clone(f"r{number}") for number in range(3)]
+    results = at_once((one.path, ["rebalance", "--json"]) for one in (fleet, *others))
+    assert [result.code for result in results] == [0] * 4, results
+    assert sorted(len(result.json) for result in results) == [0, 0, 0, 3]
+    taken = [bead for bead in all_beads(hub) if bead.assignee == "loom"]
+    assert len(taken) == 3
+    assert all(bead.get("metadata")["stolen_from"] == "iris" for bead in taken)
+    assert len(subjects(hub, "rebalance")) == 1
+
+
+def test_a_bead_that_is_claimed_meanwhile_is_not_moved(fleet: Clone, clone: Clones, hub: Path, steps: Interleaving) -> None:
+    iris = clone("iris")
+    [first, *_] = [move["id"] for move in fleet.bd("rebalance", "--dry-run", "--json").json]
+    steps.at("push", lambda: iris.bd("claim", first, "--agent", "iris"))
+    moved = [bead["id"] for bead in fleet.here("rebalance", "--json").json]
+    assert first not in moved
+    assert len(moved) == 3, "decided again, another one took its place"
+    assert tip_bead(hub, first).assignee == "iris"
