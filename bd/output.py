@@ -243,3 +243,24 @@ def progress_bar(what: str) -> Callable[[int, int, str], None] | None:
             bar.stop()
 
     return advance
+
+
+class LivePage:
+    """A page of Markdown on the whole terminal: a context manager, with `show(text)` called again and again."""
+
+    def __init__(self) -> None:
+        from rich.live import Live
+
+        self._live = Live(screen=True, auto_refresh=False, vertical_overflow="crop")
+
+    def __enter__(self) -> LivePage:
+        self._live.__enter__()
+        return self
+
+    def __exit__(self, *ended: Any) -> None:
+        self._live.__exit__(*ended)
+
+    def show(self, text: str) -> None:
+        from rich.markdown import Markdown
+
+        self._live.update(Markdown(text), refresh=True)

@@ -213,6 +213,9 @@ EXPECTED = {
 # Not run, and why: the name of a command or one example.
 NOT_RUN = {
     "work": "runs a command for ever; tests/fleet has its tests",
+    "bd log --follow": "goes on for ever; tests/report has its tests",
+    "bd log --follow --json | jq -r .transition": "goes on for ever",
+    "bd board --watch": "goes on for ever, in a terminal",
     "demo": "has tests of its own, and takes a while",
     "bd cron install --agent codemonkey --interval 30m -- ./worker.sh": "the crontab is the user's own",
     "bd cron remove --agent codemonkey": "the crontab is the user's own",

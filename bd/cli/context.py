@@ -115,6 +115,10 @@ class App:
             self._warn(self._snapshot)
         return self._snapshot
 
+    def renew(self) -> None:
+        """Answer from the hub as this clone now has it."""
+        self._snapshot = None
+
     def _fetch(self, *, required: bool) -> None:
         try:
             self.hub.listen()  # what agents said beside the branch, before the branch, which must not be the older one

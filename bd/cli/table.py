@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
 # What `--at` is for: these answer as of the past. Anything else is about now, or changes things.
 PAST = frozenset(
-    "agent audit blocked children comments cost count dag dep dlq epic export history label list ready search show stats why".split()
+    "agent audit blocked board children comments cost count dag dep dlq epic export history label list log metrics ready search show stats why".split()
 )
 
 SECTIONS = ("agents", "people", "overseers", "set-up", "clients")
@@ -65,6 +65,7 @@ COMMANDS: dict[str, Row] = {
         line="Run a command on one bead after another.",
     ),
     "poll": Row("poll", "agents", "Say whether an agent should look for work now, and keep its pace.", beside="work"),
+    "wait": Row("wait", "agents", "Wait until something is ready for an agent.", beside="work"),
     "heartbeat": Row(
         "heartbeat",
         "agents",
@@ -137,6 +138,7 @@ COMMANDS: dict[str, Row] = {
     ),
     "overseer": Row("overseer", "overseers", "Free what has stalled and keep house, once or for ever.", beside="stalled"),
     "stats": Row("stats", "overseers", "Show the hub in numbers.", line="Show the hub in numbers, and how far epics are."),
+    "metrics": Row("metrics", "overseers", "Show how the fleet is doing in numbers, read from git's history.", beside="stats"),
     "epic": Row("epic", "overseers", "Show how far epics are.", beside="stats"),
     "dlq": Row(
         "dlq",
@@ -148,8 +150,9 @@ COMMANDS: dict[str, Row] = {
         "agent",
         "overseers",
         "Add agents, change them, and see how each is doing.",
-        line="Add agents, see how each is doing; even out queues.",
+        line="See agents, or all on one page; even out queues.",
     ),
+    "board": Row("board", "overseers", "Show the fleet on one page, and publish it.", beside="agent"),
     "pause": Row("pause", "overseers", "Let nobody claim until `bd resume`.", line="Let the fleet claim nothing, or again."),
     "resume": Row("pause", "overseers", "Let the fleet claim again.", "resume", beside="pause"),
     "rebalance": Row(
@@ -179,16 +182,21 @@ COMMANDS: dict[str, Row] = {
         "audit",
         "overseers",
         "Prove from the hub's history that every change kept the rules.",
-        line="Prove that the rules were kept; pin a hub's commands.",
+        line="Prove that rules were kept; watch; pin commands.",
     ),
+    "log": Row("log", "overseers", "Show what happened in the fleet, a line for each transition.", beside="audit"),
     "trust": Row("trust", "overseers", "Show the commands a hub asks to run, and pin them.", beside="audit"),
     # set-up
     "init": Row("init", "set-up", "Make a hub here, or join the one that is there."),
     "clone": Row("clone", "set-up", "Clone a hub."),
     "sync": Row("sync", "set-up", "Publish what is local, bring in what is new."),
     "config": Row(
-        "config", "set-up", "Read and change settings, and see where each comes from.", line="Read and change settings."
+        "config",
+        "set-up",
+        "Read and change settings, and see where each comes from.",
+        line="Read and change settings; print file schemas.",
     ),
+    "schema": Row("schema", "set-up", "Print the JSON Schema of a hub's files, for editors.", beside="config"),
     "cron": Row(
         "cron",
         "set-up",

@@ -242,6 +242,20 @@ CASES: dict[str, list[Case]] = {
         Case("blocked", "issues", "waits on hub-kid1"),
         Case("blocked --parent hub-bug", "issues", "Nothing is blocked."),
     ],
+    "wait": [Case("wait --agent bob", "object", "Ready for bob: hub-bug, hub-kid1, hub-epic")],
+    "schema": [Case("schema", "object", "A bead, beads/<id>.yaml"), Case("schema config", "object", "A hub's settings")],
+    "board": [
+        Case("board", "object", "| `hub-work` | Review the pull request | codemonkey | running | 2026-02-21T15:08:00Z |"),
+        Case("board --publish", "object", "✓ Published BOARD.md"),
+    ],
+    "metrics": [
+        Case("metrics", "object", "codemonkey  1       0       0       -        89%"),
+        Case("metrics --since 1h", "object", "2026-02-21T15:14:00Z to 2026-02-21T16:14:00Z"),
+    ],
+    "log": [
+        Case("log", "array", "2026-02-21T15:08:00Z  claimed      hub-work  codemonkey  Review the pull request"),
+        Case("log --since 70m --limit 1", "array", "created      hub-later"),
+    ],
     "stats": [Case("stats", "object", "9 beads, 4 ready, 1 in progress")],
     "epic": [Case("epic status", "array", "0/2")],
     "dlq": [

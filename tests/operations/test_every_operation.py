@@ -13,6 +13,7 @@ from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent
 from bd.operations.archiving import Archive
 from bd.operations.base import REGISTRY, Operation
 from bd.operations.beads import Comment, Delete, Update, Write
+from bd.operations.boards import PublishBoard
 from bd.operations.claims import Claim, Release, Start
 from bd.operations.costs import Cost
 from bd.operations.creation import Create
@@ -167,6 +168,7 @@ CASES: dict[str, Case] = {
     "agent clear": Case(lambda: ClearAgent(agent="failing", **by())),
     "drain": Case(lambda: SetDuty(agent="coder", duty="draining", known=True, **by())),
     "online": Case(lambda: SetDuty(agent="failing", duty="available", ends="offline", **by())),
+    "board": Case(lambda: PublishBoard(path="BOARD.md", text="# hub", **by())),
     "pause": Case(lambda: Pause(reason="moving", **by())),
     "undo": Case(lambda: Undo(words="w", beads={"hub-a": {"before": {**BEFORE, "title": "Was"}, "after": BEFORE}}, **by()), has_name=False),
     "rebalance": Case(lambda: Rebalance(**by())),
@@ -274,7 +276,7 @@ def test_nothing_takes_effect_twice(name: str) -> None:
     [
         name
         for name in CASES
-        if name != "wait-human"
+        if name not in ("wait-human", "board")
         and not name.startswith(
             (
                 "create",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 READS = {
     "ready", "why", "whoami", "list", "show", "search", "count", "children", "history", "blocked", "stats", "epic", "doctor", "dag",
     "export", "version", "attention", "audit", "simulate", "help", "hooks", "info", "where", "context", "ping", "types",
-    "statuses", "stale", "purge", "repair-deps", "quickstart", "human",
+    "log", "metrics", "schema", "statuses", "stale", "purge", "repair-deps", "quickstart", "human",
 }  # fmt: skip
 # Verbs that write only into this clone, or make a hub of their own.
 # What cron writes is what online and offline do, what dolt pull and push do is what sync does.
@@ -39,7 +39,7 @@ READS = {
 CLONE_ONLY = {"trust", "clone", "demo", "cron", "dolt", "migrate"}
 # What moves only refs beside the branch, and what runs over time by claim, close, fail and reassign: tests/fleet.
 BESIDE = {"heartbeat", "progress"}
-OVER_TIME = {"work", "poll", "overseer", "stalled", "rebalance"}
+OVER_TIME = {"work", "poll", "wait", "overseer", "stalled", "rebalance"}
 
 
 class Write(NamedTuple):
@@ -54,6 +54,7 @@ GIVEN_UP = ("claim hub-a --agent coder", "fail hub-a --reason auth_failure --err
 WRITES = {
     "create": Write("create Another --id hub-new --deps hub-a", {}),
     "q": Write("q Another", {}),
+    "board": Write("board --publish", {}),
     "update": Write("update hub-a --title Renamed --add-label x", {"title": "Renamed", "labels": ["x"]}),
     "update --append-notes": Write("update hub-a --append-notes once", {"notes": "once"}),
     "update --metadata": Write("update hub-a --set-metadata pr=12", {"metadata": {"pr": "12"}}),

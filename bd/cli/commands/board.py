@@ -1,0 +1,105 @@
+"""bd board."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from bd import clock
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.clock import duration_text, time_text
+from bd.errors import BadInput
+from bd.fleet.watching import tips
+from bd.operations.boards import PublishBoard, check_path
+from bd.output import LivePage
+from bd.report import boardpage, boardtext
+from bd.report.board import Board, gather
+from bd.report.flow import flow_of
+
+EXAMPLE = """
+\b
+Examples:
+  bd board                         one page of Markdown
+  bd board --html > board.html     a flight board that needs nothing else
+  bd board --publish               into the hub, as BOARD.md, if it says anything new
+  bd board --watch                 here, as it changes
+"""
+# A published board is no older than this before it is published anew.
+EVERY_S = 900.0
+
+
+@click.command("board", epilog=EXAMPLE)
+@click.option("--html", "as_html", is_flag=True, help="A page that needs nothing else.")
+@click.option("--publish", is_flag=True, help="Write it into the hub, if it says anything new, every 15 minutes at most.")
+@click.option("--path", help="Where in the hub; BOARD.md or board.html when left out, or the setting board_path.")
+@click.option("--watch", is_flag=True, help="Show it in this terminal as it changes, until Ctrl-C.")
+@pass_app
+def command(app: App, as_html: bool, publish: bool, path: str | None, watch: bool) -> None:
+    """Show the fleet on one page, and publish it.
+
+    Agents, what is in work, what is ready by tier, what is blocked and why, questions, dead letters, what was
+    finished lately, and the flow of the week.
+    """
+    if watch:
+        _watch(app, refused=as_html or publish or app.flags.json)
+        return
+    if path and not publish:
+        raise BadInput("--path says where to publish the board", hint="add --publish")
+    if publish:
+        _publish(app, path, as_html=as_html)
+        return
+    board = _board(app)
+    if app.out.is_json:
+        app.out.object(board.as_json())
+    else:
+        sys.stdout.write(_text(board, time_text(app.now), as_html=as_html))
+
+
+def _board(app: App) -> Board:
+    snapshot = app.snapshot()
+    tip = snapshot.commit if app.flags.at else app.hub.published() or snapshot.commit
+    flow = flow_of(app.hub, tip, app.hub.on_progress, keeps=not app.flags.at)
+    return gather(snapshot, flow, app.settings(), app.now)
+
+
+def _text(board: Board, at: str, *, as_html: bool) -> str:
+    return boardpage.html(board, at) if as_html else boardtext.markdown(board, at)
+
+
+def _publish(app: App, path: str | None, *, as_html: bool) -> None:
+    if app.flags.at:
+        raise BadInput("--at looks at the past, where nothing can be written", hint="leave --publish or --at out")
+    snapshot = app.snapshot(fetch=True)
+    where = check_path(path or app.settings().board_path or ("board.html" if as_html else "BOARD.md"))
+    text = _text(_board(app), time_text(clock.now()), as_html=where.endswith(".html"))
+    data = app.hub.repo.objects.read(f"{snapshot.commit}:{where}")
+    old = data.decode("utf-8", "replace") if data is not None else None
+    age_s = boardtext.age_s(old, clock.now())
+    if not boardtext.is_news(old, text):
+        _answer(app, where, "nothing new", published=False)
+    elif age_s is not None and age_s < EVERY_S:
+        _answer(app, where, f"the last one is younger than {duration_text(EVERY_S)}", published=False)
+    else:
+        outcome = app.publish(PublishBoard(**app.asked(path=where, text=text)))
+        _answer(app, where, "", published=outcome.published)
+
+
+def _answer(app: App, path: str, why_not: str, *, published: bool) -> None:
+    if app.out.is_json:
+        app.out.object({"path": path, "published": published, **({"reason": why_not} if why_not else {})})
+    else:
+        app.out.said(f"{path} stays as it is: {why_not}" if why_not else f"✓ Published {path}")
+
+
+def _watch(app: App, *, refused: bool) -> None:
+    """The board anew with every tip."""
+    if refused or app.flags.at or not sys.stdout.isatty():
+        raise BadInput("--watch shows the board in a terminal", hint="`bd log --follow` prints what happens anywhere")
+    known = app.snapshot(fetch=True).commit
+    with LivePage() as page:
+        page.show(boardtext.markdown(_board(app), time_text(app.now)))
+        for _ in tips(app.hub, app.hub.published() or known):
+            app.renew()
+            page.show(boardtext.markdown(_board(app), time_text(app.now)))

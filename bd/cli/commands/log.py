@@ -1,0 +1,119 @@
+"""bd log."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.errors import BadInput
+from bd.fleet.watching import tips
+from bd.light import json_text
+from bd.output import escaped, json_safe
+from bd.report.audit import start_of
+from bd.report.log import last, read
+from bd.report.transitions import Transition
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+EXAMPLE = """
+\b
+Examples:
+  bd log                        the last 30 transitions
+  bd log --since 2h             what happened in the last two hours
+  bd log --follow               and what happens from now on, until Ctrl-C
+  bd log --follow --json | jq -r .transition
+"""
+_SHOWN = 30
+_MARKS = {
+    "created": "green",
+    "claimed": "blue",
+    "reserved": "blue",
+    "started": "blue",
+    "resumed": "blue",
+    "closed": "bright_black",
+    "cancelled": "bright_black",
+    "failed": "red",
+    "freed": "red",
+    "dead letter": "magenta",
+    "parked": "magenta",
+}
+
+
+@click.command("log", epilog=EXAMPLE)
+@click.option("--follow", "-f", is_flag=True, help="Go on with what happens from now on, until interrupted.")
+@click.option("--since", metavar="WHEN", help="Only what came after this: a commit, a time, or so long ago (`2h`).")
+@click.option("--limit", "-n", type=click.IntRange(min=0), help="Only the last N; 0 is all. Without --since 30, in JSON all.")
+@pass_app
+def command(app: App, follow: bool, since: str | None, limit: int | None) -> None:
+    """Show what happened in the fleet, a line for each transition.
+
+    Newest last. With --follow and --json: an object a line, for the stream has no end.
+    """
+    if follow and app.flags.at:
+        raise BadInput("--follow shows what happens, --at what was", hint="leave one of them out")
+    hub = app.hub
+    if not app.flags.at and app.flags.fetch is not False and (follow or app.flags.fetch):
+        hub.fetch()
+    tip = hub.commit_at(app.flags.at) if app.flags.at else (follow and hub.published()) or hub.view()
+    found, is_cut = _found(app, tip, since, limit)
+    if app.out.is_json and not follow:
+        app.out.json([one.as_json() for one in found])
+        return
+    _tell(app, found)
+    if not found and not follow:
+        app.out.said("Nothing happened since then." if since else "Nothing happened yet.")
+    if is_cut and limit is None:
+        app.out.note("there is more: `bd log --limit 0` shows all of it")
+    if follow:
+        _follow(app, tip)
+
+
+def _found(app: App, tip: str, since: str | None, limit: int | None) -> tuple[list[Transition], bool]:
+    """What is shown at first, and whether something earlier is left out."""
+    repo = app.hub.repo
+    most = limit if limit is not None else 0 if since or app.out.is_json else _SHOWN
+    if most and not since:
+        return last(repo, tip, most)
+    start = start_of(app.hub, since, tip) if since else None
+    ranges = (f"^{start}",) if start else ()
+    found = list(read(repo, tip, *ranges, on_progress=app.hub.on_progress))
+    return found[-most:] if most else found, bool(most) and len(found) > most
+
+
+def _follow(app: App, tip: str) -> None:
+    """Each transition once: what a new tip has and the one before had not."""
+    sys.stdout.flush()
+    for new in tips(app.hub, tip, on_trouble=app.out.note):
+        _tell(app, read(app.hub.repo, new, f"^{tip}"))
+        sys.stdout.flush()
+        tip = new
+
+
+def _tell(app: App, found: Iterable[Transition]) -> None:
+    if app.out.is_json:
+        for one in found:
+            sys.stdout.write(json_safe(json_text(one.as_json(), compact=True)) + "\n")
+    elif app.out.quiet:
+        app.out.lines(one.bead or one.what for one in found)
+    else:
+        app.out.lines(_line(app, one) for one in found)
+
+
+def _line(app: App, one: Transition) -> str:
+    """`TIME  WHAT  ID  WHO  TITLE: WORDS`, its end cut to the width."""
+    attempt = f" (attempt {one.attempt})" if one.attempt > 1 and one.what == "claimed" else ""
+    who = one.agent or one.by
+    by = f"{who} by {one.by}" if one.agent and one.by not in ("", one.agent) else who
+    text = one.text.replace("\n", " ")
+    words = escaped(f"{one.title}{attempt}{': ' if one.title and text else ''}{text}")
+    what, by = escaped(one.what), escaped(by)
+    room = max(20, app.out.width() - 20 - 2 - max(11, len(what)) - len(one.bead) - len(by) - (6 if one.bead else 4))
+    words = words if len(words) <= room else f"{words[: room - 1]}…"
+    shown = app.out.styled(what.ljust(11), _MARKS[what]) if what in _MARKS else what.ljust(11)
+    bead = f"{app.out.styled(one.bead, 'bold')}  " if one.bead else ""
+    return f"{one.at}  {shown}  {bead}{by}  {words}"

@@ -1,0 +1,79 @@
+"""bd metrics."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.clock import past_instant
+from bd.errors import BadInput
+from bd.output import escaped
+from bd.report import charts, prometheus
+from bd.report.flow import flow_of
+from bd.report.metrics import measure
+
+EXAMPLE = """
+\b
+Examples:
+  bd metrics --since 7d
+  bd metrics --plot              what was closed when, waits, how busy each agent is
+  bd metrics --html > fleet.html
+  bd metrics --prometheus > bd.prom
+"""
+
+
+@click.command("metrics", epilog=EXAMPLE)
+@click.option("--since", metavar="WHEN", help="Only what happened after this time, or in so long (`7d`).")
+@click.option("--plot", is_flag=True, help="Draw bars.")
+@click.option("--prometheus", "as_prometheus", is_flag=True, help="Print them for Prometheus.")
+@click.option("--html", "as_html", is_flag=True, help="Print a page that needs nothing else.")
+@pass_app
+def command(app: App, since: str | None, plot: bool, as_prometheus: bool, as_html: bool) -> None:
+    """Show how the fleet is doing in numbers, read from git's history.
+
+    Queue by phase and tier, waits, throughput, lost pushes, attempts, costs, and each agent. The history is read
+    once; the next time only what is new.
+    """
+    if as_prometheus and since:
+        raise BadInput("Prometheus counts from the beginning", hint="leave --since out; its queries choose the time")
+    if sum((plot, as_prometheus, as_html, app.flags.json)) > 1:
+        raise BadInput("--plot, --prometheus, --html and --json are four ways to print the same", hint="leave out all but one")
+    start = past_instant(since, app.now) if since else None
+    snapshot = app.snapshot()
+    tip = snapshot.commit if app.flags.at else app.hub.published() or snapshot.commit
+    flow = flow_of(app.hub, tip, app.hub.on_progress, keeps=not app.flags.at)
+    numbers = measure(flow, snapshot, app.now, start)
+    if app.out.is_json:
+        app.out.object(numbers)
+    elif as_prometheus:
+        sys.stdout.write(prometheus.text(numbers))
+    elif as_html:
+        sys.stdout.write(charts.html(numbers, str(snapshot.config().get("prefix") or "hub")))
+    elif plot:
+        app.out.lines(charts.lines(numbers, min(100, app.out.width())))
+    else:
+        _tell(app, numbers)
+
+
+def _tell(app: App, numbers: dict[str, Any]) -> None:
+    app.out.line(f"{numbers['since']} to {numbers['until']}")
+    for words, value in charts.summary(numbers):
+        app.out.line(f"  {words:<19}  {value}")
+    if numbers["queue"]:
+        rows = [[entry["phase"].replace("_", " "), entry["tier"], str(entry["beads"])] for entry in numbers["queue"]]
+        app.out.table(["phase", "tier", "beads"], rows)
+    agents = [
+        [
+            escaped(agent["agent"]),
+            *(str(agent[key]) for key in ("claims", "closed", "failed")),
+            charts.share_text(agent.get("success_rate")),
+            charts.share_text(agent["utilisation"]),
+        ]
+        for agent in numbers["agents"]
+    ]
+    if agents:
+        app.out.table(["agent", "claims", "closed", "failed", "success", "busy"], agents)

@@ -1,0 +1,37 @@
+"""Publishing a board: a page about the hub, in the hub."""
+
+from __future__ import annotations
+
+from bd.errors import BadInput
+from bd.fields import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR
+from bd.model import Change
+from bd.operations.base import Operation, register
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from bd.model import Snapshot
+    from bd.operations.base import World
+
+_KINDS = (".md", ".html")
+
+
+@register
+class PublishBoard(Operation):
+    """Write a board into the hub: `path` and `text`. Whether it says anything new was looked at before."""
+
+    verb: ClassVar[str] = "board"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        path = check_path(self.args["path"])
+        return Change({}, f"board: {path} by {self.agent}", files={path: self.args["text"].encode()})
+
+
+def check_path(path: str) -> str:
+    """The path of a board: a page among the hub's other files, in none of bd's own folders. Raises BadInput."""
+    parts = path.split("/")
+    is_bad = any(part in ("", ".", "..") or part.startswith(".") or not part.isprintable() or "\\" in part for part in parts)
+    if is_bad or not path.endswith(_KINDS) or path.startswith((BEADS_DIR, ARCHIVE_DIR, CAPACITY_DIR, "artifacts/")):
+        raise BadInput(f"{path!r} can't be a board's path", hint="such as BOARD.md or docs/board.html")
+    return path

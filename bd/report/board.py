@@ -1,0 +1,192 @@
+"""The board: what the whole fleet is at, in one value. Pure; how it looks is said in boardtext.py and boardpage.py.
+
+Nothing in it moves with the clock alone except what the clock decides: a quiet day's boards are all the same.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from bd.clock import instant_of, time_of_seconds
+from bd.light import NamedTuple
+from bd.policy.capacity import is_presumed_offline, limit_of, status_of
+from bd.policy.fit import pause_of, pause_words
+from bd.policy.lifecycle import waits_for_human
+from bd.policy.priority import TIERS, base_priority, tier_of
+from bd.policy.ready import PHASES, phase_of, standing
+from bd.report.agents import names_of
+from bd.report.metrics import measure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+    from typing import Any
+
+    from bd.config import Settings
+    from bd.model import Bead, Snapshot
+    from bd.report.flow import Flow
+
+# So many of each kind are shown; how many more there are is told.
+SHOWN = 12
+LATELY = 10
+_FLOW_S = 7 * 86400
+
+
+class Entry(NamedTuple):
+    """A bead on the board. `crew` is who has it, `since` since when it is as it is, `text` why or how."""
+
+    id: str
+    title: str
+    phase: str
+    gate: str
+    crew: str = ""
+    since: str = ""
+    text: str = ""
+    is_delayed: bool = False
+
+
+class Crew(NamedTuple):
+    """An agent: its status, what it holds, and how many it may hold (None: any number)."""
+
+    name: str
+    status: str
+    role: str
+    beads: tuple[str, ...]
+    limit: int | None
+
+
+class Board(NamedTuple):
+    """`ready` is by tier, the most urgent first; `flow` are the metrics of the week up to the last thing that happened."""
+
+    name: str
+    paused: str
+    agents: list[Crew]
+    flying: list[Entry]
+    ready: dict[str, list[Entry]]
+    blocked: list[Entry]
+    waiting: list[Entry]
+    dead: list[Entry]
+    finished: list[Entry]
+    flow: dict[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """The object of `bd board --json`."""
+        lists = {key: list(map(_set, getattr(self, key))) for key in ("flying", "blocked", "waiting", "dead", "finished")}
+        agents = [_set(crew) | {"beads": list(crew.beads)} for crew in self.agents]
+        ready = {tier: list(map(_set, entries)) for tier, entries in self.ready.items()}
+        paused = {"paused": self.paused} if self.paused else {}
+        return {"name": self.name, **paused, "agents": agents, "ready": ready, **lists, "flow": self.flow}
+
+
+def _set(entry: Entry | Crew) -> dict[str, Any]:
+    return {key: value for key, value in entry._asdict().items() if value not in ("", None, ())}
+
+
+def gather(snapshot: Snapshot, flow: Flow, settings: Settings, now: datetime) -> Board:
+    """The board of a snapshot."""
+    by_phase: dict[str, list[Bead]] = {phase: [] for phase in PHASES}
+    for bead in snapshot.live():
+        by_phase[phase_of(bead, snapshot, now)].append(bead)
+    for beads in by_phase.values():
+        beads.sort(key=lambda bead: (base_priority(bead), bead.created_at, bead.id))
+    held = [bead for phase in ("claimed", "running", "validating") for bead in by_phase[phase]]
+    parked = by_phase["parked"]
+    standing_still = [bead for bead in parked if not waits_for_human(bead) and bead.type != "epic"]
+    blocked = [*by_phase["pending"], *by_phase["retrying"], *standing_still]
+    paused = pause_of(snapshot)
+    return Board(
+        str(snapshot.config().get("prefix") or "hub"),
+        pause_words(paused) if paused else "",
+        [_crew(name, snapshot, now) for name in names_of(snapshot)],
+        sorted((_flying(bead, snapshot, settings, now) for bead in held), key=lambda entry: (entry.since, entry.id)),
+        {tier: entries for tier in TIERS if (entries := [_entry(b, "ready") for b in by_phase["ready"] if _tier(b) == tier])},
+        [_entry(bead, phase_of(bead, snapshot, now), text=_why(bead, snapshot, now)) for bead in blocked],
+        [_waiting(bead) for bead in parked if waits_for_human(bead)],
+        [_dead(bead) for bead in by_phase["dead_lettered"]],
+        _finished(snapshot),
+        _flow(flow, snapshot, now),
+    )
+
+
+def _tier(bead: Bead) -> str:
+    return tier_of(base_priority(bead))
+
+
+def _entry(bead: Bead, phase: str, **more: Any) -> Entry:
+    return Entry(bead.id, bead.title, phase, f"P{bead.priority} {bead.type}", **more)
+
+
+def _crew(name: str, snapshot: Snapshot, now: datetime) -> Crew:
+    held = tuple(sorted(bead.id for bead in snapshot.claimed() if name in bead.holders))
+    status = "offline" if is_presumed_offline(name, snapshot, now) else status_of(name, snapshot, now)
+    return Crew(name, status, str((snapshot.agent(name) or {}).get("role") or ""), held, limit_of(name, snapshot))
+
+
+def _flying(bead: Bead, snapshot: Snapshot, settings: Settings, now: datetime) -> Entry:
+    since = min((claim.get("started_at") or claim.get("claimed_at") or "" for claim in bead.claims), default=bead.updated_at)
+    expected_s = settings.expected_s(bead.type, bead.get("expected"))
+    is_late = bool(since) and (now - instant_of(since)).total_seconds() > expected_s
+    attempt = max((int(claim.get("attempt", 1)) for claim in bead.claims), default=1)
+    text = f"attempt {attempt}" if attempt > 1 else ""
+    crew = ", ".join(dict.fromkeys(claim["agent"] for claim in bead.claims)) or bead.assignee or ""
+    return _entry(bead, phase_of(bead, snapshot, now), crew=crew, since=since, text=text, is_delayed=is_late)
+
+
+def _why(bead: Bead, snapshot: Snapshot, now: datetime) -> str:
+    """What it waits for, without how long that may take."""
+    if bead.get("retry_at") and phase_of(bead, snapshot, now) == "retrying":
+        return f"is tried again at {bead.get('retry_at')}"
+    reasons = [_without_age(reason.text) for reason in standing(bead, snapshot, now).reasons]
+    return "; ".join(dict.fromkeys(reasons))
+
+
+def _without_age(text: str) -> str:
+    """`waits on hub-a (in progress, ann, 2m)`, without the age, which moves by itself."""
+    head, bracket, rest = text.partition(" (")
+    if not bracket or not rest.endswith(")"):
+        return text
+    words = [word for word in rest[:-1].split(", ") if not (word[:-1].isdigit() and word[-1:] in "smhd")]
+    return f"{head} ({', '.join(words)})" if words else head
+
+
+def _waiting(bead: Bead) -> Entry:
+    since = bead.get("waiting_since") or bead.updated_at
+    return _entry(bead, "parked", crew=bead.get("prefer_agent") or "", since=since, text=bead.get("status_reason") or "")
+
+
+def _dead(bead: Bead) -> Entry:
+    last: Mapping[str, Any] = (bead.get("failures") or [{}])[-1]
+    text = ": ".join(str(last[key]) for key in ("reason", "error") if last.get(key))
+    since = bead.get("dead_lettered_at") or bead.updated_at
+    return _entry(bead, "dead_lettered", crew=str(last.get("agent") or ""), since=since, text=text)
+
+
+def _finished(snapshot: Snapshot) -> list[Entry]:
+    """The beads that were done last, newest first."""
+    done = sorted(snapshot.ended(), key=lambda bead: (bead.get("closed_at") or bead.updated_at, bead.id), reverse=True)
+    whole = snapshot.wholes([bead.id for bead in islice(done, LATELY)])
+    return [
+        _entry(
+            bead,
+            "completed" if bead.status == "closed" else "cancelled",
+            crew=str(bead.get("closed_by") or bead.assignee or "").split(":", 1)[-1],
+            since=bead.get("closed_at") or bead.updated_at,
+            text=str(bead.get("close_reason") or ""),
+        )
+        for bead in sorted(whole, key=lambda bead: (bead.get("closed_at") or bead.updated_at, bead.id), reverse=True)
+    ]
+
+
+def _flow(flow: Flow, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
+    """The numbers of the week that ended when something last happened: they stay the same until something does."""
+    last_s = max((row.at_s for row in flow.rows), default=int(now.timestamp()))
+    until, since = (instant_of(time_of_seconds(at_s)) for at_s in (last_s, max(0, last_s - _FLOW_S)))
+    numbers = measure(flow, snapshot, until, since)
+    return {key: numbers[key] for key in ("since", "until", "wait_s", "work_s", "throughput", "contention", "attempts", "cost")}
+
+
+def shown(entries: Iterable[Entry], most: int = SHOWN) -> tuple[list[Entry], int]:
+    """The first of a list, and how many more there are."""
+    found = list(entries)
+    return found[:most], max(0, len(found) - most)

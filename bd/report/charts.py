@@ -1,0 +1,113 @@
+"""Metrics drawn: as lines of bars for a terminal, and as a page. Pure."""
+
+from __future__ import annotations
+
+from bd.clock import age_text
+from bd.report import page
+from bd.report.page import Cell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def bar(share: float, width: int) -> str:
+    """A bar of up to `width` characters, in eighths of one."""
+    eighths = round(max(0.0, min(1.0, share)) * width * 8)
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
+
+
+def lines(numbers: Mapping[str, Any], width: int) -> Iterator[str]:
+    """The numbers as bars: what was closed when, the waits, how busy each agent was."""
+    room = max(10, min(60, width - 32))
+    closed = numbers["throughput"]["bars"]
+    most = max((entry["closed"] for entry in closed), default=0)
+    yield f"closed, {numbers['throughput']['closed']} in all"
+    for entry in closed:
+        yield f"  {entry['at'][:16].replace('T', ' ')}  {entry['closed']:>5} {bar(entry['closed'] / max(1, most), room)}".rstrip()
+    for name, spread in (("wait until claimed", numbers["wait_s"]), ("from claim to close", numbers["work_s"])):
+        if spread["count"]:
+            yield f"{name}, {spread['count']} times"
+            for key in ("p50", "p95", "p99", "max"):
+                yield f"  {key:<16}  {age_text(spread[key]):>5} {bar(spread[key] / max(1, spread['max']), room)}".rstrip()
+    if numbers["agents"]:
+        yield "utilisation"
+    for agent in numbers["agents"]:
+        yield f"  {agent['agent']:<16}  {share_text(agent['utilisation']):>5} {bar(agent['utilisation'], room)}".rstrip()
+
+
+def share_text(share: float | None) -> str:
+    """A share for people: `71%`; a dash for none."""
+    return "-" if share is None else f"{share * 100:.0f}%"
+
+
+def html(numbers: Mapping[str, Any], name: str) -> str:
+    """The numbers as a page."""
+    closed = numbers["throughput"]["bars"]
+    most = max((entry["closed"] for entry in closed), default=0) or 1
+    columns = "".join(
+        f'<i style="height:{100 * entry["closed"] / most:.0f}%" title="{page.text(entry["at"])}: {entry["closed"]}"></i>'
+        for entry in closed
+    )
+    body = [
+        page.section("In numbers", page.table([("", "title"), ("", "number")], summary(numbers), "")),
+        page.section(f"Closed, {numbers['throughput']['closed']} in all", f'<div class="bars">{columns}</div>\n'),
+        page.section("Queue", _queue(numbers["queue"])),
+        page.section("Agents", _agents(numbers["agents"])),
+    ]
+    return page.page(f"{name} metrics", f"{numbers['since']} to {numbers['until']}", "".join(body))
+
+
+def summary(numbers: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The numbers of the whole fleet, each with its words."""
+    made, contention, attempts = numbers["throughput"], numbers["contention"], numbers["attempts"]
+    conflicts = f"{share_text(contention['conflict_rate'])}, {contention['lost']} of {contention['pushes']} pushes"
+    return [
+        ("created", str(made["created"])),
+        ("closed", f"{made['closed']} ({made['closed_per_hour']} an hour)"),
+        ("wait until claimed", spread_text(numbers["wait_s"])),
+        ("from claim to close", spread_text(numbers["work_s"])),
+        ("claims", f"{contention['claims']}, {contention['pushes_per_claim']} pushes for each"),
+        ("lost to others", conflicts),
+        ("attempts", f"{attempts['succeeded']} succeeded, {attempts['failed']} failed, {attempts['given_back']} given back"),
+        ("dead letters", f"{numbers['dead_letters']['made']} made, {numbers['dead_letters']['now']} now"),
+        ("cost", f"${numbers['cost']['usd']:.2f}, today ${numbers['cost']['today_usd']:.2f}"),
+    ]
+
+
+def spread_text(spread: Mapping[str, Any]) -> str:
+    """Quantiles for people."""
+    if not spread["count"]:
+        return "-"
+    return ", ".join(f"{key} {age_text(spread[key])}" for key in ("p50", "p95", "p99"))
+
+
+def _queue(queue: Sequence[Mapping[str, Any]]) -> str:
+    rows = [(entry["phase"].replace("_", " "), entry["tier"], str(entry["beads"])) for entry in queue]
+    return page.table([("phase", ""), ("tier", ""), ("beads", "number")], rows, "Nothing waits, nothing is in work.")
+
+
+def _agents(agents: Sequence[Mapping[str, Any]]) -> str:
+    heads = [
+        ("agent", "id"),
+        ("closed", "number"),
+        ("failed", "number"),
+        ("success", "number"),
+        ("busy", "number"),
+        ("", "title"),
+    ]
+    rows = [
+        (
+            agent["agent"],
+            str(agent["closed"]),
+            str(agent["failed"]),
+            share_text(agent.get("success_rate")),
+            share_text(agent["utilisation"]),
+            Cell(f'<span class="share" style="width:{100 * agent["utilisation"]:.0f}%"></span>'),
+        )
+        for agent in agents
+    ]
+    return page.table(heads, rows, "Nobody had work.")

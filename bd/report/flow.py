@@ -1,0 +1,132 @@
+"""The flow of work in a hub's history, as short rows that are kept beside the cache: only what is new is read again."""
+
+from __future__ import annotations
+
+from bd.clock import instant_of
+from bd.light import NamedTuple
+from bd.report import log
+from bd.report.transitions import CLAIMING, ENDING, failure_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from bd.model import Bead
+    from bd.report.commits import Progress
+    from bd.report.transitions import Transition
+    from bd.store.hub import Hub
+
+_NOTE = "flow.json"
+_FORMAT = 1
+# What is neither the begin nor the end of an attempt, and counts.
+_COUNTED = frozenset({"created", "dead letter", "reopened"})
+
+
+class Row(NamedTuple):
+    """A transition that counts: when (Unix seconds), what, which bead of which type, whose claim.
+
+    `tries` is how often its commit was pushed, told by the first row of a commit that began or ended claims, 0 by others.
+    `wait_s` is how long a claimed bead had been ready, `work_s` how long an attempt that ended took; -1 where unknown.
+    """
+
+    at_s: int
+    what: str
+    bead: str
+    type: str
+    agent: str = ""
+    tries: int = 0
+    wait_s: int = -1
+    work_s: int = -1
+    reason: str = ""
+    done: bool = False
+
+
+class Flow:
+    """Takes transitions in their order. `begun` maps the claims that go on by token to agent and second."""
+
+    def __init__(self, kept: Any = None) -> None:
+        self.rows: list[Row] = [Row(*row) for row in kept["rows"]] if kept else []
+        self.begun: dict[str, list[Any]] = kept["begun"] if kept else {}
+        self._opened: dict[str, int] = kept["opened"] if kept else {}
+        self._ended: dict[str, int] = kept["ended"] if kept else {}
+        self._counted = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {"rows": list(map(list, self.rows)), "begun": self.begun, "opened": self._opened, "ended": self._ended}
+
+    def take(self, found: Iterable[Transition]) -> None:
+        """Follow the work through these transitions, which come after all that were taken."""
+        for one in found:
+            if one.bead:
+                self._take(one, int(instant_of(one.at).timestamp()))
+
+    def _take(self, one: Transition, at_s: int) -> None:
+        shown = one.after or one.before
+        row = Row(at_s, one.what, one.bead, shown.type if shown else "", one.agent)
+        if one.what in CLAIMING:
+            self.begun[one.token] = [one.agent, at_s]
+            self.rows.append(row._replace(tries=self._tries(one), wait_s=self._wait_s(one, at_s)))
+        elif one.what == "resumed":
+            self._resume(one)
+        elif one.token and one.what in ENDING:
+            _, since_s = self.begun.pop(one.token, ("", at_s + 1))
+            work_s = max(-1, at_s - since_s)
+            done = one.what == "closed"
+            self.rows.append(row._replace(tries=self._tries(one), work_s=work_s, reason=failure_of(one), done=done))
+        elif one.what in _COUNTED or one.what in ("closed", "cancelled"):
+            self.rows.append(row._replace(done=one.what == "closed"))
+        self._follow(one, at_s)
+
+    def _tries(self, one: Transition) -> int:
+        if self._counted == one.commit:
+            return 0
+        self._counted = one.commit
+        return one.tries
+
+    def _resume(self, one: Transition) -> None:
+        """The claim goes on under another token."""
+        was = [claim["token"] for claim in (one.before.claims if one.before else []) if claim["agent"] == one.agent]
+        found = [self.begun.pop(token) for token in was if token in self.begun]
+        if found:
+            self.begun[one.token] = found[0]
+
+    def _follow(self, one: Transition, at_s: int) -> None:
+        """Since when the bead is open, or done: what others that wait for it will have to know."""
+        if one.after is None:
+            self._opened.pop(one.bead, None)
+        elif one.after.is_done:
+            self._ended.setdefault(one.bead, at_s)
+            self._opened.pop(one.bead, None)
+        else:
+            self._ended.pop(one.bead, None)
+            if one.after.status == "open" and (one.before is None or one.before.status != "open"):
+                self._opened[one.bead] = at_s
+
+    def _wait_s(self, one: Transition, at_s: int) -> int:
+        """How long the bead had been ready: since it was opened, its last dependency ended, its pause was over."""
+        bead, since_s = one.before, self._opened.get(one.bead)
+        if bead is None or since_s is None:
+            return -1
+        instants = [since_s, *(self._ended.get(other, since_s) for other in bead.depends_on), *_pauses(bead)]
+        return max(0, at_s - max(instants))
+
+
+def _pauses(bead: Bead) -> list[int]:
+    return [int(instant_of(text).timestamp()) for key in ("retry_at", "defer_until") if (text := bead.get(key))]
+
+
+def flow_of(hub: Hub, tip: str, on_progress: Progress | None = None, *, keeps: bool = True) -> Flow:
+    """The flow up to a commit. What was read is kept in this clone, unless it is only about the past (`keeps`)."""
+    noted = hub.noted_json(_NOTE)
+    kept = noted if isinstance(noted, dict) and noted.get("format") == _FORMAT else {}
+    start = kept.get("tip") or ""
+    if start and (hub.repo.commit_of(start) is None or not hub.repo.is_ancestor(start, tip)):
+        start = ""  # another history, or a look at the past
+    flow = Flow(kept if start else None)
+    if start != tip:
+        ranges = (f"^{start}",) if start else ()
+        flow.take(log.read(hub.repo, tip, *ranges, on_progress=on_progress))
+        if keeps:
+            hub.note_json(_NOTE, {"format": _FORMAT, "tip": tip, **flow.as_json()})
+    return flow

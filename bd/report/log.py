@@ -1,0 +1,108 @@
+"""The transitions of a hub's history, read from its commits in their order."""
+
+from __future__ import annotations
+
+from bd.fields import FILE_LIMIT
+from bd.model import Bead
+from bd.report import commits
+from bd.report.audit import is_shallow
+from bd.report.transitions import CLAIMING, SILENT, Transition, of_bead, of_hub
+from bd.store import codec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bd.report.commits import Commit, File, Progress
+    from bd.store.gitrepo import GitRepo
+
+_AT_ONCE = 500
+
+
+def read(repo: GitRepo, tip: str, *ranges: str, on_progress: Progress | None = None) -> Iterator[Transition]:
+    """What the commits that lead to a tip did, oldest first; `ranges` bound them (`^COMMIT`, `--max-count=N`).
+
+    Where a shallow clone is cut off, nothing is said of the first commit: what it did is not known here.
+    """
+    contents, is_cut = _Contents(repo), is_shallow(repo)
+    for chunk in _chunks(commits.read(repo, tip, *ranges, on_progress=on_progress)):
+        contents.learn([file for commit in chunk for file in commit.files if file.bead])
+        for commit in chunk:
+            if commit.parents or not is_cut:
+                yield from _of(commit, contents)
+
+
+def last(repo: GitRepo, tip: str, size: int) -> tuple[list[Transition], bool]:
+    """The last transitions, oldest first, and whether there are earlier ones."""
+    count = size + 1
+    while True:
+        found = list(read(repo, tip, f"--max-count={count}"))
+        _, out, _ = repo.run("rev-list", "--count", f"--max-count={count + 1}", tip)
+        if len(found) > size or int(out) <= count:
+            return found[-size:], len(found) > size
+        count *= 4
+
+
+def _chunks(found: Iterator[Commit]) -> Iterator[list[Commit]]:
+    chunk: list[Commit] = []
+    for commit in found:
+        chunk.append(commit)
+        if len(chunk) == _AT_ONCE:
+            yield chunk
+            chunk = []
+    yield chunk
+
+
+def _of(commit: Commit, contents: _Contents) -> Iterator[Transition]:
+    beads = dict.fromkeys(file.bead for file in commit.files if file.bead)
+    if not beads or commit.is_merge:  # what a merge brings together is told where it was done
+        if commit.verb not in SILENT:
+            yield of_hub(commit)
+        return
+    found: list[Transition] = []
+    for bead_id in beads:
+        files = [file for file in commit.files if file.bead == bead_id]
+        before = contents.bead(bead_id, _first(file.old for file in files))
+        after = contents.bead(bead_id, _first(file.new for file in files))
+        if before is not None or after is not None:
+            found += of_bead(commit, bead_id, before, after)
+    yield from sorted(found, key=lambda one: one.what in CLAIMING)  # one bead was closed, then the next one claimed
+
+
+def _first(oids: Iterator[str]) -> str:
+    return next((oid for oid in oids if oid), "")
+
+
+class _Contents:
+    """Beads by blob: of each the newest content stays known, for it is what the next commit changes."""
+
+    def __init__(self, repo: GitRepo) -> None:
+        self._repo = repo
+        self._known: dict[tuple[str, str], Bead | None] = {}
+        self._newest: dict[str, tuple[str, str]] = {}
+
+    def learn(self, files: Sequence[File]) -> None:
+        """Read what these files were and became, and forget what nobody asks for any more."""
+        kept = set(self._newest.values())
+        self._known = {pair: bead for pair, bead in self._known.items() if pair in kept}
+        wanted = list(dict.fromkeys((file.bead, oid) for file in files for oid in (file.old, file.new) if oid))
+        wanted = [pair for pair in wanted if pair not in self._known]
+        contents = self._repo.objects.read_many([oid for _, oid in wanted], at_most=FILE_LIMIT + 1)
+        for pair, data in zip(wanted, contents, strict=True):
+            self._known[pair] = _parsed(pair[0], data)
+        for file in files:
+            if file.new:
+                self._newest[file.bead] = (file.bead, file.new)
+            else:
+                self._newest.pop(file.bead, None)
+
+    def bead(self, bead_id: str, oid: str) -> Bead | None:
+        """The bead that a content is; None for none, and for one that can't be read."""
+        return self._known.get((bead_id, oid))
+
+
+def _parsed(bead_id: str, data: bytes | None) -> Bead | None:
+    try:
+        return Bead(codec.parse_bead(data or b"", bead_id).fields)
+    except codec.Unreadable:
+        return None

@@ -1,0 +1,175 @@
+"""What a commit did to beads, in the fleet's words: created, claimed, closed, failed ... Pure.
+
+Read from what changed, not from what the commit says, so that an edit made by hand shows as what it is.
+"""
+
+from __future__ import annotations
+
+from bd.fields import DONE_STATUSES
+from bd.light import NamedTuple
+from bd.policy.lifecycle import waits_for_human
+from bd.report.commits import BY_HAND, who
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from bd.model import Bead
+    from bd.report.commits import Commit
+
+# How a claim ended that did not end its bead, by the verb that ended it.
+_ENDS = {"fail": "failed", "reassign": "freed", "wait-human": "parked", "undo": "taken back", "delete": "deleted"}
+# What is left to say of a change that moved neither claims nor status.
+_CHANGES = {
+    "comment": "commented",
+    "notified": "people told",
+    "dlq-review": "reviewed",
+    "cost": "cost",
+    "heat": "heated",
+    "archive": "archived",
+    "undo": "taken back",
+}
+_MOVES = {"closed": "closed", "cancelled": "cancelled", "dead_letter": "dead letter", "deferred": "deferred", "blocked": "parked"}
+# A sign of life moves nothing.
+SILENT = frozenset({"heartbeat"})
+CLAIMING = frozenset({"claimed", "reserved"})
+# What ends an attempt.
+ENDING = frozenset({"closed", "cancelled", "failed", "freed", "released", "parked", "taken back", "deleted"})
+
+
+class Transition(NamedTuple):
+    """One thing that became of a bead, or of the hub where `bead` is empty. `tries` counts the pushes of its commit.
+
+    `agent` is whose claim it is about, `token` which one; `before` and `after` are the bead (None: there is none).
+    """
+
+    what: str
+    commit: str
+    at: str
+    by: str
+    kind: str
+    tries: int
+    bead: str = ""
+    agent: str = ""
+    token: str = ""
+    attempt: int = 0
+    text: str = ""
+    before: Bead | None = None
+    after: Bead | None = None
+
+    @property
+    def title(self) -> str:
+        shown = self.after or self.before
+        return shown.title if shown else ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The object of `bd log --json`; what is unset is left out."""
+        told = {
+            "at": self.at,
+            "commit": self.commit,
+            "transition": self.what,
+            "id": self.bead,
+            "title": self.title,
+            "by": self.by,
+            "kind": self.kind,
+            "agent": self.agent,
+            "attempt": self.attempt,
+            "text": self.text,
+        }
+        return {key: value for key, value in told.items() if value not in ("", 0)}
+
+
+def of_hub(commit: Commit) -> Transition:
+    """A commit that touched no bead: the hub's settings, an agent, a merge."""
+    verb, _, text = commit.subject.partition(": ")
+    is_said = commit.verb != "" and text != ""
+    what = commit.verb or ("merged" if commit.is_merge else BY_HAND)
+    return _made(what, commit)._replace(text=text if is_said and verb == commit.verb else commit.subject)
+
+
+def of_bead(commit: Commit, bead_id: str, before: Bead | None, after: Bead | None) -> Iterator[Transition]:
+    """What a commit did to a bead, in the order in which it came to be."""
+
+    def made(what: str, claim: Mapping[str, Any] | None = None, text: str = "") -> Transition:
+        told = _made(what, commit)._replace(bead=bead_id, before=before, after=after, text=text)
+        if claim is None:
+            return told
+        attempt = claim.get("attempt", 1)
+        return told._replace(agent=claim["agent"], token=claim["token"], attempt=attempt)
+
+    if before is None:
+        yield made("created")
+    was = {claim["token"]: claim for claim in before.claims} if before else {}
+    now = {claim["token"]: claim for claim in after.claims} if after else {}
+    gone = [was[token] for token in was if token not in now]
+    begun = [now[token] for token in now if token not in was]
+    resumed = [claim for claim in begun if any(_is_same(claim, old) for old in gone)]
+    gone = [old for old in gone if not any(_is_same(claim, old) for claim in resumed)]
+    ends = list(_ends(commit, after, gone))
+    for what, claim in ends:
+        yield made(what, claim, _reason(what, before, after))
+    yield from (made("resumed", claim) for claim in resumed)
+    yield from (made("claimed" if claim.get("started_at") else "reserved", claim) for claim in begun if claim not in resumed)
+    started = [token for token in now if token in was and now[token].get("started_at") and not was[token].get("started_at")]
+    yield from (made("started", now[token]) for token in started)
+    moved = _moved(before, after)
+    is_told = moved in {what for what, _ in ends} or (moved == "opened" and ends) or begun
+    if moved and not is_told:
+        yield made(moved, None, _reason(moved, before, after))
+    elif before is not None and not (ends or begun or started) and commit.verb not in SILENT:
+        yield made(_CHANGES.get(commit.verb, "changed"))
+
+
+def _made(what: str, commit: Commit) -> Transition:
+    by = who(commit)
+    return Transition(what, commit.name, commit.at, by.name, by.kind, commit.tries)
+
+
+def _is_same(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    """Whether a claim goes on under another token."""
+    return (new["agent"], new.get("attempt")) == (old["agent"], old.get("attempt"))
+
+
+def _ends(commit: Commit, after: Bead | None, gone: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """How each of these claims ended: what was done to the bead was done by one of them."""
+    for place, claim in enumerate(sorted(gone, key=lambda claim: claim["token"] not in commit.tokens)):
+        if after is None:
+            yield "deleted", claim
+        elif after.status in DONE_STATUSES:
+            yield (after.status if place == 0 else "released"), claim
+        else:
+            yield _ENDS.get(commit.verb, "released"), claim
+
+
+def _moved(before: Bead | None, after: Bead | None) -> str:
+    """What became of a bead's status; empty where that is no news."""
+    if after is None:
+        return "deleted"
+    if before is None or before.status == after.status:
+        return ""
+    if after.status == "open":
+        is_answer = before.status == "blocked" and waits_for_human(before)
+        return "answered" if is_answer else "reopened" if before.is_done or before.status == "dead_letter" else "opened"
+    return _MOVES.get(after.status, after.status.replace("_", " ") if after.status != "in_progress" else "")
+
+
+def _reason(what: str, before: Bead | None, after: Bead | None) -> str:
+    """The words that came with it."""
+    if after is None:
+        return ""
+    if what in ("failed", "freed", "dead letter"):
+        failures = after.get("failures") or []
+        if len(failures) > len((before.get("failures") if before else None) or []):
+            last = failures[-1]
+            return ": ".join(str(last[key]) for key in ("reason", "error") if last.get(key))
+    if what in ("closed", "cancelled"):
+        return str(after.get("close_reason") or "")
+    return str(after.get("status_reason") or "") if what in ("released", "parked", "deferred") else ""
+
+
+def failure_of(transition: Transition) -> str:
+    """The kind of failure that ended an attempt; empty where none did."""
+    after = transition.after
+    failures = (after.get("failures") if after else None) or []
+    return str(failures[-1].get("reason") or "") if failures and transition.what in ("failed", "freed") else ""

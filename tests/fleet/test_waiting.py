@@ -1,0 +1,103 @@
+"""Waiting for work: it ends when there is some for this agent, by a push of others or by the clock, and costs no commit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bd import clock as bd_clock
+from tests.truth import tip
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from tests.clocks import FakeClock
+    from tests.running import Clone
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch, clock: FakeClock) -> Callable[[Iterable[Callable[[], object]]], list[float]]:
+    """`steps([act, ...])`: what happens in each pause instead of time; the pauses' lengths. After the last one, time alone."""
+    slept: list[float] = []
+    passed = [0.0]
+
+    def play(acts: Iterable[Callable[[], object]]) -> list[float]:
+        left = iter(acts)
+
+        def sleep(seconds: float) -> None:
+            slept.append(seconds)
+            passed[0] += seconds
+            clock.move(seconds=seconds)
+            next(left, lambda: None)()
+
+        monkeypatch.setattr(bd_clock, "sleep", sleep)
+        monkeypatch.setattr(bd_clock, "monotonic", lambda: passed[0])
+        return slept
+
+    return play
+
+
+def nothing() -> None:
+    pass
+
+
+def test_work_that_is_there_needs_no_wait(clone: Callable[[str], Clone], steps: Callable[..., list[float]]) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    alice.here("create", "One", "--id", "hub-a")
+    slept = steps([])
+    assert bob.here("wait", "--agent", "bob", "--json").json["ready"] == ["hub-a"]
+    assert slept == []
+
+
+def test_a_push_ends_the_wait_and_nothing_is_written(
+    clone: Callable[[str], Clone], hub: Path, steps: Callable[..., list[float]]
+) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    alice.here("agent", "add", "bob", "--role", "research", "--skills", "deep")
+    slept = steps(
+        [
+            nothing,
+            lambda: alice.here("create", "Not for bob", "--id", "hub-a"),
+            lambda: alice.here("create", "For bob", "--id", "hub-b", "--assignee", "bob"),
+        ]
+    )
+    assert bob.here("wait", "--agent", "bob", "--json").json["ready"] == ["hub-b"]
+    assert len(slept) == 3
+    assert set(slept) == {1.0}, "a hub that is a path is looked at every second"
+    assert tip(hub) == tip(alice.path)
+
+
+def test_the_clock_ends_the_wait(local_hub: Clone, steps: Callable[..., list[float]]) -> None:
+    local_hub.here("create", "Later", "--id", "hub-a", "--defer", "90s")
+    before = tip(local_hub.path)
+    slept = steps([])
+    assert local_hub.here("wait", "--agent", "bob", "--json").json["ready"] == ["hub-a"]
+    assert 90 <= sum(slept) <= 93
+    assert tip(local_hub.path) == before
+
+
+def test_the_time_is_over(local_hub: Clone, steps: Callable[..., list[float]]) -> None:
+    slept = steps([])
+    refused = local_hub.here("wait", "--agent", "bob", "--timeout", "10s", "--json", code=3)
+    assert (refused.json["code"], sum(slept)) == ("nothing_ready", 10.0)
+    local_hub.here("create", "One")
+    local_hub.here("pause", "--reason", "rest")
+    assert "the fleet is paused" in local_hub.here("wait", "--agent", "bob", "--timeout", "1s", code=3).err
+
+
+def test_a_hub_that_is_away_is_waited_for_too(
+    clone: Callable[[str], Clone], hub: Path, steps: Callable[..., list[float]]
+) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    away = hub.with_suffix(".away")
+    steps(
+        [
+            lambda: hub.rename(away),
+            nothing,
+            lambda: away.rename(hub),
+            lambda: alice.here("create", "One", "--id", "hub-a"),
+        ]
+    )
+    assert bob.here("wait", "--agent", "bob", "--json").json["ready"] == ["hub-a"]

@@ -1,0 +1,181 @@
+"""The board: what stands where, that it says the same while nothing happens, and that no text of a bead is markup."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bd.report import boardpage, boardtext, page
+from bd.report.board import Board, Crew, Entry
+from tests.truth import git, tip, tip_file
+
+if TYPE_CHECKING:
+    from tests.clocks import FakeClock
+    from tests.running import Clone
+
+EVIL = 'a | b\n# c <script>alert(1)</script> `x` [y](http://z) \x1b[31m \u202e "q" &amp; **d**'
+
+
+@pytest.fixture(autouse=True)
+def session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One session, which holds what it claims."""
+    monkeypatch.setenv("BD_SESSION", "test")
+
+
+@pytest.fixture
+def busy(local_hub: Clone, clock: FakeClock) -> Clone:
+    """A bead in every place of the board."""
+    here = local_hub.here
+    clock.set("2026-02-21T12:00:00Z")
+    here("agent", "add", "ann")
+    for name, *more in (
+        ("ready", "-p", "0"),
+        ("later", "--deps", "hub-ready"),
+        ("late", "--expected", "5m"),
+        ("asked",),
+        ("given",),
+        ("done",),
+    ):
+        here("create", name.title(), "--id", f"hub-{name}", *more)
+    here("claim", "hub-late", "--agent", "ann")
+    here("claim", "hub-asked", "--agent", "bob")
+    here("wait-human", "hub-asked", "--reason", "Red or green?", "--agent", "bob")
+    here("claim", "hub-given", "--agent", "bob")
+    here("fail", "hub-given", "--reason", "auth_failure", "--error", "revoked", "--agent", "bob")
+    here("close", "hub-done", "--reason", "merged")
+    clock.set("2026-02-21T13:00:00Z")
+    return local_hub
+
+
+def test_everything_has_its_place(busy: Clone) -> None:
+    board = busy.here("board", "--json").json
+    assert {crew["name"]: crew["beads"] for crew in board["agents"]}["ann"] == ["hub-late"]
+    assert [(one["id"], one["crew"], one["is_delayed"]) for one in board["flying"]] == [("hub-late", "ann", True)]
+    assert {tier: [one["id"] for one in entries] for tier, entries in board["ready"].items()} == {"critical": ["hub-ready"]}
+    assert [(one["id"], one["text"]) for one in board["blocked"]] == [("hub-later", "waits on hub-ready (open)")]
+    assert [(one["id"], one["text"]) for one in board["waiting"]] == [("hub-asked", "Red or green?")]
+    assert [(one["id"], one["text"]) for one in board["dead"]] == [("hub-given", "auth_failure: revoked")]
+    assert [(one["id"], one["text"]) for one in board["finished"]] == [("hub-done", "merged")]
+    assert board["flow"]["throughput"]["closed"] == 1
+
+
+def test_a_quiet_day_has_one_board(busy: Clone, clock: FakeClock) -> None:
+    """Nothing but the stamp moves with the clock; what the clock decides (bob is gone by then) was decided before."""
+    clock.move(hours=12)
+    before = [busy.here("board", *words).out for words in ((), ("--html",))]
+    clock.move(hours=7, minutes=13)
+    after = [busy.here("board", *words).out for words in ((), ("--html",))]
+    for old, new in zip(before, after, strict=True):
+        assert old != new
+        assert not boardtext.is_news(old, new)
+
+
+def test_it_is_published_when_it_says_anything_new_and_not_too_often(busy: Clone, clock: FakeClock) -> None:
+    assert "✓ Published BOARD.md" in busy.here("board", "--publish").out
+    first = tip(busy.path)
+    assert git(busy.path, "show", "--format=", "--name-only", first).split() == ["BOARD.md"]
+    clock.move(minutes=20)
+    assert busy.here("board", "--publish", "--json").json["reason"] == "nothing new"
+    assert tip(busy.path) == first
+    busy.here("close", "hub-ready", "--reason", "done")
+    assert busy.here("board", "--publish", "--json").json["published"] is True
+    second = tip(busy.path)
+    busy.here("create", "Another")
+    clock.move(minutes=14)
+    moved = tip(busy.path)
+    assert "younger than 15m" in busy.here("board", "--publish").out
+    assert tip(busy.path) == moved
+    assert second != moved
+    clock.move(minutes=2)
+    busy.here("board", "--publish")
+    assert "Another" in (tip_file(busy.path, "BOARD.md") or "")
+    assert busy.here("audit", "--json").json["verified"] is True
+
+
+def test_a_day_without_news_makes_no_commits(busy: Clone, clock: FakeClock) -> None:
+    clock.move(hours=12)
+    busy.here("board", "--publish")
+    first = tip(busy.path)
+    for _ in range(24):
+        clock.move(hours=1)
+        busy.here("board", "--publish")
+    assert tip(busy.path) == first
+
+
+def test_where_it_is_published(busy: Clone) -> None:
+    busy.here("board", "--publish", "--html")
+    assert (tip_file(busy.path, "board.html") or "").startswith("<!doctype html>")
+    busy.here("config", "set", "board_path", "docs/fleet.md")
+    busy.here("board", "--publish")
+    assert "# hub" in (tip_file(busy.path, "docs/fleet.md") or "")
+    busy.here("config", "set", "board_path", "beads/board.md")
+    assert "can't be a board's path" in busy.here("board", "--publish", code=2).err
+
+
+# --- texts are texts ------------------------------------------------------------------------
+
+ENTRY = Entry("hub-a", EVIL, "running", EVIL, EVIL, "2026-02-21T12:00:00Z", EVIL)
+FLOW = {
+    "since": "2026-02-21T12:00:00Z",
+    "until": "2026-02-21T12:00:00Z",
+    "wait_s": {"count": 0},
+    "work_s": {"count": 0},
+    "throughput": {"closed": 0, "created": 0},
+    "contention": {"pushes_per_claim": 0, "conflict_rate": 0},
+    "attempts": {"failed": 0, "succeeded": 0},
+    "cost": {"usd": 0},
+}
+BOARD = Board(
+    EVIL, EVIL, [Crew("ann", EVIL, EVIL, ("hub-a",), 1)], [ENTRY], {"low": [ENTRY]}, [ENTRY], [ENTRY], [ENTRY], [ENTRY], FLOW
+)
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+        self.links: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        self.links += [key for key, _ in attrs if key in ("href", "src") or key.startswith("on")]
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_no_text_is_markup_in_the_page() -> None:
+    made = boardpage.html(BOARD, "2026-02-21T12:00:00Z")
+    tags = _Tags()
+    tags.feed(made)
+    assert tags.open == []
+    assert not tags.seen & {"script", "img", "link", "iframe", "a"}
+    assert tags.links == []
+    assert "&lt;script&gt;" in made
+    assert not {"\x1b", "\u202e"} & set(made)
+    assert "prefers-color-scheme: dark" in made
+    assert "width=device-width" in made
+
+
+def test_no_text_is_markup_in_the_markdown() -> None:
+    made = boardtext.markdown(BOARD, "2026-02-21T12:00:00Z")
+    assert "<script" not in made.replace("\\<script", "")
+    assert not {"\x1b", "\u202e"} & set(made)
+    tables = [line for line in made.splitlines() if line.startswith("|")]
+    assert {line.replace("\\|", "").count("|") for line in tables if "hub-a" in line} <= {4, 5, 6}
+    assert not any(line.startswith("# c") for line in made.splitlines())
+
+
+def test_a_cell_made_here_stays_as_it_is_and_no_other() -> None:
+    assert page.text(page.text("<b>")) == "&lt;b&gt;"
+    assert page.text("<b>") == "&lt;b&gt;"
+
+
+@pytest.mark.parametrize(("old", "seconds"), [(None, None), ("# typed by hand", None), ("<!-- as of 2026 -->", None)])
+def test_the_age_of_a_board_without_a_stamp(old: str | None, seconds: float | None, clock: FakeClock) -> None:
+    assert boardtext.age_s(old, clock.read()) == seconds
