@@ -215,6 +215,7 @@ NOT_RUN = {
     "work": "runs a command for ever; tests/fleet has its tests",
     "bd log --follow": "goes on for ever; tests/report has its tests",
     "bd log --follow --json | jq -r .transition": "goes on for ever",
+    "bd wait --agent codemonkey && ./agent.sh": "the command is the agent's own",
     "bd board --watch": "goes on for ever, in a terminal",
     "demo": "has tests of its own, and takes a while",
     "bd cron install --agent codemonkey --interval 30m -- ./worker.sh": "the crontab is the user's own",

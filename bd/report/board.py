@@ -103,7 +103,7 @@ def gather(snapshot: Snapshot, flow: Flow, settings: Settings, now: datetime) ->
         {tier: entries for tier in TIERS if (entries := [_entry(b, "ready") for b in by_phase["ready"] if _tier(b) == tier])},
         [_entry(bead, phase_of(bead, snapshot, now), text=_why(bead, snapshot, now)) for bead in blocked],
         [_waiting(bead) for bead in parked if waits_for_human(bead)],
-        [_dead(bead) for bead in by_phase["dead_lettered"]],
+        [_dead(bead) for bead in _whole(by_phase["dead_lettered"], snapshot)],
         _finished(snapshot),
         _flow(flow, snapshot, now),
     )
@@ -165,7 +165,6 @@ def _dead(bead: Bead) -> Entry:
 def _finished(snapshot: Snapshot) -> list[Entry]:
     """The beads that were done last, newest first."""
     done = sorted(snapshot.ended(), key=lambda bead: (bead.get("closed_at") or bead.updated_at, bead.id), reverse=True)
-    whole = snapshot.wholes([bead.id for bead in islice(done, LATELY)])
     return [
         _entry(
             bead,
@@ -174,8 +173,14 @@ def _finished(snapshot: Snapshot) -> list[Entry]:
             since=bead.get("closed_at") or bead.updated_at,
             text=str(bead.get("close_reason") or ""),
         )
-        for bead in sorted(whole, key=lambda bead: (bead.get("closed_at") or bead.updated_at, bead.id), reverse=True)
+        for bead in _whole(list(islice(done, LATELY)), snapshot)
     ]
+
+
+def _whole(beads: list[Bead], snapshot: Snapshot) -> list[Bead]:
+    """The same beads with their long fields, in the same order."""
+    found = {bead.id: bead for bead in snapshot.wholes([bead.id for bead in beads])}
+    return [found[bead.id] for bead in beads if bead.id in found]
 
 
 def _flow(flow: Flow, snapshot: Snapshot, now: datetime) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def test_every_example_is_valid(path: Path) -> None:
 
 
 def test_every_file_of_a_hub_is_valid(board: Clone) -> None:
-    board.here("agent", "add", "bob", "--role", "research", "--max", "2")
+    board.here("agent", "add", "bob", "--role", "research", "--max", "2", "--skills", "")
     board.here("config", "set", "max_attempts", "5")
     board.here("claim", "hub-bug", "--agent", "bob")
     board.here("fail", "hub-bug", "--reason", "crash", "--error", "boom", "--cost", "0.1", "--agent", "bob")

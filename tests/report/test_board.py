@@ -49,6 +49,10 @@ def busy(local_hub: Clone, clock: FakeClock) -> Clone:
     return local_hub
 
 
+def published(clone: Clone, path: str) -> str:
+    return (tip_file(clone.path, path) or b"").decode()
+
+
 def test_everything_has_its_place(busy: Clone) -> None:
     board = busy.here("board", "--json").json
     assert {crew["name"]: crew["beads"] for crew in board["agents"]}["ann"] == ["hub-late"]
@@ -90,7 +94,7 @@ def test_it_is_published_when_it_says_anything_new_and_not_too_often(busy: Clone
     assert second != moved
     clock.move(minutes=2)
     busy.here("board", "--publish")
-    assert "Another" in (tip_file(busy.path, "BOARD.md") or "")
+    assert "Another" in published(busy, "BOARD.md")
     assert busy.here("audit", "--json").json["verified"] is True
 
 
@@ -106,10 +110,10 @@ def test_a_day_without_news_makes_no_commits(busy: Clone, clock: FakeClock) -> N
 
 def test_where_it_is_published(busy: Clone) -> None:
     busy.here("board", "--publish", "--html")
-    assert (tip_file(busy.path, "board.html") or "").startswith("<!doctype html>")
+    assert published(busy, "board.html").startswith("<!doctype html>")
     busy.here("config", "set", "board_path", "docs/fleet.md")
     busy.here("board", "--publish")
-    assert "# hub" in (tip_file(busy.path, "docs/fleet.md") or "")
+    assert "# hub" in published(busy, "docs/fleet.md")
     busy.here("config", "set", "board_path", "beads/board.md")
     assert "can't be a board's path" in busy.here("board", "--publish", code=2).err
 

@@ -11,8 +11,8 @@ from bd.fleet.waiting import wait
 EXAMPLE = """
 \b
 Examples:
-  bd wait --agent codemonkey --timeout 10m
-  bd wait --agent codemonkey && bd claim --next --agent codemonkey
+  bd wait --agent codemonkey && ./agent.sh
+  bd wait --agent codemonkey --timeout 10m --json
 """
 
 
