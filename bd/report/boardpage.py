@@ -43,7 +43,7 @@ def html(board: Board, at: str) -> str:
         page.section("Arrivals", _flights(board.finished, "Nothing is finished yet.")),
         page.section("Flow", page.table([("", "title"), ("", "time")], flow_words(board), "")),
     ]
-    made = page.page(f"{board.name} departures", f"as of {board.flow['until']}", "".join(body))
+    made = page.page(f"{board.name} departures", f"last movement {board.flow['until']}", "".join(body))
     return f"{made}{stamp(at)}\n"
 
 
