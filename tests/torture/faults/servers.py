@@ -9,7 +9,7 @@ from tests.torture.faults.registry import of_a_history, of_a_round
 from tests.torture.yard import git
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.torture.yard import Yard
 
@@ -90,9 +90,8 @@ def no_atomic_later(yard: Yard) -> Iterator[None]:
 @of_a_round("branch squashed", first=True)
 def branch_squashed(yard: Yard) -> Iterator[None]:
     """Somebody rewrites the hub's history and keeps its files; each clone then goes on from there, when it is told to."""
-    old = git(yard.hub, "rev-parse", "refs/heads/main", env=yard.env)
-    new = git(yard.hub, "commit-tree", "-m", "squashed", f"{old}^{{tree}}", env=yard.env)
-    git(yard.hub, "update-ref", "refs/heads/main", new, old, env=yard.env)
+    yard.await_late_pushes()
+    old = _replaced(yard, lambda tip: git(yard.hub, "commit-tree", "-m", "squashed", f"{tip}^{{tree}}", env=yard.env))
     yard.rewritten.append(old)
     yield
     yard.accept_rewrite()
@@ -101,7 +100,20 @@ def branch_squashed(yard: Yard) -> Iterator[None]:
 @of_a_round("branch deleted", first=True)
 def branch_deleted(yard: Yard) -> Iterator[None]:
     """Somebody deletes the hub's branch, and puts it back."""
-    old = git(yard.hub, "rev-parse", "refs/heads/main", env=yard.env)
-    git(yard.hub, "update-ref", "-d", "refs/heads/main", old, env=yard.env)
+    yard.await_late_pushes()
+    old = _replaced(yard, lambda tip: "0" * len(tip))
     yield
     git(yard.hub, "update-ref", "refs/heads/main", old, "0" * 40, env=yard.env, check=False)
+
+
+def _replaced(yard: Yard, by: Callable[[str], str]) -> str:
+    """Put another commit (or none) where the branch's tip is, whoever else is still pushing; that tip."""
+    for _ in range(50):
+        old = git(yard.hub, "rev-parse", "refs/heads/main", env=yard.env)
+        line = f"update refs/heads/main {by(old)} {old}\n"
+        try:
+            git(yard.hub, "update-ref", "--stdin", env=yard.env, data=line.encode())
+        except RuntimeError:  # it has moved meanwhile
+            continue
+        return old
+    raise RuntimeError("the hub's branch moves all the time")
