@@ -85,6 +85,7 @@ class Hub:
         """The refs beside the hub branch."""
         from bd.store.siderefs import SideRefs as Beside  # noqa: PLC0415  most commands need none of it
 
+        self.repo.timeout_s = self.settings().git_timeout  # a sign of life takes no lock
         return Beside(self.repo, self.place)
 
     @cached_property

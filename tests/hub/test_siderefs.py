@@ -17,7 +17,7 @@ from bd.store.place import locate
 from bd.store.remote import SideRef
 from bd.store.siderefs import CLAIMS
 from tests.clocks import START
-from tests.hub.hooks import hook
+from tests.hub.hooks import git_wrapper, hook
 from tests.race.interleaving import install
 from tests.race.seeds import seed
 from tests.truth import git, tip_bead
@@ -84,6 +84,13 @@ def test_the_probe_leaves_only_its_mark_and_is_remembered(clone: Clones, hub: Pa
     again = opened(clone("alice2").path)
     assert not again.sides.probe(START)
     assert mine.sides.probe(START)
+
+
+def test_a_probe_takes_no_longer_than_any_other_push(clone: Clones, tmp_path: Path) -> None:
+    alice = clone("alice")
+    silent = git_wrapper(tmp_path / "bin", 'if [ "$verb" = push ]; then exec sleep 600; fi')
+    told = alice.here("heartbeat", "--agent", "coder", env={**silent, "BD_GIT_TIMEOUT": "0.3"}, code=6)
+    assert "does not answer" in told.err
 
 
 def test_a_server_that_hides_them_is_found_out(clone: Clones, hub: Path, opened: Callable[[Path], Hub]) -> None:
