@@ -150,6 +150,10 @@ class DoesNotFit(Refused):
     code = "does_not_fit"
 
 
+class NotValidated(Refused):
+    code = "not_validated"
+
+
 class WouldCycle(Refused):
     code = "would_cycle"
 

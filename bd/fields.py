@@ -197,6 +197,8 @@ CONFIG_FIELDS: dict[str, Kind] = {
     "defaults": "map",
     "paused": "map",
     "notify": "any",
+    "validators": "map",
+    "judges": "map",
     "schedules": "maps",
     "stealing": "map",
     "spent_keys": "map",

@@ -7,14 +7,11 @@ Whoever has a trusted hook may do it, in any clone: the right to is a commit tha
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 
 from bd import clock
 from bd.errors import BdError, TryAgain
-from bd.fleet.trust import Asked, asked_for, is_trusted
-from bd.light import NamedTuple
+from bd.fleet import trusted
 from bd.operations.notifying import Notified, Notify
 from bd.operations.publish import publish
 from bd.policy import notice
@@ -32,35 +29,9 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _SAID_LIMIT = 300
 
 
-class Hook(NamedTuple):
-    """One way to tell people: its name, and a command or an Apprise URL."""
-
-    name: str
-    text: str
-
-
-def hooks_of(hub: Hub) -> list[Hook]:
-    """The hooks that this clone may run: of its own and its user's configuration, and of the hub where they are trusted."""
-    own = [
-        Hook(f"{where}.notify{f'.{name}' if name else ''}", text)
-        for where, layer in (("clone", hub.place.clone_layer), ("user", hub.place.user_layer))
-        for name, text in _texts(layer.get("notify"))
-    ]
-    asked: list[Asked] = []
-    if hub.snapshot().config().get("notify"):
-        asked = [one for one in asked_for(hub.snapshot()) if one.name.startswith("config.notify") and is_trusted(hub, one)]
-    return [*own, *(Hook(one.name, one.text) for one in asked)]
-
-
-def _texts(value: Any) -> list[tuple[str, str]]:
-    if isinstance(value, dict):
-        return [(str(name), str(text)) for name, text in sorted(value.items()) if text]
-    return [("", str(value))] if value else []
-
-
 def tell(hub: Hub, by: str) -> list[str]:
     """Tell people of the dead letters that nobody has told them of; a line for each, and for each hook that failed."""
-    hooks = hooks_of(hub)
+    hooks = trusted.commands(hub, "notify")
     waiting = [bead.id for bead in hub.snapshot().live() if bead.status == "dead_letter"] if hooks else []
     now = clock.now()
     due = [bead.id for bead in notice.due(hub.snapshot().wholes(waiting), now)][:AT_ONCE]
@@ -106,39 +77,28 @@ def message_of(bead: Bead, hub: Hub) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if value is not None}
 
 
-def _run(hook: Hook, message: dict[str, Any]) -> str:
+def _run(hook: trusted.Command, message: dict[str, Any]) -> str:
     """Tell by one hook; words of what went wrong, empty where nothing did."""
     if _URL.match(hook.text) and not any(blank in hook.text for blank in " \n\t"):
         return _by_apprise(hook, message)
-    environment = {**os.environ, "BD_EVENT": message["event"], "BD_EVENT_KEY": message["key"], "BD_BEAD_ID": message["id"]}
-    text = json.dumps(message, ensure_ascii=False) + "\n"
-    try:
-        ended = subprocess.run(  # noqa: S602  a command of this clone's own, or looked at and pinned here
-            hook.text,
-            shell=True,
-            input=text.encode("utf-8", "replace"),
-            env=environment,
-            capture_output=True,
-            timeout=HOOK_LIMIT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{hook.name} failed: {error}"[:_SAID_LIMIT]
-    if ended.returncode == 0:
+    environment = {"BD_EVENT": message["event"], "BD_EVENT_KEY": message["key"], "BD_BEAD_ID": message["id"]}
+    ran = trusted.run(hook.text, json.dumps(message, ensure_ascii=False) + "\n", environment, HOOK_LIMIT_S)
+    if ran.code == 0:
         return ""
-    words = (ended.stderr or ended.stdout).decode("utf-8", "replace").strip()
-    return f"{hook.name} failed with exit code {ended.returncode}{f': {words}' if words else ''}"[:_SAID_LIMIT]
+    words = ran.err or ran.out
+    how = "failed" if ran.code is None else f"failed with exit code {ran.code}"
+    return f"{hook.where} {how}{f': {words}' if words else ''}"[:_SAID_LIMIT]
 
 
-def _by_apprise(hook: Hook, message: dict[str, Any]) -> str:
+def _by_apprise(hook: trusted.Command, message: dict[str, Any]) -> str:
     try:
         import apprise  # noqa: PLC0415  an optional extra
     except ImportError:
-        return f"{hook.name} is a URL, which takes the extra: pip install 'gitbeads[notify]'"
+        return f"{hook.where} is a URL, which takes the extra: pip install 'gitbeads[notify]'"
     sender = apprise.Apprise()
     if not sender.add(hook.text):
-        return f"{hook.name} is no URL that Apprise knows"
+        return f"{hook.where} is no URL that Apprise knows"
     title = f"Given up: {message['id']} {message['title']}"
     last = f"{message.get('reason', '')}: {message.get('error', '')}".strip(": ")
     body = f"{message['attempts']} attempts, the last by {message.get('agent', 'somebody')}. {last}\nkey {message['key']}"
-    return "" if sender.notify(title=title, body=body) else f"{hook.name}: Apprise could not deliver it"
+    return "" if sender.notify(title=title, body=body) else f"{hook.where}: Apprise could not deliver it"

@@ -118,6 +118,11 @@ class Job:
         return self._path(name)
 
     @property
+    def folder(self) -> str:
+        """Where its command runs."""
+        return self._command.folder
+
+    @property
     def is_over(self) -> bool:
         return self.child.code is not None
 

@@ -48,6 +48,7 @@ class Outcome(NamedTuple):
     tokens: Any = None
     output: Any = None
     artifacts: Any = None
+    seals: Any = None  # of what was validated, by bead
 
     @property
     def cost(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import socket
 
 from bd import clock
 from bd.errors import BadInput, BdError, Damaged, NotFound, NothingReady, RemoteUnreachable, ServerRefused, StaleToken, TryAgain
-from bd.fleet import hooks, progress, signs
+from bd.fleet import hooks, progress, signs, validating
 from bd.fleet.housekeeping import keep_house, pack_when_full
 from bd.fleet.job import Job
 from bd.fleet.outcome import DONE, FAILED, RELEASED, Outcome
@@ -286,11 +286,12 @@ class Worker:
     def _finish(self, job: Job) -> None:
         """Write down how it went: close and claim the next in one commit, fail, or give back."""
         job.end_rest()
-        job.stop_beating()
-        self._idle_since_s = clock.monotonic()
         hub = self._open_hub()
         try:
-            said = self._record(hub, job, job.outcome())
+            outcome = validating.settled(hub, job, job.outcome(), self._asked)
+            job.stop_beating()
+            self._idle_since_s = clock.monotonic()
+            said = self._record(hub, job, outcome)
             if said[0] in ("lost", "settled"):
                 hub.sides.note_beat(job.token, None)
             if said[0] != "unknown":  # else the notes are not in the bead yet
@@ -354,7 +355,7 @@ class Worker:
 
     def _close(self, hub: Hub, job: Job, outcome: Outcome, args: dict[str, Any]) -> str:
         reason = outcome.text or "Done"
-        yielded = {"output": outcome.yielded, "cost": outcome.cost}
+        yielded = {"output": outcome.yielded, "cost": outcome.cost, "seals": outcome.seals}
         args.update({"reason": reason, **{key: value for key, value in yielded.items() if value}})
         snapshot = hub.snapshot()
         pacer = Pacer(hub, self.plan.agent, snapshot, self.plan.interval_s)

@@ -15,7 +15,7 @@ from bd.operations.checking import check_status, checked
 from bd.operations.graph import refuse_circles
 from bd.operations.heating import attended
 from bd.operations.keys import with_spent
-from bd.policy import lifecycle
+from bd.policy import lifecycle, validation
 from bd.policy.capacity import refuse_away
 from bd.policy.fit import refuse_overlap
 
@@ -83,6 +83,8 @@ class Update(Operation):
                 self.guard(bead, snapshot)
                 if wanted.get("defer_until"):
                     after = after.evolve(defer_until=wanted["defer_until"])
+                if status == "closed" and not bead.is_done and not args.get("force"):
+                    validation.refuse_unvalidated(bead, {})
                 after = lifecycle.with_status(after, status, self.by, args.get("reason"), self.asked_at)
                 if lifecycle.is_reopening(bead, after):
                     after = attended(after, "reopening", self, snapshot, world)

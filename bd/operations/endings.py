@@ -13,7 +13,7 @@ from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.claims import Claim
 from bd.operations.heating import attended
-from bd.policy import lifecycle, money
+from bd.policy import lifecycle, money, validation
 from bd.policy.ranking import Ranking
 from bd.policy.ready import is_blocked, phase_of
 from bd.policy.tree import below, children_by_parent, is_spawned
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 class Close(Operation):
     """Finish beads: `ids`, `reason`, `force`; `next` ({agent, new_tokens, host, heartbeat}) claims the next one in the same commit.
 
-    `output` and `cost` ({usd, tokens}) are what came out of the work and what it cost.
+    `output` and `cost` ({usd, tokens}) are what came out of the work and what it cost; `seals` name, by bead, the
+    outputs that were validated.
     """
 
     verb: ClassVar[str] = "close"
@@ -88,14 +89,22 @@ class Close(Operation):
         try:
             cost = self.args.get("cost")
             paid = money.charged(bead, cost, self.asked_at, whole=True) if cost and not bead.is_done else bead
-            done = lifecycle.closed(paid, self.by, self.args.get("reason") or "Closed", self.asked_at)
-            return lifecycle.with_output(done, self.args.get("output"))
+            paid = self._validated(lifecycle.with_output(paid, self.args.get("output")))
+            return lifecycle.closed(paid, self.by, self.args.get("reason") or "Closed", self.asked_at)
         except AlreadyClosed as already:
             mine = (bead.get("closed_by") or "").split(":", 1)[-1] in (self.agent, "")
             if self.token_for(bead.id) and not mine and not force:
                 raise StaleToken(f"{already}; your token is no longer current", id=bead.id) from None
             notes.append(str(already))
             return bead
+
+    def _validated(self, bead: Bead) -> Bead:
+        """The bead about to be closed, which has passed what it asks for. Raises NotValidated."""
+        seals = self.args.get("seals") or {}
+        if bead.is_done or self.args.get("force") or not validation.is_asked(bead):
+            return bead
+        validation.refuse_unvalidated(bead, seals)
+        return validation.passed(bead, self.asked_at)
 
     def _refuse_unfinished(self, bead: Bead, snapshot: Snapshot, world: World) -> None:
         waits = is_blocked(bead, snapshot, world.now)

@@ -26,6 +26,7 @@ from bd.operations import (
     transfer,
     triggers,
     upgrading,
+    validating,
     waiting,
 )
 
@@ -55,5 +56,6 @@ __all__ = [
     "transfer",
     "triggers",
     "upgrading",
+    "validating",
     "waiting",
 ]

@@ -38,6 +38,7 @@ MOVES: dict[str, tuple[Move, ...]] = {
     "close": (_CLOSE, _TAKE),
     "handoff": (_CLOSE,),
     "cancel": (Move(None, frozenset({"cancelled"}), DONE),),
+    "validate": (Move(frozenset({"in_progress"}), frozenset({"validating"})),),
     "release": (_GIVE_BACK,),
     "spawn": (_GIVE_BACK,),
     "fail": (_FAIL,),

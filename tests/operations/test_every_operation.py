@@ -34,6 +34,7 @@ from bd.operations.stealing import Rebalance
 from bd.operations.switches import Pause, SetDuty
 from bd.operations.triggers import AddTrigger, RemoveTrigger
 from bd.operations.upgrading import Upgrade
+from bd.operations.validating import Validate
 from bd.operations.waiting import Answer, WaitHuman
 from tests.memory import CREATED_AT, MemoryStore, held, make_bead
 from tests.operations.asking import AT, by, form_of, revived
@@ -132,6 +133,7 @@ CASES: dict[str, Case] = {
     "cost": Case(lambda: Cost(ids=["hub-h"], usd=0.5, token_counts={"input": 9, "output": 1}, model="m", **by(hub_h="t-h"))),
     "fail for good": Case(lambda: Fail(ids=["hub-h"], reason="cancelled", error="No.", **by(hub_h="t-h"))),
     "dlq retry": Case(lambda: DlqRetry(ids=["hub-g"], reason="mended", **by())),
+    "validate": Case(lambda: Validate(ids=["hub-h"], output={"data": 1}, **by(hub_h="t-h"))),
     "dlq review": Case(lambda: DlqReview(ids=["hub-g"], note="seen", **by())),
     "dlq cancel": Case(lambda: Cancel(ids=["hub-g"], reason="no", resolution="cancel", **by()), has_name=False),
     "notify": Case(lambda: Notify(ids=["hub-g"], **by(at="2026-02-21T16:00:00Z"))),
@@ -304,6 +306,7 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "cost",
                 "notify",
                 "notified",
+                "validate",
                 "heartbeat",
                 "reassign",
                 "rebalance",

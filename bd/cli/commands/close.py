@@ -9,6 +9,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app, text_argument
+from bd.cli.validating import seals_of
 from bd.operations.endings import Close
 
 EXAMPLE = """
@@ -31,10 +32,13 @@ Examples:
 def command(app: App, beads: tuple[str, ...], reason: str | None, reason_file: str | None, take_next: bool, force: bool) -> None:
     """Finish beads, and with --next claim the next one.
 
-    Both are one commit. A claimed bead is closed by who holds its claim. Closing a closed bead changes nothing.
+    Both are one commit. What a bead asks to be validated is checked first, and has to pass. A claimed bead is closed by who holds its claim. Closing a closed bead changes nothing.
     """
     reason = text_argument(app, reason, reason_file, "reason")
     extra: dict[str, Any] = {}
+    if not force:
+        seals = seals_of(app, beads)
+        extra.update({"seals": seals} if seals else {})
     if take_next:
         extra["next"] = {"agent": app.claimant().agent, "host": socket.gethostname()}
     outcome = app.publish(Close(**app.asked_to_end(beads, ids=list(beads), reason=reason, force=force, **extra)))

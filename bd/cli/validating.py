@@ -1,0 +1,56 @@
+"""Checking what `bd close` is asked to close, before it counts."""
+
+from __future__ import annotations
+
+from bd import ids
+from bd.errors import NotValidated
+from bd.policy import validation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bd.cli.context import App
+    from bd.model import Bead
+
+
+def seals_of(app: App, typed: Sequence[str], output: Any = None) -> dict[str, str]:
+    """The seals of the beads that ask for validation and passed. Raises NotValidated.
+
+    One that somebody here holds and that does not pass is a failed attempt, and says so.
+    """
+    from bd.policy.lifecycle import with_output
+
+    snapshot = app.snapshot()
+    known = (ids.resolve(text, snapshot.starting, snapshot.exists) for text in typed if snapshot.starting(text))
+    beads = [bead for bead_id in known if (bead := snapshot.bead(bead_id)) is not None and not bead.is_done]
+    asking = [bead for bead in beads if validation.is_asked(with_output(bead, output))]
+    return {bead.id: _seal(app, bead, output) for bead in asking}
+
+
+def _seal(app: App, bead: Bead, output: Any) -> str:
+    from bd.fleet.validating import check
+    from bd.operations.failing import Fail
+    from bd.operations.validating import Validate
+    from bd.policy.lifecycle import with_output
+
+    made = with_output(bead, output)
+    asked = app.asked([bead.id])
+    token = asked["tokens"].get(bead.id) or asked["tokens"].get("*")
+    is_mine = bead.claim is not None and bead.claim.token == token
+    if is_mine and validation.kind_of(made) in validation.SLOW:
+        app.publish(Validate(**app.asked([bead.id], ids=[bead.id], output=output)))
+    verdict = check(app.hub, made)
+    if verdict.passed:
+        return validation.seal_of(made)
+    if verdict.passed is None:
+        hint = "mend that and close it again; --force --reason TEXT closes it unchecked"
+        raise NotValidated(f"{bead.id} can't be validated: {verdict.words}", hint=hint, id=bead.id)
+    hint = "mend it and close it again"
+    if is_mine:
+        app.publish(
+            Fail(**app.asked_to_end([bead.id], ids=[bead.id], reason="invalid_output", error=f"not valid: {verdict.words}"))
+        )
+        hint = f"the attempt has failed; `bd show {bead.id}` says what is next"
+    raise NotValidated(f"{bead.id} is not valid: {verdict.words}", hint=hint, id=bead.id)

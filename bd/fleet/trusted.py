@@ -1,0 +1,88 @@
+"""Commands that this clone may run, and running them: its own, its user's, and those of the hub that were pinned here.
+
+Never from a bead. Does not belong here: pinning (trust.py), and what a command is for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+
+from bd.fleet.trust import asked_for, is_trusted
+from bd.light import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bd.store.hub import Hub
+
+_KEPT = 20_000
+
+
+class Command(NamedTuple):
+    """A command by its name; `where` it stands, for people."""
+
+    name: str
+    where: str
+    text: str
+
+
+class Ran(NamedTuple):
+    """How a command ended, and the last it said; `code` is None where it took too long or could not be started."""
+
+    code: int | None
+    out: str
+    err: str = ""
+
+
+def commands(hub: Hub, key: str) -> list[Command]:
+    """The commands of a key of the configuration (`notify`, `validators`, `judges`), the strongest layer first."""
+    own = [
+        Command(name, f"{where}.{key}{f'.{name}' if name else ''}", text)
+        for where, layer in (("clone", hub.place.clone_layer), ("user", hub.place.user_layer))
+        for name, text in _texts(layer.get(key))
+    ]
+    if not hub.snapshot().config().get(key):
+        return own
+    prefix = f"config.{key}"
+    asked = [one for one in asked_for(hub.snapshot()) if one.name == prefix or one.name.startswith(f"{prefix}.")]
+    return [*own, *(Command(one.name[len(prefix) + 1 :], one.name, one.text) for one in asked if is_trusted(hub, one))]
+
+
+def _texts(value: Any) -> list[tuple[str, str]]:
+    if isinstance(value, dict):
+        return [(str(name), str(text)) for name, text in sorted(value.items()) if text]
+    return [("", str(value))] if value else []
+
+
+def run(text: str, stdin: str, environment: Mapping[str, str], limit_s: float, folder: str | None = None) -> Ran:
+    """Run a command by the shell, with everything it starts ended when its time is over."""
+    try:
+        process = subprocess.Popen(  # noqa: S602  a command of this clone's own, or looked at and pinned here
+            text,
+            shell=True,
+            cwd=folder,
+            env={**os.environ, **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return Ran(None, "", str(error))
+    try:
+        out, err = process.communicate(stdin.encode("utf-8", "replace"), timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return Ran(None, "", f"took longer than {limit_s:g}s")
+    return Ran(process.returncode, _words(out), _words(err))
+
+
+def _words(said: bytes) -> str:
+    return said[-_KEPT:].decode("utf-8", "replace").strip()

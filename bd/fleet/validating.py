@@ -1,0 +1,221 @@
+"""Checking a bead's output before its close counts: in a process of its own, over the network, or by a trusted command.
+
+Does not belong here: what a bead asks for (policy/validation.py), and what becomes of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+from bd import clock
+from bd.clock import duration_s
+from bd.errors import BadInput, BdError
+from bd.fleet import trusted
+from bd.fleet.outcome import DONE, FAILED, RELEASED, Outcome
+from bd.light import NamedTuple
+from bd.operations.publish import publish
+from bd.operations.validating import Validate
+from bd.policy import lifecycle, validation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from bd.fleet.job import Job
+    from bd.model import Bead
+    from bd.store.hub import Hub
+
+COMMAND_LIMIT_S = 1800.0
+CHECK_LIMIT_S = 20.0
+URL_LIMIT_S = 15.0
+# How often a URL is asked for, and the first pause, doubled each time up to the longest: two minutes in all.
+URL_TRIES, URL_PAUSE_S, URL_PAUSE_MAX_S = 6, 5.0, 60.0
+_MOST_TRIES = 60
+_WORDS_LIMIT = 2000
+_DEFAULT_NAMES = {"validators": "tests", "judges": "judge"}
+
+
+class Verdict(NamedTuple):
+    """Whether an output passed, and why not; None where it could not be checked, which says nothing about the output."""
+
+    passed: bool | None
+    words: str = ""
+
+
+def check(hub: Hub, bead: Bead, folder: str | None = None) -> Verdict:
+    """Check a bead's output; commands run in the folder."""
+    kind, output = validation.kind_of(bead), validation.output_of(bead)
+    rule, data = output.get("validation_schema"), output.get("data")
+    if kind in ("json-schema", "regex"):
+        found = _by_process(kind, rule, data)
+    elif kind == "url":
+        found = _by_url(rule, output)
+    elif kind == "test-pass":
+        found = _by_tests(hub, rule, bead, folder)
+    elif kind == "judge":
+        found = _by_judge(hub, rule, bead, folder)
+    elif kind == validation.NONE:
+        return Verdict(True)
+    else:
+        found = Verdict(None, f"there is no validation {kind!r}; one of {', '.join(validation.KINDS)}")
+    return found._replace(words=found.words[-_WORDS_LIMIT:])
+
+
+# --- without commands ---------------------------------------------------------------------------
+
+
+def _by_process(kind: str, rule: Any, data: Any) -> Verdict:
+    if data is None:
+        return Verdict(False, "there is no output to check")
+    if rule in (None, ""):
+        return Verdict(None, f"{kind} needs output.validation_schema to say what is asked")
+    script = os.path.join(os.path.dirname(__file__), "checker.py")
+    asked = json.dumps({"kind": kind, "rule": rule, "data": data}, default=str)
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-P", script],
+            input=asked.encode("utf-8", "replace"),
+            capture_output=True,
+            timeout=CHECK_LIMIT_S,
+            check=False,
+        )
+        said = json.loads(ended.stdout)
+    except subprocess.TimeoutExpired:
+        return Verdict(None, f"the check took longer than {CHECK_LIMIT_S:g}s")
+    except (OSError, ValueError) as error:
+        return Verdict(None, f"the check could not be made: {error}")
+    return Verdict(said["passed"], said["words"])
+
+
+def _by_url(rule: Any, output: dict[str, Any]) -> Verdict:
+    """Every URL that came out answers 2xx, sooner or later."""
+    given = rule if isinstance(rule, dict) else {"url": rule}
+    urls = _urls(given.get("url"), output)
+    if not urls:
+        return Verdict(False, "the output names no http or https URL")
+    tries = given.get("tries")
+    most = min(_MOST_TRIES, tries) if isinstance(tries, int) and tries > 0 else URL_TRIES
+    try:
+        pause_s = duration_s(str(given["pause"])) if given.get("pause") else URL_PAUSE_S
+    except BadInput:
+        pause_s = URL_PAUSE_S
+    for url in urls:
+        wrong = _asked(url)
+        for tried in range(1, most):
+            if not wrong:
+                break
+            clock.sleep(min(URL_PAUSE_MAX_S, pause_s * 2 ** (tried - 1)))
+            wrong = _asked(url)
+        if wrong:
+            return Verdict(False, f"{url} {wrong} (asked {most} times)")
+    return Verdict(True)
+
+
+def _urls(named: Any, output: dict[str, Any]) -> list[str]:
+    data = output.get("data")
+    artifacts = output.get("artifacts")
+    found = [named]
+    if not named:
+        made = artifacts if isinstance(artifacts, list) else []
+        found = [data, data.get("url") if isinstance(data, dict) else None]
+        found += [artifact.get("ref") if isinstance(artifact, dict) else artifact for artifact in made]
+    return [url for url in found if isinstance(url, str) and url.startswith(("http://", "https://"))]
+
+
+def _asked(url: str) -> str:
+    """What a URL answers that is not 2xx; empty for one that is."""
+    try:
+        request = urllib.request.Request(url, headers={"User-Agent": "bd"})  # noqa: S310  http or https only
+        with urllib.request.urlopen(request, timeout=URL_LIMIT_S) as answer:  # noqa: S310
+            return "" if 200 <= answer.status < 300 else f"answers {answer.status}"
+    except urllib.error.HTTPError as error:
+        return f"answers {error.code}"
+    except (OSError, ValueError) as error:
+        return f"does not answer: {getattr(error, 'reason', error)}"
+
+
+# --- by trusted commands ------------------------------------------------------------------------
+
+
+def _by_tests(hub: Hub, rule: Any, bead: Bead, folder: str | None) -> Verdict:
+    ran = _run(hub, "validators", rule, bead, folder)
+    if isinstance(ran, Verdict):
+        return ran
+    if ran.code in (None, 126, 127):
+        return Verdict(None, ran.err or ran.out or "the validator could not be run")
+    words = "\n".join((ran.out + "\n" + ran.err).strip().splitlines()[-20:])
+    return Verdict(ran.code == 0, "" if ran.code == 0 else words or f"exit code {ran.code}")
+
+
+def _by_judge(hub: Hub, rule: Any, bead: Bead, folder: str | None) -> Verdict:
+    ran = _run(hub, "judges", rule, bead, folder)
+    if isinstance(ran, Verdict):
+        return ran
+    verdict = _verdict_of(ran.out)
+    if verdict is None:
+        said = ran.err or ran.out or "nothing"
+        return Verdict(None, f"the judge answered neither pass nor fail, but {said[-300:]}")
+    return verdict
+
+
+def _verdict_of(said: str) -> Verdict | None:
+    """A judge's answer: {"verdict": "pass" or "fail", "reasons": ...}, or a text that begins with one of these words."""
+    try:
+        answer = json.loads(said)
+    except ValueError:
+        answer = None
+    if isinstance(answer, dict):
+        word, reasons = str(answer.get("verdict", "")), answer.get("reasons", "")
+        words = "; ".join(map(str, reasons)) if isinstance(reasons, list) else str(reasons)
+    else:
+        word, _, words = said.strip().partition("\n") if "\n" in said else said.strip().partition(" ")
+    passed = {"pass": True, "passed": True, "fail": False, "failed": False}.get(word.strip(" :.").lower())
+    if passed is None:
+        return None
+    return Verdict(passed, "" if passed else words.strip() or "the judge gave no reasons")
+
+
+def _run(hub: Hub, key: str, rule: Any, bead: Bead, folder: str | None) -> trusted.Ran | Verdict:
+    name = rule if isinstance(rule, str) and rule else _DEFAULT_NAMES[key]
+    command = next((one for one in trusted.commands(hub, key) if one.name == name), None)
+    if command is None:
+        return Verdict(None, f"no command {key}.{name} is trusted in this clone; `bd trust` shows what the hub asks for")
+    shown = {"id": bead.id, "title": bead.title, "output": validation.output_of(bead)}
+    for text in ("description", "acceptance_criteria"):
+        if bead.get(text):
+            shown[text] = bead.get(text)
+    environment = {"BD_BEAD_ID": bead.id, "BD_ATTEMPT": str((bead.get("claim") or {}).get("attempt", ""))}
+    return trusted.run(command.text, json.dumps(shown, ensure_ascii=False) + "\n", environment, COMMAND_LIMIT_S, folder)
+
+
+# --- as an attempt ends --------------------------------------------------------------------------
+
+
+def settled(hub: Hub, job: Job, outcome: Outcome, asked: Callable[..., dict[str, Any]]) -> Outcome:
+    """What becomes of a finished attempt: done with a seal, failed with the validator's words, or given back unchecked.
+
+    Its signs of life go on meanwhile. What takes long shows as validating.
+    """
+    bead = hub.snapshot().bead(job.bead.id) if outcome.what == DONE and not job.lost else None
+    if bead is None or not any(claim.get("token") == job.token for claim in bead.claims):
+        return outcome
+    made = lifecycle.with_output(bead, outcome.yielded)
+    if not validation.is_asked(made):
+        return outcome
+    if validation.kind_of(made) in validation.SLOW and bead.claim is not None:
+        try:
+            publish(hub, Validate(**asked(tokens={bead.id: job.token}, ids=[bead.id], output=outcome.yielded)))
+        except BdError:  # it is checked all the same; what keeps the hub out of reach, the end meets too
+            pass
+    verdict = check(hub, made, job.folder)
+    if verdict.passed:
+        return outcome._replace(seals={bead.id: validation.seal_of(made)})
+    if verdict.passed is None:
+        return outcome._replace(what=RELEASED, text=f"could not be validated: {verdict.words}")
+    return outcome._replace(what=FAILED, kind="invalid_output", text=f"not valid: {verdict.words}")

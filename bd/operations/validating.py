@@ -1,0 +1,35 @@
+"""The operation that shows that a bead's output is being checked.
+
+Does not belong here: the check (fleet/validating.py), and its end: a close (endings.py) or a failure (failing.py).
+"""
+
+from __future__ import annotations
+
+from bd.errors import WrongState
+from bd.model import Change
+from bd.operations.base import Operation, register, subject
+from bd.policy import lifecycle, validation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from bd.model import Bead, Snapshot
+    from bd.operations.base import World
+
+
+@register
+class Validate(Operation):
+    """Say that the output of held beads is being checked: `ids`; `output` is what came out of the work, kept with it."""
+
+    verb: ClassVar[str] = "validate"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        def begin(bead: Bead) -> Bead:
+            if bead.claim is None:
+                raise WrongState(f"{bead.id} is {bead.status}, nobody holds it", id=bead.id)
+            self.guard(bead, snapshot)
+            return validation.validating(lifecycle.with_output(bead, self.args.get("output")), self.asked_at)
+
+        beads, done, failed = self.each(self.args["ids"], snapshot, begin)
+        return Change(beads, subject("validate", done, self.by), touched=tuple(done), failures=tuple(failed))
