@@ -55,7 +55,7 @@ class Cost(Operation):
         wanted = self.args.get("attempt")
         if mine is not None and wanted in (None, mine.get("attempt", 1)):
             return mine.get("attempt", 1), mine["agent"]
-        if wanted is None and bead.claims:
+        if bead.claims and (wanted is None or any(claim.get("attempt", 1) == wanted for claim in bead.claims)):
             who = " and ".join(bead.holders)
             hint = f"BD_TOKEN proves that it is yours; `bd cost {bead.id} --attempt N` tells what an earlier one cost"
             raise StaleToken(f"{bead.id} is held by {who}", hint=hint, id=bead.id)

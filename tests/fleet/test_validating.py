@@ -222,3 +222,17 @@ def test_work_checks_what_its_command_made(clone: Clones, hub: Path) -> None:
     done = tip_bead(hub, "hub-a")
     assert done is not None
     assert (done.status, done.get("output")["data"], done.attempts) == ("closed", "42", 2)
+
+
+def test_work_names_the_model_its_command_should_use(clone: Clones, hub: Path) -> None:
+    one = clone("one")
+    one.here("agent", "add", "coder", "--model", "big,small")
+    one.here("create", "Try", "--id", "hub-a")
+    path = one.path / "beads" / "hub-a.yaml"
+    path.write_text(path.read_text() + "spec: {model_preferences: [huge, big], fallback_models: [small]}\n")
+    one.here("sync")
+    script = 'echo "{\\"output\\": \\"$BD_MODEL\\"}" > $BD_RESULT_FILE'
+    one.here("work", "--agent", "coder", "--once", "--max-tasks", "1", "--", "sh", "-c", script)
+    done = tip_bead(hub, "hub-a")
+    assert done is not None
+    assert done.get("output")["data"] == "big"

@@ -103,8 +103,9 @@ def test_a_report_counts_once() -> None:
 
 def test_who_may_tell_a_cost() -> None:
     hub = store(held("hub-a", attempts=2, claim={"attempt": 2}), make_bead("hub-b"))
-    with pytest.raises(StaleToken, match="held by coder"):
-        hub.decide(Cost(ids=["hub-a"], usd=1, **by("other")))
+    for attempt in (None, 2):
+        with pytest.raises(StaleToken, match="held by coder"):
+            hub.decide(Cost(ids=["hub-a"], usd=1, attempt=attempt, **by("other")))
     hub.publish(Cost(ids=["hub-a"], usd=1, attempt=1, **by("other")))
     assert hub.bead("hub-a").get("cost")["attempts"] == [
         {
