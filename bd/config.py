@@ -108,16 +108,18 @@ KEYS: dict[str, Key] = {
     "archive_after": Key(30 * 86400.0, _seconds, "how long a closed bead stays among the others before it is archived"),
     "export_auto": Key(False, _truth, "whether writes keep .beads/issues.jsonl up to date, for viewers that read it"),
     "board_path": Key("", _text, "where board --publish writes the board in the hub; unset: BOARD.md"),
+    "sign": Key(False, _truth, "whether this clone signs what it writes, with the key of who writes"),
+    "require_signed": Key(False, _truth, "whether claims and changes of state count only when signed by an allowed key"),
     "fresh_time": Key(2.0, _seconds, "a write pushes before it looks at the hub when this clone looked so shortly ago"),
     "retry_time": Key(60.0, _seconds, "how long a write tries again before it gives up"),
     "lock_timeout": Key(60.0, _seconds, "how long a command waits for this clone's other writers"),
     "git_timeout": Key(60.0, _seconds, "how long one git process may take"),
 }
 # What has to be the same for everybody, such as the order of work: only the hub's own file has a say.
-HUB_KEYS = ("heat_half_life", "priority_boost_per_minute", "starvation_limit")
+HUB_KEYS = ("require_signed", "heat_half_life", "priority_boost_per_minute", "starvation_limit")
 # What a process decides for itself alone; every other setting has a say in what an operation makes of a hub.
 PROCESS_KEYS = frozenset(
-    "agent recover stop_when_cut_off export_auto board_path fresh_time retry_time lock_timeout git_timeout".split()
+    "agent sign recover stop_when_cut_off export_auto board_path fresh_time retry_time lock_timeout git_timeout".split()
 )
 # Set per clone by init and clone; a hub's own file can't say where it is kept.
 PLACE_KEYS = ("branch", "remote")
@@ -144,6 +146,8 @@ class Settings(NamedTuple):
     archive_after: float
     export_auto: bool
     board_path: str
+    sign: bool
+    require_signed: bool
     fresh_time: float
     retry_time: float
     lock_timeout: float

@@ -57,6 +57,20 @@ class NoIdentity(BadInput):
         )
 
 
+class NoKey(BadInput):
+    code = "no_key"
+
+    def __init__(self, name: str) -> None:
+        hint = (
+            f"`bd identity init --agent {name}` makes one, and somebody who is allowed lets it in: `bd identity allow {name} KEY`"
+        )
+        super().__init__(f"what is written here has to be signed, and {name} has no key on this machine", hint=hint)
+
+
+class CantSign(BadInput):
+    code = "cant_sign"
+
+
 class Ambiguous(BadInput):
     code = "ambiguous_id"
 
@@ -168,6 +182,14 @@ class AgentOffline(Refused):
 
 class HoldsBeads(Refused):
     code = "holds_beads"
+
+
+class NotAllowed(Refused):
+    code = "not_allowed"
+
+    def __init__(self, name: str) -> None:
+        hint = f"somebody who is allowed lets it in: `bd identity allow {name} KEY`; `bd identity list` shows who is"
+        super().__init__(f"this hub believes no key that {name} has here", hint=hint)
 
 
 class IdTaken(Refused):

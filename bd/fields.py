@@ -227,6 +227,7 @@ TYPES = [
 ]
 
 CONFIG_PATH = ".beads/config.yaml"
+SIGNERS_PATH = ".beads/allowed_signers"
 METADATA_PATH = ".beads/metadata.json"
 IGNORE_PATH = ".beads/.gitignore"
 BEADS_DIR = "beads/"

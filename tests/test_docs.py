@@ -200,6 +200,8 @@ BEFORE = {
     "undo": ["update hub-7k3q --priority 0"],
     "resume": ["pause"],
     "undrain": ["drain codemonkey"],
+    "bd identity allow": ["identity init"],
+    "bd identity revoke codemonkey": ["identity init", "identity allow"],
     "online": ["offline codemonkey"],
     "bd claim hub-7k3q --agent codemonkey --resume": ["claim hub-7k3q --agent codemonkey"],
     "bd close hub-7k3q --reason done --next --agent codemonkey": ["claim hub-7k3q --agent codemonkey"],
@@ -212,6 +214,7 @@ EXPECTED = {
 }
 # Not run, and why: the name of a command or one example.
 NOT_RUN = {
+    "bd identity allow codemonkey codemonkey.pub": "there is no such key",
     "work": "runs a command for ever; tests/fleet has its tests",
     "bd log --follow": "goes on for ever; tests/report has its tests",
     "bd log --follow --json | jq -r .transition": "goes on for ever",

@@ -187,7 +187,13 @@ COMMANDS: dict[str, Row] = {
     "log": Row("log", "overseers", "Show what happened in the fleet, a line for each transition.", beside="audit"),
     "trust": Row("trust", "overseers", "Show the commands a hub asks to run, and pin them.", beside="audit"),
     # set-up
-    "init": Row("init", "set-up", "Make a hub here, or join the one that is there."),
+    "init": Row(
+        "init",
+        "set-up",
+        "Make a hub here, or join the one that is there.",
+        line="Make a hub here, or join one; say who may sign.",
+    ),
+    "identity": Row("identity", "set-up", "Make the key an agent signs with, and say whose keys a hub believes.", beside="init"),
     "clone": Row("clone", "set-up", "Clone a hub."),
     "sync": Row("sync", "set-up", "Publish what is local, bring in what is new."),
     "config": Row(

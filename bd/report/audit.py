@@ -12,6 +12,7 @@ from bd.errors import BadInput, NotFound
 from bd.light import NamedTuple
 from bd.report import rules
 from bd.report.commits import who
+from bd.report.signed import Believed, believed
 from bd.report.steps import Reading
 from bd.report.tenures import Tenures
 from bd.store.place import REWRITTEN
@@ -105,7 +106,8 @@ class Audit(NamedTuple):
 class _Judge:
     """Takes the steps in order, parents first."""
 
-    def __init__(self) -> None:
+    def __init__(self, believed: Believed | None = None) -> None:
+        self._believed = believed or Believed()
         self.violations: list[Violation] = []
         self.hand_made: list[HandMade] = []
         self.commits = 0
@@ -120,15 +122,18 @@ class _Judge:
         for uid in commit.uids:
             if self._uids.setdefault(uid, commit.name) != commit.name:
                 self._blame("twice", commit, "", f"{commit.subject!r} was carried out by {self._uids[uid][:10]} already")
+        for fault in self._believed.faults.get(commit.name, ()):
+            self._blame("unsigned", commit, fault.bead, fault.text)
         if step.is_found:
             self.tenures.find(commit.name, (change.after for change in step.changes if change.after))
             return
-        after = {change.bead: change.after for change in step.changes}
-        before = {change.bead: change.before for change in step.changes}
+        changes = self._believed.changes(step)
+        after = {change.bead: change.after for change in changes}
+        before = {change.bead: change.before for change in changes}
         if self.tenures.take(commit, after, before):
             self.pushes += commit.tries
         if not commit.is_merge:
-            for change in step.changes:
+            for change in changes:
                 for code, text in rules.faults(change, commit):
                     self._blame(code, commit, change.bead, text)
         for bead, words in step.lost:
@@ -206,7 +211,7 @@ def judge(steps: Iterable[Step], tip: str = "") -> Audit:
 
 def examine(repo: GitRepo, tip: str, since: str | None = None, on_progress: Progress | None = None) -> Audit:
     """Judge the history that a commit has; `since` leaves out what that commit has already."""
-    judging, reading = _Judge(), Reading(repo)
+    judging, reading = _Judge(believed(repo, tip)), Reading(repo)
     begun = ""
     for step in reading.steps(tip, since, on_progress):
         begun = begun or step.commit.name

@@ -55,6 +55,9 @@ def _files(hub: Hub, snapshot: CachedSnapshot) -> Iterator[Finding]:
         advice = "upgrade bd here" if version > FORMAT_VERSION else "`bd doctor --fix` brings the hub forward"
         words = f"has format {version}, this bd has {FORMAT_VERSION}, and writes nothing until then: {advice}"
         yield Finding("warning", "format", CONFIG_PATH, words)
+    if snapshot.cache.requires_signatures() and not snapshot.cache.standing().signers:
+        words = "requires signatures, and nobody may sign yet, so nothing is required; `bd identity allow` lets you in"
+        yield Finding("warning", "nobody_signs", CONFIG_PATH, words)
     active = 0
     for bead in snapshot.every():
         if not snapshot.path_of(bead.id).startswith(ARCHIVE_DIR):

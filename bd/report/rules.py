@@ -48,6 +48,10 @@ RULES = {
     "comment_lost": Rule("A comment stays as it was written.", "`git show {commit}` still has it"),
     "archive_changed": Rule("What is archived is done, and moved byte for byte.", "`git show {commit}` shows the difference"),
     "merge_lost": Rule("A merge keeps what both sides did.", "`git show -m {commit}` shows what it left out"),
+    "unsigned": Rule(
+        "Where signatures are required, who changes the state of a bead signs that as who acts; who may sign is said by those.",
+        "readers take it for not made; `git log --show-signature -1 {commit}` shows what is there",
+    ),
     "twice": Rule("No operation takes effect twice.", _LOOK),
     "rewritten": Rule(
         "The hub's history is only added to.",

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import marshal
 
-from bd.fields import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH
+from bd.config import hub_setting
+from bd.fields import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH
 from bd.light import suppress
 from bd.model import Damage
-from bd.store import database, findings
+from bd.store import belief, database, findings
 from bd.store.files import Row, is_wanted, parse_entries
 from bd.store.findings import chunks, marks
 from bd.store.packing import DEPENDS, WAITS, Packed, head_of, packed, whole_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from bd.lineup import Sought
     from bd.store.answers import Entry
     from bd.store.gitrepo import GitRepo
+    from bd.store.standing import Standing
 
 _DOUBLED = "(SELECT id FROM beads GROUP BY id HAVING count(*) > 1)"
 _BEAD = f"INSERT INTO beads VALUES ({','.join('?' * 17)}, NULL, NULL)"
@@ -112,6 +114,19 @@ class Cache:
             self._fill(wanted, commit, on_progress)
         else:
             self.store(parse_entries(self._repo, wanted, on_progress), commit)
+        if (known := self._meta(belief.KEY)) or any(entry.path == SIGNERS_PATH for entry in wanted):
+            note, rows = belief.forward(self._repo, known, commit, {entry.path for entry in wanted})
+            self.store(rows, commit)
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (belief.KEY, note))
+
+    def standing(self) -> Standing:
+        """Who may sign, as it is at the commit that the cache holds."""
+        return belief.standing_of(self._meta(belief.KEY))
+
+    def requires_signatures(self) -> bool:
+        """Whether what nobody signs counts as not made."""
+        record = self.record(CONFIG_PATH)
+        return bool(record and hub_setting(record[2], "require_signed"))
 
     def _fill(self, entries: Sequence[Entry], commit: str, on_progress: Callable[[int, int], None] | None) -> None:
         """Build it from nothing."""
@@ -183,6 +198,9 @@ class Cache:
     def advance(self, rows: Iterable[Row | str], commit: str) -> None:
         """Follow a write of our own without reading it back; left for the next reader when the file is busy."""
         before = self.commit
+        rows = list(rows)
+        if any((row if isinstance(row, str) else row.path) in belief.DECIDING for row in rows):
+            return  # whether these are believed is for the next reader to find out
         try:
             if self._db.in_transaction:
                 self._db.execute("COMMIT")

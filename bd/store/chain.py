@@ -6,8 +6,9 @@ changes into file contents and commit drafts. Does not belong here: pushing them
 
 from __future__ import annotations
 
+from bd.config import hub_setting
 from bd.errors import BadInput, Damaged
-from bd.fields import BEAD_FIELDS, CAPACITY_DIR, FILE_LIMIT, bead_path, fields_of_path
+from bd.fields import BEAD_FIELDS, CAPACITY_DIR, CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH, bead_path, fields_of_path
 from bd.light import NamedTuple
 from bd.model import Change, Overlay
 from bd.store import message, yamltext
@@ -100,10 +101,24 @@ class Chain:
         were = [before.head(bead_id) for bead_id in change.beads]
         held = [claim for bead in were if bead is not None for claim in bead.claims]
         holds = [claim for bead in change.beads.values() if bead is not None for claim in bead.claims]
-        self.steps.append(Step(operation, change, files, Draft(text, author, at_s, files, change.modes), held, holds))
+        sign = self._signer(operation, change, before) if world is None else None  # nothing is signed for another clone
+        self.steps.append(Step(operation, change, files, Draft(text, author, at_s, files, change.modes, sign), held, holds))
         self._sum = _joined(self._sum, change)
         self.snapshot = Overlay(self._base, self._sum)
         return change
+
+    def _signer(self, operation: Decides, change: Change, before: Snapshot) -> Callable[[bytes], bytes] | None:
+        """What signs an operation's commit, where this clone or the hub wants that."""
+        settings = self._world.settings
+        if not (settings.sign or settings.require_signed or _decides(change, before)):
+            return None
+        from bd.store import signing  # noqa: PLC0415  most hubs ask for no signatures
+
+        standing = self._base.cache.standing() if self._base.commit else None
+        is_required = bool(standing and standing.signers) and (settings.require_signed or _decides(change, before))
+        if not is_required and not settings.sign and SIGNERS_PATH not in change.files:
+            return None
+        return signing.signer_of(operation.by, standing, is_required=is_required)
 
     def tell(self, more: str) -> None:
         """Give the last commit further trailers."""
@@ -219,6 +234,15 @@ class Chain:
             return found[3] if found else {}
         record = self._base.cache.record(path)
         return record[2] if record else {}
+
+
+def _decides(change: Change, before: Snapshot) -> bool:
+    """Whether it says whose word counts: that is believed by its signature alone."""
+    if SIGNERS_PATH in change.files:
+        return True
+    settings = change.records.get(CONFIG_PATH)
+    old = before.record(CONFIG_PATH) if settings else None
+    return bool(settings) and hub_setting(settings or {}, "require_signed") != hub_setting(old or {}, "require_signed")
 
 
 def _joined(total: Change, change: Change) -> Change:

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from bd.fields import AGENTS_DIR, ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, FILE_LIMIT, TRIGGERS_DIR, fields_of_path
+from bd.fields import (
+    AGENTS_DIR,
+    ARCHIVE_DIR,
+    BEADS_DIR,
+    CAPACITY_DIR,
+    CONFIG_PATH,
+    FILE_LIMIT,
+    SIGNERS_PATH,
+    TRIGGERS_DIR,
+    fields_of_path,
+)
 from bd.ids import is_agent, is_bead_id
 
 TYPE_CHECKING = False
@@ -32,7 +42,7 @@ class Row:
 
 def is_wanted(path: str) -> bool:
     """Whether the cache keeps this path of the hub."""
-    if path == CONFIG_PATH:
+    if path in (CONFIG_PATH, SIGNERS_PATH):
         return True
     return path.endswith(".yaml") and path.startswith((BEADS_DIR, AGENTS_DIR, CAPACITY_DIR, TRIGGERS_DIR))
 
@@ -91,6 +101,8 @@ def parse_file(path: str, oid: str, data: bytes | None) -> Row:
 
     if data is None:
         return Row(path, oid, None, is_simple=False, reason="is missing from the repository")
+    if path == SIGNERS_PATH:  # git's own format, not YAML
+        return Row(path, oid, {"lines": data.decode("utf-8", "replace").splitlines()}, is_simple=False)
     misnamed = _misnamed(path)
     if misnamed:
         return Row(_printable(path), oid, None, is_simple=False, reason=misnamed)

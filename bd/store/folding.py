@@ -65,6 +65,8 @@ class Folding:
             return False
         if not all(is_portable(member.operation) for member in members):
             return False
+        if self._hub.cache.requires_signatures():  # nobody signs for another clone
+            return False
         return same_decisions(self._hub.settings(snapshot), of_hub(snapshot.config()))
 
     def leaves_it_to_others(self, members: Sequence[Member], others: Others, snapshot: Any, base: str, tries: int) -> bool:

@@ -122,7 +122,7 @@ class LooseWriter:
             draft.at_s,
             draft.message.encode(),
         )
-        return self.write(b"commit", text, length)
+        return self.write(b"commit", draft.sign(text) if draft.sign else text, length)
 
     def _edited(self, old: Tree, changes: Mapping[bytes, _Blob | None], length: int) -> str | None:
         """The tree with these paths set or removed, written; None when nothing is left of it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from bd.errors import BdError, NewerFormat
-from bd.fields import CONFIG_PATH, FORMAT_VERSION, agent_path, capacity_path, trigger_path
+from bd.fields import CONFIG_PATH, FORMAT_VERSION, SIGNERS_PATH, agent_path, capacity_path, trigger_path
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent
 from bd.operations.archiving import Archive
 from bd.operations.base import REGISTRY, Operation
@@ -29,6 +29,7 @@ from bd.operations.notifying import Notified, Notify
 from bd.operations.planning import ApplyPlan
 from bd.operations.recovery import Undo
 from bd.operations.schedules import AddSchedule, RemoveSchedule, RunSchedule
+from bd.operations.signers import Allow, Revoke
 from bd.operations.spawning import Spawn
 from bd.operations.stealing import Rebalance
 from bd.operations.switches import Pause, SetDuty
@@ -46,6 +47,7 @@ UIDS = {name: f"01ARZ3NDEKTSV4RRFFQ69G5F{name.upper()}{name.upper()}" for name i
 
 
 DAILY = {"name": "daily", "uid": "u", "cron": "0 9 * * *", "tz": "UTC", "title": "Look", "last_tick": "2026-02-20T09:00:00Z"}
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMPtnXqCtLQCs/Fp/vzPtTTeZm7u4gp/iLsqGYGJQD3E"
 
 
 def a_hub() -> MemoryStore:
@@ -65,6 +67,7 @@ def a_hub() -> MemoryStore:
             CONFIG_PATH: {"format": 1, "prefix": "hub", "schedules": [DAILY]},
             trigger_path("old"): {"name": "old", "on": "file:x", "plan": [{"name": "root", "title": "Look"}]},
             agent_path("coder"): {"name": "coder", "role": "coding", "max_concurrent": 5},
+            SIGNERS_PATH: {"lines": [f"other {KEY[:-4]}AAAA their key"]},
             capacity_path("coder"): {"agent": "coder", "status": "available", "current_tasks": 1, "max_concurrent": 5},
             capacity_path("failing"): {"agent": "failing", "status": "offline", "recent": ["failed", "failed"]},
             capacity_path("resting"): {"agent": "resting", "idle": True, "idle_since": CREATED_AT, "last_heartbeat": AT},
@@ -175,6 +178,8 @@ CASES: dict[str, Case] = {
     "undo": Case(lambda: Undo(words="w", beads={"hub-a": {"before": {**BEFORE, "title": "Was"}, "after": BEFORE}}, **by()), has_name=False),
     "rebalance": Case(lambda: Rebalance(**by())),
     "init": Case(lambda: Init(prefix="hub", **by())),
+    "let in": Case(lambda: Allow(agent="coder", key=KEY, **by())),
+    "let out": Case(lambda: Revoke(agent="other", **by())),
     "upgrade": Case(lambda: Upgrade(**by())),
 }  # fmt: skip
 # Their commits name no arguments: a replay reads them off the difference.
@@ -293,6 +298,7 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "undo",
                 "init",
                 "upgrade",
+                "let ",
                 "write",
                 "update a parent",
                 "agent",

@@ -138,6 +138,7 @@ WRITES = {
     "pause": Write("pause --reason moving", {"status": "open"}),
     "resume": Write("resume", {}, ("pause",)),
     "drain": Write("drain coder", {}, ("agent add coder",)),
+    "identity": Write("identity allow --agent coder", {}, ("identity init --agent coder",)),
     "undrain": Write("undrain coder", {}, ("agent add coder", "drain coder")),
     "offline": Write("offline coder", {}, ("agent add coder",)),
     "online": Write("online coder", {}, ("agent add coder", "offline coder")),

@@ -321,7 +321,9 @@ BREACHES = [
 
 
 def test_every_rule_is_broken_by_something() -> None:
-    assert {breach.code for breach in BREACHES} == set(RULES) - {"rewritten"}, "what a clone saw is tried below"
+    assert {breach.code for breach in BREACHES} == set(RULES) - {"rewritten", "unsigned"}, (
+        "what a clone saw is tried below, signatures in tests/hostile"
+    )
 
 
 @pytest.mark.parametrize("breach", BREACHES, ids=lambda breach: breach.make.__name__)

@@ -1,0 +1,75 @@
+"""Letting signers in and out: the lines of `.beads/allowed_signers`, in git's own format."""
+
+from __future__ import annotations
+
+from bd import ids, signers
+from bd.errors import NoSuchAgent, Refused
+from bd.fields import SIGNERS_PATH
+from bd.model import Change
+from bd.operations.base import Operation, register
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from bd.model import Snapshot
+    from bd.operations.base import World
+
+
+def lines_of(snapshot: Snapshot) -> list[str]:
+    """The lines of the hub's allowed signers."""
+    return list((snapshot.record(SIGNERS_PATH) or {}).get("lines", ()))
+
+
+class _Change(Operation):
+    """What both share: the file's other lines stay as they are, byte for byte."""
+
+    @property
+    def needs_remote(self) -> bool:
+        return True
+
+    @property
+    def is_portable(self) -> bool:
+        return False  # it is worth what its signature is
+
+    def with_lines(self, lines: list[str], name: str) -> Change:
+        text = "".join(f"{line}\n" for line in lines)
+        return Change({}, f"{self.verb}: {name} by {self.agent}", files={SIGNERS_PATH: text.encode()})
+
+
+@register
+class Allow(_Change):
+    """Let a name sign with a key: `agent`, `key`."""
+
+    verb: ClassVar[str] = "identity-allow"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        name, key = ids.check_agent(self.args["agent"]), signers.key_of(self.args["key"])
+        lines = lines_of(snapshot)
+        known = [signer for signer in signers.read(lines) if signer.key == key]
+        if any(name in signer.names and not signer.is_revoked for signer in known):
+            return Change({}, "")
+        taken = next((signer for signer in known if name not in signer.names or signer.is_revoked), None)
+        if taken is not None:
+            why = "was revoked" if taken.is_revoked else f"is {', '.join(taken.names)}'s"
+            raise Refused(f"that key {why}", hint="each name has keys of its own; `bd identity init` makes one", agent=name)
+        return self.with_lines([*lines, signers.line_for(name, key)], name)
+
+
+@register
+class Revoke(_Change):
+    """Let a name's keys sign no more from when this was asked on: `agent`. What they signed earlier stays valid."""
+
+    verb: ClassVar[str] = "identity-revoke"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        name = ids.check_agent(self.args["agent"])
+        lines = lines_of(snapshot)
+        named = [signer for signer in signers.read(lines) if name in signer.names]
+        if not named:
+            raise NoSuchAgent(name, None)
+        at_s = int(self.asked_at.timestamp())
+        ended = {signer.line: signers.revoked(signer, at_s) for signer in named if not signer.is_revoked}
+        if not ended:
+            return Change({}, "")
+        return self.with_lines([ended.get(line, line) for line in lines], name)

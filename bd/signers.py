@@ -1,0 +1,114 @@
+"""Whose keys a hub believes: its allowed signers, in git's own format, and as whom somebody signs. Pure.
+
+Belongs here: reading and changing the lines of `.beads/allowed_signers`. Does not belong here: signatures (store/signatures.py)
+and who was allowed when (store/standing.py).
+"""
+
+from __future__ import annotations
+
+from bd.clock import time_of_seconds
+from bd.errors import BadInput
+from bd.ids import agent_from_person, is_agent
+from bd.light import NamedTuple, Pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+_LINE = Pattern(
+    r"(?P<names>[a-z0-9][a-z0-9,-]*)[ \t]+(?:(?P<options>[a-z-]+(?:=\"[^\"]*\")?(?:,[a-z-]+(?:=\"[^\"]*\")?)*)[ \t]+)?"
+    r"(?P<kind>(?:ssh|ecdsa|sk-ssh|sk-ecdsa)-[A-Za-z0-9@.-]+)[ \t]+(?P<key>[A-Za-z0-9+/]{16,}={0,2})(?:[ \t]+(?P<comment>.*))?\Z"
+)
+_OPTION = Pattern(r"([a-z-]+)(?:=\"([^\"]*)\")?")
+_STAMP = Pattern(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?Z?\Z")
+_KEY = Pattern(r"\s*((?:ssh|ecdsa|sk-ssh|sk-ecdsa)-[A-Za-z0-9@.-]+)\s+([A-Za-z0-9+/]{16,}={0,2})(?:\s.*)?\Z")
+_NEVER = "99991231235959"
+
+
+class Signer(NamedTuple):
+    """A line: these names may sign with this key, from the one stamp (UTC, as YYYYMMDDHHMMSS) until before the other."""
+
+    names: tuple[str, ...]
+    key: str
+    since: str = ""
+    until: str = _NEVER
+    line: str = ""
+
+    @property
+    def is_revoked(self) -> bool:
+        return self.until != _NEVER
+
+    def may(self, name: str, key: str, at: str) -> bool:
+        """Whether this line lets a name sign with a key at a stamp."""
+        return key == self.key and name in self.names and self.since <= at and (at < self.until or not self.is_revoked)
+
+
+def stamp_of(at_s: int) -> str:
+    """Unix seconds as allowed signers have them."""
+    return "".join(char for char in time_of_seconds(at_s) if char.isdigit())[:14]
+
+
+def _stamp(text: str) -> str | None:
+    found = _STAMP.match(text)
+    return "".join(part or "00" for part in found.groups()) if found else None
+
+
+def read_line(line: str) -> Signer | None:
+    """The signer of a line; None for a comment, and for whatever is not plain: patterns, authorities, other namespaces."""
+    found = _LINE.match(line.strip())
+    if found is None:
+        return None
+    since, until = "", _NEVER
+    for option, value in _OPTION.findall(found["options"] or ""):
+        if option == "valid-after" and (stamp := _stamp(value)):
+            since = stamp
+        elif option == "valid-before" and (stamp := _stamp(value)):
+            until = stamp
+        elif option != "namespaces" or "git" not in value.split(","):
+            return None
+    names = tuple(name for name in found["names"].split(",") if is_agent(name))
+    return Signer(names, f"{found['kind']} {found['key']}", since, until, line)
+
+
+def read(lines: Iterable[str]) -> list[Signer]:
+    """The signers of these lines."""
+    return [signer for signer in map(read_line, lines) if signer is not None]
+
+
+def key_of(text: str) -> str:
+    """The public key in what was typed or stands in a file, without its comment. Raises BadInput."""
+    if "PRIVATE KEY" in text:
+        raise BadInput("that is a private key", hint="give the .pub file beside it, and keep this one to yourself")
+    found = _KEY.match(text)
+    if found is None:
+        raise BadInput("that is no public SSH key", hint='one line, such as "ssh-ed25519 AAAA...", or a file that holds it')
+    return f"{found[1]} {found[2]}"
+
+
+def line_for(name: str, key: str) -> str:
+    """The line that allows a key."""
+    return f'{name} namespaces="git" {key}'
+
+
+def revoked(signer: Signer, at_s: int) -> str:
+    """The line that ends what a line allows: what was signed earlier stays valid."""
+    since = f',valid-after="{signer.since}Z"' if signer.since else ""
+    return f'{",".join(signer.names)} namespaces="git"{since},valid-before="{stamp_of(at_s)}Z" {signer.key}'
+
+
+def principal_of(form: Mapping[str, Any], author: str) -> str:
+    """The name under which whoever made a commit has to sign: who its operation is by, or its author. Empty for none."""
+    said = str(form.get("by") or author.split(" <", maxsplit=1)[0])
+    name = said.split(":", 1)[-1] if form.get("by") else said
+    return name_of(name)
+
+
+def name_of(name: str) -> str:
+    """The name that an agent or a person signs under; empty where none can be made of it."""
+    if is_agent(name):
+        return name
+    try:
+        return agent_from_person(name)
+    except BadInput:
+        return ""

@@ -1,0 +1,87 @@
+"""Signatures of commits: taken out, and checked with ssh-keygen. Says whose key made one; never whether to believe it."""
+
+from __future__ import annotations
+
+import os
+
+from bd.light import NamedTuple, suppress
+from bd.store import signing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.store.gitrepo import GitRepo
+
+_HEADER = b"gpgsig "
+_BEGIN, _END = b"-----BEGIN SSH SIGNATURE-----", b"-----END SSH SIGNATURE-----"
+_MAGIC = b"SSHSIG\0\0\0\1"
+_LONGEST = 20_000
+
+
+class Signature(NamedTuple):
+    """A signature as it stands in a commit: the key that it says it is by, what is signed, and its armoured text."""
+
+    key: str
+    payload: bytes
+    text: bytes
+
+
+def of_commit(data: bytes) -> Signature | None:
+    """The SSH signature of a raw commit; None where there is none, more than one, or one that is no such thing."""
+    head, gap, message = data.partition(b"\n\n")
+    kept: list[bytes] = []
+    found: list[bytes] = []
+    is_inside, count = False, 0
+    for line in head.split(b"\n"):
+        if line.startswith(b" ") and is_inside:
+            found.append(line[1:])
+            continue
+        is_inside = line.startswith(_HEADER)
+        if is_inside:
+            count += 1
+            found.append(line[len(_HEADER) :])
+        else:
+            kept.append(line)
+    text = b"\n".join(found) + b"\n"
+    key = _key_in(text) if count == 1 and len(text) < _LONGEST else None
+    return Signature(key, b"\n".join(kept) + gap + message, text) if key else None
+
+
+def _key_in(text: bytes) -> str | None:
+    """The public key inside of an armoured signature, as allowed signers have it."""
+    import binascii  # noqa: PLC0415  most commands check no signature
+
+    lines = text.strip().split(b"\n")
+    if lines[0] != _BEGIN or lines[-1] != _END:
+        return None
+    try:
+        blob = binascii.a2b_base64(b"".join(lines[1:-1]))
+        if not blob.startswith(_MAGIC):
+            return None
+        raw = _string(blob, len(_MAGIC))
+        kind = _string(raw, 0).decode("ascii")
+    except (ValueError, IndexError):
+        return None
+    return f"{kind} {binascii.b2a_base64(raw, newline=False).decode()}"
+
+
+def _string(blob: bytes, start: int) -> bytes:
+    """A length and so many bytes. Raises IndexError."""
+    size = int.from_bytes(blob[start : start + 4], "big")
+    found = blob[start + 4 : start + 4 + size]
+    if len(found) != size or not size:
+        raise IndexError
+    return found
+
+
+def is_good(repo: GitRepo, signature: Signature) -> bool:
+    """Whether the key in it has signed exactly this, for git. Raises CantSign where there is no ssh-keygen."""
+    import tempfile  # noqa: PLC0415  most commands check no signature
+
+    descriptor, path = tempfile.mkstemp(prefix="bd-signature-")
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(signature.text)
+        return signing.run(["-Y", "check-novalidate", "-n", "git", "-s", path], signature.payload)[0] == 0
+    finally:
+        with suppress(OSError):
+            os.unlink(path)

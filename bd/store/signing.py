@@ -1,0 +1,125 @@
+"""Signing what this machine writes: the keys of the agents that run here, and ssh-keygen, which signs with them.
+
+Keys lie outside of every hub, in `$XDG_CONFIG_HOME/bd/keys/<name>`, so that one identity serves many hubs. Belongs here:
+finding, making and using private keys. Does not belong here: whom a hub believes (bd.signers), checking (signatures.py).
+"""
+
+from __future__ import annotations
+
+import os
+
+from bd import signers
+from bd.errors import CantSign, NoKey, NotAllowed
+from bd.light import suppress
+from bd.store import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bd.store.standing import Standing
+
+_LIMIT_S = 30.0
+_HEADER = b"gpgsig "
+
+
+def folder() -> str:
+    """Where the keys are."""
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return os.path.join(base, "bd", "keys")
+
+
+def path_of(name: str) -> str:
+    """Where the private key of a name is, or would be."""
+    return os.path.join(folder(), name)
+
+
+def public_key(name: str) -> str | None:
+    """The public key of a name on this machine; None where it has none. Raises BadInput, CantSign."""
+    try:
+        with open(path_of(name) + ".pub", encoding="utf-8", errors="replace") as file:
+            return signers.key_of(file.read(10_000).strip())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise CantSign(f"can't read {path_of(name)}.pub: {error.strerror}", hint="its owner should be you") from error
+
+
+def names() -> list[str]:
+    """The names that have a key on this machine."""
+    with suppress(OSError):
+        return sorted(entry.removesuffix(".pub") for entry in os.listdir(folder()) if entry.endswith(".pub"))
+    return []
+
+
+def make(name: str) -> bool:
+    """Make a key for a name; False where it has one, which stays. Raises CantSign."""
+    path = path_of(name)
+    if os.path.lexists(path) or os.path.lexists(path + ".pub"):
+        return False
+    try:
+        os.makedirs(folder(), mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise CantSign(f"can't make the folder {folder()}: {error.strerror}", hint="keys are kept there") from error
+    code, _, words = run(["-q", "-t", "ed25519", "-N", "", "-C", name, "-f", path])
+    if code:
+        raise CantSign(f"ssh-keygen made no key: {words}", hint=f"see whether {folder()} can be written")
+    with suppress(OSError):
+        os.chmod(path, 0o600)
+    return True
+
+
+def run(args: list[str], data: bytes = b"") -> tuple[int, bytes, str]:
+    """Run ssh-keygen: its exit code, output and words. It never asks anybody. Raises CantSign where there is none."""
+    # With a program that answers nothing in place of a person, a passphrase is never asked for on the terminal.
+    env = {**os.environ, "LC_ALL": "C", "SSH_ASKPASS": "false", "SSH_ASKPASS_REQUIRE": "force"}
+    try:
+        running = process.start(["ssh-keygen", *args], env, stdin=True)
+    except OSError as error:
+        hint = "install OpenSSH (Debian: openssh-client)"
+        raise CantSign(f"ssh-keygen can't be run: {error.strerror}", hint=hint) from error
+    try:
+        out, err = running.communicate(data, _LIMIT_S)
+    except TimeoutError as error:
+        running.kill()
+        running.close()
+        raise CantSign("ssh-keygen did not end in time", hint="is an ssh-agent hanging? See $SSH_AUTH_SOCK") from error
+    return running.wait(), out, err.decode("utf-8", "replace").strip()
+
+
+def sign(name: str, data: bytes) -> bytes:
+    """The signature of a name's key on some bytes, as git keeps it. Raises CantSign."""
+    code, out, words = run(["-Y", "sign", "-q", "-n", "git", "-f", path_of(name)], data)
+    if code or not out.startswith(b"-----BEGIN SSH SIGNATURE-----"):
+        raise CantSign(f"the key of {name} can't sign: {_last(words)}", hint=_hint(path_of(name), words))
+    return out
+
+
+def _last(words: str) -> str:
+    lines = [line.strip() for line in words.splitlines() if line.strip("@ ")]
+    return next((line for line in lines if "too open" in line), lines[-1] if lines else "ssh-keygen says nothing")
+
+
+def _hint(path: str, words: str) -> str:
+    if "too open" in words:
+        return f"chmod 600 {path}"
+    if "passphrase" in words:
+        return f"ssh-add {path}, so that an ssh-agent holds it; bd asks nobody for a passphrase"
+    return f"look at {path}; a machine that has no copy of the key needs one of its own: `bd identity init`"
+
+
+def signed(data: bytes, signature: bytes) -> bytes:
+    """A raw commit with its signature, as `git commit -S` writes it."""
+    head, gap, message = data.partition(b"\n\n")
+    return head + b"\n" + _HEADER + signature.rstrip(b"\n").replace(b"\n", b"\n ") + gap + message
+
+
+def signer_of(by: str, standing: Standing | None, *, is_required: bool) -> Callable[[bytes], bytes]:
+    """What signs a commit for who asks. Raises NoKey, NotAllowed: better no commit than one that nobody believes."""
+    name = signers.name_of(by.split(":", 1)[-1])
+    key = public_key(name) if name else None
+    if key is None:
+        raise NoKey(name or by)
+    if is_required and standing is not None and not standing.allows(name, key):
+        raise NotAllowed(name)
+    return lambda data: signed(data, sign(name, data))
