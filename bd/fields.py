@@ -234,6 +234,7 @@ BEADS_DIR = "beads/"
 ARCHIVE_DIR = "beads/archive/"
 AGENTS_DIR = ".beads/agents/"
 TRIGGERS_DIR = ".beads/triggers/"
+ARTIFACTS_DIR = "artifacts/"
 CAPACITY_DIR = ".agent-status/"
 
 

@@ -74,7 +74,12 @@ COMMANDS: dict[str, Row] = {
     ),
     "progress": Row("heartbeat", "agents", "Post a note on a bead while working on it.", "progress", beside="heartbeat"),
     "cost": Row("cost", "agents", "Tell what an attempt cost while working, or show what was spent.", beside="fail"),
-    "whoami": Row("whoami", "agents", "Show who writes and claims here."),
+    "whoami": Row(
+        "whoami", "agents", "Show who writes and claims here.", line="Show who writes here, and what a bead starts from."
+    ),
+    "context": Row(
+        "info", "agents", "Print what a bead starts from; without one, repository, branch and remote.", "context", beside="whoami"
+    ),
     # people
     "create": Row("create", "people", "Make a bead, or many from a file in one commit."),
     "q": Row("create", "people", "Make a bead and print only its id.", "quick", beside="create"),
@@ -137,9 +142,10 @@ COMMANDS: dict[str, Row] = {
         line="List and free what has stalled; keep house.",
     ),
     "overseer": Row("overseer", "overseers", "Free what has stalled and keep house, once or for ever.", beside="stalled"),
-    "stats": Row("stats", "overseers", "Show the hub in numbers.", line="Show the hub in numbers, and how far epics are."),
+    "stats": Row("stats", "overseers", "Show the hub in numbers.", line="Show the hub in numbers, epics, what fails often."),
     "metrics": Row("metrics", "overseers", "Show how the fleet is doing in numbers, read from git's history.", beside="stats"),
     "epic": Row("epic", "overseers", "Show how far epics are.", beside="stats"),
+    "friction": Row("friction", "overseers", "List the labels and types whose attempts fail too often.", beside="stats"),
     "dlq": Row(
         "dlq",
         "overseers",
@@ -225,7 +231,6 @@ COMMANDS: dict[str, Row] = {
     "dolt": Row("dolt", "clients", "Pull and push for the Go tool's scripts: `bd sync` does it."),
     "info": Row("info", "clients", "Show where the hub is, and what is in it."),
     "where": Row("info", "clients", "Show the folder that clients work in.", "where"),
-    "context": Row("info", "clients", "Show repository, branch and remote.", "context"),
     "ping": Row("info", "clients", "Say that the hub can be read, and how fast.", "ping"),
     "types": Row("words", "clients", "List the types a bead may have.", "types"),
     "statuses": Row("words", "clients", "List the statuses a bead may have.", "statuses"),

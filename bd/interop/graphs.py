@@ -12,6 +12,7 @@ from bd.errors import BadInput
 from bd.fields import BEAD_FIELDS, WAITING_LINKS
 from bd.interop.jsonl import bytes_of
 from bd.interop.plans import read_specs, waits_of
+from bd.operations.creation import with_refs
 from bd.policy.dag import awaited
 from bd.policy.tree import below, children_by_parent
 
@@ -92,7 +93,7 @@ def plan_text(plan: dict[str, Any]) -> str:
 def _planned(bead: Bead, names: dict[str, str], root: Bead, waits: list[str]) -> dict[str, Any]:
     """A bead as a plan says it; what it names inside the plan by name, anything else by id."""
     fields: dict[str, Any] = {"name": names[bead.id]}
-    fields.update({key: bead.get(key) for key in _PLANNED if bead.get(key) is not None})
+    fields.update(with_refs({key: bead.get(key) for key in _PLANNED if bead.get(key) is not None}, names))
     output = {key: value for key, value in (bead.get("output") or {}).items() if key not in _YIELDED}
     routed = (bead.get("claim") or {}).get("routed") if bead.claim else bead.get("routed") if bead.is_done else bead.assignee
     links = [

@@ -78,7 +78,7 @@ def bytes_of(source: str) -> bytes:
         with open(source, "rb") as file:
             return file.read()
     except FileNotFoundError:
-        raise NotFound(f"there is no {source}", hint="bd import FILE, FOLDER, or - for stdin") from None
+        raise NotFound(f"there is no {source}", hint="a file that is there, or - for stdin") from None
     except OSError as error:
         raise BadInput(f"can't read {source}: {error.strerror or error}") from error
 

@@ -66,6 +66,20 @@ def follow_parent(spec: dict[str, Any], renamed: Mapping[str, str]) -> None:
         spec["id"] = f"{renamed[above]}{dot}{rest}"
 
 
+def with_refs(fields: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A bead's fields with the beads that its `context_refs` name (`task:NAME:output`) under other names."""
+    spec = fields.get("spec")
+    refs = spec.get("context_refs") if isinstance(spec, dict) else None
+    if not spec or not isinstance(refs, list):
+        return fields
+    parts = [str(ref).split(":") for ref in refs]
+    renamed = [
+        ":".join([one[0], names.get(one[1], one[1]), *one[2:]]) if one[0] == "task" and one[1:] else ":".join(one)
+        for one in parts
+    ]
+    return {**fields, "spec": {**spec, "context_refs": renamed}}
+
+
 class _Edges(NamedTuple):
     """The edges of one new bead, as exact ids; `blocks` are those that wait for it."""
 
@@ -120,7 +134,7 @@ class Create(Operation):
         for new_id, spec in new:
             if not self.args.get("force"):
                 refuse_away(spec.get("assignee"), snapshot, self.asked_at)
-            beads[new_id] = self._made(new_id, spec, edges[new_id], snapshot, world)
+            beads[new_id] = self._made(new_id, with_refs(spec, names), edges[new_id], snapshot, world)
         for new_id, spec_edges in edges.items():
             self._let_wait(spec_edges.blocks, new_id, snapshot, beads)
         made = self.made_before(touched)

@@ -13,6 +13,7 @@ from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.claims import Claim
 from bd.operations.heating import attended
+from bd.operations.storing import files_of, with_stored, without_contents
 from bd.policy import lifecycle, money, validation
 from bd.policy.ranking import Ranking
 from bd.policy.ready import is_blocked, phase_of
@@ -32,7 +33,7 @@ class Close(Operation):
     """Finish beads: `ids`, `reason`, `force`; `next` ({agent, new_tokens, host, heartbeat}) claims the next one in the same commit.
 
     `output` and `cost` ({usd, tokens}) are what came out of the work and what it cost; `seals` name, by bead, the
-    outputs that were validated.
+    outputs that were validated, `stores` are files of the output that lie beside a bead (storing.py).
     """
 
     verb: ClassVar[str] = "close"
@@ -45,6 +46,10 @@ class Close(Operation):
     @property
     def needs_remote(self) -> bool:
         return bool(self.args.get("next"))
+
+    @property
+    def is_portable(self) -> bool:
+        return super().is_portable and not self.args.get("stores")
 
     def inherit(self, data: Mapping[str, Any]) -> bool:
         """With `next`: take over the claim that a process of the same agent won here and died before it could say so."""
@@ -72,13 +77,19 @@ class Close(Operation):
 
         beads, done, failed = self.each(self.args["ids"], snapshot, finish)
         change = Change(beads, subject("close", done, self.by), touched=tuple(done), failures=tuple(failed))
-        change = self._with_news(change, snapshot, world, notes)
+        change = self._with_news(self._with_files(change), snapshot, world, notes)
         change = with_capacity(change, snapshot, owners, world.now, alive=self.agent if self.agent in owners else None)
         for doer in doers:  # before the next claim: a bead done may end an overload
             change = with_capacity(change, snapshot, [doer], world.now, outcomes={doer: "done"})
         if self.args.get("next") and not failed:
             change = self._with_next(change, snapshot, world)
         return change
+
+    def _with_files(self, change: Change) -> Change:
+        stores = self.args.get("stores")
+        if not stores:
+            return change
+        return change._replace(files={path: data for one in change.beads for path, data in files_of(stores, one).items()})
 
     def _finished(self, bead: Bead, snapshot: Snapshot, world: World, notes: list[str]) -> Bead:
         force = self.args.get("force", False)
@@ -89,7 +100,8 @@ class Close(Operation):
         try:
             cost = self.args.get("cost")
             paid = money.charged(bead, cost, self.asked_at, whole=True) if cost and not bead.is_done else bead
-            paid = self._validated(lifecycle.with_output(paid, self.args.get("output")))
+            output = with_stored(self.args.get("output"), self.args.get("stores") or {}, bead)
+            paid = self._validated(lifecycle.with_output(paid, output))
             return lifecycle.closed(paid, self.by, self.args.get("reason") or "Closed", self.asked_at)
         except AlreadyClosed as already:
             mine = (bead.get("closed_by") or "").split(":", 1)[-1] in (self.agent, "")
@@ -162,6 +174,8 @@ class Close(Operation):
         form = super().pinned(change, before)
         claimed = {bead_id for _, bead_id in change.tokens}
         form["args"]["ids"] = [bead_id for bead_id in change.touched if bead_id not in claimed]
+        if form["args"].get("stores"):
+            form["args"]["stores"] = without_contents(form["args"]["stores"], len(before.commit))
         return form
 
 

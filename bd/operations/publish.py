@@ -8,6 +8,7 @@ from bd.operations.base import World, from_json
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from bd.config import Settings
     from bd.operations.base import Operation
@@ -48,7 +49,12 @@ def transaction(
 
         return operation_of(hub, commit, parent, author_text, force=force, reason=reason)
 
-    return Writer(hub, world=world, author=author, revive=from_json, by_difference=by_difference, on_step=on_step or _kill_hook())
+    def revive(form: Mapping[str, Any]) -> Operation:
+        from bd.operations.storing import with_contents  # noqa: PLC0415  only for replays
+
+        return from_json(with_contents(hub, form))
+
+    return Writer(hub, world=world, author=author, revive=revive, by_difference=by_difference, on_step=on_step or _kill_hook())
 
 
 def publish(hub: Hub, operation: Operation) -> Outcome:

@@ -55,8 +55,8 @@ FREE = frozenset({"update", "edit"})
 RESTORING = frozenset({"undo", "import"})
 # These change no status of a bead that is there.
 KEEPING = frozenset(
-    "agent-add agent-clear archive board comment config cost create delete dep-add dep-remove dlq-review duty heartbeat heat "
-    "identity-allow identity-revoke init "
+    "agent-add agent-clear archive board comment config cost create delete dep-add dep-remove dlq-review duty friction "
+    "heartbeat heat identity-allow identity-revoke init "
     "notified notify pause plan-apply resume schedule-add schedule-remove schedule-run start trigger-add trigger-remove upgrade".split()
 )
 

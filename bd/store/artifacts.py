@@ -16,6 +16,11 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+\Z")
 _IN_COMMIT = re.compile(r"[^\s@:]+@[0-9a-fA-F]{7,64}:\S.*\Z")
 
 
+def is_elsewhere(typed: str) -> bool:
+    """Whether it names something by its address: a URL, or a place in a commit."""
+    return bool(_URL.match(typed) or _IN_COMMIT.match(typed))
+
+
 def reference(hub: Hub, typed: str) -> str:
     """The reference to keep for what was typed: a file of the hub by its path there, any other by its full path.
 
@@ -23,7 +28,7 @@ def reference(hub: Hub, typed: str) -> str:
     """
     if not typed.isprintable():
         raise BadInput("an artifact with a control character in it")
-    if _URL.match(typed) or _IN_COMMIT.match(typed):
+    if is_elsewhere(typed):
         return typed
     full = os.path.abspath(typed)
     if os.path.exists(full):

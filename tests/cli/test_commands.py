@@ -179,6 +179,12 @@ CASES: dict[str, list[Case]] = {
         Case("trigger run", "array", "Nothing has happened.", (TRIGGERED,)),
         Case("trigger run", "array", "by trigger o: 3 beads", ("trigger add o --on dag:hub-done --plan ../plan.yaml",)),
     ],
+    "friction": [
+        Case("friction", "array", "Nothing fails too often."),
+        Case("friction --least 1", "array", "review  1/1     100%", GIVEN_UP),
+        Case("friction --create --least 1", "issues", "✓ Made hub-", GIVEN_UP),
+        Case("friction --create", "issues", "Nothing fails too often that has no bead yet."),
+    ],
     "search": [Case("search form", "issues", "Wire the form"), Case("search nothing-like-it", "issues", "Nothing found")],
     "count": [
         Case("count", "object", "9"),

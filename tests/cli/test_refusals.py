@@ -106,6 +106,8 @@ CASES = [
     Case("trigger fire nope /nowhere.json", 4, "not_found", "/nowhere.json"),
     Case("trigger remove nope", 4, "not_found", "there is no trigger nope"),
     Case("trigger run nope", 4, "not_found", "there is no trigger nope"),
+    Case("friction --rate 2", 2, "bad_input", "--rate"),
+    Case("context hub-nope", 4, "no_such_bead", "hub-nope"),
     Case("dlq nonsense", 2, "bad_input", "nonsense"),
     Case("wait-human hub-bug", 2, "bad_input", "needs a question"),
     Case("wait-human hub-work --reason x --agent bob", 5, "stale_token", "no token was given"),

@@ -19,6 +19,7 @@ from bd.operations.costs import Cost
 from bd.operations.creation import Create
 from bd.operations.endings import Cancel, Close, Reopen
 from bd.operations.failing import DlqRetry, DlqReview, Fail
+from bd.operations.frictions import TellFriction
 from bd.operations.graph import DepAdd, DepRemove
 from bd.operations.hand import Edit, HandCommit
 from bd.operations.handover import Handoff
@@ -158,6 +159,7 @@ CASES: dict[str, Case] = {
     "schedule add": Case(lambda: AddSchedule(schedule={"name": "new", "cron": "0 9 * * 1", "title": "Look", "type": "bug"}, **by())),
     "schedule remove": Case(lambda: RemoveSchedule(name="daily", **by()), has_name=False),
     "schedule run": Case(lambda: RunSchedule(name="daily", **by())),
+    "friction": Case(lambda: TellFriction(window_s=1e9, rate=0.1, least=1, **by())),
     "spawn": Case(lambda: Spawn(ids=["hub-h"], new={"title": "More", "type": "bug"}, **by("coder", hub_h="t-h"))),
     "spawn and wait": Case(
         lambda: Spawn(ids=["hub-h"], new={"title": "More", "deps": ["a"]}, wait=True, **by("coder", hub_h="t-h"))
@@ -317,6 +319,7 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "reassign",
                 "rebalance",
                 "plan",
+                "friction",
                 "trigger",
                 "schedule",
                 "spawn",

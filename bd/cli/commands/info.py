@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from bd import __version__, clock
+from bd import __version__, clock, ids
 from bd.cli.context import App
 from bd.cli.options import pass_app
+from bd.errors import NoSuchBead
 
 # The tables that a client of the database would ask for, as what stands for them here.
 _TABLES = ["issues", "dependencies", "labels", "comments", "config"]
@@ -52,10 +53,18 @@ def where(app: App) -> None:
         app.out.line(folder)
 
 
-@click.command("context", epilog="\b\nExample:\n  bd context --json")
+@click.command("context", epilog="\b\nExamples:\n  bd context hub-7k3q\n  bd context --json")
+@click.argument("bead", required=False)
 @pass_app
-def context(app: App) -> None:
-    """Show repository, branch and remote."""
+def context(app: App, bead: str | None) -> None:
+    """Print what a bead starts from; without one, repository, branch and remote.
+
+    That is what its context_refs name: outputs of other beads (task:ID:output) and files of the hub. What is elsewhere
+    is only named.
+    """
+    if bead is not None:
+        _context_of(app, bead)
+        return
     hub = app.hub
     shown = {
         "beads_dir": hub.client_folder(),
@@ -70,6 +79,23 @@ def context(app: App) -> None:
         return
     for name, value in shown.items():
         app.out.line(f"{name.replace('_', ' ')}: {value or '(none)'}")
+
+
+def _context_of(app: App, typed: str) -> None:
+    from bd.interop.contexts import context_of, printed
+
+    snapshot = app.snapshot()
+    bead = snapshot.bead(ids.resolve(typed, snapshot.starting, snapshot.exists))
+    if bead is None:
+        raise NoSuchBead(typed)
+    found = context_of(bead, snapshot, app.hub)
+    if app.out.is_json:
+        app.out.object({"id": bead.id, "context": found})
+        return
+    for place, entry in enumerate(found):
+        app.out.line(("\n" if place else "") + printed(entry))
+    if not found:
+        app.out.said(f"{bead.id} names nothing to start from.")
 
 
 @click.command("ping", epilog="\b\nExample:\n  bd ping --json")

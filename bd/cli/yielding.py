@@ -1,0 +1,33 @@
+"""What `bd close --output` is given, for a close and for what is checked before it."""
+
+from __future__ import annotations
+
+from bd import ids
+from bd.errors import BadInput, NoSuchBead
+from bd.interop.outputs import CHECKED_IN_BEAD, IN_BEAD, output_of
+from bd.operations.storing import with_stored
+from bd.policy import validation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bd.cli.context import App
+
+
+def given_output(app: App, typed: Sequence[str], output: str | None) -> tuple[dict[str, Any], Any]:
+    """The arguments of a close, and the output that the bead will have by it. Raises BadInput and NoSuchBead.
+
+    What has to be validated lies in the bead up to a larger size: checks look there.
+    """
+    if output is None:
+        return {}, None
+    if len(typed) > 1:
+        raise BadInput("one --output and several beads", hint="close them one by one")
+    snapshot = app.snapshot()
+    bead = snapshot.bead(ids.resolve(typed[0], snapshot.starting, snapshot.exists))
+    if bead is None:
+        raise NoSuchBead(typed[0])
+    given = output_of(output, app.hub, CHECKED_IN_BEAD if validation.is_asked(bead) else IN_BEAD)
+    return given, with_stored(given.get("output"), given.get("stores") or {}, bead)

@@ -1,0 +1,86 @@
+"""What a bead starts from: what its context_refs point to, as far as the hub has it.
+
+A reference is another bead's output (`task:ID:output`), a file of the hub, or something that is elsewhere (a URL, a
+place in a commit, a full path): that is named and never read, because a bead may name anything.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from bd import ids
+from bd.errors import NoSuchBead
+from bd.operations.handover import parse_artifact
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.model import Bead, Snapshot
+    from bd.store.hub import Hub
+
+_OUTPUT = re.compile(r"(?:task|bead):(?P<id>[^:\s]+)(?::output)?\Z")
+LIMIT = 1_000_000
+
+
+def context_of(bead: Bead, snapshot: Snapshot, hub: Hub) -> list[dict[str, Any]]:
+    """Each reference in order: `name`, `ref`, and `data` or `text`, or `missing` with why there is neither."""
+    refs = (bead.get("spec") or {}).get("context_refs") or []
+    found: list[dict[str, Any]] = []
+    for ref in refs if isinstance(refs, list) else [refs]:
+        found += _of(str(ref), snapshot, hub)
+    return found
+
+
+def _of(text: str, snapshot: Snapshot, hub: Hub) -> list[dict[str, Any]]:
+    if not text.strip():
+        return []
+    output = _OUTPUT.match(text.strip())
+    if not output:
+        name, ref = parse_artifact(text)
+        return [_file(name, ref, snapshot, hub)]
+    shown = {"name": output["id"], "ref": text.strip()}
+    try:
+        other = snapshot.bead(ids.resolve(output["id"], snapshot.starting, snapshot.exists))
+    except NoSuchBead:
+        other = None
+    if other is None:
+        return [{**shown, "missing": "there is no such bead"}]
+    shown.update(name=other.id, title=other.title)
+    yielded = other.get("output") or {}
+    found: list[dict[str, Any]] = []
+    if yielded.get("data") is not None:
+        found.append({**shown, "data": yielded["data"]})
+    artifacts = yielded.get("artifacts")
+    named = [one for one in artifacts if isinstance(one, dict) and one.get("ref")] if isinstance(artifacts, list) else []
+    found += [_file(f"{other.id}/{one.get('name') or one['ref']}", str(one["ref"]), snapshot, hub) for one in named]
+    words = {"closed": f"it was closed without an output: {other.get('close_reason') or 'Closed'}"}
+    return found or [{**shown, "missing": words.get(other.status, f"it is {other.status} and has no output")}]
+
+
+def _file(name: str, ref: str, snapshot: Snapshot, hub: Hub) -> dict[str, Any]:
+    """A file of the hub with its text; anything else by its reference alone."""
+    shown = {"name": name, "ref": ref}
+    if "://" in ref or re.match(r"[^\s@:]+@[0-9a-fA-F]{7,64}:", ref) or ref.startswith(("/", "~", "\\")) or ref[1:2] == ":":
+        return {**shown, "missing": "it is elsewhere"}
+    data = hub.repo.objects.read(f"{snapshot.commit}:{ref}") if ".." not in ref.split("/") else None
+    if data is None:
+        return {**shown, "missing": "the hub has no such file"}
+    if len(data) > LIMIT:
+        return {**shown, "missing": f"it has {len(data)} bytes, too many to print"}
+    try:
+        return {**shown, "text": data.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {**shown, "missing": f"it is no text ({len(data)} bytes)"}
+
+
+def printed(entry: dict[str, Any]) -> str:
+    """An entry for people and prompts: a heading, and what it says."""
+    title = f": {entry['title']}" if entry.get("title") else ""
+    head = f"== {entry['name']}{title} ({entry['ref']})"
+    if "missing" in entry:
+        return f"{head}\n({entry['missing']})"
+    data = entry.get("data")
+    text = entry["text"] if "text" in entry else data if isinstance(data, str) else json.dumps(data, indent=2, ensure_ascii=False)
+    return f"{head}\n{text.rstrip()}"

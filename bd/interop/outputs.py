@@ -1,0 +1,59 @@
+"""What `close --output` is given: small content goes into the bead, larger beside it, anything else is a reference."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from bd.errors import BadInput
+from bd.fields import FILE_LIMIT
+from bd.interop.jsonl import bytes_of
+from bd.operations.handover import parse_artifact
+from bd.operations.storing import packed
+from bd.store.artifacts import is_elsewhere, reference
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.store.hub import Hub
+
+# More than this is stored beside the bead.
+IN_BEAD = 16_384
+# The same for what is to be validated.
+CHECKED_IN_BEAD = 1_000_000
+
+
+def output_of(typed: str, hub: Hub, in_bead: int = IN_BEAD) -> dict[str, Any]:
+    """The arguments of a close: `output`, and `stores` for what lies beside the bead. Raises BadInput and NotFound."""
+    if typed != "-" and is_elsewhere(typed):
+        name, ref = parse_artifact(reference(hub, typed))
+        return {"output": {"artifacts": [{"name": name, "ref": ref}]}}
+    data = bytes_of(typed)
+    if not data.strip():
+        raise BadInput("the output is empty", hint="leave --output out")
+    text = _text(data)
+    if text is not None and len(data) <= in_bead:
+        try:
+            return {"output": {"data": json.loads(text)}}
+        except (ValueError, RecursionError):
+            return {"output": {"data": text}}
+    if len(data) > FILE_LIMIT:
+        words = f"the output has {len(data)} bytes, {FILE_LIMIT} may be stored"
+        raise BadInput(words, hint="--output URL, or --output REPOSITORY@COMMIT:PATH, keeps a reference")
+    return {"stores": {_name(typed, text): packed(data)}}
+
+
+def _text(data: bytes) -> str | None:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def _name(typed: str, text: str | None) -> str:
+    """The file's own name, as far as any system takes it."""
+    given = "" if typed == "-" else re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(typed)).strip(".-")
+    return given[:100] or ("output" if text is None else "output.txt")

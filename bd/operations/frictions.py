@@ -1,0 +1,56 @@
+"""Making beads about friction: what fails too often gets one that says so, and no second one while that is open."""
+
+from __future__ import annotations
+
+from bd import ids
+from bd.clock import age_text
+from bd.model import Change
+from bd.operations.base import Operation, register, subject
+from bd.operations.creation import Create
+from bd.policy import friction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
+    from bd.model import Snapshot
+    from bd.operations.base import World
+
+# So many beads at once; the worst causes first.
+AT_ONCE = 5
+_NAMED = 10
+
+
+@register
+class TellFriction(Operation):
+    """Make a bead about each cause of friction that has none open: `window_s`, `rate`, `least`. Often there is none."""
+
+    verb: ClassVar[str] = "friction"
+
+    def prepare(self) -> None:
+        self.args.setdefault("uids", [ids.mint() for _ in range(AT_ONCE)])
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        there = [bead for bead in map(snapshot.by_uid, self.args["uids"]) if bead is not None]
+        if there:
+            return Change({}, "", touched=tuple(bead.id for bead in there))
+        found = friction.causes(snapshot, self.asked_at, self.args["window_s"], rate=self.args["rate"], least=self.args["least"])
+        untold = [cause for cause in found if cause.about is None][:AT_ONCE]
+        if not untold:
+            return Change({}, "")
+        specs = [{**self._spec(cause), "uid": uid} for cause, uid in zip(untold, self.args["uids"], strict=False)]
+        made = Create(by=self.by, at=self.at, uid=self.uid, beads=specs).decide(snapshot, world)
+        return made._replace(subject=subject(self.verb, made.touched, self.by), result=None)
+
+    def _spec(self, cause: friction.Cause) -> dict[str, Any]:
+        percent = round(100 * cause.rate)
+        total = cause.failed + cause.done
+        window = age_text(self.args["window_s"])
+        more = len(cause.beads) - _NAMED
+        named = ", ".join(cause.beads[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+        return {
+            "title": f"{percent} % of the attempts on {cause.kind} {cause.name} fail",
+            "type": "chore",
+            "labels": [friction.LABEL, cause.label],
+            "description": f"{cause.failed} of {total} attempts in {window} failed, on {named}. Find out why, and mend the cause.",
+        }

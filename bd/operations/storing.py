@@ -1,0 +1,71 @@
+"""Outputs that are stored in the hub beside their beads: `stores`, an argument of what ends an attempt.
+
+It maps a file's name to its content in base64. A commit's own words leave the content out: it lies in the same commit,
+and a replay takes it from there. Does not belong here: what a reference may name (store/artifacts.py).
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+
+from bd.errors import BadInput
+from bd.fields import ARTIFACTS_DIR
+from bd.store.objects import name_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bd.model import Bead
+    from bd.store.hub import Hub
+
+
+def packed(data: bytes) -> str:
+    """Content as an operation carries it."""
+    return b64encode(data).decode()
+
+
+def path_of(bead_id: str, name: str) -> str:
+    """Where a bead's stored output lies in the hub."""
+    return f"{ARTIFACTS_DIR}{bead_id}/{name}"
+
+
+def files_of(stores: Mapping[str, Any], bead_id: str) -> dict[str, bytes | None]:
+    """The files to write. Raises BadInput for one whose content is lost."""
+    if not all(isinstance(content, str) for content in stores.values()):
+        raise BadInput(f"the output of {bead_id} is no longer here", hint="close it again with --output", id=bead_id)
+    return {path_of(bead_id, name): b64decode(content) for name, content in stores.items()}
+
+
+def with_stored(output: Any, stores: Mapping[str, Any], bead: Bead) -> Any:
+    """An attempt's output with the files that are stored for it."""
+    if not stores:
+        return output
+    names = {*stores}
+    before = (bead.get("output") or {}).get("artifacts")
+    kept = [one for one in before or [] if not (isinstance(one, dict) and one.get("name") in names)]
+    given = output if isinstance(output, dict) else {"data": output} if output else {}
+    return {**given, "artifacts": [*kept, *({"name": name, "ref": path_of(bead.id, name)} for name in stores)]}
+
+
+def without_contents(stores: Mapping[str, Any], length: int) -> dict[str, Any]:
+    """The same for a commit's own words: each file by the name of its content, in a repository with names of this length."""
+    return {
+        name: {"blob": name_of(b"blob", b64decode(content), length)} if isinstance(content, str) else content
+        for name, content in stores.items()
+    }
+
+
+def with_contents(hub: Hub, form: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An operation's JSON form, with what `without_contents` left out as far as this clone still has it."""
+    stores = (form.get("args") or {}).get("stores")
+    if not isinstance(stores, dict):
+        return form
+    found = {name: one if isinstance(one, str) else _content(hub, one) for name, one in stores.items()}
+    return {**form, "args": {**form["args"], "stores": found}}
+
+
+def _content(hub: Hub, one: Any) -> Any:
+    data = hub.repo.objects.read(one["blob"]) if isinstance(one, dict) and isinstance(one.get("blob"), str) else None
+    return one if data is None else packed(data)

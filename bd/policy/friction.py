@@ -1,0 +1,86 @@
+"""Friction: labels and types whose attempts fail more often than they should, read off the beads.
+
+Belongs here: counting. An attempt counts when it ended in the window: failed, or closed its bead. What was counted
+when a bead about the same cause was closed does not count again. Does not belong here: making that bead (operations).
+"""
+
+from __future__ import annotations
+
+from bd.clock import instant_of, timedelta
+from bd.light import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from bd.model import Bead, Snapshot
+
+# What a bead about friction is labelled with, beside a label of its cause.
+LABEL = "friction"
+
+
+class Cause(NamedTuple):
+    """A label or a type, and how the attempts on its beads went: `beads` are some that failed, `about` the open bead about it."""
+
+    kind: str
+    name: str
+    failed: int
+    done: int
+    beads: tuple[str, ...]
+    about: str | None = None
+
+    @property
+    def rate(self) -> float:
+        return self.failed / max(1, self.failed + self.done)
+
+    @property
+    def label(self) -> str:
+        """The label by which beads about this cause are found."""
+        return f"{LABEL}/{self.kind}/{self.name}"
+
+
+def causes(snapshot: Snapshot, now: datetime, window_s: float, *, rate: float, least: int) -> list[Cause]:
+    """The causes with so many attempts in the window, so large a part of which failed; the worst first."""
+    begin = now - timedelta(seconds=window_s)
+    about, ended = _beads_about(snapshot)
+    failed: dict[tuple[str, str], list[str]] = {}
+    done: dict[tuple[str, str], int] = {}
+    for bead in _whole(snapshot):
+        for kind, name in _names(bead):
+            since = max(begin, ended.get(f"{LABEL}/{kind}/{name}", begin))
+            times = sum(since < instant_of(str(one["at"])) <= now for one in bead.get("failures", []) if one.get("at"))
+            if times:
+                failed.setdefault((kind, name), []).extend([bead.id] * times)
+            if bead.status == "closed" and bead.attempts and bead.get("closed_at"):
+                is_in = since < instant_of(bead.get("closed_at")) <= now
+                done[kind, name] = done.get((kind, name), 0) + is_in
+    found = [Cause(*key, len(ids), done.get(key, 0), tuple(dict.fromkeys(ids))) for key, ids in failed.items()]
+    found = [one._replace(about=about.get(one.label)) for one in found if one.failed + one.done >= least and one.rate >= rate]
+    return sorted(found, key=lambda one: (-one.rate, -one.failed, one.kind, one.name))
+
+
+def _whole(snapshot: Snapshot) -> Iterator[Bead]:
+    """The whole beads that were ever attempted and are about no friction."""
+    tried = [bead.id for bead in snapshot.every() if bead.attempts and LABEL not in bead.labels]
+    return iter(snapshot.wholes(tried))
+
+
+def _names(bead: Bead) -> list[tuple[str, str]]:
+    return [("type", bead.type), *(("label", label) for label in bead.labels)]
+
+
+def _beads_about(snapshot: Snapshot) -> tuple[dict[str, str], dict[str, datetime]]:
+    """By the label of its cause: the open bead about it, and when the last one ended."""
+    about: dict[str, str] = {}
+    ended: dict[str, datetime] = {}
+    for bead in snapshot.every():
+        if LABEL not in bead.labels:
+            continue
+        for label in bead.labels:
+            if not bead.is_done:
+                about.setdefault(label, bead.id)
+            elif bead.get("closed_at"):
+                at = instant_of(bead.get("closed_at"))
+                ended[label] = max(at, ended.get(label, at))
+    return about, ended
