@@ -231,6 +231,7 @@ NOT_RUN = {
 }
 FILES = {
     "plan.yaml": "title: Field notes\ntasks:\n  - name: page\n    title: Write the page\n",
+    "report.md": "What came of it.\n",
     "event.json": '{"action": "opened", "number": 7, "pull_request": {"title": "Mend it"}}',
     "plan.json": '{"title": "Nightly", "tasks": [{"name": "look", "title": "Look at the logs"}]}',
     "beads.jsonl": '{"id": "hub-old1", "title": "From elsewhere", "priority": 2}\n',

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 UIDS = {name: f"01ARZ3NDEKTSV4RRFFQ69G5F{name.upper()}{name.upper()}" for name in "abcdeghkqw"}
 
 
+BROKE = {"attempt": 3, "agent": "coder", "reason": "crash", "error": "It broke.", "at": CREATED_AT}
 DAILY = {"name": "daily", "uid": "u", "cron": "0 9 * * *", "tz": "UTC", "title": "Look", "last_tick": "2026-02-20T09:00:00Z"}
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMPtnXqCtLQCs/Fp/vzPtTTeZm7u4gp/iLsqGYGJQD3E"
 
@@ -62,7 +63,7 @@ def a_hub() -> MemoryStore:
         make_bead("hub-w", uid=UIDS["w"], status="blocked", waiting_on="human", prefer_agent="coder", title="Fix w"),
         make_bead("hub-k", uid=UIDS["k"], idempotency_key="spent", title="Fix k"),
         make_bead("hub-q", uid=UIDS["q"], assignee="failing", title="Fix q"),
-        make_bead("hub-g", uid=UIDS["g"], status="dead_letter", attempts=3, title="Fix g", notified=NOTIFIED),
+        make_bead("hub-g", uid=UIDS["g"], status="dead_letter", attempts=3, title="Fix g", notified=NOTIFIED, failures=[BROKE]),
         held("hub-h", "coder", "t-h", uid=UIDS["h"], title="Fix h", claim={"started_at": None}),
         records={
             CONFIG_PATH: {"format": 1, "prefix": "hub", "schedules": [DAILY]},

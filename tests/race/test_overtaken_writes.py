@@ -153,7 +153,7 @@ WRITES = {
     "trigger": Write("trigger add t --on file:x --plan {here}/plan.yaml", {}),
     "schedule": Write("schedule add audit --cron @ --title Audit", {}),
     "schedule remove": Write("schedule remove audit", {}, ("schedule add audit --cron @ --title Audit",)),
-    "friction": Write("friction --create", {}),
+    "friction": Write("friction --create --least 1", {"status": "dead_letter"}, GIVEN_UP),
     "dag cancel": Write("dag cancel hub-a --reason unwanted", {"status": "cancelled"}),
     "init": Write("init {here}/alice", {}),
     "sync": Write("sync", {"notes": "by hand"}),
