@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from bench.rows import Row
 
 TITLE = "bd work, bead after bead: memory, open files, loose objects"
-# As git's own automatic packing starts, and what comes on top before it has run.
-LOOSE_LIMIT = 4000
+# Git estimates by one of 256 folders when to pack: three times its threshold is rare.
+LOOSE_LIMIT = 6000
 GROWTH_LIMIT, MORE_FILES = 1.2, 4
 _DEALT_AT_ONCE = 2000
 _EVERY_S = 0.5
