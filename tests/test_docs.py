@@ -208,6 +208,7 @@ BEFORE = {
 }
 # Exit codes other than 0.
 EXPECTED = {
+    "bd setup claude --check": 5,  # nobody has set it up
     "bd stalled --reassign hub-7k3q": 5,  # it has not stalled
     "bd sync --dismiss UID": 4,  # nothing is kept
     "bd export --at 2026-02-01 --all": 4,  # the hub is younger
@@ -223,6 +224,7 @@ NOT_RUN = {
     "demo": "has tests of its own, and takes a while",
     "bd cron install --agent codemonkey --interval 30m -- ./worker.sh": "the crontab is the user's own",
     "bd cron remove --agent codemonkey": "the crontab is the user's own",
+    "completion": "writes into the folders of a home",
     "bd migrate --branch beads": "a second hub in a hub's clone",
     "bd init hub --prefix hub --remote git@host:team/hub.git": "nobody is at that address",
     "bd clone git@host:team/hub.git": "nobody is at that address",

@@ -80,3 +80,28 @@ def _option(param: click.Option) -> dict[str, Any]:
     if isinstance(param.type, click.Choice):
         shown["choices"] = list(param.type.choices)
     return shown
+
+
+def page_of(name: str) -> str:
+    """The manual page of a command, in roff."""
+    from bd import __version__
+
+    command = command_of(name)
+    entries = [entry for entry in every_command() if entry["name"].split(" ")[0] == name]
+    lines = [f'.TH "BD-{name.upper()}" "1" "" "bd {__version__}" "bd"', ".SH NAME", _roff(f"bd-{name} - {COMMANDS[name].help}")]
+    for entry in entries:
+        words = [f"\\fBbd {_roff(entry['name'])}\\fR", "[OPTIONS]"]
+        words += [f"\\fI{_roff(one['name'])}\\fR" + (" ..." if one["many"] else "") for one in entry["arguments"]]
+        lines += [".SH SYNOPSIS" if entry is entries[0] else ".SS", " ".join(words), ".PP", _roff(entry["help"])]
+        for option in entry["options"]:
+            lines += [".TP", f"\\fB{_roff(', '.join(option['flags']))}\\fR", _roff(option["help"])]
+    shown = examples(command)
+    if shown:
+        lines += [".SH EXAMPLES", ".nf", *map(_roff, shown), ".fi"]
+    return "\n".join(lines) + "\n"
+
+
+def _roff(text: str) -> str:
+    """A text as roff shows it: backslashes and hyphens as they are, no line that begins a request."""
+    clean = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{clean}" if clean[:1] in (".", "'") else clean

@@ -75,11 +75,12 @@ COMMANDS: dict[str, Row] = {
     "progress": Row("heartbeat", "agents", "Post a note on a bead while working on it.", "progress", beside="heartbeat"),
     "cost": Row("cost", "agents", "Tell what an attempt cost while working, or show what was spent.", beside="fail"),
     "whoami": Row(
-        "whoami", "agents", "Show who writes and claims here.", line="Show who writes here, and what a bead starts from."
+        "whoami", "agents", "Show who writes and claims here.", line="Show who writes; what a bead, an agent starts from."
     ),
     "context": Row(
         "info", "agents", "Print what a bead starts from; without one, repository, branch and remote.", "context", beside="whoami"
     ),
+    "prime": Row("prime", "agents", "Print what an agent has to know: who it is, the loop, the rules.", beside="whoami"),
     # people
     "create": Row("create", "people", "Make a bead, or many from a file in one commit."),
     "q": Row("create", "people", "Make a bead and print only its id.", "quick", beside="create"),
@@ -200,7 +201,9 @@ COMMANDS: dict[str, Row] = {
         line="Make a hub here, or join one; say who may sign.",
     ),
     "identity": Row("identity", "set-up", "Make the key an agent signs with, and say whose keys a hub believes.", beside="init"),
-    "clone": Row("clone", "set-up", "Clone a hub."),
+    "clone": Row("clone", "set-up", "Clone a hub.", line="Clone a hub; tell coding agents of it."),
+    "setup": Row("setup", "set-up", "Tell a coding agent of bd, in the files it reads.", beside="clone"),
+    "onboard": Row("prime", "set-up", "Print the section for a repository's AGENTS.md.", "onboard", beside="clone"),
     "sync": Row("sync", "set-up", "Publish what is local, bring in what is new."),
     "config": Row(
         "config",
@@ -220,11 +223,14 @@ COMMANDS: dict[str, Row] = {
         "import_",
         "set-up",
         "Bring in beads from JSONL or table dumps.",
-        line="Bring in beads, write them out, move a whole hub.",
+        line="Bring in beads, write them out, move a hub.",
     ),
     "migrate": Row("migrate", "set-up", "Bring a workspace of the Go tool over: the hub, and every bead in it.", beside="import"),
     "export": Row("export", "set-up", "Write every bead as JSONL.", beside="import"),
-    "demo": Row("demo", "set-up", "Watch four agents race through a hub of their own."),
+    "demo": Row(
+        "demo", "set-up", "Watch four agents race through a hub of their own.", line="See four agents at work; complete words."
+    ),
+    "completion": Row("completion", "set-up", "Print the script that lets a shell complete what is typed.", beside="demo"),
     "version": Row("version", "set-up", "Print the version.", beside="demo"),
     # clients
     "hooks": Row("hooks", "clients", "Answer git hooks that call bd; bd needs none."),

@@ -344,6 +344,24 @@ CASES: dict[str, list[Case]] = {
         Case("config get prefix", "object", "hub"),
         Case("config set claim_ttl 30m", "object", "✓ claim_ttl = 30m (hub)"),
     ],
+    "prime": [
+        Case("prime --agent codemonkey", "object", "You hold hub-work: go on with that first."),
+        Case("prime", "object", "(no agent: give --agent NAME or set BD_AGENT before you claim)"),
+    ],
+    "onboard": [Case("onboard", "object", "## Work: bd")],
+    "setup": [
+        Case("setup claude", "object", "CLAUDE.md: written"),
+        Case("setup codex", "object", "AGENTS.md: up to date", ("setup codex",)),
+        Case("setup cursor --remove", "object", "AGENTS.md: removed", ("setup cursor",)),
+        Case("setup aider --check", "object", "CONVENTIONS.md: up to date", ("setup aider",)),
+        Case("setup --list", "object", "windsurf  AGENTS.md, .windsurfrules"),
+    ],
+    "completion": [
+        Case("completion bash", "object", "complete -o default -F _bd bd"),
+        Case("completion zsh", "object", "#compdef bd"),
+        Case("completion fish", "object", "complete -c bd"),
+        Case("completion words cla", "array", "claim\tTake a bead"),
+    ],
     "migrate": [
         Case("migrate ../more.jsonl --dry-run", "object", "Would import ../more.jsonl: 1 created"),
         Case("migrate ../more.jsonl", "object", "✓ Imported ../more.jsonl: 1 created"),

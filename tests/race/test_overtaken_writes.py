@@ -32,6 +32,7 @@ READS = {
     "ready", "why", "whoami", "list", "show", "search", "count", "children", "history", "blocked", "stats", "epic", "doctor", "dag",
     "export", "version", "attention", "audit", "simulate", "help", "hooks", "info", "where", "context", "ping", "types",
     "log", "metrics", "schema", "statuses", "stale", "purge", "repair-deps", "quickstart", "human",
+    "prime", "onboard", "setup", "completion",
 }  # fmt: skip
 # Verbs that write only into this clone, or make a hub of their own.
 # What cron writes is what online and offline do, what dolt pull and push do is what sync does.

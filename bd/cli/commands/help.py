@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from bd.cli.context import App
+from bd.cli.globals import NAMES
 from bd.cli.options import pass_app
+from bd.cli.table import COMMANDS, SECTIONS
+from bd.errors import BadInput
+
+EXAMPLE = """
+\b
+Examples:
+  bd help --all
+  bd help claim
+  bd help --man man/man1
+  bd help --json | jq -r '.commands[].name'
+"""
 
 
-@click.command("help", epilog="\b\nExamples:\n  bd help --all\n  bd help claim\n  bd help --json | jq -r '.commands[].name'")
+@click.command("help", epilog=EXAMPLE)
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Also the commands that only existing clients use.")
+@click.option("--man", metavar="FOLDER", help="Write the manual pages there, one for each command.")
 @pass_app
-def command(app: App, name: str | None, everything: bool) -> None:
+def command(app: App, name: str | None, everything: bool, man: str | None) -> None:
     """Show every command, for people or as JSON."""
     from bd.cli.group import TITLES
     from bd.cli.manual import every_command
-    from bd.cli.table import COMMANDS, SECTIONS
 
+    if man:
+        _write_pages(app, man)
+        return
     if app.out.is_json:
-        app.out.object({"commands": every_command(), "global_options": _global_options()})
+        app.out.object({"commands": every_command(), "global_options": sorted(NAMES)})
         return
     width = max(map(len, COMMANDS))
     for section in SECTIONS:
@@ -29,7 +46,17 @@ def command(app: App, name: str | None, everything: bool) -> None:
                 app.out.line(f"  {known:{width}}  {row.help}")
 
 
-def _global_options() -> list[str]:
-    from bd.cli.globals import NAMES
+def _write_pages(app: App, folder: str) -> None:
+    from bd.cli.manual import page_of
 
-    return sorted(NAMES)
+    try:
+        os.makedirs(folder, exist_ok=True)
+        for name in COMMANDS:
+            with open(os.path.join(folder, f"bd-{name}.1"), "w", encoding="utf-8") as file:
+                file.write(page_of(name))
+    except OSError as error:
+        raise BadInput(f"can't write into {folder}: {error.strerror or error}") from error
+    if app.out.is_json:
+        app.out.object({"folder": folder, "pages": len(COMMANDS)})
+    else:
+        app.out.said(f"✓ Wrote {len(COMMANDS)} manual pages into {folder}")

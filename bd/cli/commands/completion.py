@@ -1,0 +1,40 @@
+"""bd completion."""
+
+from __future__ import annotations
+
+import click
+
+from bd.cli.completing import SHELLS, candidates
+from bd.cli.context import App
+from bd.cli.options import pass_app
+
+EXAMPLE = """
+\b
+Examples:
+  bd completion bash > ~/.local/share/bash-completion/completions/bd
+  bd completion zsh > ~/.zfunc/_bd
+  bd completion fish > ~/.config/fish/completions/bd.fish
+"""
+
+
+@click.command("completion", epilog=EXAMPLE)
+@click.argument("shell", type=click.Choice([*SHELLS, "words"]))
+@click.argument("typed", nargs=-1)
+@pass_app
+def command(app: App, shell: str, typed: tuple[str, ...]) -> None:
+    """Print the script that lets a shell complete what is typed.
+
+    It knows commands, flags, and ids with their titles. `words` is what the scripts ask for: what may come next, a line each, with a word about it.
+    """
+    if shell != "words":
+        if app.out.is_json:
+            app.out.object({"shell": shell, "script": SHELLS[shell]})
+        else:
+            app.out.lines(SHELLS[shell].splitlines())
+        return
+    found = list(candidates(app, typed))
+    if app.out.is_json:
+        app.out.json([{"word": word, "about": about} for word, about in found])
+        return
+    for word, about in found:
+        app.out.line(f"{word}\t{about}")

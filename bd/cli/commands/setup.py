@@ -1,0 +1,87 @@
+"""bd setup."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from bd.cli import briefing
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.errors import BadInput
+from bd.fleet import sections
+
+# Which files a tool reads. AGENTS.md is what most read.
+TOOLS = {
+    "agents": ("AGENTS.md",),
+    "claude": ("AGENTS.md", "CLAUDE.md"),
+    "codex": ("AGENTS.md",),
+    "cursor": ("AGENTS.md", ".cursor/rules/bd.mdc"),
+    "aider": ("AGENTS.md", "CONVENTIONS.md"),
+    "gemini": ("AGENTS.md", "GEMINI.md"),
+    "copilot": ("AGENTS.md", ".github/copilot-instructions.md"),
+    "windsurf": ("AGENTS.md", ".windsurfrules"),
+    "junie": ("AGENTS.md", ".junie/guidelines.md"),
+    "opencode": ("AGENTS.md",),
+}
+_HEADS = {".cursor/rules/bd.mdc": "---\ndescription: How work is kept here\nalwaysApply: true\n---\n\n"}
+EXAMPLE = """
+\b
+Examples:
+  bd setup claude              write bd's section into AGENTS.md and CLAUDE.md
+  bd setup claude --check      exit 5 where it is missing or old
+  bd setup claude --remove
+"""
+
+
+@click.command("setup", epilog=EXAMPLE)
+@click.argument("tool", required=False, metavar="TOOL")
+@click.option("--check", is_flag=True, help="Only say whether the section is there and up to date.")
+@click.option("--remove", is_flag=True, help="Take the section out again.")
+@click.option("--list", "list_tools", is_flag=True, help="List the tools and the files they read.")
+@pass_app
+def command(app: App, tool: str | None, check: bool, remove: bool, list_tools: bool) -> None:
+    """Tell a coding agent of bd, in the files it reads.
+
+    `--list` has the tools: agents, claude, codex, cursor, aider ... Writes only its own section, between two marks; the rest of each file stays as it is.
+    """
+    if list_tools:
+        _list(app)
+        return
+    if tool not in TOOLS:
+        raise BadInput(f"no tool {tool!r}" if tool else "which tool?", hint=f"one of {', '.join(TOOLS)}")
+    if check and remove:
+        raise BadInput("--check and --remove together", hint="give one of them")
+    root = app.hub.repo.work_tree or os.getcwd()
+    states = {name: _done(os.path.join(root, name), name, check=check, remove=remove) for name in TOOLS[tool]}
+    is_missing = check and any(state != "up to date" for state in states.values())
+    if is_missing:
+        app.out.exit_code = 5
+    if app.out.is_json:
+        app.out.object({"tool": tool, "files": states})
+        return
+    for name, state in states.items():
+        app.out.said(f"{'' if is_missing else '✓ '}{name}: {state}")
+
+
+def _done(path: str, name: str, *, check: bool, remove: bool) -> str:
+    """Bring one file's section in, out, or only look; how it then is."""
+    text = sections.read(path)
+    head = _HEADS.get(name, "")
+    wanted = sections.without_section(text) if remove else sections.with_section(text or head, briefing.section())
+    if remove and wanted == head:
+        wanted = ""
+    if wanted == text:
+        return "not there" if remove else "up to date"
+    if check:
+        return "old" if sections.BEGIN in text else "missing"
+    sections.write(path, wanted)
+    return "removed" if remove else "written"
+
+
+def _list(app: App) -> None:
+    if app.out.is_json:
+        app.out.object({"tools": {name: list(files) for name, files in TOOLS.items()}})
+    else:
+        app.out.table(["tool", "reads"], [[name, ", ".join(files)] for name, files in TOOLS.items()])

@@ -1,0 +1,126 @@
+"""What agents and shells are told: prime, onboard, setup, completion, manual pages."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bd.cli import briefing
+from bd.cli.commands.setup import TOOLS
+from bd.cli.completing import SHELLS
+from bd.cli.table import COMMANDS
+from bd.fleet import sections
+from tests.running import BD, run_here
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.running import Clone
+
+
+def test_prime_is_short_whoever_asks(board: Clone, tmp_path: Path) -> None:
+    longest = briefing.prime("a" * 63, [f"{'p' * 20}-{number:04}" for number in range(99)], 10**6)
+    assert len(longest) < briefing.LIMIT
+    said = board.here("prime", "--agent", "bob").out
+    assert said.startswith("You are bob. 3 beads are ready for you.\n")
+    for line in said.splitlines():
+        name = line.strip().removeprefix("bd ").split(" ")[0]
+        assert not line.startswith("  bd ") or name in COMMANDS, line
+    (tmp_path / "elsewhere").mkdir()
+    assert run_here("prime", cwd=tmp_path / "elsewhere").out == ""
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_setup_writes_only_its_own_section(board: Clone, tool: str) -> None:
+    page = board.path / "AGENTS.md"
+    page.write_bytes(b"# Mine\r\n\nNo line end")
+    assert board.here("setup", tool, "--check", code=5).out.startswith("AGENTS.md: missing\n")
+    board.here("setup", tool)
+    written = {name: (board.path / name).read_bytes() for name in TOOLS[tool]}
+    assert written["AGENTS.md"].startswith(b"# Mine\r\n\nNo line end\n\n<!-- bd: begin -->\n## Work: bd\n")
+    assert board.here("setup", tool, "--check").code == 0
+    board.here("setup", tool)
+    assert {name: (board.path / name).read_bytes() for name in TOOLS[tool]} == written
+    page.write_bytes(written["AGENTS.md"].replace(b"Run `bd prime`", b"Walk `bd prime`") + b"After.\n")
+    assert "AGENTS.md: old" in board.here("setup", tool, "--check", code=5).out
+    board.here("setup", tool)
+    assert page.read_bytes() == written["AGENTS.md"] + b"After.\n"
+    board.here("setup", tool, "--remove")
+    assert b"bd" not in page.read_bytes()
+    assert page.read_bytes().startswith(b"# Mine\r\n\nNo line end\n")
+    assert not [name for name in TOOLS[tool] if name != "AGENTS.md" and (board.path / name).exists()]
+
+
+def test_setup_leaves_alone_what_it_does_not_understand(board: Clone, tmp_path: Path) -> None:
+    page = board.path / "AGENTS.md"
+    page.write_text(f"{sections.BEGIN}\nhalf of it\n")
+    assert "mend the file by hand" in board.here("setup", "agents", code=2).err
+    assert page.read_text() == f"{sections.BEGIN}\nhalf of it\n"
+    page.unlink()
+    (tmp_path / "theirs").write_text("mine")
+    page.symlink_to(tmp_path / "theirs")
+    assert "is a symbolic link" in board.here("setup", "agents", code=2).err
+    assert (tmp_path / "theirs").read_text() == "mine"
+
+
+@given(st.text().filter(lambda text: "<!-- bd:" not in text), st.text().filter(lambda text: "<!-- bd:" not in text))
+def test_a_section_comes_and_goes_and_the_rest_stays(before: str, section: str) -> None:
+    there = sections.with_section(before, section)
+    assert sections.with_section(there, section) == there
+    assert there.startswith(before)
+    assert sections.without_section(there).rstrip("\n") == before.rstrip("\n")
+
+
+def test_completion_knows_ids_with_their_titles(board: Clone) -> None:
+    def words(*typed: str) -> list[str]:
+        return board.here("completion", "words", "--", *typed).lines
+
+    assert "hub-bug\tFix CORS in the auth middleware" in words("show", "")
+    assert words("show", "hub-do") == ["hub-done\tSet up the pipeline"]
+    assert words("close", "hub-do") == [], "what is done can't be closed"
+    assert words("close", "hub-kid1", "hub-k") == ["hub-kid1\tDraw the form", "hub-kid2\tWire the form"]
+    assert words("dep", "ad") == ["add\tMake a bead wait for another, its child, or linked to it. Circles are refused."]
+    assert "--next" in {line.split("\t")[0] for line in words("claim", "--n")}
+    assert "--json" in {line.split("\t")[0] for line in words("list", "--")}
+    assert "hooks" not in {line.split("\t")[0] for line in words("h")}
+    assert words("no-such", "") == []
+
+
+def test_completion_outside_of_a_hub_is_silent(tmp_path: Path) -> None:
+    told = run_here("completion", "words", "--", "show", "", cwd=tmp_path)
+    assert (told.out, told.err) == ("", "")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_shells_take_the_scripts(shell: str, tmp_path: Path) -> None:
+    program = shutil.which(shell)
+    if not program:
+        pytest.skip(f"{shell} is not installed")
+    (tmp_path / "script").write_text(run_here("completion", shell).out)
+    subprocess.run([program, "-n", str(tmp_path / "script")], check=True)
+
+
+def test_bash_completes(board: Clone, tmp_path: Path) -> None:
+    (tmp_path / "bd").write_text(f'#!/bin/sh\nexec {" ".join(BD)} "$@"\n')
+    (tmp_path / "bd").chmod(0o755)
+    (tmp_path / "script").write_text(run_here("completion", "bash").out)
+    asked = f"""PATH={tmp_path}:$PATH; source {tmp_path}/script; COMP_WORDS=(bd show hub-b); COMP_CWORD=2; _bd; echo "${{COMPREPLY[@]}}" """
+    ended = subprocess.run(["bash", "-c", asked], cwd=board.path, capture_output=True, text=True, check=True)
+    assert ended.stdout == "hub-bug\n"
+
+
+def test_manual_pages_say_what_the_help_says(tmp_path: Path) -> None:
+    run_here("help", "--man", str(tmp_path / "man1"))
+    assert {page.name for page in (tmp_path / "man1").iterdir()} == {f"bd-{name}.1" for name in COMMANDS}
+    page = (tmp_path / "man1" / "bd-claim.1").read_text(encoding="utf-8")
+    assert "\\fBbd claim\\fR [OPTIONS] \\fIbeads\\fR ..." in page
+    assert "\\fB\\-\\-next\\fR" in page
+    man = shutil.which("groff")
+    if man:
+        shown = subprocess.run([man, "-man", "-Tutf8", "-ww"], input=page, capture_output=True, text=True)
+        assert (shown.returncode, shown.stderr) == (0, "")
