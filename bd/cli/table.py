@@ -34,7 +34,12 @@ HIDDEN = "clients"
 
 COMMANDS: dict[str, Row] = {
     # agents
-    "ready": Row("ready", "agents", "List the beads that can be worked on now, best first."),
+    "ready": Row(
+        "ready",
+        "agents",
+        "List the beads that can be worked on now, best first.",
+        line="List what can be worked on now, best first.",
+    ),
     "claim": Row("claim", "agents", "Take a bead, or the best one that fits."),
     "start": Row("claim", "agents", "Begin the work on a reserved bead.", "start", beside="claim"),
     "release": Row("release", "agents", "Give a bead back; it costs no attempt."),
