@@ -97,7 +97,7 @@ def _agents(agents: Sequence[Mapping[str, Any]]) -> str:
         ("failed", "number"),
         ("success", "number"),
         ("busy", "number"),
-        ("", "title"),
+        ("", "bar"),
     ]
     rows = [
         (

@@ -29,7 +29,7 @@ table { border-collapse: collapse; width: 100%; }
 th { text-align: left; font-size: .75rem; font-weight: 500; color: var(--dim); text-transform: uppercase; }
 th, td { padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 td.id, td.time, td.number { font-family: ui-monospace, monospace; font-size: .9em; }
-td.id { white-space: nowrap; }
+td.id { white-space: nowrap; } td.bar { width: 30%; }
 .state { font: 600 .8rem ui-monospace, monospace; letter-spacing: .04em; text-transform: uppercase; white-space: nowrap; }
 .go { color: var(--go); } .busy { color: var(--busy); } .wait { color: var(--wait); }
 .stop { color: var(--stop); } .person { color: var(--person); } .past { color: var(--dim); }

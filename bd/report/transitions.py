@@ -68,7 +68,7 @@ class Transition(NamedTuple):
         told = {
             "at": self.at,
             "commit": self.commit,
-            "transition": self.what,
+            "transition": self.what.replace(" ", "_"),
             "id": self.bead,
             "title": self.title,
             "by": self.by,

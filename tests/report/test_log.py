@@ -172,3 +172,13 @@ def test_the_watch_goes_on_after_trouble(clone: Callable[[str], Clone], monkeypa
     said: list[str] = []
     assert next(tips(watching, before, on_trouble=said.append)) == tip(alice.path)
     assert said == ["the hub is away; trying again"]
+
+
+def test_a_transition_is_one_word_in_json(local_hub: Clone, clock: FakeClock) -> None:
+    local_hub.here("create", "One", "--id", "hub-a")
+    local_hub.here("claim", "hub-a", "--agent", "bob")
+    local_hub.here("fail", "hub-a", "--reason", "auth_failure", "--error", "revoked", "--agent", "bob")
+    commit_file(local_hub.path, "notes.txt", "nothing of the hub", "notes")
+    found = [one["transition"] for one in local_hub.here("log", "--json").json]
+    assert found == ["init", "created", "claimed", "failed", "dead_letter", "by_hand"]
+    assert "dead letter  hub-a" in local_hub.here("log").out

@@ -97,9 +97,11 @@ def _watch(app: App, *, refused: bool) -> None:
     """The board anew with every tip."""
     if refused or app.flags.at or not sys.stdout.isatty():
         raise BadInput("--watch shows the board in a terminal", hint="`bd log --follow` prints what happens anywhere")
-    known = app.snapshot(fetch=True).commit
+    commit = app.snapshot(fetch=True).commit
+    known = app.hub.published() or commit  # before the board is read: what comes meanwhile shows twice, never not at all
+    app.renew()
     with LivePage() as page:
         page.show(boardtext.markdown(_board(app), time_text(app.now)))
-        for _ in tips(app.hub, app.hub.published() or known):
+        for _ in tips(app.hub, known):
             app.renew()
             page.show(boardtext.markdown(_board(app), time_text(app.now)))
