@@ -7,13 +7,16 @@ WORKERS ?= auto
 SEED ?= 1
 RUNS ?= 100
 
-.PHONY: demo test check check-all torture bench lint types clean
+.PHONY: clients demo test check check-all torture bench lint types clean
 
 demo: $(STAMP)  ## four agents race through a hub made for the occasion
 	$(BIN)/bd demo
 
 test: $(STAMP)  ## the tests
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
+
+clients:  ## the real clients that tests/clients runs, from their registries
+	tests/clients/install.sh $(PYTHON)
 
 check: lint types test  ## what every change has to pass
 

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Install the clients that tests/clients runs, each where the tests look for it: .clients/ in the repository.
+# usage: tests/clients/install.sh [PYTHON]
+set -euo pipefail
+
+cd "$(dirname "$0")/../.."
+python=${1:-python3}
+
+"$python" -m venv .clients/mcp
+.clients/mcp/bin/pip install --quiet --disable-pip-version-check beads-mcp==1.3.2
+
+if ! command -v npm > /dev/null; then
+    echo "npm is not here: going on without the browser interface" >&2
+    exit 0
+fi
+mkdir -p .clients/ui
+cd .clients/ui
+[ -f package.json ] || echo '{"private": true}' > package.json
+npm install --silent --no-audit --no-fund --no-save beads-ui@0.12.0 ws@8 playwright-core@1
