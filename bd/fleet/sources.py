@@ -93,6 +93,8 @@ def pending_events(
             on = triggers.parse_on(str(trigger["on"]))
         except BdError:
             continue
+        if on.kind == "dag" and triggers.key_of(trigger, f"dag:{on.what}") in spent:
+            continue  # most are, and a DAG takes a while to look at
         seen = _ended_dag(on.what, snapshot) if on.kind == "dag" else _files(hub, on.what) if on.kind == "file" else []
         found += [(trigger, event, key) for event, key in seen if triggers.key_of(trigger, key) not in spent]
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from bd.interop import views
+from bd.policy.money import left_under
 from bd.policy.ranking import Ranking
 
 TYPE_CHECKING = False
@@ -57,7 +58,7 @@ def as_json(dag: Dag, shape: Shape, snapshot: Snapshot, now: datetime) -> dict[s
         "critical_path": shape.critical,
         "critical_path_s": shape.critical_s,
         "cost_usd": spent_usd(wholes),
-        **({"budget_ceiling_usd": ceiling} if ceiling is not None else {}),
+        **({"budget_ceiling_usd": ceiling, "left_usd": left_under(wholes[0], snapshot, now)} if ceiling is not None else {}),
         "edges": [{"from": task, "to": target} for task, targets in shape.edges.items() for target in targets],
         "beads": [views.issue(bead, snapshot, now, ranking) for bead in wholes],
     }

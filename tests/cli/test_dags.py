@@ -159,7 +159,8 @@ def test_a_dag_in_full(local_hub: Clone, plan: str) -> None:
     shown = local_hub.here("dag", "show", root, "--json").json
     assert (shown["status"], shown["done"], shown["total"]) == ("running", 1, 2)
     assert (shown["roots"], shown["leaves"], shown["critical_path"]) == ([one], [two], [two])
-    assert (shown["cost_usd"], shown["budget_ceiling_usd"]) == (0, 4)
+    assert (shown["cost_usd"], shown["budget_ceiling_usd"], shown["left_usd"]) == (0, 4, 4)
+    assert "Cost:        $0.00 of $4.00, $4.00 left" in local_hub.here("dag", "show", root).out
     assert [bead["id"] for bead in shown["beads"]] == [root, one, two]
     local_hub.here("close", two)
     assert local_hub.here("dag", "list", "--all", "--json").json[0]["status"] == "completed"

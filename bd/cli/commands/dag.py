@@ -13,6 +13,7 @@ from bd.interop import dags
 from bd.model import Bead, Snapshot
 from bd.operations.endings import Cancel
 from bd.output import escaped
+from bd.policy.money import left_under
 from bd.policy.tree import Dag, Member, Shape, children_by_parent, dag_of, roots, shape_of
 
 _NAMED = 8
@@ -63,7 +64,9 @@ def _show(app: App, dag: Dag, shape: Shape, snapshot: Snapshot) -> None:
     ceiling = wholes[0].get("budget_ceiling_usd")
     spent = dags.spent_usd(wholes)
     if spent or ceiling is not None:
-        out.line(f"Cost:        ${spent:.2f}" + (f" of ${ceiling:.2f}" if ceiling is not None else ""))
+        left = left_under(wholes[0], snapshot, app.now)
+        of = f" of ${ceiling:.2f}, ${max(0.0, left):.2f} left beside what claims reserve" if left is not None else ""
+        out.line(f"Cost:        ${spent:.2f}{of}")
 
 
 def _after(bead: Bead, shape: Shape) -> str:
