@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bd.store.chain import Decides
     from bd.store.hub import Hub
     from bd.store.journal import Entry
+    from bd.store.member import Member
     from bd.store.snapshot import CachedSnapshot
     from bd.store.verdicts import Verdict
 
@@ -26,7 +27,8 @@ class Settling:
 
     `landed` are commits of the dead that are on the hub: the checkout may be half way there. `heard` says what became
     of operations that a process which has died since had carried out for others of this clone, by uid. `left` are
-    the intents of the dead: nobody waits for them. `is_unsure` while one is gone and only another look can tell why.
+    the intents of the dead: nobody waits for them. `may_land` are the operations that a push of theirs may still bring to
+    the hub, each with what was pushed. `is_unsure` while one is gone and only another look can tell why.
     """
 
     def __init__(self, hub: Hub) -> None:
@@ -37,7 +39,19 @@ class Settling:
         self.landed: list[str] = []
         self.heard: dict[str, Verdict] = {}
         self.left: dict[str, SideRef] = {}
+        self.may_land: dict[str, dict[str, Any]] = {}
         self.is_unsure = False
+
+    def doubts(self, member: Member) -> bool:
+        """Whether an operation may come to the hub although it was not seen there: by its own ask, or by a push of the dead."""
+        if not self._has_put_back:  # not even one look has gone well
+            for entry in self._hub.journal.of_the_dead():
+                self._suspect(entry.data)
+        return member.in_doubt or member.uid in self.may_land
+
+    def _suspect(self, data: Mapping[str, Any]) -> None:
+        pushed = {"base": data.get("base"), "commits": data.get("commits")}
+        self.may_land.update(dict.fromkeys(data.get("batch") or (), pushed))
 
     def settle_files(self) -> None:
         """Without a remote: move files back that a killed process had moved ahead of the branch, before they look like edits."""
@@ -47,7 +61,7 @@ class Settling:
 
     def settle(self, tip: str, snapshot: CachedSnapshot, operations: Iterable[Decides]) -> None:
         """Find out what became of everything that dead processes of this clone had begun, as this tip shows it."""
-        self.left, self.is_unsure = {}, False
+        self.left, self.may_land, self.is_unsure = {}, {}, False
         is_first, self._has_put_back = not self._has_put_back, True
         if self._hub.journal.is_empty():
             return
@@ -88,6 +102,8 @@ class Settling:
             # Index and files were moved to a commit that its writer did not live to publish.
             checkout.take_back(self._repo, self._hub.branch, commits[-1], data.get("hand") or tip)
             entry.remove()
+        else:
+            self._suspect(data)
 
     def _asked(self, entry: Entry, tip: str) -> str:
         """What became of the intents that the dead one had left on the remote: done, waiting, or empty for nothing."""

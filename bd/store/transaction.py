@@ -58,7 +58,7 @@ class Transaction:
         self._step = on_step
         self._rng = rng
         self._pushing = Pushing(hub, on_step, hand)
-        self._settling = Settling(hub)
+        self._settling = self.settling = Settling(hub)
         self._own = Member(operation) if operation is not None else None
         self._party = [self._own] if self._own else []
         self._made: dict[str, Round] = {}
@@ -390,9 +390,9 @@ class Transaction:
     @property
     def in_doubt(self) -> bool:
         """Whether something of this transaction may still come to the hub, or a neighbour has not heard that it did."""
-        return self._pushing.in_doubt or self._is_unheard or any(member.in_doubt for member in self._open())
+        return self._pushing.in_doubt or self._is_unheard or any(map(self._settling.doubts, self._open()))
 
     @property
     def is_own_in_doubt(self) -> bool:
         """Whether the caller's operation may still come to the hub."""
-        return self._own is not None and not self._own.is_settled and (self._pushing.in_doubt or self._own.in_doubt)
+        return self._own is not None and not self._own.is_settled and (self._pushing.in_doubt or self._settling.doubts(self._own))

@@ -78,7 +78,8 @@ class Writing:
         try:
             outcome = transaction.run()
         except BaseException as error:
-            _leave(entry, error, in_doubt=transaction.in_doubt)
+            pushed = transaction.settling.may_land.get(entry.uid, {})
+            _leave(entry, error, in_doubt=transaction.in_doubt, pushed=pushed)
             if transaction.is_own_in_doubt and isinstance(error, TryAgain | ServerRefused):
                 raise giving_up.doubt() from error
             raise
@@ -139,8 +140,11 @@ def _told(entry: Entry, outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _leave(entry: Entry, error: BaseException, *, in_doubt: bool) -> None:
+def _leave(entry: Entry, error: BaseException, *, in_doubt: bool, pushed: dict[str, Any]) -> None:
     """Keep the entry of an operation that may still land; drop it otherwise."""
+    if entry.data["state"] == "begun" and pushed and in_doubt:
+        _keep(entry, **pushed)
+        return
     if entry.data["state"] in ("pushing", "asked") and in_doubt:
         _keep(entry)
     elif isinstance(error, Exception) or entry.data["state"] == "begun":

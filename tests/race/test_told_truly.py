@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import errno
 import json
+import signal
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bd import clock as bd_clock
+from bd import ids
 from bd.errors import TryAgain
-from bd.store import journal
+from bd.store import journal, turns
 from tests.hub.hooks import git_wrapper
 from tests.race.history import subjects
 from tests.race.seeds import seed
 from tests.race.test_many_clones import LOOK_FIRST, intents
 from tests.race.test_one_clone import waiting
 from tests.running import result_of
-from tests.truth import git, tip_bead
+from tests.truth import git, tip, tip_bead
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
     from pathlib import Path
-
-    import pytest
 
     from tests.race.interleaving import Interleaving
     from tests.running import Clone
@@ -160,3 +162,37 @@ def test_nobody_sees_an_entry_before_it_is_locked(clone: Clones, monkeypatch: py
     assert [path.name for path in folder.iterdir()] == ["01ABC.json"]
     assert not (folder.parent / "journal-01ABC.json").exists()
     entry.remove()
+
+
+@pytest.mark.parametrize("is_cut_off", [False, True])
+def test_what_a_dead_process_had_taken_along_may_still_land(
+    is_cut_off: bool, clone: Clones, hub: Path, steps: Interleaving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its push arrives when the author has looked already: what the author is told must not be that nothing was written."""
+    alice = clone("alice")
+    seed(alice, "hub-a", "hub-b")
+    # Behind the other one in the order, or both would make the same commit.
+    real, base = ids.mint, tip(hub)
+    monkeypatch.setattr(ids, "mint", lambda: turns.order(base, [real() for _ in range(500)])[-1])
+    late, looking = tmp_path / "late", tmp_path / "looking"
+    script = (
+        f'if [ "$verb" = fetch ]; then touch {looking}; while ! grep -qs waiting .git/bd/journal/*; do sleep 0.01; done; fi\n'
+        f'if [ "$verb" = push ]; then printf "%s\\n" "$@" > {late}; kill -9 $PPID; exit 1; fi'
+    )
+    dead = alice.start("comment", "hub-b", "one", env={**LOOK_FIRST, **git_wrapper(tmp_path / "bin", script)})
+    while not looking.exists():
+        bd_clock.sleep(0.01)
+    away = git_wrapper(tmp_path / "away", 'if [ "$verb" = fetch ]; then exit 128; fi') if is_cut_off else {}
+    if not is_cut_off:
+        steps.at("push", lambda: git(alice.path, *late.read_text().splitlines()))
+    result = alice.here(
+        "claim", "hub-a", "--agent", "coder", "--json", env={**LOOK_FIRST, **away, "BD_RETRY_TIME": "0.01"}, code=6
+    )
+    assert result_of(dead).code == -signal.SIGKILL
+    if is_cut_off:
+        git(alice.path, *late.read_text().splitlines())
+    assert len(subjects(hub, "claim")) == 1
+    assert result.json["written"] == "unknown"
+    [handed] = alice.here("claim", "hub-a", "--agent", "coder", "--json").json
+    assert (handed["attempts"], entries(alice)) == (1, [])
+    assert len(subjects(hub, "claim")) == 1
