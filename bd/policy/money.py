@@ -156,7 +156,9 @@ def charged(
     number = attempt or claim.get("attempt") or bead.attempts
     before = _cost_of(bead)
     entries = attempts_of(before)
-    told = next((entry for entry in entries if entry.get("attempt") == number and "reserved_usd" not in entry), {})
+    same = [entry for entry in entries if entry.get("attempt") == number]
+    known = next((entry for entry in same if entry.get("usd") is not None), same[0] if same else {})
+    told = {key: value for key, value in known.items() if key not in ("reserved_usd", "until")}
     entry = _entry(told, cost, whole=whole)
     entry.update({"attempt": number, "agent": agent or agent_of_attempt(bead, number), "at": time_text(at)})
     if uid:

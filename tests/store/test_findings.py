@@ -200,7 +200,9 @@ def test_a_changed_pace_moves_every_place(both: Callable[[], Both]) -> None:
     pair.cached()
     assert pair.cache.ask("SELECT count(*) FROM beads WHERE place IS NOT NULL") == [(1,)]
     row = parse_file(CONFIG_PATH, "0" * 40, b"format: 1\nprefix: hub\npriority_boost_per_minute: 2\n")
-    pair.cache.advance([row], "c2")
+    for step in ("COMMIT", "BEGIN IMMEDIATE"):  # as a reader does who finds a newer commit
+        pair.cache._db.execute(step)
+    pair.cache.store([row], "c2")
     assert pair.cache.hold("c2")
     assert pair.cache.ask("SELECT count(*) FROM beads WHERE place IS NOT NULL") == [(0,)]
     assert pair.cache.ask("SELECT * FROM texts") == []
