@@ -80,9 +80,9 @@ def pace_of(snapshot: Snapshot) -> Pace:
 
 
 def deadline_points(bead: Bead, now: datetime) -> float:
-    """How many points the nearness of its deadline takes off; the most once it has passed."""
+    """How many points the nearness of its deadline takes off; the most once it has passed, none once the bead is done."""
     deadline = bead.fields.get("deadline")
-    if not deadline:
+    if not deadline or bead.is_done:
         return 0.0
     left_s = (instant_of(deadline) - now).total_seconds()
     points = DEADLINE_POINTS * _left_after(left_s, DEADLINE_HALVES_S)
