@@ -45,7 +45,7 @@ class Track:
         self._dealt = 0
         self.clones = [self.clone(f"clone-{number}") for number in range(clones)]
         if clones:
-            self._settle_in()
+            self.settle_in()
         self.ids = self.deal(beads) if beads else []
 
     def clone(self, name: str) -> Path:
@@ -54,7 +54,7 @@ class Track:
         self._machine.run(["git", "clone", "--quiet", str(self.bare), str(folder)])
         return folder
 
-    def _settle_in(self) -> None:
+    def settle_in(self) -> None:
         """Each clone has polled once, as in any fleet: it knows what its remote lets it do."""
         runs = [Run(folder, ["poll", "--agent", f"agent-{place}"]) for place, folder in enumerate(self.clones)]
         for start in range(0, len(runs), 4):
@@ -64,6 +64,11 @@ class Track:
         """So many open beads, and no others; their ids."""
         ids = [f"hub-r{self._dealt + number:04d}" for number in range(beads)]
         self._dealt += beads
+        self.deal_ids(ids)
+        return ids
+
+    def deal_ids(self, ids: Sequence[str]) -> None:
+        """Open beads with these ids, and no others."""
         self._git("fetch", "--quiet", "origin", "main")
         self._git("reset", "--quiet", "--hard", "origin/main")
         (self.maker / "beads").mkdir(exist_ok=True)
@@ -77,7 +82,6 @@ class Track:
         self._git("add", "beads")
         self._git("commit", "--quiet", "-m", "beads")
         self._git("push", "--quiet", "origin", "HEAD:main")
-        return ids
 
     def _git(self, *words: str) -> str:
         return self._machine.run(["git", *words], cwd=self.maker)

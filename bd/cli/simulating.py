@@ -91,7 +91,7 @@ def scenario_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--service-times", type=click.Choice(SERVICE_TIMES), help="How these times are spread (exponential)."),
         click.option("--fetch-time", type=DURATION, help="From asking the hub until it is decided what to write (0.5s)."),
         click.option("--push-time", type=DURATION, help="From then until the hub has it (1s)."),
-        click.option("--retry", type=click.Choice(RETRIES), help="How a lost push is tried again (plain)."),
+        click.option("--retry", type=click.Choice(RETRIES), help="How lost pushes are tried again (combining: with others)."),
         click.option("--heartbeat", type=DURATION, help="How often agents at work give signs of life (5m); 0s: never."),
         click.option("--duration", type=DURATION, help="How long it goes on, in simulated time (8h)."),
         click.option("--seed", type=int, default=1, help="The same seed gives the same run; 1 when left out."),

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 # Who has asked leaves the others this part of a push time to ask too, so that the first one carries more along.
 GATHERING = 0.5
 # Who waits lists the names again after this part of a push time, and looks properly after so many of them.
-_AGAIN = 0.5
-_WATCHED = 3
+AGAIN = 0.5
+WATCHED = 3
 # Nobody looks more often than this while it waits.
-_PAUSE_S = 0.02
+PAUSE_S = 0.02
 
 
 class Folding:
@@ -87,7 +87,7 @@ class Folding:
         wait_s = self._wait_s(place)
         if wait_s <= 0:
             return False
-        self._watch(members, min(wait_s, max(self._push_s, _PAUSE_S)))
+        self._watch(members, min(wait_s, max(self._push_s, PAUSE_S)))
         return True
 
     def see(self, tip: str | None) -> None:
@@ -109,7 +109,7 @@ class Folding:
         As long as all are there, nobody has carried anything of ours out, wherever the tip is.
         """
         asked = {INTENTS + member.uid: member.intent for member in members if member.intent}
-        until_s = clock.monotonic() + max(pause_s, _WATCHED * self._push_s)
+        until_s = clock.monotonic() + max(pause_s, WATCHED * self._push_s)
         while True:
             clock.sleep(pause_s)
             try:
@@ -123,7 +123,7 @@ class Folding:
             wait_s = self._wait_s(_place(tip, members, [ref.removeprefix(INTENTS) for ref in listed if ref.startswith(INTENTS)]))
             if wait_s <= 0 or clock.monotonic() >= until_s:
                 return
-            pause_s = min(wait_s, max(self._push_s * _AGAIN, _PAUSE_S))
+            pause_s = min(wait_s, max(self._push_s * AGAIN, PAUSE_S))
 
 
 def _place(base: str, members: Sequence[Member], others: Iterable[str]) -> int:

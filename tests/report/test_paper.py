@@ -31,6 +31,7 @@ scenarios = st.builds(
     intervals_s=st.lists(st.sampled_from([30.0, 600.0, 1800.0]), min_size=1, max_size=3).map(tuple),
     cron=st.booleans(),
     peek_s=st.sampled_from([0.0, 1.0, 30.0]),
+    starts_s=st.sampled_from([None, 0.0, 5.0]),
     arrivals=st.sampled_from([0.0, 12 / HOUR, 0.1]),
     load=st.just(0.0),
     burst=st.integers(1, 5),
@@ -40,6 +41,7 @@ scenarios = st.builds(
     fetch_s=st.sampled_from([0.01, 0.5]),
     push_s=st.sampled_from([0.02, 1.0, 3.0]),
     retry=st.sampled_from(RETRIES),
+    fresh_s=st.sampled_from([0.0, 2.0]),
     retry_time_s=st.sampled_from([1.0, 60.0]),
     heartbeat_s=st.sampled_from([0.0, 30.0]),
     duration_s=st.sampled_from([60.0, 600.0]),
@@ -123,7 +125,7 @@ def test_agents_that_keep_up_are_busy_for_as_long_as_the_work_takes(load: float)
 
 
 def test_more_work_than_the_agents_can_do_falls_behind() -> None:
-    figures = simulate(Scenario(agents=5, load=1.3))
+    figures = simulate(Scenario(agents=5, load=1.5, duration_s=40 * HOUR))
     assert not figures.is_steady
     assert figures.waiting > 10
 
@@ -153,7 +155,7 @@ def test_the_more_agents_race_the_more_pushes_are_lost() -> None:
 def test_a_fleet_that_only_loses_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain retries of a crowd collapse; the run ends before its time and says so."""
     monkeypatch.setattr(writers, "LOST_LIMIT", 5_000)
-    crowd = Scenario(agents=500, load=0.7, service_s=60.0, push_s=2.0)
+    crowd = Scenario(agents=500, load=0.7, service_s=60.0, push_s=2.0, retry="plain")
     figures = simulate(crowd)
     assert figures.simulated_s < crowd.duration_s
     assert not figures.is_steady
@@ -170,8 +172,8 @@ def test_a_fleet_that_only_loses_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
 def test_pushes_a_claim_of_32_at_once_are_as_measured(retry: str, push_s: float, pushes: float) -> None:
     """The latencies of the measured pushes were added to what git itself takes."""
     crowd = AT_ONCE._replace(
-        agents=32, backlog=32, service_s=4000.0, service_times="fixed", push_s=push_s, fetch_s=0.15, retry=retry, duration_s=120.0
-    )
+        agents=32, backlog=32, service_s=4000.0, service_times="fixed", push_s=push_s, fetch_s=0.15, fresh_s=0.0, retry=retry
+    )._replace(duration_s=120.0)
     runs = [simulate(crowd._replace(seed=seed)) for seed in range(8)]
     assert {run.claims for run in runs} == {32}
     assert mean(run.pushes_per_claim for run in runs) == pytest.approx(pushes, rel=0.15)

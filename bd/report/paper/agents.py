@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bd.report.paper.events import Events
     from bd.report.paper.hub import Hub
     from bd.report.paper.scenario import Draws, Scenario
-    from bd.report.paper.writers import Plain
+    from bd.report.paper.writers import Retrying
 
 # Pacing reckons with instants; any will do.
 _START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -25,7 +25,7 @@ _LONGEST_AGAIN_S = 30.0
 class Agent:
     """One agent: looks, claims, works, closes and claims the next; then waits as its pace says."""
 
-    def __init__(self, scenario: Scenario, events: Events, hub: Hub, draws: Draws, writer: Plain, base_s: float) -> None:
+    def __init__(self, scenario: Scenario, events: Events, hub: Hub, draws: Draws, writer: Retrying, base_s: float) -> None:
         self._scenario = scenario
         self._events = events
         self._hub = hub
@@ -36,7 +36,8 @@ class Agent:
         self._tip = -1
         self._told_s = -RECORD_EVERY_S
         # Who peeks would have come by its next peek already.
-        self._first_s = draws.spread() * (base_s if scenario.cron or not scenario.peek_s else min(base_s, scenario.peek_s))
+        usual_s = base_s if scenario.cron or not scenario.peek_s else min(base_s, scenario.peek_s)
+        self._first_s = draws.spread() * (usual_s if scenario.starts_s is None else scenario.starts_s)
 
     def run(self) -> Generator[float, None, None]:
         """The agent's life. First looks are spread."""
@@ -64,11 +65,11 @@ class Agent:
     def _claim(self) -> Generator[float, None, bool | None]:
         """One cycle: look at hub and signs, then claim the best. None where the hub was too busy."""
         self._hub.tally.looks += 1
-        self._hub.tally.reads += 1  # the signs are listed
+        yield from self._writer.list_refs()  # the signs
         yield from self._writer.look()
         claim = self._hub.write(claims=True)
         yield from self._writer.publish(claim)
-        self._tip = self._writer.seen_tip
+        self._tip = self._writer.seen.tip
         return claim.verdict
 
     def _work(self) -> Generator[float, None, bool]:
@@ -136,7 +137,7 @@ class Agent:
 class Makers:
     """Those who make the beads: each burst is one write by somebody with a clone of their own."""
 
-    def __init__(self, events: Events, hub: Hub, draws: Draws, new_writer: Callable[[], Plain], burst: int) -> None:
+    def __init__(self, events: Events, hub: Hub, draws: Draws, new_writer: Callable[[], Retrying], burst: int) -> None:
         self._events = events
         self._hub = hub
         self._draws = draws

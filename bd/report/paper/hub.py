@@ -9,23 +9,25 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_left
 from collections import deque
+from typing import NamedTuple
+
+from bd.store.intents import AT_ONCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from bd.report.paper.events import Events
-
-FOLD_LIMIT = 100
 
 
 class Write:
     """What one transaction wants: to make beads, to close the one in hand, to claim the next. `verdict` is None until it is decided.
 
     True: it is done, and a claim that came with a close may have `claimed` nothing. False: there was nothing to claim.
+    `tip` is where the branch stood then: who has seen less does not know of it yet.
     """
 
-    __slots__ = ("claimed", "claims", "closes", "creates", "is_asked", "uid", "verdict")
+    __slots__ = ("claimed", "claims", "closes", "creates", "is_asked", "tip", "uid", "verdict")
 
     def __init__(self, uid: int, *, creates: int = 0, closes: bool = False, claims: bool = False) -> None:
         self.uid = uid
@@ -34,12 +36,32 @@ class Write:
         self.claims = claims
         self.claimed = False
         self.is_asked = False
+        self.tip = 0
         self.verdict: bool | None = None
 
     @property
     def needs_bead(self) -> bool:
         """Whether it is a claim alone."""
         return self.claims and not self.closes
+
+
+class Sight(NamedTuple):
+    """What one look shows: the tip, how many beads are ready, and the intents in the order that this tip gives."""
+
+    tip: int
+    ready: int
+    intents: Sequence[Write] = ()
+
+    def place(self, write: Write) -> int:
+        """How many of the intents come before a write."""
+        return bisect_left(self.intents, _turn(self.tip, write), key=lambda other: _turn(self.tip, other))
+
+    def ready_for(self, write: Write) -> int:
+        """How many beads those before a write leave."""
+        ready = self.ready
+        for other in self.intents[: self.place(write)]:
+            ready += other.creates - (other.claims and ready > 0)
+        return ready
 
 
 class Tally:
@@ -85,8 +107,8 @@ class Hub:
         self._events = events
         self._ready: deque[float] = deque()
         self._uids = 0
-        self._ordered_at: tuple[int, int] = (-1, -1)
-        self._order: list[tuple[int, int]] = []
+        self._shown_at: tuple[int, int] = (-1, -1)
+        self._shown: Sequence[Write] = ()
         self._asked = 0
         self._working = 0
         self._bead_seconds = self._work_seconds = self._reckoned_s = 0.0
@@ -125,11 +147,19 @@ class Hub:
         self._uids += 1
         return Write(self._uids, creates=creates, closes=closes, claims=claims)
 
-    def accepts(self, base: int, writes: Sequence[Write]) -> bool:
-        """Whether a push decided on `base` lands now: the branch stands there still, and so does every intent that it folds."""
-        return self.tip == base and all(write.uid in self.intents for write in writes if write.is_asked)
+    def sight(self) -> Sight:
+        """What a look shows now; of more intents than one push carries out, the oldest."""
+        state = (self.tip, self._asked)
+        if state != self._shown_at:
+            self._shown = in_order(self.tip, (self.intents[uid] for uid in sorted(self.intents)[:AT_ONCE]))
+            self._shown_at = state
+        return Sight(self.tip, len(self._ready), self._shown)
 
-    def land(self, writes: Sequence[Write]) -> None:
+    def accepts(self, base: int, folded: Iterable[Write]) -> bool:
+        """Whether a push decided on `base` lands now: the branch stands there still, and so does every intent that it folds."""
+        return self.tip == base and all(write.uid in self.intents for write in folded)
+
+    def land(self, writes: Iterable[Write]) -> None:
         """A push has landed: each write is decided on what the ones before it left."""
         self.tip += 1
         for write in writes:
@@ -149,6 +179,7 @@ class Hub:
             self.tally.claims += 1
             self.tally.waits_s.append(now_s - self._ready.popleft())
         write.verdict = write.claimed or not write.needs_bead
+        write.tip = self.tip
 
     # --- intents ---
 
@@ -158,29 +189,17 @@ class Hub:
         write.is_asked = True
         self.intents[write.uid] = write
 
-    def withdraw(self, write: Write) -> None:
-        """Its author gives up."""
+    def withdraw(self, write: Write) -> bool:
+        """Its author takes an intent back; False where somebody has carried it out meanwhile."""
         self._asked += 1
         write.is_asked = False
-        self.intents.pop(write.uid, None)
+        return self.intents.pop(write.uid, None) is not None
 
-    def place(self, write: Write) -> int:
-        """The place of a write among the intents in the order that this tip gives: 0 is the first."""
-        own = self._key(write.uid)
-        return bisect_left(self._in_order(), (own, write.uid))
 
-    def fold_with(self, own: Write) -> list[Write]:
-        """What a fold takes: the first intents in the order, with its own write among them."""
-        others = [self.intents[uid] for _, uid in self._in_order()[:FOLD_LIMIT] if uid != own.uid]
-        place = self.place(own)
-        return [*others[:place], own, *others[place : FOLD_LIMIT - 1]] if place < FOLD_LIMIT else [*others[: FOLD_LIMIT - 1], own]
+def in_order(tip: int, writes: Iterable[Write]) -> Sequence[Write]:
+    """Writes in the order in which they are decided on this tip: any that depends on nothing else will do."""
+    return tuple(sorted(writes, key=lambda write: _turn(tip, write)))
 
-    def _in_order(self) -> list[tuple[int, int]]:
-        state = (self.tip, self._asked)
-        if state != self._ordered_at:
-            self._order = sorted((self._key(uid), uid) for uid in self.intents)
-            self._ordered_at = state
-        return self._order
 
-    def _key(self, uid: int) -> int:
-        return zlib.crc32(b"%d %d" % (self.tip, uid))
+def _turn(tip: int, write: Write) -> tuple[int, int]:
+    return zlib.crc32(b"%d %d" % (tip, write.uid)), write.uid

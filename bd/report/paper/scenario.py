@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import random
     from typing import Any
 
-RETRIES = ("plain", "combining")
+RETRIES = ("combining", "plain")
 SERVICE_TIMES = ("fixed", "uniform", "exponential", "lognormal")
 # A line is not the same every time: a fetch and a push take from so much less to so much more than their time.
 _UNSTEADY = 0.2
@@ -28,13 +28,15 @@ class Scenario(NamedTuple):
 
     `load` sets the arrivals by the agents there are: the part of the time that the work keeps them busy. Beads arrive
     `burst` at a time; `backlog` of them are there at the start. `intervals_s` go round the agents. Agents wait as `bd work` does, peeking at the hub, or (`cron`) are
-    started every interval. `heartbeat_s` 0: nobody gives signs of life.
+    started every interval. Agents start within `starts_s`; None: at any time of a fleet that has run before.
+    `heartbeat_s` 0: nobody gives signs of life.
     """
 
     agents: int = 20
     intervals_s: tuple[float, ...] = (DEFAULT_INTERVAL_S,)
     cron: bool = False
     peek_s: float = PEEK_FAR_S
+    starts_s: float | None = None
     arrivals: float = 30 / 3600
     load: float = 0.0
     burst: int = 1
@@ -43,7 +45,8 @@ class Scenario(NamedTuple):
     service_times: str = "exponential"
     fetch_s: float = 0.5
     push_s: float = 1.0
-    retry: str = "plain"
+    retry: str = RETRIES[0]
+    fresh_s: float = KEYS["fresh_time"].default
     retry_time_s: float = KEYS["retry_time"].default
     heartbeat_s: float = FAR_INTERVAL_S
     duration_s: float = 8 * 3600.0
@@ -56,7 +59,8 @@ class Scenario(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """Everything, with the rate in beads an hour."""
-        fields = {key: value for key, value in self._asdict().items() if key not in ("arrivals", "load")}
+        left_out = ("arrivals", "load")
+        fields = {key: value for key, value in self._asdict().items() if key not in left_out and value is not None}
         return {**fields, "intervals_s": list(self.intervals_s), "beads_per_hour": round(self.rate * 3600, 3)}
 
 

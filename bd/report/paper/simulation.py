@@ -9,7 +9,7 @@ from bd.report.paper.events import Events
 from bd.report.paper.figures import figures_of
 from bd.report.paper.hub import Hub
 from bd.report.paper.scenario import Draws
-from bd.report.paper.writers import Combining, Plain
+from bd.report.paper.writers import Combining, Retrying
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ def simulate(scenario: Scenario) -> Figures:
     events = Events()
     hub = Hub(events, scenario.duration_s)
     draws = Draws(scenario, random.Random(scenario.seed))
-    kind = Combining if scenario.retry == "combining" else Plain
+    kind = Retrying if scenario.retry == "plain" else Combining
 
-    def new_writer() -> Plain:
+    def new_writer() -> Retrying:
         return kind(scenario, events, hub, draws)
 
     for number in range(scenario.agents):
