@@ -122,6 +122,24 @@ INNER_FIELDS: dict[str, dict[str, Kind]] = {
     "schedules": {"name": "text", "uid": "text", "cron": "text", "tz": "text", "last_tick": "time", "title": "text"},
     "budget": {"usd": "number", "per": "text"},
     "skills": {"title_words": "list", "title_prefix": "list", "labels": "list", "types": "list"},
+    "pool": {
+        "min": "int",
+        "max": "int",
+        "size": "int",
+        "max_claims": "int",
+        "check": "text",
+        "provider": "text",
+        "start": "text",
+        "alive": "text",
+        "stop": "text",
+        "nudge": "text",
+        "drain_timeout": "duration",
+        "idle_timeout": "duration",
+        "cooldown_up": "duration",
+        "cooldown_down": "duration",
+        "scale_interval": "duration",
+        "names": "list",
+    },
 }
 
 # Fields that no list and no policy looks at; a cache leaves them out of the heads it hands to policy.

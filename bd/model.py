@@ -5,10 +5,11 @@ Plain classes and NamedTuples instead of dataclasses: a claim's start-up can't a
 
 from __future__ import annotations
 
-from bd.fields import ARCHIVE_DIR, CONFIG_PATH, DONE_STATUSES, agent_path, bead_path, capacity_path
+from bd.fields import ARCHIVE_DIR, CONFIG_PATH, DONE_STATUSES, bead_path, capacity_path
 from bd.ledger import Ledger, LedgerOverlay
 from bd.light import NamedTuple
 from bd.lineup import Recall, awaits, mentions
+from bd.roster import file_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -267,7 +268,8 @@ class Snapshot(Recall, Ledger):
         return [bead for bead in self.mentioning(bead_id) if bead_id in bead.depends_on]
 
     def agent(self, name: str) -> Mapping[str, Any] | None:
-        return self.record(agent_path(name))
+        """An agent's file; of a pool's member, its pool's."""
+        return file_of(name, self)
 
     def capacity(self, name: str) -> Mapping[str, Any] | None:
         """An agent's capacity record as of its last sign of life: the tracked file, or what it said since, whichever is newer."""
@@ -319,9 +321,7 @@ class Overlay(LedgerOverlay, Snapshot):
         self._records = change.records
         self._files = change.files
         self._moves = change.moves
-        self.commit = below.commit
-        self.heard = below.heard
-        self.listened_at = below.listened_at
+        self.commit, self.heard, self.listened_at = below.commit, below.heard, below.listened_at
 
     @property
     def damages(self) -> list[Damage]:

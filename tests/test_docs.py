@@ -209,6 +209,8 @@ BEFORE = {
 # Exit codes other than 0.
 EXPECTED = {
     "bd setup claude --check": 5,  # nobody has set it up
+    "bd pool scale codemonkey 2": 2,  # it has no pool
+    "bd pool scale codemonkey auto": 2,
     "bd stalled --reassign hub-7k3q": 5,  # it has not stalled
     "bd sync --dismiss UID": 4,  # nothing is kept
     "bd export --at 2026-02-01 --all": 4,  # the hub is younger

@@ -162,11 +162,12 @@ COMMANDS: dict[str, Row] = {
         "agent",
         "overseers",
         "Add agents, change them, and see how each is doing.",
-        line="See agents, or all on one page; even out queues.",
+        line="See agents, or all on one page; pools; even queues.",
     ),
     "board": Row("board", "overseers", "Show the fleet on one page, and publish it.", beside="agent"),
     "pause": Row("pause", "overseers", "Let nobody claim until `bd resume`.", line="Let the fleet claim nothing, or again."),
     "resume": Row("pause", "overseers", "Let the fleet claim again.", "resume", beside="pause"),
+    "pool": Row("pool", "overseers", "Run as many members of an agent as there is work for.", beside="agent"),
     "rebalance": Row(
         "rebalance",
         "overseers",

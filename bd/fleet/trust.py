@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NOTE = "trust.json"
 # Keys that hold commands: in an agent's pool, and in the hub's own settings.
-POOL_COMMANDS = ("check", "start", "stop", "nudge")
+POOL_COMMANDS = ("check", "start", "alive", "stop", "nudge")
 CONFIG_COMMANDS = ("validators", "notify", "judges")
 
 

@@ -89,6 +89,7 @@ class Worker:
 
     def run(self) -> int:
         """Work until there is nothing to do (`once`), the plan is done, or somebody stops it. How many attempts were made."""
+        self.plan.watch(lambda: self._events.put("drain"))
         try:
             return self._loop()
         finally:  # after a bug, or a hub that can't be gone on with: nobody works on for a worker that is gone
@@ -116,7 +117,7 @@ class Worker:
 
     def _wants_more(self) -> bool:
         limit = self.plan.max_tasks
-        return len(self._jobs) < self.plan.jobs and (limit is None or self.started < limit)
+        return not self.plan.is_draining and len(self._jobs) < self.plan.jobs and (limit is None or self.started < limit)
 
     def _is_done(self) -> bool:
         if self._stopping or not self._wants_more():

@@ -87,7 +87,7 @@ class AddAgent(Operation):
         return rules
 
 
-class _Leaving(Operation):
+class Leaving(Operation):
     """What removing and renaming share: `agent`, and `release` to give back what it holds."""
 
     def given_back(self, name: str, snapshot: Snapshot, reason: str) -> Beads:
@@ -141,7 +141,7 @@ def _renamed(bead: Bead, name: str, to: str | None) -> Bead:
 
 
 @register
-class RemoveAgent(_Leaving):
+class RemoveAgent(Leaving):
     """Take an agent out of the hub: `agent`, `release`. What was routed to it is routed to nobody."""
 
     verb: ClassVar[str] = "agent-remove"
@@ -157,7 +157,7 @@ class RemoveAgent(_Leaving):
 
 
 @register
-class RenameAgent(_Leaving):
+class RenameAgent(Leaving):
     """Give an agent another name: `agent`, `to`, `release`. What is routed to it follows."""
 
     verb: ClassVar[str] = "agent-rename"

@@ -38,6 +38,7 @@ _HINTS = {
     "draining": "`bd undrain {}` lets it claim again",
     "overloaded": "`bd agent clear {}` forgets its failures",
     "busy": "`bd list --assignee {}` shows what it holds",
+    "pool_full": "wait until one of them is done; `bd pool status` shows the pools",
 }
 
 

@@ -12,6 +12,7 @@ from bd.errors import AgentOffline
 from bd.fields import capacity_path
 from bd.policy.liveness import SKEW_S
 from bd.policy.roles import interval_of
+from bd.roster import pool_of, template_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,7 +130,21 @@ def room(name: str, snapshot: Snapshot, now: datetime) -> int | None:
     if is_overloaded(name, snapshot):
         probes = 0 if probe_in_s(name, snapshot, now) > 0 else 1
         limit = probes if limit is None else min(limit, probes)
-    return None if limit is None else max(0, limit - len(held_by(name, snapshot, now)))
+    own = None if limit is None else max(0, limit - len(held_by(name, snapshot, now)))
+    pool = pool_room(name, snapshot, now)
+    return own if pool is None else pool if own is None else min(own, pool)
+
+
+def pool_room(name: str, snapshot: Snapshot, now: datetime) -> int | None:
+    """How many more beads the members of the agent's pool may take together (`max_claims`); None when nothing limits them."""
+    file = snapshot.agent(name) or {}
+    limit = pool_of(name, file).max_claims if file.get("pool") else None
+    if limit is None:
+        return None
+    pool = template_of(name, snapshot)
+    holders = {holder for bead in snapshot.claimed() for holder in bead.holders}
+    members = [holder for holder in holders if template_of(holder, snapshot) == pool]
+    return max(0, limit - sum(len(held_by(member, snapshot, now)) for member in members))
 
 
 # --- is it there ------------------------------------------------------------------------------

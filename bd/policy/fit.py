@@ -219,7 +219,7 @@ def pause_words(paused: Mapping[str, Any]) -> str:
 def no_claims_reason(name: str, snapshot: Snapshot, now: datetime) -> Reason | None:
     """Why the agent gets no work at all now, whatever is ready; None when it may claim.
 
-    The codes: paused, offline, draining, overloaded, busy.
+    The codes: paused, offline, draining, pool_full, overloaded, busy.
     """
     paused = pause_of(snapshot)
     if paused:
@@ -229,6 +229,8 @@ def no_claims_reason(name: str, snapshot: Snapshot, now: datetime) -> Reason | N
         return Reason(duty, f"{name} is {duty}")
     if capacity.room(name, snapshot, now) != 0:
         return None
+    if capacity.pool_room(name, snapshot, now) == 0:
+        return Reason("pool_full", f"the pool of {name} holds as many beads as it may (max_claims)")
     held = capacity.held_by(name, snapshot, now)
     holds = ", ".join(bead.id for bead in held)
     if capacity.is_overloaded(name, snapshot):

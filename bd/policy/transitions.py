@@ -48,6 +48,7 @@ MOVES: dict[str, tuple[Move, ...]] = {
     "reopen": (Move(None, _OPEN, frozenset({"in_progress"})),),
     "dlq-retry": (Move(frozenset({"dead_letter"}), _OPEN),),
     "agent-remove": (_GIVE_BACK,),
+    "pool-retire": (_GIVE_BACK,),
     "agent-rename": (_GIVE_BACK,),
 }
 # These set any status that `is_possible` allows, or bring back what there was.

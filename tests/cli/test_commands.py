@@ -291,6 +291,13 @@ CASES: dict[str, list[Case]] = {
     ],
     "pause": [Case("pause --reason moving", "object", "✓ The fleet is paused: moving")],
     "resume": [Case("resume", "object", "✓ The fleet may claim", ("pause",))],
+    "pool": [
+        Case("pool list", "array", "No agents yet, and no pools."),
+        Case("pool list", "array", "always on", ("agent add worker",)),
+        Case("pool status", "array", "never", ("agent add worker",)),
+        Case("pool events", "array", "Nothing has happened yet."),
+        Case("pool run --once", "array", ""),
+    ],
     "rebalance": [
         Case("rebalance", "array", ""),
         Case("rebalance --dry-run", "array", "Nothing would move"),

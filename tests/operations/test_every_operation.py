@@ -28,6 +28,7 @@ from bd.operations.hubs import Init
 from bd.operations.liveness import Heartbeat, Reassign
 from bd.operations.notifying import Notified, Notify
 from bd.operations.planning import ApplyPlan
+from bd.operations.pools import Retire, ScalePool
 from bd.operations.recovery import Undo
 from bd.operations.schedules import AddSchedule, RemoveSchedule, RunSchedule
 from bd.operations.signers import Allow, Revoke
@@ -68,6 +69,7 @@ def a_hub() -> MemoryStore:
         records={
             CONFIG_PATH: {"format": 1, "prefix": "hub", "schedules": [DAILY]},
             trigger_path("old"): {"name": "old", "on": "file:x", "plan": [{"name": "root", "title": "Look"}]},
+            agent_path("swarm"): {"name": "swarm", "pool": {"max": 3}},
             agent_path("coder"): {"name": "coder", "role": "coding", "max_concurrent": 5},
             SIGNERS_PATH: {"lines": [f"other {KEY[:-4]}AAAA their key"]},
             capacity_path("coder"): {"agent": "coder", "status": "available", "current_tasks": 1, "max_concurrent": 5},
@@ -179,6 +181,8 @@ CASES: dict[str, Case] = {
     "board": Case(lambda: PublishBoard(path="BOARD.md", text="# hub", **by())),
     "pause": Case(lambda: Pause(reason="moving", **by())),
     "undo": Case(lambda: Undo(words="w", beads={"hub-a": {"before": {**BEFORE, "title": "Was"}, "after": BEFORE}}, **by()), has_name=False),
+    "pool scale": Case(lambda: ScalePool(pool="swarm", to="2", **by())),
+    "pool retire": Case(lambda: Retire(agent="coder", reason="drained", **by(hub_h="t-h"))),
     "rebalance": Case(lambda: Rebalance(**by())),
     "init": Case(lambda: Init(prefix="hub", **by())),
     "let in": Case(lambda: Allow(agent="coder", key=KEY, **by())),
@@ -276,7 +280,7 @@ def test_nothing_takes_effect_twice(name: str) -> None:
         return
     again = store.decide(operation)
     assert again.is_empty or all(store.tip.bead(bead_id) == bead for bead_id, bead in again.beads.items())
-    if name in CASES and name != "archive":  # which only says what it moves now
+    if name in CASES and name not in ("archive", "pool retire"):  # which only say what they do now
         assert again.touched == change.touched
     assert again.tokens == change.tokens, "what was won is handed out again"
 
@@ -319,6 +323,7 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "heartbeat",
                 "reassign",
                 "rebalance",
+                "pool",
                 "plan",
                 "friction",
                 "trigger",

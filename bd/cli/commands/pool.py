@@ -1,0 +1,185 @@
+"""bd pool."""
+
+from __future__ import annotations
+
+import gc
+import os
+from typing import Any
+
+import click
+
+from bd import clock
+from bd.cli.context import App
+from bd.cli.options import AGENT, pass_app
+from bd.errors import BadInput, TryAgain, WrongState
+from bd.operations.pools import ScalePool
+from bd.output import escaped
+from bd.roster import Pool, pools_of
+
+
+@click.group("pool", no_args_is_help=False)
+def command() -> None:
+    """Run as many members of an agent as there is work for: list, status, scale, run, events."""
+
+
+@command.command("list", epilog="\b\nExample:\n  bd pool list")
+@pass_app
+def list_pools(app: App) -> None:
+    """List the pools; an agent file without `pool` is one of exactly one member."""
+    pools = pools_of(app.snapshot()).values()
+    if app.out.is_json:
+        app.out.json([_settings(pool) for pool in pools])
+        return
+    rows = [(pool.name, f"{pool.min}..{pool.max}", _by(pool), _names(pool)) for pool in pools]
+    if rows:
+        app.out.table(["pool", "size", "by", "members"], rows)
+    else:
+        app.out.line("No agents yet, and no pools. `bd agent add NAME` makes one.")
+
+
+def _settings(pool: Pool) -> dict[str, Any]:
+    shown = {key: value for key, value in pool._asdict().items() if value not in (None, "", ())}
+    return {**shown, "members": pool.members}
+
+
+def _by(pool: Pool) -> str:
+    if pool.size is not None:
+        return f"scaled to {pool.size}"
+    return "always on" if not pool.is_explicit else pool.check or "ready and in work"
+
+
+def _names(pool: Pool) -> str:
+    names = pool.members
+    return " ".join(names) if len(names) <= 3 else f"{names[0]} ... {names[-1]}"
+
+
+@command.command("status", epilog="\b\nExample:\n  bd pool status --json")
+@pass_app
+def status(app: App) -> None:
+    """Show what each pool wants, and who of it runs on this host."""
+    from bd.fleet.quarters import Quarters
+
+    quarters = Quarters(app.hub)
+    members = list(quarters.members())
+    shown = [_status(pool, members, quarters.read(f"pool-{pool.name}.json")) for pool in pools_of(app.snapshot()).values()]
+    if app.out.is_json:
+        app.out.json(shown)
+        return
+    rows = [
+        (
+            one["name"],
+            f"{one['min']}..{one['max']}",
+            str(one.get("desired", "-")),
+            str(len(one["running"])),
+            str(len(one["draining"])),
+            app.out.age(one.get("last_check"), app.now) or "never",
+            one.get("last_error") or one.get("waits", ""),
+        )
+        for one in shown
+    ]
+    if rows:
+        app.out.table(["pool", "size", "wants", "runs", "drains", "checked", "what is wrong"], rows)
+    else:
+        app.out.line("No pools.")
+
+
+def _status(pool: Pool, members: list[tuple[str, dict[str, Any]]], note: dict[str, Any]) -> dict[str, Any]:
+    ours = [(name, one) for name, one in members if one.get("pool") == pool.name]
+    known = {
+        key: note[key] for key in ("desired", "wanted", "last_check", "last_error", "waits") if note.get(key) not in (None, "")
+    }
+    running = [name for name, one in ours if not one.get("drained_at")]
+    draining = [name for name, one in ours if one.get("drained_at")]
+    return {"name": pool.name, "min": pool.min, "max": pool.max, "running": running, "draining": draining, **known}
+
+
+@command.command("scale", epilog="\b\nExamples:\n  bd pool scale codemonkey 2\n  bd pool scale codemonkey auto")
+@click.argument("name", type=AGENT)
+@click.argument("size", metavar="N|up|down|auto")
+@pass_app
+def scale(app: App, name: str, size: str) -> None:
+    """Ask for a size of a pool, which goes before its check; auto goes by the check again."""
+    outcome = app.publish(ScalePool(**app.asked(pool=name, to=_size(app, name, size))))
+    result = outcome.change.result if outcome.change else {}
+    if app.out.is_json:
+        app.out.object({**result, "published": outcome.published})
+    else:
+        said = "by its check" if result.get("size") == "auto" else f"of {result.get('size')}"
+        app.out.said(f"✓ {name} is a pool {said}")
+
+
+def _size(app: App, name: str, size: str) -> str:
+    if size == "auto" or (size.isascii() and size.isdigit()):
+        return size
+    if size not in ("up", "down"):
+        raise BadInput(f"{size!r} is no size", hint="a number, up, down or auto")
+    from bd.fleet.quarters import Quarters
+
+    pool = pools_of(app.snapshot(fetch=True)).get(name, Pool(name))
+    running = sum(one.get("pool") == name and not one.get("drained_at") for _, one in Quarters(app.hub).members())
+    base = running if pool.size is None else pool.size
+    return str(pool.clamped(base + (1 if size == "up" else -1)))
+
+
+@command.command("events", epilog="\b\nExample:\n  bd pool events")
+@click.option("--pool", "name", type=AGENT, help="Only of this pool.")
+@pass_app
+def events(app: App, name: str | None) -> None:
+    """List what happened to the pools on this host, the latest last."""
+    from bd.fleet.quarters import Quarters
+
+    found = [one for one in Quarters(app.hub).events() if name in (None, one.get("pool"))]
+    if app.out.is_json:
+        app.out.json(found)
+        return
+    for one in found:
+        app.out.line(_line(one))
+    if not found:
+        app.out.line("Nothing has happened yet.")
+
+
+def _line(one: dict[str, Any]) -> str:
+    code = f" with exit code {one['exit_code']}" if one.get("exit_code") else ""
+    words = f"{one.get('at', '')} {one.get('pool', '')}: {one.get('member', '')} {one.get('event', '')}{code}"
+    return escaped(f"{' '.join(words.split())}{': ' + str(one['why']) if one.get('why') else ''}")
+
+
+@command.command("run", epilog="\b\nExample:\n  bd pool run --once")
+@click.option("--once", is_flag=True, help="One round, instead of one after another until it is ended.")
+@pass_app
+def run(app: App, once: bool) -> None:
+    """Start and drain members until every pool has its size; one controller for each hub and host.
+
+    Members live on when it ends, and are found again by the next. Commands run where `bd trust` has pinned them.
+    """
+    if app.out.is_json and not once:
+        raise BadInput("--json is one document, and this would go on for ever", hint="add --once")
+    if os.name != "posix":
+        raise BadInput("pools need a POSIX system", hint="start `bd work` on each agent instead")
+    from bd.fleet.controller import Controller
+    from bd.fleet.quarters import Quarters
+    from bd.store.hub import Hub
+    from bd.store.place import locate
+
+    quarters, told = Quarters(app.hub), []
+
+    def tell(event: dict[str, Any]) -> None:
+        told.append(event)
+        if not app.out.is_json:
+            app.out.line(_line(event))
+
+    lock = quarters.lock()
+    if not lock.try_enter():
+        raise WrongState("a controller of this hub runs on this host already", hint="`bd pool status` shows what it does")
+    directory, by = app.flags.directory, app.identity.by
+    controller = Controller(lambda: Hub(locate(directory)), quarters, by, tell)
+    rest_s = controller.round()
+    gc.enable()
+    while not once:
+        clock.sleep(rest_s)
+        try:
+            rest_s = controller.round()
+        except TryAgain as error:
+            app.out.note(f"{error}; trying again")
+    if app.out.is_json:
+        app.out.json(told)

@@ -1,0 +1,74 @@
+"""How many members each pool wants: a size somebody asked for, its `check`, or what is ready and in work.
+
+A check that fails, takes too long or prints no number says nothing: the pool stays as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+
+from bd import clock
+from bd.light import NamedTuple
+from bd.policy.scaling import demand
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.model import Snapshot
+    from bd.roster import Pool
+
+CHECK_LIMIT_S = 30.0
+_SAID_LIMIT = 200
+_MOST = 1_000_000
+
+
+class Wanted(NamedTuple):
+    """A count, or why there is none."""
+
+    number: int | None
+    error: str = ""
+
+
+def wanted(pool: Pool, snapshot: Snapshot, folder: str, *, is_trusted: bool, is_fresh: bool) -> Wanted:
+    """What a pool wants now. `is_fresh`: the snapshot was just fetched."""
+    if pool.size is not None:
+        return Wanted(pool.size)
+    if not pool.check:
+        return Wanted(demand(pool, snapshot, clock.now())) if is_fresh else Wanted(None, "the hub can't be reached")
+    if not is_trusted:
+        return Wanted(None, "its check is not trusted here; `bd trust` shows it")
+    return run_check(pool, folder)
+
+
+def run_check(pool: Pool, folder: str) -> Wanted:
+    """Run a pool's check in a clone of the hub, under the pool's name."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(  # noqa: S602  looked at and pinned here
+            pool.check,
+            shell=True,
+            cwd=folder,
+            env={**os.environ, "BD_AGENT": pool.name, "BD_POOL": pool.name},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=errors,
+            start_new_session=True,
+        )
+        try:
+            code = process.wait(CHECK_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return Wanted(None, f"its check took longer than {CHECK_LIMIT_S:.0f} s")
+        out.seek(0)
+        errors.seek(0)
+        said = out.read(_SAID_LIMIT).decode("utf-8", "replace").strip()
+        why = errors.read(_SAID_LIMIT).decode("utf-8", "replace").strip()
+    if code != 0:
+        return Wanted(None, f"its check ended with exit code {code}{f': {why}' if why else ''}")
+    if not (said.isascii() and said.isdigit() and int(said) <= _MOST):
+        return Wanted(None, f"its check printed no number: {said[:60]!r}")
+    return Wanted(int(said))

@@ -1,0 +1,98 @@
+"""Where a host keeps what belongs to the pools of one hub: the controller's lock, notes of sessions, logs, clones, events.
+
+The folder is the same for every clone of the hub on the host, so that whoever runs the controller next finds all of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+
+from bd import clock
+from bd.fleet.station import hub_id
+from bd.store.lock import CloneLock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from bd.store.hub import Hub
+
+_EVENTS_KEPT = 1000
+
+
+class Quarters:
+    """The folder of one hub's pools on this host."""
+
+    def __init__(self, hub: Hub) -> None:
+        state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+        self.folder = os.path.join(state, "bd", "pools", hub_id(hub))
+
+    def path(self, *parts: str) -> str:
+        """A path in the folder; the folders above it are there afterwards."""
+        found = os.path.join(self.folder, *parts)
+        os.makedirs(os.path.dirname(found), exist_ok=True)
+        return found
+
+    def lock(self) -> CloneLock:
+        """One controller for each hub and host: this dies with its process."""
+        return CloneLock(self.path("controller.lock"), 0)
+
+    # --- notes ---
+
+    def read(self, name: str) -> dict[str, Any]:
+        """A note; empty where there is none that can be read."""
+        try:
+            with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+                found = json.load(file)
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def write(self, name: str, note: dict[str, Any]) -> None:
+        """Keep a note: the old one or the new one is there, whatever happens."""
+        path = self.path(name)
+        fresh = f"{path}.{os.getpid()}"
+        with open(fresh, "w", encoding="utf-8") as file:
+            json.dump(note, file)
+        os.replace(fresh, path)
+
+    def forget(self, *names: str) -> None:
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(self.folder, name))
+
+    def members(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The notes of the sessions that were started and not yet seen to have ended."""
+        try:
+            names = sorted(os.listdir(os.path.join(self.folder, "members")))
+        except FileNotFoundError:
+            return
+        for name in names:
+            if name.endswith(".json"):
+                yield name.removesuffix(".json"), self.read(os.path.join("members", name))
+
+    # --- events ---
+
+    def record(self, event: str, pool: str, **facts: Any) -> dict[str, Any]:
+        """Write down that something happened to a pool."""
+        told = {"at": clock.time_text(clock.now()), "pool": pool, "event": event}
+        told.update({key: value for key, value in facts.items() if value not in (None, "")})
+        with open(self.path("events.jsonl"), "a", encoding="utf-8") as file:
+            file.write(json.dumps(told) + "\n")
+        return told
+
+    def events(self) -> list[dict[str, Any]]:
+        """What happened, the latest last."""
+        try:
+            with open(os.path.join(self.folder, "events.jsonl"), encoding="utf-8") as file:
+                lines = file.readlines()[-_EVENTS_KEPT:]
+        except FileNotFoundError:
+            return []
+        found = []
+        for line in lines:
+            with contextlib.suppress(ValueError):  # a controller was killed as it wrote
+                found.append(json.loads(line))
+        return found

@@ -1,0 +1,86 @@
+"""Operations on pools: the size that somebody asks for, and what a member leaves behind that has ended.
+
+Does not belong here: deciding how many there should be (policy/scaling.py), and ending them (fleet/).
+"""
+
+from __future__ import annotations
+
+from bd import ids
+from bd.errors import BadInput, NoSuchAgent
+from bd.fields import agent_path, capacity_path
+from bd.model import Change, Overlay
+from bd.operations.agents import Leaving
+from bd.operations.base import Operation, register
+from bd.operations.capacity import with_capacity
+from bd.policy import advisory, lifecycle
+from bd.policy.capacity import held_by
+from bd.roster import pool_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from bd.model import Bead, Snapshot
+    from bd.operations.base import World
+
+
+@register
+class ScalePool(Operation):
+    """Ask for a size of a pool, which goes before its `check`: `pool`, `to` (a number, or auto: by its check again)."""
+
+    verb: ClassVar[str] = "pool-scale"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        name = ids.check_agent(self.args["pool"])
+        file = snapshot.record(agent_path(name))
+        if file is None:
+            raise NoSuchAgent(name, None)
+        pool = pool_of(name, file)
+        if not pool.is_explicit:
+            raise BadInput(f"{name} is no pool", hint=f"give .beads/agents/{name}.yaml a `pool:` with `max`, and `bd sync`")
+        size = self._size(pool.min, pool.max, name)
+        settings = {key: value for key, value in file["pool"].items() if key != "size"}
+        after = {**file, "pool": {**settings, **({} if size is None else {"size": size})}}
+        result = {"pool": name, "size": "auto" if size is None else size}
+        if after == file:
+            return Change({}, "", result=result)
+        words = f"{self.verb}: {name} to {result['size']} by {self.agent}"
+        return Change({}, words, records={agent_path(name): after}, result=result)
+
+    def _size(self, least: int, most: int, name: str) -> int | None:
+        if self.args["to"] == "auto":
+            return None
+        if not least <= int(self.args["to"]) <= most:
+            raise BadInput(f"{name} may have {least} to {most} members", hint=f"change `min` or `max` in {agent_path(name)}")
+        return int(self.args["to"])
+
+
+@register
+class Retire(Leaving):
+    """A pool's member has ended: `agent`, `reason`; `tokens` name the claims it had.
+
+    The beads it held under exactly these are open again, no attempt spent; what waited for it is routed to nobody; its
+    capacity file goes, unless it holds something by another claim.
+    """
+
+    verb: ClassVar[str] = "pool-retire"
+
+    def decide(self, snapshot: Snapshot, world: World) -> Change:
+        name = ids.check_agent(self.args["agent"])
+        freed: dict[str, Bead | None] = {}
+        for bead in snapshot.wholes([bead.id for bead in held_by(name, snapshot)]):
+            if any(claim.get("token") == self.tokens.get(bead.id) for claim in bead.claims if claim.get("agent") == name):
+                freed[bead.id] = self._freed(bead, name)
+        after = Overlay(snapshot, Change(freed, ""))
+        if held_by(name, after):  # somebody works under this name: it keeps its file, and what waits for it
+            words = f"{self.verb}: {name} by {self.agent}"
+            change = Change(freed, words, touched=tuple(sorted(freed)))
+            return with_capacity(change, snapshot, [name], world.now) if freed else Change({}, "")
+        beads = self.rerouted(name, None, snapshot, freed)
+        gone = {capacity_path(name): None} if snapshot.record(capacity_path(name)) is not None else {}
+        return Change(beads, f"{self.verb}: {name} by {self.agent}", records=gone, touched=tuple(sorted(beads)))
+
+    def _freed(self, bead: Bead, name: str) -> Bead:
+        if advisory.claim_of(bead, name, None) is not None:
+            return self._without(bead, name, self.args["reason"])
+        return lifecycle.released(bead, self.args["reason"], self.asked_at)

@@ -1,0 +1,114 @@
+"""How many members a pool should have now, whom to start, whom to drain, and whom to end.
+
+Values in, a plan out; what is there and what was asked is found out in fleet/. Does not belong here: names and
+limits (roster.py).
+"""
+
+from __future__ import annotations
+
+from bd.light import NamedTuple
+from bd.policy import fit
+from bd.policy.queue import ready_beads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from bd.model import Snapshot
+    from bd.roster import Pool
+
+# A member that ends at once is started again ever more rarely.
+BACKOFF_S = 5.0
+LONGEST_BACKOFF_S = 300.0
+
+
+class Member(NamedTuple):
+    """A running member. `active_s`: when it was last seen at work, on the clock of `now_s`; `idle`: it holds no bead.
+
+    `drained_s`: since when it is draining; None while it is not.
+    """
+
+    name: str
+    active_s: float
+    idle: bool = True
+    drained_s: float | None = None
+
+
+class Memory(NamedTuple):
+    """What a controller remembers of a pool between two rounds."""
+
+    up_s: float | None = None
+    down_s: float | None = None
+    fails: int = 0
+    failed_s: float | None = None
+
+
+class Plan(NamedTuple):
+    """What to do with a pool. `drain` and `kill` are names with the reason; `waits` says why nothing more is done."""
+
+    desired: int
+    start: tuple[str, ...] = ()
+    drain: tuple[tuple[str, str], ...] = ()
+    kill: tuple[tuple[str, str], ...] = ()
+    waits: str = ""
+
+
+def demand(pool: Pool, snapshot: Snapshot, now: datetime) -> int:
+    """What a pool without a `check` goes by: the ready beads that fit it, and those its members are at."""
+    members = {pool.name, *pool.members}
+    others = fit.others_of(pool.name, snapshot)
+    fitting = 0
+    for bead in ready_beads(snapshot, now):
+        name = bead.assignee if bead.assignee in members else pool.name
+        fitting += not fit.misfits(bead, str(name), snapshot, now, others)
+    return fitting + sum(1 for bead in snapshot.claimed() if members.intersection(bead.holders))
+
+
+def plan(pool: Pool, wanted: int | None, running: Sequence[Member], memory: Memory, now_s: float) -> Plan:
+    """What to do now. `wanted` is the count that was found; None where it could not be: then the size stays as it is."""
+    names = pool.members
+    orphans = [member for member in running if member.name not in names]
+    ours = [member for member in running if member.name in names]
+    at_work = [member for member in ours if member.drained_s is None]
+    desired = pool.clamped(len(at_work) if wanted is None else wanted)
+    drain = [(member.name, "the pool has no member of this name") for member in orphans if member.drained_s is None]
+    kill = [
+        (member.name, "it did not end in time")
+        for member in running
+        if member.drained_s is not None and now_s - member.drained_s >= pool.drain_timeout_s
+    ]
+    start, waits = _starts(pool, desired - len(at_work), len(at_work), [one.name for one in ours], memory, now_s)
+    if desired < len(at_work):
+        more, waits = _drains(pool, len(at_work) - desired, at_work, memory, now_s)
+        drain += more
+    return Plan(desired, tuple(start), tuple(drain), tuple(kill), waits)
+
+
+def _starts(pool: Pool, missing: int, there: int, taken: list[str], memory: Memory, now_s: float) -> tuple[list[str], str]:
+    if missing <= 0:
+        return [], ""
+    backoff_s = min(LONGEST_BACKOFF_S, BACKOFF_S * 2.0 ** min(20, memory.fails - 1)) if memory.fails else 0.0
+    if memory.failed_s is not None and 0 <= now_s - memory.failed_s < backoff_s:
+        return [], "its members end as soon as they are started"
+    is_cooling = memory.up_s is not None and 0 <= now_s - memory.up_s < pool.cooldown_up_s
+    if is_cooling:  # the least there must be is there at all times
+        missing = max(0, pool.min - there)
+    free = [name for name in pool.members if name not in taken]
+    waits = "it has grown a moment ago" if is_cooling else ""
+    return free[:missing], waits or ("" if len(free) >= missing else "members that drain have yet to end")
+
+
+def _drains(
+    pool: Pool, surplus: int, at_work: Sequence[Member], memory: Memory, now_s: float
+) -> tuple[list[tuple[str, str]], str]:
+    """The least recently active first; who is idle for the pool's idle_timeout need not wait for the cooldown."""
+    order = sorted(at_work, key=lambda member: (not member.idle, member.active_s, member.name))
+    changes = [at for at in (memory.up_s, memory.down_s) if at is not None]
+    is_cooling = any(0 <= now_s - at < pool.cooldown_down_s for at in changes)
+    if not is_cooling:
+        return [(member.name, "fewer are needed") for member in order[:surplus]], ""
+    if pool.idle_timeout_s is None:
+        return [], "it has changed a moment ago"
+    idle = [member for member in order if member.idle and now_s - member.active_s >= pool.idle_timeout_s]
+    return [(member.name, "idle for too long") for member in idle[:surplus]], "it has changed a moment ago"

@@ -1,0 +1,149 @@
+"""Pools: names, what a member goes by, how many there should be, whom to start, drain and end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bd.fields import agent_path
+from bd.policy import capacity, fit
+from bd.policy.scaling import Member, Memory, Plan, demand, plan
+from bd.roster import Pool, file_of, pool_of, template_of
+from tests.clocks import START
+from tests.memory import MemorySnapshot, held, make_bead
+
+
+def hub(*beads: Any, **pools: Any) -> MemorySnapshot:
+    return MemorySnapshot(beads, {agent_path(name): {"name": name, **file} for name, file in pools.items()})
+
+
+@pytest.mark.parametrize(
+    ("settings", "least", "names"),
+    [
+        (None, 1, ["worker"]),
+        ({}, 0, ["worker"]),
+        ({"max": 1, "min": 1}, 1, ["worker"]),
+        ({"max": 3}, 0, ["worker-1", "worker-2", "worker-3"]),
+        ({"max": 3, "names": ["toast", "furiosa"]}, 0, ["toast", "furiosa", "worker-3"]),
+        ({"max": 1, "names": ["toast", "furiosa"]}, 0, ["toast"]),
+        ({"max": 2, "min": 5}, 2, ["worker-1", "worker-2"]),
+        ({"max": 0}, 0, ["worker"]),
+    ],
+)
+def test_names_and_limits(settings: Any, least: int, names: list[str]) -> None:
+    pool = pool_of("worker", {} if settings is None else {"pool": settings})
+    assert (pool.min, pool.members) == (least, names)
+
+
+def test_defaults_of_the_source() -> None:
+    pool = pool_of("worker", {"pool": {"max": 10, "check": "bd ready --json | jq length", "idle_timeout": "10m"}})
+    assert (pool.drain_timeout_s, pool.idle_timeout_s, pool.check) == (900.0, 600.0, "bd ready --json | jq length")
+
+
+def test_a_member_goes_by_its_template() -> None:
+    file = {"max_concurrent": 2, "capabilities": ["gpu"], "pool": {"max": 3, "names": ["toast"]}}
+    snapshot = hub(worker=file, other={"role": "coding"})
+    for name in ("worker-2", "worker-9", "toast"):
+        assert template_of(name, snapshot) == "worker"
+        assert file_of(name, snapshot) == {**file, "name": name}
+        assert capacity.limit_of(name, snapshot) == 2
+        assert not fit.misfits(make_bead(needs=["gpu"]), name, snapshot, START)
+    assert template_of("other-1", snapshot) is None, "no pool"
+    assert template_of("worker-x", snapshot) is None
+
+
+def test_all_members_together_hold_no_more_than_the_pool_may() -> None:
+    file = {"max_concurrent": 5, "pool": {"max": 6, "max_claims": 2}}
+    one = hub(held("hub-a", "worker-1"), worker=file)
+    assert capacity.room("worker-2", one, START) == 1
+    both = hub(held("hub-a", "worker-1"), held("hub-b", "worker-2", "t2"), held("hub-c", "other", "t3"), worker=file)
+    reason = fit.no_claims_reason("worker-3", both, START)
+    assert reason is not None
+    assert reason.code == "pool_full"
+    assert fit.no_claims_reason("other", both, START) is None
+
+
+def test_without_a_check_what_is_ready_and_in_work_counts() -> None:
+    beads = [
+        make_bead("hub-a"),
+        make_bead("hub-b", needs=["gpu"]),
+        make_bead("hub-c", assignee="worker-2"),
+        make_bead("hub-d", assignee="ada"),
+        make_bead("hub-e", depends_on=["hub-a"]),
+        held("hub-f", "worker-1"),
+        held("hub-g", "other", "t2"),
+    ]
+    snapshot = hub(*beads, worker={"pool": {"max": 3}})
+    assert demand(pool_of("worker", snapshot.agent("worker") or {}), snapshot, START) == 3
+
+
+# --- plans ------------------------------------------------------------------------------------
+
+POOL = Pool("w", min=0, max=4, cooldown_up_s=60, cooldown_down_s=300, is_explicit=True)
+
+
+def there(*names: str, **extra: Any) -> list[Member]:
+    return [Member(name, 0.0, **extra) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "running", "memory", "does"),
+    [
+        (2, [], Memory(), Plan(2, start=("w-1", "w-2"))),
+        (9, there("w-2"), Memory(), Plan(4, start=("w-1", "w-3", "w-4"))),
+        (None, there("w-1", "w-2"), Memory(), Plan(2)),
+        (None, [], Memory(), Plan(0)),
+        (3, there("w-1"), Memory(up_s=990.0), Plan(3, waits="it has grown a moment ago")),
+        (3, there("w-1"), Memory(up_s=900.0), Plan(3, start=("w-2", "w-3"))),
+        (3, [], Memory(fails=3, failed_s=985.0), Plan(3, waits="its members end as soon as they are started")),
+        (1, there("w-1", drained_s=900.0), Memory(), Plan(1, start=("w-2",))),
+        (0, there("w-1"), Memory(up_s=800.0), Plan(0, waits="it has changed a moment ago")),
+        (0, there("w-1"), Memory(up_s=700.0), Plan(0, drain=(("w-1", "fewer are needed"),))),
+        (0, there("w-1", drained_s=99.0), Memory(), Plan(0, kill=(("w-1", "it did not end in time"),))),
+        (0, there("w-7"), Memory(), Plan(0, drain=(("w-7", "the pool has no member of this name"),))),
+    ],
+)
+def test_what_is_done(wanted: int | None, running: list[Member], memory: Memory, does: Plan) -> None:
+    assert plan(POOL, wanted, running, memory, 1000.0) == does
+
+
+def test_the_least_recently_active_go_first_and_who_works_last() -> None:
+    running = [Member("w-1", 900.0), Member("w-2", 10.0, idle=False), Member("w-3", 500.0)]
+    assert [name for name, _ in plan(POOL, 1, running, Memory(), 1000.0).drain] == ["w-3", "w-1"]
+
+
+def test_who_is_idle_for_long_does_not_wait_for_the_cooldown() -> None:
+    running = [Member("w-1", 900.0), Member("w-2", 300.0)]
+    pool = POOL._replace(idle_timeout_s=600.0)
+    assert plan(pool, 0, running, Memory(up_s=900.0), 1000.0).drain == (("w-2", "idle for too long"),)
+    assert plan(pool, 2, running, Memory(up_s=900.0), 1000.0).drain == ()
+
+
+@given(
+    st.none() | st.integers(-3, 20),
+    st.lists(st.tuples(st.integers(1, 6), st.floats(0, 1000), st.booleans(), st.none() | st.floats(0, 1000)), unique_by=lambda m: m[0]),
+    st.builds(Memory, st.none() | st.floats(0, 1000), st.none() | st.floats(0, 1000), st.integers(0, 9), st.none() | st.floats(0, 1000)),
+    st.tuples(st.integers(0, 4), st.integers(2, 5)),
+)  # fmt: skip
+def test_any_plan_keeps_the_limits(wanted: int | None, drawn: list[Any], memory: Memory, limits: tuple[int, int]) -> None:
+    pool = POOL._replace(min=min(limits), max=max(limits))
+    running = [Member(f"w-{number}", *rest) for number, *rest in drawn]
+    does = plan(pool, wanted, running, memory, 1000.0)
+    names, drained = {one.name for one in running}, {name for name, _ in does.drain}
+    ours = [one for one in running if one.name in pool.members]
+    at_work = {one.name for one in ours if one.drained_s is None}
+    assert pool.min <= does.desired <= pool.max
+    assert not names.intersection(does.start), "nobody is started twice"
+    assert set(does.start) <= set(pool.members)
+    assert not (does.start and drained & at_work), "no growing and shrinking at once"
+    assert len(at_work | set(does.start)) <= max(len(at_work), does.desired)
+    assert len(at_work - drained) >= min(len(at_work), pool.min)
+    assert {name for name, _ in does.kill} == {
+        one.name for one in running if one.drained_s is not None and 1000.0 - one.drained_s >= pool.drain_timeout_s
+    }
+    if wanted is None and pool.min <= len(at_work) <= pool.max:
+        assert not does.start
+        assert not drained & at_work, "what can't be known changes nothing"
