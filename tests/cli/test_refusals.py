@@ -149,7 +149,6 @@ CASES = [
     Case("resume hub-bug", 2, "bad_input", "unexpected extra argument"),
     Case("pool scale nobody 2", 4, "no_such_agent", "nobody"),
     Case("pool scale nobody much", 2, "bad_input", "no size"),
-    Case("pool run --json", 2, "bad_input", "--once"),
     Case("rebalance --loop --dry-run", 2, "bad_input", "leave out --loop"),
     Case("rebalance nonsense", 2, "bad_input", "nonsense"),
     Case("drain nobody", 4, "no_such_agent", "`bd agent list`"),

@@ -19,7 +19,7 @@ from bd.roster import Pool, pools_of
 
 @click.group("pool", no_args_is_help=False)
 def command() -> None:
-    """Run as many members of an agent as there is work for: list, status, scale, run, events."""
+    """Run as many members of an agent as there is work for."""
 
 
 @command.command("list", epilog="\b\nExample:\n  bd pool list")
