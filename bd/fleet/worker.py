@@ -73,9 +73,8 @@ class Worker:
         self._events: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._stopping = 0
         self._idle_since_s = clock.monotonic()
-        self._next_look_s = 0.0
+        self._next_look_s, self._tip = 0.0, ""
         self._peeking: Peeking | None = None
-        self._tip = ""
         self._nothing: BdError | None = None
 
     # --- from outside ---
