@@ -61,5 +61,7 @@ def believed(repo: GitRepo, tip: str) -> Believed:
 def _of(judged: Judged) -> Iterator[Unsigned]:
     for path in judged.overruled:
         yield Unsigned("", f"{path} says whose word counts, and {judged.words}")
+    for bead in judged.removed:
+        yield Unsigned(bead, f"its file is gone, and {judged.words}")
     for path in judged.untrue:
         yield Unsigned(bead_id_of(path) or "", judged.words or f"{judged.signer} has signed it, and the claim is another's")

@@ -67,6 +67,7 @@ class Judged(NamedTuple):
     touched: tuple[str, ...] = ()
     untrue: Mapping[str, Mapping[str, Any]] = {}
     overruled: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
 
 NOBODY = Standing()
@@ -170,7 +171,14 @@ class _Commit:
             tuple(sorted(self._paths)),
             untrue,
             self._overruled(before, signer),
+            self._removed(beads) if before.is_in_force and not signer else (),
         )
+
+    def _removed(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """The ids of beads that are nowhere any more, as far as these paths say."""
+        left = {path for path in paths if self._repo.objects.read(f"{self._name}:{path}", at_most=FILE_LIMIT) is not None}
+        kept = {bead_id_of(path) for path in left}
+        return tuple(sorted({bead_id_of(path) or "" for path in paths} - kept - {""}))
 
     def _overruled(self, before: Standing, signer: str) -> tuple[str, ...]:
         if signer:

@@ -264,3 +264,14 @@ def test_the_doctor_says_that_nobody_may_sign(clone: Callable[[str], Clone]) -> 
     alone.here("config", "set", "require_signed", "true")
     found = alone.here("doctor", "--json").json["findings"]
     assert [one["code"] for one in found] == ["nobody_signs"]
+
+
+@pytest.mark.parametrize("verb", ["delete", "edit", ""])
+def test_a_bead_that_nobody_who_may_has_removed_is_told(verb: str, ada: Clone, clone: Callable[[str], Clone]) -> None:
+    """It stays gone for readers, since nobody can say what it would be by now; whoever audits hears of it, whatever it says of itself."""
+    other = clone("mallory")
+    form = f'{{"verb":"{verb}","uid":"01ARZ3NDEKTSV4RRFFQ69G5FAW","by":"agent:ada","at":"2026-02-21T15:00:00Z","args":{{"ids":["hub-b"]}}}}'
+    git(other.path, "rm", "--quiet", "beads/hub-b.yaml")
+    git(other.path, "commit", "--quiet", "-m", f"{verb}: hub-b\n\nBd-Op: {form}\n" if verb else "tidied up")
+    git(other.path, "push", "--quiet", "origin", "HEAD")
+    assert ("unsigned", "hub-b") in codes(clone("fresh"))
