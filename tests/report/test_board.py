@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import os
-import pty
-import signal
-import struct
-import subprocess
-import termios
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
@@ -17,7 +9,6 @@ import pytest
 
 from bd.report import boardpage, boardtext, page
 from bd.report.board import Board, Crew, Entry
-from tests.running import BD
 from tests.truth import git, tip, tip_file
 
 if TYPE_CHECKING:
@@ -125,32 +116,6 @@ def test_where_it_is_published(busy: Clone) -> None:
     assert "# hub" in published(busy, "docs/fleet.md")
     busy.here("config", "set", "board_path", "beads/board.md")
     assert "can't be a board's path" in busy.here("board", "--publish", code=2).err
-
-
-def test_watching_it_in_a_terminal(busy: Clone) -> None:
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 80, 120, 0, 0))
-    environment = {**os.environ, "TERM": "xterm", "BD_CLOCK_OFFSET_S": "0"}
-    process = subprocess.Popen(
-        [*BD, "board", "--watch"], cwd=busy.path, env=environment, stdin=follower, stdout=follower, stderr=follower
-    )
-    os.close(follower)
-    shown = b""
-    try:
-        while b"In flight" not in shown:
-            shown += os.read(leader, 65536)
-        busy.here("create", "Unheard of", "--id", "hub-new", "-p", "0")
-        while b"Unheard of" not in shown:
-            shown += os.read(leader, 65536)
-        process.send_signal(signal.SIGINT)
-        with contextlib.suppress(OSError):  # the terminal is gone when its last process is
-            while os.read(leader, 65536):
-                pass
-        assert process.wait() == 130
-    finally:
-        process.kill()
-        process.wait()
-        os.close(leader)
 
 
 # --- texts are texts ------------------------------------------------------------------------
