@@ -58,7 +58,7 @@ RESTORING = frozenset({"undo", "import"})
 KEEPING = frozenset(
     "agent-add agent-clear archive board comment config cost create delete dep-add dep-remove dlq-review duty friction "
     "heartbeat heat identity-allow identity-revoke init "
-    "notified notify pause plan-apply rebalance resume schedule-add schedule-remove schedule-run start trigger-add trigger-remove upgrade".split()
+    "notified notify pause plan-apply pool-scale rebalance resume schedule-add schedule-remove schedule-run start trigger-add trigger-remove upgrade".split()
 )
 
 
