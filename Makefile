@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 STAMP := $(VENV)/.installed
-WORKERS ?= auto
+# One more than there are cores: tests wait for git, and for one another.
+WORKERS ?= $(shell expr $$(nproc 2> /dev/null || echo 1) + 1)
 SEED ?= 1
 RUNS ?= 100
 
