@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd import ids
-from bd.errors import BadInput, NoSuchBead
+from bd.cli.named import bead_of
+from bd.errors import BadInput
 from bd.interop.outputs import CHECKED_IN_BEAD, IN_BEAD, output_of
 from bd.operations.storing import with_stored
 from bd.policy import validation
@@ -26,8 +26,6 @@ def given_output(app: App, typed: Sequence[str], output: str | None) -> tuple[di
     if len(typed) > 1:
         raise BadInput("one --output and several beads", hint="close them one by one")
     snapshot = app.snapshot()
-    bead = snapshot.bead(ids.resolve(typed[0], snapshot.starting, snapshot.exists))
-    if bead is None:
-        raise NoSuchBead(typed[0])
+    bead = bead_of(typed[0], snapshot)
     given = output_of(output, app.hub, CHECKED_IN_BEAD if validation.is_asked(bead) else IN_BEAD)
     return given, with_stored(given.get("output"), given.get("stores") or {}, bead)

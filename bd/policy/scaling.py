@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bd.light import NamedTuple
 from bd.policy import fit
+from bd.policy.money import Purse
 from bd.policy.queue import ready_beads
 
 TYPE_CHECKING = False
@@ -57,11 +58,11 @@ class Plan(NamedTuple):
 def demand(pool: Pool, snapshot: Snapshot, now: datetime) -> int:
     """What a pool without a `check` goes by: the ready beads that fit it, and those its members are at."""
     members = {pool.name, *pool.members}
-    others = fit.others_of(pool.name, snapshot)
+    others, purse = fit.others_of(pool.name, snapshot), Purse(pool.name, snapshot, now)
     fitting = 0
     for bead in ready_beads(snapshot, now):
         name = bead.assignee if bead.assignee in members else pool.name
-        fitting += not fit.misfits(bead, str(name), snapshot, now, others)
+        fitting += not fit.misfits(bead, str(name), snapshot, now, others, purse)
     return fitting + sum(1 for bead in snapshot.claimed() if members.intersection(bead.holders))
 
 

@@ -78,13 +78,12 @@ def _prepare(repo: GitRepo, branches: Sequence[tuple[str, str]], first: Callable
     """What will be to be done when the push has landed, as far as it can be done before."""
     if first:
         first()
-    from bd.store.plainmove import prepare  # noqa: PLC0415  imported while git pushes, too
+    # Imported while git pushes, as what comes after the push is.
+    from bd.store import finishing, plainmove  # noqa: PLC0415
 
+    assert finishing
     for oid, branch in branches:
-        prepare(repo, branch, oid)
-        from bd.store import finishing  # noqa: PLC0415
-
-        assert finishing
+        plainmove.prepare(repo, branch, oid)
 
 
 def move_here(repo: GitRepo, updates: Sequence[tuple[str, str | None, str | None]], sides: Sequence[SideRef]) -> None:

@@ -269,9 +269,9 @@ class Transaction:
             if not self._open():
                 return self._finished(landed, verdict.commit)
             return None
-        if was_first and verdict.kind == "lost":  # the tip was old, which is no race yet
+        if was_first and verdict.kind == "lost" and verdict.is_looked:  # the tip was old, which is no race yet
             self._hub.looked.raced()
-            self._has_just_looked = verdict.is_looked
+            self._has_just_looked = True
         else:
             self._after_a_loss(verdict, made)
         return None

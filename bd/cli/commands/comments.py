@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from bd import ids
 from bd.cli.context import App
+from bd.cli.named import bead_of
 from bd.cli.options import pass_app, text_argument
-from bd.errors import BadInput, NoSuchBead
+from bd.errors import BadInput
 from bd.interop import views
 from bd.operations.beads import Comment, Update
 from bd.output import escaped
@@ -59,9 +59,7 @@ def comments(app: App, arguments: tuple[str, ...], author: str | None, file: str
         return
     snapshot = app.snapshot()
     typed = arguments[1] if arguments[0] == "list" and len(arguments) > 1 else arguments[0]
-    bead = snapshot.bead(ids.resolve(typed, snapshot.starting, snapshot.exists))
-    if bead is None:
-        raise NoSuchBead(typed)
+    bead = bead_of(typed, snapshot)
     found = views.comments(bead)
     if app.out.is_json:
         app.out.json(found)

@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
-from bd import clock, ids
+from bd import clock
 from bd.cli.context import App
+from bd.cli.named import bead_of
 from bd.cli.options import pass_app
-from bd.errors import BadInput, NoSuchBead
+from bd.errors import BadInput
 from bd.operations.costs import Cost
 from bd.policy.money import left_under
 from bd.report.costs import GROUPS, entries, paid, sums
@@ -74,9 +75,7 @@ def _show_sums(app: App, by: str, since: str | None) -> None:
 
 def _show_bead(app: App, typed: str) -> None:
     snapshot = app.snapshot()
-    bead = snapshot.bead(ids.resolve(typed, snapshot.starting, snapshot.exists))
-    if bead is None:
-        raise NoSuchBead(typed)
+    bead = bead_of(typed, snapshot)
     found = entries(bead)
     tree = snapshot.spent_under(bead.id, clock.time_text(app.now))
     ceiling, left = bead.get("budget_ceiling_usd"), left_under(bead, snapshot, app.now)

@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from bd import ids
 from bd.cli.commands.edit import edited
 from bd.cli.context import App
+from bd.cli.named import bead_of
 from bd.cli.options import pass_app
-from bd.errors import NoSuchBead, WrongState
+from bd.errors import WrongState
 from bd.interop import views
 from bd.ledger import amount_of
 from bd.model import Bead, Snapshot
@@ -84,7 +84,7 @@ def _with_failures(bead: Bead, snapshot: Snapshot, app: App) -> dict[str, Any]:
 def show(app: App, beads: tuple[str, ...]) -> None:
     """Show every failed attempt of a bead."""
     snapshot = app.snapshot()
-    found = [_whole(typed, snapshot) for typed in beads]
+    found = [bead_of(typed, snapshot) for typed in beads]
     if app.out.is_json:
         app.out.json([_with_failures(bead, snapshot, app) for bead in found])
         return
@@ -92,13 +92,6 @@ def show(app: App, beads: tuple[str, ...]) -> None:
         if place:
             app.out.line()
         _show(app, bead, snapshot)
-
-
-def _whole(typed: str, snapshot: Snapshot) -> Bead:
-    bead = snapshot.bead(ids.resolve(typed, snapshot.starting, snapshot.exists))
-    if bead is None:
-        raise NoSuchBead(typed)
-    return bead
 
 
 def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
@@ -152,7 +145,7 @@ def edit(app: App, bead: str, reason: str | None) -> None:
 
     Without an editor: `bd update` it, then `bd dlq retry` it.
     """
-    if _whole(bead, app.snapshot()).status != "dead_letter":
+    if bead_of(bead, app.snapshot()).status != "dead_letter":
         raise WrongState(f"{bead} is not a dead letter", hint=f"`bd edit {bead}` edits any bead", id=bead)
     if edited(app, bead) is None:
         app.out.note("nothing was changed, and nothing is tried again; `bd dlq retry` does that")

@@ -8,10 +8,10 @@ import tempfile
 
 import click
 
-from bd import ids
 from bd.cli.context import App
+from bd.cli.named import bead_of
 from bd.cli.options import pass_app
-from bd.errors import BadInput, NoSuchBead
+from bd.errors import BadInput
 from bd.operations.hand import Edit
 from bd.store.files import Row, parse_file
 from bd.store.outcome import Outcome
@@ -37,17 +37,14 @@ def command(app: App, bead: str) -> None:
 def edited(app: App, bead: str) -> Outcome | None:
     """Let a person edit a bead, and publish that; None where nothing was changed."""
     snapshot = app.snapshot()
-    bead_id = ids.resolve(bead, snapshot.starting, snapshot.exists)
-    found = snapshot.bead(bead_id)
-    if found is None:
-        raise NoSuchBead(bead)
-    path = snapshot.path_of(bead_id)
+    found = bead_of(bead, snapshot)
+    path = snapshot.path_of(found.id)
     before = app.hub.repo.objects.read(f"{snapshot.commit}:{path}") or b""
     text = _edited(before)
     row = _checked(path, text) if text is not None else None
     if row is None or row.fields == dict(found.fields):
         return None
-    return app.publish(Edit(**app.asked([bead_id], ids=[bead_id], old=dict(found.fields), new=row.fields, text=text)))
+    return app.publish(Edit(**app.asked([found.id], ids=[found.id], old=dict(found.fields), new=row.fields, text=text)))
 
 
 def _edited(before: bytes) -> bytes | None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from bd import __version__, clock, ids
+from bd import __version__, clock
 from bd.cli.context import App
+from bd.cli.named import bead_of
 from bd.cli.options import pass_app
-from bd.errors import NoSuchBead
 
 # The tables that a client of the database would ask for, as what stands for them here.
 _TABLES = ["issues", "dependencies", "labels", "comments", "config"]
@@ -85,9 +85,7 @@ def _context_of(app: App, typed: str) -> None:
     from bd.interop.contexts import context_of, printed
 
     snapshot = app.snapshot()
-    bead = snapshot.bead(ids.resolve(typed, snapshot.starting, snapshot.exists))
-    if bead is None:
-        raise NoSuchBead(typed)
+    bead = bead_of(typed, snapshot)
     found = context_of(bead, snapshot, app.hub)
     if app.out.is_json:
         app.out.object({"id": bead.id, "context": found})

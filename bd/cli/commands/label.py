@@ -6,10 +6,10 @@ from collections import Counter
 
 import click
 
-from bd import ids
 from bd.cli.context import App
+from bd.cli.named import bead_of
 from bd.cli.options import pass_app
-from bd.errors import BadInput, NoSuchBead
+from bd.errors import BadInput
 from bd.operations.beads import Update
 
 
@@ -55,9 +55,7 @@ def remove(app: App, arguments: tuple[str, ...]) -> None:
 def list_one(app: App, bead: str) -> None:
     """List a bead's labels."""
     snapshot = app.snapshot()
-    found = snapshot.bead(ids.resolve(bead, snapshot.starting, snapshot.exists))
-    if found is None:
-        raise NoSuchBead(bead)
+    found = bead_of(bead, snapshot)
     if app.out.is_json:
         app.out.json(sorted(found.labels))
     else:

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from bd import clock, ids
+from bd import clock
 from bd.cli.context import App
+from bd.cli.named import bead_of
 from bd.cli.options import pass_app
-from bd.errors import NoSuchBead
 from bd.operations.base import World
 from bd.operations.planning import ApplyPlan
 from bd.output import escaped
@@ -89,9 +89,7 @@ def export(app: App, root: str) -> None:
     from bd.interop.graphs import plan_of, plan_text
 
     snapshot = app.snapshot()
-    bead = snapshot.bead(ids.resolve(root, snapshot.starting, snapshot.exists))
-    if bead is None:
-        raise NoSuchBead(root)
+    bead = bead_of(root, snapshot)
     plan = plan_of(bead, snapshot)
     if app.out.is_json:
         app.out.object(plan)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from bd.cli import named
 from bd.cli.context import App
 from bd.cli.options import PRIORITY, flat, list_option, pass_app, text_argument
 from bd.clock import time_text
@@ -77,25 +78,12 @@ def _shown(schedule: dict[str, Any], app: App) -> dict[str, Any]:
 def list_schedules(app: App) -> None:
     """List the schedules, each with its next tick."""
     found = [_shown(one, app) for one in schedules.schedules_of(app.snapshot())]
-    if app.out.is_json:
-        app.out.json(found)
-    elif app.out.quiet:
-        for one in found:
-            app.out.line(one["name"])
-    elif found:
-        rows = [
-            [
-                one["name"],
-                one.get("cron", ""),
-                one.get("tz", "UTC"),
-                one.get("next_tick") or one.get("error", ""),
-                one.get("title", ""),
-            ]
-            for one in found
-        ]
-        app.out.table(["schedule", "cron", "zone", "next", "title"], rows)
-    else:
-        app.out.line("No schedules.")
+    named.list_them(app, "schedule", found, ("cron", "zone", "next", "title"), _row)
+
+
+def _row(shown: Any) -> list[str]:
+    when = shown.get("next_tick") or shown.get("error", "")
+    return [shown["name"], shown.get("cron", ""), shown.get("tz", "UTC"), when, shown.get("title", "")]
 
 
 @command.command("remove", epilog="\b\nExample:\n  bd schedule remove audit")
@@ -104,10 +92,7 @@ def list_schedules(app: App) -> None:
 def remove(app: App, name: str) -> None:
     """Remove a schedule; what it has made stays."""
     outcome = app.publish(RemoveSchedule(**app.asked(name=name)))
-    if app.out.is_json:
-        app.out.object({"name": name, "removed": True, "published": outcome.published})
-    else:
-        app.out.said(f"✓ Removed schedule {name}")
+    named.tell_removed(app, "schedule", name, outcome)
 
 
 @command.command("run", epilog="\b\nExample:\n  bd schedule run            make what is due, such as from a cron line")

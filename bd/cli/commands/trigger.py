@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from bd.cli import named
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.errors import BadInput, NotFound
@@ -68,15 +69,7 @@ def _shown(trigger: Any) -> dict[str, Any]:
 def list_triggers(app: App) -> None:
     """List the triggers."""
     found = [_shown(one) for one in triggers.triggers_of(app.snapshot())]
-    if app.out.is_json:
-        app.out.json(found)
-    elif app.out.quiet:
-        for one in found:
-            app.out.line(one["name"])
-    elif found:
-        app.out.table(["trigger", "on", "beads", "title"], [[str(value) for value in one.values()] for one in found])
-    else:
-        app.out.line("No triggers.")
+    named.list_them(app, "trigger", found, ("on", "beads", "title"), lambda one: [str(value) for value in one.values()])
 
 
 @command.command("remove", epilog="\b\nExample:\n  bd trigger remove review")
@@ -85,10 +78,7 @@ def list_triggers(app: App) -> None:
 def remove(app: App, name: str) -> None:
     """Remove a trigger; what it has made stays."""
     outcome = app.publish(RemoveTrigger(**app.asked(name=name)))
-    if app.out.is_json:
-        app.out.object({"name": name, "removed": True, "published": outcome.published})
-    else:
-        app.out.said(f"✓ Removed trigger {name}")
+    named.tell_removed(app, "trigger", name, outcome)
 
 
 @command.command("fire", epilog="\b\nExample:\n  bd trigger fire review event.json --delivery 72d3162e")

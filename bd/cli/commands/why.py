@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import click
 
-from bd import ids
 from bd.cli.context import App
+from bd.cli.named import bead_of
 from bd.cli.options import pass_app
-from bd.errors import NoSuchBead
 from bd.lineup import rank_of
 from bd.output import escaped
 from bd.policy import fit
@@ -44,9 +43,7 @@ def command(app: App, bead: str) -> None:
     agent from it.
     """
     snapshot, now = app.snapshot(), app.now
-    found = snapshot.bead(ids.resolve(bead, snapshot.starting, snapshot.exists))
-    if found is None:
-        raise NoSuchBead(bead)
+    found = bead_of(bead, snapshot)
     where = standing(found, snapshot, now)
     reasons, ranking = list(where.reasons), Ranking(snapshot, now)
     name = app.flags.agent

@@ -1,0 +1,50 @@
+"""What a command line names: the bead that somebody typed, and the things of a hub that go by names of their own."""
+
+from __future__ import annotations
+
+from bd import ids
+from bd.errors import NoSuchBead
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from bd.cli.context import App
+    from bd.model import Bead, Snapshot
+    from bd.store.outcome import Outcome
+
+
+def bead_of(typed: str, snapshot: Snapshot) -> Bead:
+    """The whole bead of a typed id, or the beginning of one. Raises NoSuchBead and Ambiguous."""
+    bead = snapshot.bead(ids.resolve(typed, snapshot.starting, snapshot.exists))
+    if bead is None:
+        raise NoSuchBead(typed)
+    return bead
+
+
+def list_them(
+    app: App,
+    what: str,
+    found: Sequence[Mapping[str, Any]],
+    headings: Sequence[str],
+    row_of: Callable[[Mapping[str, Any]], list[str]],
+) -> None:
+    """Show all things of a kind, such as schedules: JSON, names alone, or a table."""
+    if app.out.is_json:
+        app.out.json(list(found))
+    elif app.out.quiet:
+        for one in found:
+            app.out.line(one["name"])
+    elif found:
+        app.out.table([what, *headings], [row_of(one) for one in found])
+    else:
+        app.out.line(f"No {what}s.")
+
+
+def tell_removed(app: App, what: str, name: str, outcome: Outcome) -> None:
+    """Say that one of them is gone."""
+    if app.out.is_json:
+        app.out.object({"name": name, "removed": True, "published": outcome.published})
+    else:
+        app.out.said(f"✓ Removed {what} {name}")
