@@ -90,7 +90,8 @@ def _answer(app: App, path: str, why_not: str, *, published: bool) -> None:
     if app.out.is_json:
         app.out.object({"path": path, "published": published, **({"reason": why_not} if why_not else {})})
     else:
-        app.out.said(f"{path} stays as it is: {why_not}" if why_not else f"✓ Published {path}")
+        done = f"✓ Published {path}" if published else f"✓ Wrote {path}, not published yet"
+        app.out.said(f"{path} stays as it is: {why_not}" if why_not else done)
 
 
 def _watch(app: App, *, refused: bool) -> None:
