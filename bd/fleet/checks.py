@@ -5,13 +5,8 @@ A check that fails, takes too long or prints no number says nothing: the pool st
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import subprocess
-import tempfile
-
 from bd import clock
+from bd.fleet import trusted
 from bd.light import NamedTuple
 from bd.policy.scaling import demand
 
@@ -45,30 +40,12 @@ def wanted(pool: Pool, snapshot: Snapshot, folder: str, *, is_trusted: bool, is_
 
 def run_check(pool: Pool, folder: str) -> Wanted:
     """Run a pool's check in a clone of the hub, under the pool's name."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(  # noqa: S602  looked at and pinned here
-            pool.check,
-            shell=True,
-            cwd=folder,
-            env={**os.environ, "BD_AGENT": pool.name, "BD_POOL": pool.name},
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=errors,
-            start_new_session=True,
-        )
-        try:
-            code = process.wait(CHECK_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            return Wanted(None, f"its check took longer than {CHECK_LIMIT_S:.0f} s")
-        out.seek(0)
-        errors.seek(0)
-        said = out.read(_SAID_LIMIT).decode("utf-8", "replace").strip()
-        why = errors.read(_SAID_LIMIT).decode("utf-8", "replace").strip()
-    if code != 0:
-        return Wanted(None, f"its check ended with exit code {code}{f': {why}' if why else ''}")
-    if not (said.isascii() and said.isdigit() and int(said) <= _MOST):
-        return Wanted(None, f"its check printed no number: {said[:60]!r}")
-    return Wanted(int(said))
+    ran = trusted.run(pool.check, {"BD_AGENT": pool.name, "BD_POOL": pool.name}, CHECK_LIMIT_S, folder=folder)
+    why = ran.err[:_SAID_LIMIT]
+    if ran.code is None:
+        return Wanted(None, f"its check {why}")
+    if ran.code != 0:
+        return Wanted(None, f"its check ended with exit code {ran.code}{f': {why}' if why else ''}")
+    if not (ran.out.isascii() and ran.out.isdigit() and len(ran.out) < _SAID_LIMIT and int(ran.out) <= _MOST):
+        return Wanted(None, f"its check printed no number: {ran.out[:60]!r}")
+    return Wanted(int(ran.out))

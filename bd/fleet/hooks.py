@@ -82,7 +82,7 @@ def _run(hook: trusted.Command, message: dict[str, Any]) -> str:
     if _URL.match(hook.text) and not any(blank in hook.text for blank in " \n\t"):
         return _by_apprise(hook, message)
     environment = {"BD_EVENT": message["event"], "BD_EVENT_KEY": message["key"], "BD_BEAD_ID": message["id"]}
-    ran = trusted.run(hook.text, json.dumps(message, ensure_ascii=False) + "\n", environment, HOOK_LIMIT_S)
+    ran = trusted.run(hook.text, environment, HOOK_LIMIT_S, stdin=json.dumps(message, ensure_ascii=False) + "\n")
     if ran.code == 0:
         return ""
     words = ran.err or ran.out

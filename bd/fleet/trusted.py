@@ -9,6 +9,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import tempfile
 
 from bd.fleet.trust import asked_for, is_trusted
 from bd.light import NamedTuple
@@ -16,7 +17,7 @@ from bd.light import NamedTuple
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import IO, Any
 
     from bd.store.hub import Hub
 
@@ -59,30 +60,44 @@ def _texts(value: Any) -> list[tuple[str, str]]:
     return [("", str(value))] if value else []
 
 
-def run(text: str, stdin: str, environment: Mapping[str, str], limit_s: float, folder: str | None = None) -> Ran:
-    """Run a command by the shell, with everything it starts ended when its time is over."""
-    try:
-        process = subprocess.Popen(  # noqa: S602  a command of this clone's own, or looked at and pinned here
-            text,
-            shell=True,
-            cwd=folder,
-            env={**os.environ, **environment},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        return Ran(None, "", str(error))
-    try:
-        out, err = process.communicate(stdin.encode("utf-8", "replace"), timeout=limit_s)
-    except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
+def run(text: str, environment: Mapping[str, str], limit_s: float, *, stdin: str = "", folder: str | None = None) -> Ran:
+    """Run a command by the shell, with everything it starts ended when its time is over.
+
+    What it says goes to files, and only the end of that is read: it may say as much as it likes.
+    """
+    with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        told.write(stdin.encode("utf-8", "replace"))
+        told.seek(0)
+        try:
+            process = subprocess.Popen(  # noqa: S602  a command of this clone's own, or looked at and pinned here
+                text,
+                shell=True,
+                cwd=folder,
+                env={**os.environ, **environment},
+                stdin=told,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+        except OSError as error:
+            return Ran(None, "", str(error))
+        try:
+            code = process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            return Ran(None, "", f"took longer than {limit_s:g}s")
+        return Ran(code, _words(out), _words(err))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return Ran(None, "", f"took longer than {limit_s:g}s")
-    return Ran(process.returncode, _words(out), _words(err))
+        else:  # pragma: no cover  not on POSIX
+            process.kill()
+    process.wait()
 
 
-def _words(said: bytes) -> str:
-    return said[-_KEPT:].decode("utf-8", "replace").strip()
+def _words(file: IO[bytes]) -> str:
+    file.seek(max(0, file.seek(0, os.SEEK_END) - _KEPT))
+    return file.read(_KEPT).decode("utf-8", "replace").strip()

@@ -191,7 +191,9 @@ def _run(hub: Hub, key: str, rule: Any, bead: Bead, folder: str | None) -> trust
         if bead.get(text):
             shown[text] = bead.get(text)
     environment = {"BD_BEAD_ID": bead.id, "BD_ATTEMPT": str((bead.get("claim") or {}).get("attempt", ""))}
-    return trusted.run(command.text, json.dumps(shown, ensure_ascii=False) + "\n", environment, COMMAND_LIMIT_S, folder)
+    return trusted.run(
+        command.text, environment, COMMAND_LIMIT_S, stdin=json.dumps(shown, ensure_ascii=False) + "\n", folder=folder
+    )
 
 
 # --- as an attempt ends --------------------------------------------------------------------------

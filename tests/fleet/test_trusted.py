@@ -1,0 +1,32 @@
+"""Running trusted commands: what they say is bounded, and what they started ends with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bd.fleet import trusted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_command_hears_its_input_and_the_end_of_what_it_says_is_kept(tmp_path: Path) -> None:
+    ran = trusted.run("cat; pwd >&2; exit 3", {}, 60, stdin="told\n", folder=str(tmp_path))
+    assert (ran.code, ran.out, ran.err) == (3, "told", str(tmp_path))
+    ran = trusted.run("head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last", {}, 60)
+    assert ran.out.endswith("\nlast")
+    assert len(ran.out) < 30_000
+
+
+def test_what_takes_too_long_ends_with_all_that_it_started(tmp_path: Path) -> None:
+    alive = tmp_path / "alive"
+    ran = trusted.run(f"(mkfifo {alive}; echo gone > {alive}) & wait", {}, 0.3)
+    assert (ran.code, ran.err) == (None, "took longer than 0.3s")
+    ran = trusted.run(f"test -p {alive} && timeout 0.2 cat {alive}", {}, 60)
+    assert ran.out == "", "nobody writes there any more"
+
+
+def test_what_can_t_be_started_says_why(tmp_path: Path) -> None:
+    ran = trusted.run("true", {}, 60, folder=str(tmp_path / "nowhere"))
+    assert ran.code is None
+    assert "nowhere" in ran.err
