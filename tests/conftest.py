@@ -31,6 +31,7 @@ from bd import clock as bd_clock
 from tests.clocks import FakeClock
 from tests.memory import make_bead
 from tests.running import BD, Clone, Result, run_here
+from tests.sealing import sealed_environment
 from tests.truth import git
 
 if TYPE_CHECKING:
@@ -44,23 +45,9 @@ settings.register_profile("bd", deadline=None, print_blob=True)
 settings.register_profile("deep", deadline=None, print_blob=True, max_examples=3000)  # --hypothesis-profile=deep
 settings.load_profile("bd")
 
-GIT_CONFIGURATION = """\
-[user]
-\tname = Test Person
-\temail = person@example.org
-[init]
-\tdefaultBranch = main
-[protocol]
-\tallow = never
-[protocol "file"]
-\tallow = always
-[advice]
-\tdetachedHead = false
-"""
 # Git in tests writes many small files: in memory, where there is room for them, it takes two thirds of the time.
 _IN_MEMORY = "/dev/shm"
 _ROOM = 4 << 30
-_FOREIGN = ("GIT_", "BD_", "BEADS_")
 
 
 def pytest_configure() -> None:
@@ -68,25 +55,6 @@ def pytest_configure() -> None:
     if "TMPDIR" not in os.environ and os.access(_IN_MEMORY, os.W_OK) and shutil.disk_usage(_IN_MEMORY).free > _ROOM:
         os.environ["TMPDIR"] = _IN_MEMORY
         tempfile.tempdir = None
-
-
-def sealed_environment(home: Path) -> dict[str, str]:
-    """This process's environment with nothing in it that could change a test's result."""
-    home.mkdir(parents=True, exist_ok=True)
-    configuration = home / "gitconfig"
-    configuration.write_text(GIT_CONFIGURATION, encoding="utf-8")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(_FOREIGN)}
-    return {
-        **kept,
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home / "config"),
-        "GIT_CONFIG_GLOBAL": str(configuration),
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "EDITOR": "false",
-        "VISUAL": "false",
-        "GIT_EDITOR": "false",
-        "NO_COLOR": "1",
-    }
 
 
 @pytest.fixture(autouse=True)

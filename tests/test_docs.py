@@ -21,8 +21,8 @@ import pytest
 from bd import errors, fields
 from bd.cli.table import ALIASES, COMMANDS
 from bd.config import KEYS, PLACE_KEYS
-from tests.conftest import GIT_CONFIGURATION
 from tests.running import run_here
+from tests.sealing import GIT_CONFIGURATION
 from tests.terminal import Session, typed_in, with_bd
 
 if TYPE_CHECKING:

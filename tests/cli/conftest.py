@@ -9,8 +9,8 @@ import pytest
 
 from bd import clock as bd_clock
 from tests.clocks import FakeClock
-from tests.conftest import sealed_environment
 from tests.running import Clone, run_here
+from tests.sealing import sealed_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

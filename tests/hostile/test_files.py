@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import sealed_environment
 from tests.hostile.planting import GOOD, GOOD_PATH, Special, everything_goes_on, gitlink, harmless, link, plant, tree_of
 from tests.running import Clone, Result, run_process
+from tests.sealing import sealed_environment
 from tests.truth import commit_file, git, tip
 
 if TYPE_CHECKING:

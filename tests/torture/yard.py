@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from bd import ids
+from tests.sealing import sealed_environment
 from tests.torture.calls import Call, Running, Told
 
 if TYPE_CHECKING:
@@ -23,16 +24,8 @@ if TYPE_CHECKING:
 # No call may take longer than this, however much fails: longer is a hang.
 PATIENCE_S = 60.0
 SETTINGS = {"BD_RETRY_TIME": "2.5", "BD_GIT_TIMEOUT": "1.5", "BD_LOCK_TIMEOUT": "4"}
+# On top of every test's: the folders may be another user's, and nothing is packed but by a fault.
 CONFIGURATION = """\
-[user]
-\tname = Test Person
-\temail = person@example.org
-[init]
-\tdefaultBranch = main
-[protocol]
-\tallow = never
-[protocol "file"]
-\tallow = always
 [safe]
 \tdirectory = *
 [gc]
@@ -44,11 +37,10 @@ CONFIGURATION = """\
 
 def sealed(home: Path) -> dict[str, str]:
     """The environment of every process of a history: nothing of the machine's own settings is in it."""
-    home.mkdir(parents=True, exist_ok=True)
-    (home / "gitconfig").write_text(CONFIGURATION)
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("GIT_", "BD_", "BEADS_"))}
-    more = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "config"), "GIT_CONFIG_GLOBAL": str(home / "gitconfig")}
-    return {**kept, **more, "GIT_CONFIG_NOSYSTEM": "1", "EDITOR": "false", "GIT_EDITOR": "false", "NO_COLOR": "1", **SETTINGS}
+    found = sealed_environment(home)
+    with open(found["GIT_CONFIG_GLOBAL"], "a", encoding="utf-8") as file:
+        file.write(CONFIGURATION)
+    return {**found, **SETTINGS}
 
 
 def git(folder: Path | str, *args: str, env: dict[str, str] | None = None, check: bool = True, data: bytes | None = None) -> str:
