@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
 import time
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from bd.fleet.quarters import Quarters
 from bd.store.hub import Hub
 from bd.store.place import locate
 from tests.race.seeds import put, seed
-from tests.running import start_process
+from tests.running import BD, start_process
 from tests.truth import tip_bead, tip_file
 
 if TYPE_CHECKING:
@@ -82,8 +83,10 @@ def text_of(path: str) -> str:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Wait for another process to get there; pytest's own time-out is the only limit."""
+    """Wait for another process to get there; longer than this is a hang."""
+    deadline = time.monotonic() + 120
     while not holds():
+        assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
@@ -215,7 +218,7 @@ def test_a_size_somebody_asked_for_goes_before_the_check(host: Host) -> None:
 
 def test_workers_do_a_burst_and_end_when_they_are_drained(host: Host, hub: Path) -> None:
     """bd work as a member: it sees the drain file, and ends by itself."""
-    host.pool(max=2, start="bd work --interval 1s -- true", cooldown_down="0s")
+    host.pool(max=2, start=f"{shlex.join(BD)} work --interval 1s -- true", cooldown_down="0s")
     seed(host.clone, *(f"hub-n{number}" for number in range(4)))
     assert host.round() == [("started", "worker-1"), ("started", "worker-2")]
     until(lambda: all(bead is not None and bead.status == "closed" for bead in (tip_bead(hub, f"hub-n{n}") for n in range(4))))
