@@ -82,14 +82,17 @@ class App:
 
     def _export(self) -> None:
         """Bring `.beads/issues.jsonl` up to date, where that is asked for. What goes wrong there stops no write."""
-        hub = self.hub
+        hub, note = self.hub, ""
         snapshot = hub.snapshot()
-        if hub.settings(snapshot).export_auto:
+        while hub.settings(snapshot).export_auto:
             from bd.interop.viewing import refresh
 
             note = refresh(hub, snapshot)
-            if note:
-                self.out.note(note)
+            if note or hub.view() == snapshot.commit:  # else somebody has written meanwhile, and may have been first here, too
+                break
+            snapshot = hub.snapshot()
+        if note:
+            self.out.note(note)
 
     def _tell_waiting(self) -> None:
         self.out.note("waiting for another bd command in this clone ...")

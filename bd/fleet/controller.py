@@ -94,16 +94,10 @@ class Controller:
         def ask(pool: Pool) -> checks.Wanted:
             if not pool.is_explicit:
                 return checks.Wanted(0)
-            name = f"agents/{pool.name}.pool.check"
-            try:
-                return checks.run_check(pool, folder) if pool.size is None and pool.check and name in trusted else rest(pool)
-            except OSError as error:
-                return checks.Wanted(None, f"its check can't be run: {error}")
+            is_trusted = f"agents/{pool.name}.pool.check" in trusted
+            return checks.wanted(pool, view.snapshot, folder, is_trusted=is_trusted, is_fresh=not away)
 
-        def rest(pool: Pool) -> checks.Wanted:
-            return checks.wanted(pool, view.snapshot, folder, is_trusted=False, is_fresh=not away)
-
-        plain = {pool.name: rest(pool) for pool in pools if pool.is_explicit and not pool.check}
+        plain = {pool.name: ask(pool) for pool in pools if not pool.check}  # only these look at the snapshot
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             asked = list(threads.map(lambda pool: plain.get(pool.name) or ask(pool), pools))
         return list(zip(pools, asked, strict=True))

@@ -15,6 +15,7 @@ import signal
 import subprocess
 
 from bd import clock
+from bd.fleet import trusted
 from bd.light import NamedTuple
 
 TYPE_CHECKING = False
@@ -192,16 +193,4 @@ class Session:
 
     def _run(self, command: str) -> bool:
         """Run one of a provider's commands; whether it says yes."""
-        try:
-            ended = subprocess.run(  # noqa: S602  bd's own, or looked at and pinned here
-                command,
-                shell=True,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=COMMAND_LIMIT_S,
-                check=False,
-                env={**os.environ, **self._environment()},
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return False
-        return ended.returncode == 0
+        return trusted.run(command, self._environment(), COMMAND_LIMIT_S).code == 0
