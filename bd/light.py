@@ -7,10 +7,14 @@ with the same results, held against the original by tests. Does not belong here:
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable
+    from functools import cached_property as cached_property  # noqa: PLC0414
+    from functools import lru_cache as lru_cache  # noqa: PLC0414
     from typing import Any
     from typing import NamedTuple as NamedTuple  # noqa: PLC0414  the name that everybody imports
 else:
@@ -83,6 +87,51 @@ else:
 
     # Not an instance of its own making: only what is derived from it is a class of tuples.
     NamedTuple = type.__new__(_Maker, "NamedTuple", (), {})
+
+
+    class cached_property:  # noqa: N801  as functools has it
+        """A property that is worked out once, and kept with the object."""
+
+        def __init__(self, make):
+            self._make = make
+            self.__doc__ = make.__doc__
+
+        def __set_name__(self, owner, name):
+            self._name = name
+
+        def __get__(self, thing, owner=None):
+            if thing is None:
+                return self
+            value = thing.__dict__[self._name] = self._make(thing)
+            return value
+
+    def lru_cache(maxsize=128, typed=False):
+        """Remember what a function said to its last arguments: the same wrapper that functools uses."""
+        try:
+            from _functools import _lru_cache_wrapper as wrapper  # noqa: PLC0415
+        except ImportError:  # not CPython
+            from functools import lru_cache as whole  # noqa: PLC0415
+
+            return whole(maxsize, typed)
+        return lambda function: wrapper(function, maxsize, typed, lambda *numbers: numbers)
+
+
+class light_functools:  # noqa: N801  used as a function
+    """While it lasts, who imports functools and wants no more than `lru_cache` gets that; nothing else may be imported in it.
+
+    For extension modules: `_sqlite3` imports functools for this one name, and that takes five times its own loading.
+    """
+
+    def __enter__(self) -> None:
+        self._is_ours = "functools" not in sys.modules
+        if self._is_ours:
+            module = type(sys)("functools")
+            module.lru_cache = lru_cache  # type: ignore[attr-defined]
+            sys.modules["functools"] = module
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_ours:
+            del sys.modules["functools"]
 
 
 class suppress:  # noqa: N801  as contextlib has it

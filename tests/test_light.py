@@ -6,6 +6,8 @@ import copy
 import json
 import pickle
 import re
+import subprocess
+import sys
 import typing
 
 import pytest
@@ -186,3 +188,51 @@ def test_what_is_a_ref(text: str) -> None:
 @given(ODD | st.from_regex(r"\A[0-9a-f]{39,65}\Z") | st.from_regex(r"\A[0-9a-fA-F]{40}\Z"))
 def test_what_is_an_object_name(text: str) -> None:
     assert is_oid(text) == bool(re.match(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z", text))
+
+
+def test_a_property_is_worked_out_once_and_kept() -> None:
+    calls = []
+
+    class Thing:
+        @light.cached_property
+        def size(self) -> int:
+            """How large."""
+            calls.append(self)
+            return 3
+
+    thing, other = Thing(), Thing()
+    assert (thing.size, thing.size, other.size) == (3, 3, 3)
+    assert calls == [thing, other]
+    assert thing.__dict__ == {"size": 3}
+    assert Thing.size.__doc__ == "How large."
+
+
+def test_answers_are_remembered_up_to_a_limit() -> None:
+    calls: list[int] = []
+
+    @light.lru_cache(maxsize=2)
+    def double(number: int) -> int:
+        calls.append(number)
+        return 2 * number
+
+    assert [double(number) for number in (1, 1, 2, 3, 1)] == [2, 2, 4, 6, 2]
+    assert calls == [1, 2, 3, 1]
+
+
+LOADS = """
+import sys
+from bd.light import light_functools
+with light_functools():
+    import _sqlite3
+assert "functools" not in sys.modules
+import functools
+assert functools.partial(int, "7")() == 7
+db = _sqlite3.connect(":memory:", cached_statements=1)
+print([db.execute(f"select {n}").fetchone() for n in (1, 2, 1)])
+"""
+
+
+def test_an_extension_gets_along_with_the_light_functools() -> None:
+    """Its statements are remembered with it, and whoever comes later gets the whole module."""
+    ended = subprocess.run([sys.executable, "-S", "-c", LOADS], capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr) == ("[(1,), (2,), (1,)]\n", "")

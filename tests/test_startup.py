@@ -108,4 +108,5 @@ def test_a_claim_loads_no_library_at_all(warm: Clone) -> None:
     assert code == 0
     assert not packages & set(HEAVY)
     assert not packages & {"typing", "datetime", "sqlite3", "subprocess", "threading", "dataclasses"}
+    assert not packages & {"functools", "collections", "contextlib", "re", "json"}
     assert "bd.store.codec" not in modules, "the claimed bead's lines tell where its keys are"

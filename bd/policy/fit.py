@@ -6,12 +6,10 @@ to it, the lists among them through `fitting`.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from bd.clock import age_text, instant_of
 from bd.errors import DoesNotFit
 from bd.fields import AGENTS_DIR
-from bd.light import Pattern
+from bd.light import Pattern, lru_cache
 from bd.model import Overlay
 from bd.policy import capacity
 from bd.policy.money import Purse

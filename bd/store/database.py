@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 
-from bd.light import suppress
+from bd.light import light_functools, suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
 else:
     try:  # sqlite3 is this, and datetime for adapters that nobody here uses
-        import _sqlite3 as sqlite3
+        with light_functools():
+            import _sqlite3 as sqlite3
     except ImportError:
         import sqlite3
 

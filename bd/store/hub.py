@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import os
 from _thread import get_ident
-from functools import cached_property
 
 from bd import clock
 from bd.errors import NoHub, NotFound
 from bd.fields import CONFIG_PATH
-from bd.light import json_text, suppress
+from bd.light import cached_property, json_text, suppress
 from bd.store.fetching import Fetching
 from bd.store.gitrepo import ZERO, GitFailed
 from bd.store.place import PUBLISHED, VIEW, Place

@@ -14,7 +14,6 @@ import os
 import sys
 import zlib
 from _thread import get_ident
-from functools import partial
 
 from bd.errors import BadInput, Damaged, TryAgain
 from bd.store.answers import is_oid, size_in
@@ -73,7 +72,7 @@ def _hash(length: int, size: int) -> Any:
     Once that is loaded, it is the faster one for what is large.
     """
     if size > LARGE and length != SHA256_LENGTH and (loaded := sys.modules.get("hashlib")):
-        return partial(loaded.sha1, usedforsecurity=False)
+        return lambda data: loaded.sha1(data, usedforsecurity=False)
     if length == SHA256_LENGTH:
         from hashlib import sha256  # noqa: PLC0415  repositories with SHA-256 are rare
 

@@ -7,13 +7,13 @@ fetched by ref. In a hub without a remote they are refs of the hub itself.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from _thread import get_ident
 
 from bd import clock
 from bd.errors import RemoteUnreachable
+from bd.light import suppress
 from bd.store.beats import beat_at
 from bd.store.gitrepo import FETCH_FLAGS, GitFailed, GitTimeout
 from bd.store.objects import LooseWriter, name_of
@@ -222,14 +222,14 @@ class SideRefs:
 
     def last_beat(self, token: str) -> str | None:
         """The value that this clone last gave a claim's ref."""
-        with contextlib.suppress(OSError), open(self._beat_path(token), encoding="ascii") as file:
+        with suppress(OSError), open(self._beat_path(token), encoding="ascii") as file:
             return file.read().strip() or None
         return None
 
     def note_beat(self, token: str, oid: str | None) -> None:
         """Remember a claim's beat; None when the claim has ended."""
         path = self._beat_path(token)
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             if oid is None:
                 os.unlink(path)
                 return
@@ -253,7 +253,7 @@ class SideRefs:
 
     def _note(self, name: str, value: Any) -> None:
         path = os.path.join(self._folder, name)
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             os.makedirs(self._folder, exist_ok=True)
             fresh = f"{path}.{os.getpid()}-{get_ident()}"  # a worker's threads note things at the same time
             with open(fresh, "w", encoding="utf-8") as file:
