@@ -103,6 +103,8 @@ class GitRepo:
         """Start a git process with its streams piped."""
         from bd.store.process import start  # noqa: PLC0415  a read from a warm cache starts no process
 
+        if args[0] == "diff-tree":  # it reads the whole index first, and compares trees without a look at it
+            env = {"GIT_INDEX_FILE": os.path.join(self.git_dir, "bd-no-index")}
         try:
             return start(self.command(args), {**self.env, **env} if env else self.env, stdin=stdin)
         except FileNotFoundError as error:

@@ -181,6 +181,16 @@ def test_deleting_it_changes_no_answer(local_hub: Clone) -> None:
     assert cache_path(local_hub).exists(), "it is there again"
 
 
+def test_it_is_brought_forward_without_a_look_at_the_index(local_hub: Clone) -> None:
+    """Git's own comparison of two trees reads it first, however many files it has, and ends where it is damaged."""
+    ask = prepared(local_hub)
+    path = local_hub.path / "beads" / f"{ask()[0]['id']}.yaml"
+    path.write_text(path.read_text().replace("title: One", "title: Four"))
+    git(local_hub.path, "commit", "--quiet", "--all", "--message", "by hand")
+    (local_hub.path / ".git" / "index").write_bytes(b"no index at all")
+    assert sorted(row["title"] for row in ask()) == ["Four", "Three", "Two"]
+
+
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "no database": lambda path: path.write_bytes(b"not a database, but long enough to be looked at as one" * 100),
     "empty": lambda path: path.write_bytes(b""),
