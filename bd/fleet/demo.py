@@ -31,8 +31,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
+    from typing import Any
 
     from bd.fleet.demo_example import Example
+    from bd.fleet.demo_factory import Story
     from bd.store.hub import Hub
 
 PREFIX = "hub"
@@ -99,6 +101,8 @@ class Demo:
         """Put agents and beads on the hub; the beads' titles by id."""
         agents = {agent_path(name): dict(fields) for name, fields in self._example.agents.items()}
         publish(hub, Write(by=_person(hub), at=_now(), records=agents, words="the example fleet"))
+        if not self._example.beads:
+            return {}
         outcome = publish(hub, Create(by=_person(hub), at=_now(), beads=self._example.beads))
         made = outcome.change.touched if outcome.change else ()
         return {bead_id: bead["title"] for bead_id, bead in zip(made, self._example.beads, strict=True)}
@@ -112,6 +116,21 @@ class Demo:
         """Let the agents race until the work is done; the seconds it took. Raises Damaged."""
         with contextlib.closing(self.bare) as hub, Race(self.agent_paths, self.folder / "logs", self._seed) as race:
             return race.run(hub, BRANCH, board, show)
+
+    def factory(self, beads: list[dict[str, Any]], story: Story) -> tuple[str, float]:
+        """Let the agents work a plan off; its root, and the seconds it took. Raises Damaged."""
+        from bd.fleet.demo_factory import Factory, apply_plan  # noqa: PLC0415
+        from bd.store.hub import Hub as OpenHub  # noqa: PLC0415
+        from bd.store.place import locate  # noqa: PLC0415
+
+        tell = {"desk": f"cat >> {shlex.quote(str(self.folder / 'told'))}"}
+        for path in self.agent_paths.values():
+            with contextlib.closing(OpenHub(locate(str(path)))) as clone:
+                set_clone_setting(clone.repo, "notify", tell)
+        with contextlib.closing(OpenHub(locate(str(self.clone_path)))) as hub, contextlib.closing(self.bare) as bare:
+            root_id = apply_plan(hub, beads, _person(hub))
+            with Factory(self.agent_paths, self.folder / "logs") as factory:
+                return root_id, factory.run(hub, lambda: bare.ref(BRANCH), root_id, story)
 
     def next_commands(self, bead_id: str) -> list[str]:
         """What to type to look around. Names bd by its path where the shell would not find it."""

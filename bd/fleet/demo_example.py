@@ -29,13 +29,13 @@ class Example(NamedTuple):
     beads: list[dict[str, Any]]
 
 
-def example_folder() -> Path:
-    """Where the example fleet lies: inside the installed package, or beside it in a repository. Raises Damaged."""
+def example_folder(name: str = "fleet") -> Path:
+    """Where an example lies: inside the installed package, or beside it in a repository. Raises Damaged."""
     package = Path(__file__).resolve().parents[1]
-    for folder in (package / "examples" / "fleet", package.parent / "examples" / "fleet"):
-        if (folder / "agents").is_dir():
+    for folder in (package / "examples" / name, package.parent / "examples" / name):
+        if folder.is_dir():
             return folder
-    raise Damaged("the example fleet is missing from this installation", hint="pip install --force-reinstall gitbeads")
+    raise Damaged(f"the example {name} is missing from this installation", hint="pip install --force-reinstall gitbeads")
 
 
 def read_example(count: int | None = None, folder: Path | None = None) -> Example:

@@ -1,0 +1,133 @@
+"""The factory demo: the example fleet works off a plan in which one of each trouble lies, and a person helps where one has to.
+
+Belongs here: the workers, the person, and watching until the plan's root is closed. Does not belong here: the plan and
+what the agents pretend (examples/factory), and what the history tells of it (report/mishaps.py).
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from bd import clock
+from bd.errors import Damaged
+from bd.fleet.demo_example import DEMO_INTERVAL, example_folder
+from bd.fleet.demo_runners import Runners, environment
+from bd.light import NamedTuple
+from bd.operations.planning import ApplyPlan
+from bd.operations.publish import publish
+from bd.policy.fit import misfits
+from bd.policy.queue import ready_beads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from bd.model import Snapshot
+    from bd.store.hub import Hub
+
+LOOK_S = 0.1
+# No commit for so long: something is wrong that waiting will not mend.
+STILL_LIMIT_S = 90.0
+RAISE_USD = 3.0
+CALLED_OFF = "nobody has that browser any more"
+
+
+def plan_path() -> Path:
+    """The plan of the demo."""
+    return example_folder("factory") / "landing-page.yaml"
+
+
+def apply_plan(hub: Hub, beads: list[dict[str, Any]], by: str) -> str:
+    """Put the plan on the hub in one commit; its root."""
+    change = publish(hub, ApplyPlan(by=by, at=clock.time_text(clock.now(), exact=True), beads=beads)).change
+    assert change is not None
+    return str(change.result[beads[0]["name"]])
+
+
+class Story(NamedTuple):
+    """Who listens: `on_moved` to each new tip of the hub, with the one before it; `say` to what the person does. Both get seconds."""
+
+    on_moved: Callable[[str, str, float], None]
+    say: Callable[[str, float], None]
+
+
+class Deed(NamedTuple):
+    """What the person types, and whether it is meant to be refused. What was refused is kept as a comment on `note_on`."""
+
+    words: tuple[str, ...]
+    note_on: str = ""
+
+
+def deeds(snapshot: Snapshot, root_id: str, agents: Sequence[str], now: datetime) -> Iterator[Deed]:
+    """What only a person can do about the plan now: call a dead letter off, raise a ceiling that holds up what is ready."""
+    for bead in snapshot.live():
+        if bead.status == "dead_letter":
+            yield Deed(("dlq", "cancel", bead.id, "--unblock", "--reason", CALLED_OFF))
+    if any(bead.claims for bead in snapshot.claimed()):
+        return  # what they reserve is perhaps left over
+    for bead in ready_beads(snapshot, now):
+        reasons = {name: [reason.code for reason in misfits(bead, name, snapshot, now)] for name in agents}
+        held_up = [name for name, codes in reasons.items() if codes == ["ceiling"]]
+        if held_up:
+            yield Deed(("claim", bead.id, "--agent", held_up[0]), note_on=root_id)
+            ceiling = snapshot.wholes([root_id])[0].get("budget_ceiling_usd", 0) + RAISE_USD
+            yield Deed(("update", root_id, "--budget-ceiling", f"{ceiling:g}"))
+            return
+
+
+class Factory(Runners):
+    """The agents, each a `bd work` of its own, and the person at the reader's clone."""
+
+    end_with_stdin = False
+
+    def __init__(self, clones: Mapping[str, Path], log_folder: Path) -> None:
+        pretend = [sys.executable, str(example_folder("factory") / "pretend.py")]
+        work = [sys.executable, "-m", "bd", "work", "--interval", DEMO_INTERVAL, "--agent"]
+        super().__init__(clones, {name: [*work, name, "--", *pretend] for name in clones}, log_folder)
+
+    def run(self, hub: Hub, bare: Callable[[], str | None], root_id: str, story: Story) -> float:
+        """Watch until the root is closed; the seconds it took. `bare` looks up the hub's tip. Raises Damaged."""
+        started = moved = clock.monotonic()
+        seen = hub.published() or ""
+        while True:
+            clock.sleep(LOOK_S)
+            self.check()
+            now_s = clock.monotonic()
+            if bare() == seen:
+                if now_s - moved > STILL_LIMIT_S:
+                    hint = f"the agents' logs are in {self._log_folder}"
+                    raise Damaged(f"nothing has moved for {STILL_LIMIT_S:.0f} s", hint=hint)
+                continue
+            hub.fetch()
+            tip = hub.published() or ""
+            story.on_moved(seen, tip, now_s - started)
+            seen, moved = tip, now_s
+            snapshot = hub.snapshot(tip)
+            root = snapshot.bead(root_id)
+            if root is None or root.is_done:
+                return now_s - started
+            for deed in deeds(snapshot, root_id, list(self._clones), clock.now()):
+                self._do(deed, hub, story, now_s - started)
+
+    def _do(self, deed: Deed, hub: Hub, story: Story, at_s: float) -> None:
+        """Do what the person does, by real commands."""
+        story.say(f"$ bd {shlex.join(deed.words)}", at_s)
+        ended = _bd(hub, *deed.words)
+        if deed.note_on:
+            refused = ended.stderr.partition("\n")[0].removeprefix("Error: ")
+            story.say(refused, at_s)
+            ended = _bd(hub, "comment", deed.note_on, f"refused: {refused}")
+        if ended.returncode:
+            raise Damaged(f"bd {shlex.join(deed.words)} ended with exit {ended.returncode}: {ended.stderr.strip()}")
+
+
+def _bd(hub: Hub, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bd", *words]
+    return subprocess.run(
+        command, cwd=hub.repo.work_tree, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )

@@ -1,0 +1,121 @@
+"""The demo's processes: one for each agent, each in its clone, and none left behind however it ends.
+
+Does not belong here: what is watched while they run (demo_race.py, demo_factory.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from bd.errors import Damaged
+from bd.light import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+    from typing import Self
+
+END_LIMIT_S = 10.0
+
+
+class Runner(NamedTuple):
+    """One agent's process and where its stderr goes."""
+
+    process: subprocess.Popen[bytes]
+    log_path: Path
+
+
+class Runners:
+    """The agents' processes: `clones` and `commands` by agent. They end with their stdin, or else by a signal.
+
+    Those that end with their stdin say on stdout that they are ready; what others say there goes to their logs.
+    """
+
+    end_with_stdin = True
+
+    def __init__(self, clones: Mapping[str, Path], commands: Mapping[str, Sequence[str]], log_folder: Path) -> None:
+        self._clones = clones
+        self._commands = commands
+        self._log_folder = log_folder
+        self._runners: dict[str, Runner] = {}
+
+    def __enter__(self) -> Self:
+        self._log_folder.mkdir(parents=True, exist_ok=True)
+        try:
+            for name, clone in self._clones.items():
+                self._runners[name] = self._started(name, clone)
+        except BaseException:
+            self._end(at_once=True)
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._end(at_once=kind is not None or not self.end_with_stdin)
+
+    def _started(self, name: str, clone: Path) -> Runner:
+        """A process in a group of its own, so that a Ctrl-C in the terminal is ours to hand on."""
+        log_path = self._log_folder / f"{name}.log"
+        with log_path.open("wb") as log:
+            process = subprocess.Popen(
+                self._commands[name],
+                cwd=clone,
+                env={**environment(), "BD_SESSION": f"demo-{name}"},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE if self.end_with_stdin else log,
+                stderr=log,
+                start_new_session=True,
+            )
+        return Runner(process, log_path)
+
+    def check(self) -> None:
+        """Raise Damaged when an agent's process has ended early."""
+        for name, runner in self._runners.items():
+            code = runner.process.poll()
+            if code is not None:
+                raise self._ended_early(name, runner, code)
+
+    def _ended_early(self, name: str, runner: Runner, code: int) -> Damaged:
+        lines = runner.log_path.read_text(encoding="utf-8", errors="replace").splitlines()
+        words = next((f": {line}" for line in reversed(lines) if line.startswith("Error:")), "")
+        return Damaged(f"the agent {name} ended early, with exit {code}{words}", hint=f"its log: {runner.log_path}")
+
+    def _end(self, *, at_once: bool) -> None:
+        """End every process: by the end of its stdin, else with a signal to its group."""
+        for runner in self._runners.values():
+            assert runner.process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                runner.process.stdin.close()
+            if at_once:
+                _signal(runner.process, signal.SIGTERM)
+        for runner in self._runners.values():
+            for sign in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM), None):
+                try:
+                    runner.process.wait(END_LIMIT_S)
+                    break
+                except subprocess.TimeoutExpired:
+                    if sign is not None:
+                        _signal(runner.process, sign)
+            if runner.process.stdout is not None:
+                runner.process.stdout.close()
+
+
+def environment() -> dict[str, str]:
+    """The environment in which `python -m bd` is this very bd, wherever it is started."""
+    package_folder = str(Path(__file__).resolve().parents[2])
+    path = os.pathsep.join(part for part in (package_folder, os.environ.get("PYTHONPATH")) if part)
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def _signal(process: subprocess.Popen[bytes], sign: signal.Signals) -> None:
+    """Send a signal to a process we started and to the `bd` it runs; nothing when it has ended."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, sign)
+            else:
+                process.send_signal(sign)
