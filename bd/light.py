@@ -88,7 +88,6 @@ else:
     # Not an instance of its own making: only what is derived from it is a class of tuples.
     NamedTuple = type.__new__(_Maker, "NamedTuple", (), {})
 
-
     class cached_property:  # noqa: N801  as functools has it
         """A property that is worked out once, and kept with the object."""
 

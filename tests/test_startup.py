@@ -110,3 +110,12 @@ def test_a_claim_loads_no_library_at_all(warm: Clone) -> None:
     assert not packages & {"typing", "datetime", "sqlite3", "subprocess", "threading", "dataclasses"}
     assert not packages & {"functools", "collections", "contextlib", "re", "json"}
     assert "bd.store.codec" not in modules, "the claimed bead's lines tell where its keys are"
+
+
+@pytest.mark.parametrize(
+    "words", [["create", "Three", "-p", "1"], ["q", "Four"], ["close", "hub-two", "--reason", "done"]], ids=" ".join
+)
+def test_a_plain_write_loads_no_click(words: list[str], warm: Clone) -> None:
+    code, packages, _ = loaded([*words, "--agent", "coder"], warm.path)
+    assert code == 0
+    assert not packages & {*HEAVY, *SLOW, "click", "typing", "inspect"}

@@ -1,4 +1,4 @@
-"""The entry, and the one door out for errors. Imports click only for what is not a plain claim."""
+"""The entry, and the one door out for errors. Imports click only for what hot.py does not read."""
 
 from __future__ import annotations
 
@@ -60,12 +60,9 @@ def _typed() -> list[str]:
 
 
 def _run(app: App, words: Sequence[str]) -> int:
-    plain_claim = hot.read_claim(words)
-    if plain_claim is not None:
-        from bd.cli.claiming import claim
-
-        beads, options = plain_claim
-        claim(app, beads, **options)
+    plain = hot.read(words)
+    if plain is not None:
+        plain.run(app)
         return 0
     from bd.cli.group import run as run_command
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from bd.cli.texts import comma_list, priority_of
 from bd.clock import duration_s
 from bd.errors import BadInput
 from bd.ids import check_agent
@@ -12,8 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-
-    from bd.cli.context import App
 
 pass_app: Callable[..., Any] = click.pass_obj
 NO_LIMIT = 0
@@ -25,7 +24,7 @@ class CommaList(click.ParamType):  # type: ignore[type-arg]
     name = "list"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
-        return value if isinstance(value, list) else [part.strip() for part in str(value).split(",") if part.strip()]
+        return value if isinstance(value, list) else comma_list(str(value))
 
 
 class PriorityType(click.ParamType):  # type: ignore[type-arg]
@@ -34,10 +33,10 @@ class PriorityType(click.ParamType):  # type: ignore[type-arg]
     name = "priority"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        text = str(value).strip().lower().removeprefix("p")
-        if text not in ("0", "1", "2", "3", "4"):
-            self.fail(f"{value!r} is no priority; write 0 (critical) to 4 (background), or P0 to P4", param, ctx)
-        return int(text)
+        try:
+            return priority_of(str(value))
+        except BadInput as error:
+            self.fail(error.message, param, ctx)
 
 
 class AgentType(click.ParamType):  # type: ignore[type-arg]
@@ -62,11 +61,6 @@ PRIORITY = PriorityType()
 AGENT = AgentType()
 DURATION = DurationType()
 CLAIM_MODE = click.Choice(["exclusive", "advisory"])
-
-
-def flat(values: tuple[list[str], ...] | None) -> list[str]:
-    """The entries of a repeated comma list, in order, once each."""
-    return list(dict.fromkeys(entry for value in values or () for entry in value))
 
 
 def list_option(*names: str, help: str, **extra: Any) -> Callable[..., Any]:
@@ -123,22 +117,3 @@ def long_texts(command: Callable[..., Any]) -> Callable[..., Any]:
     """The Go tool's ways to hand over a long description or design."""
     command = click.option("--design-file", hidden=True)(command)
     return click.option("--stdin", is_flag=True, hidden=True)(command)
-
-
-def text_argument(app: App, value: str | None, file: str | None, what: str) -> str | None:
-    """A long text: as given, from a file, or from stdin when it is `-`. Raises BadInput for an empty file."""
-    import sys
-
-    if file:
-        try:
-            with click.open_file(file, encoding="utf-8") as stream:
-                value = stream.read()
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(f"can't read {what} from {file}: {error}") from error
-    elif value == "-":
-        value = sys.stdin.read()
-    else:
-        return value
-    if not value.strip():
-        raise BadInput(f"the {what} is empty", hint="nothing was changed")
-    return value

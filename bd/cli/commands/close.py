@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import socket
+from typing import Any
 
 import click
 
+from bd.cli.closing import close
 from bd.cli.context import App
-from bd.cli.options import pass_app, text_argument
-from bd.cli.validating import seals_of
-from bd.cli.yielding import given_output
-from bd.operations.endings import Close
+from bd.cli.options import pass_app
+from bd.cli.texts import text_argument
 
 EXAMPLE = """
 \b
@@ -36,9 +35,7 @@ def command(
     beads: tuple[str, ...],
     reason: str | None,
     reason_file: str | None,
-    output: str | None,
-    take_next: bool,
-    force: bool,
+    **flags: Any,
 ) -> None:
     """Finish beads, and with --next claim the next one.
 
@@ -46,14 +43,4 @@ def command(
     who holds its claim. Closing a closed bead changes nothing. A small --output is kept in the bead, a larger one below
     artifacts/ of the hub.
     """
-    reason = text_argument(app, reason, reason_file, "reason")
-    extra, made = given_output(app, beads, output)
-    if not force:
-        seals = seals_of(app, beads, made)
-        extra.update({"seals": seals} if seals else {})
-    if take_next:
-        extra["next"] = {"agent": app.claimant().agent, "host": socket.gethostname()}
-    outcome = app.publish(Close(**app.asked_to_end(beads, ids=list(beads), reason=reason, force=force, **extra)))
-    claimed = {bead_id for _, bead_id in outcome.change.tokens} if outcome.change else set()
-    said = {bead.id: "Claimed" if bead.id in claimed else "Closed" for bead in app.written(outcome)}
-    app.show_written(outcome, said)
+    close(app, beads, reason=text_argument(reason, reason_file, "reason"), **flags)

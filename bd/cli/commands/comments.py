@@ -6,7 +6,8 @@ import click
 
 from bd.cli.context import App
 from bd.cli.named import bead_of
-from bd.cli.options import pass_app, text_argument
+from bd.cli.options import pass_app
+from bd.cli.texts import text_argument
 from bd.errors import BadInput
 from bd.interop import views
 from bd.operations.beads import Comment, Update
@@ -14,7 +15,7 @@ from bd.output import escaped
 
 
 def _add(app: App, bead: str, words: tuple[str, ...], author: str | None, file: str | None, *, stdin: bool) -> None:
-    text = text_argument(app, "-" if stdin else " ".join(words), file, "comment")
+    text = text_argument("-" if stdin else " ".join(words), file, "comment")
     if not text or not text.strip():
         raise BadInput("an empty comment", hint=f'bd comment {bead} "what you have to say"')
     outcome = app.publish(Comment(**app.asked(ids=[bead], text=text, author=author)))
@@ -80,7 +81,7 @@ def comments(app: App, arguments: tuple[str, ...], author: str | None, file: str
 @pass_app
 def note(app: App, bead: str, words: tuple[str, ...], file: str | None, stdin: bool) -> None:
     """Append to a bead's notes."""
-    text = text_argument(app, "-" if stdin else " ".join(words), file, "note") or ""
+    text = text_argument("-" if stdin else " ".join(words), file, "note") or ""
     if not text.strip():
         raise BadInput("an empty note")
     outcome = app.publish(Update(**app.asked([bead], ids=[bead], append={"notes": text}, verb_words="note")))

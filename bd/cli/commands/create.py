@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from bd.cli.context import App
-from bd.cli.options import CLAIM_MODE, PRIORITY, flat, list_option, long_texts, pass_app, text_argument
+from bd.cli.creating import create, create_quickly
+from bd.cli.options import CLAIM_MODE, PRIORITY, list_option, long_texts, pass_app
 from bd.errors import BadInput
 from bd.operations.creation import Create
 from bd.output import escaped
@@ -75,76 +75,14 @@ def command(
     **flags: Any,
 ) -> None:
     """Make a bead, or many from a file in one commit."""
-    forced: dict[str, Any] = {"force": True} if force else {}
     title = title if title is not None else title_flag
     source = plan or graph
-    if source:
-        if title:
-            raise BadInput("a title and --file together", hint="the titles stand in the file")
-        _create_many(app, source, forced, dry_run=dry_run, silent=silent)
-        return
-    if title is None or not title.strip():
-        raise BadInput("a bead needs a title", hint='bd create "Fix the login page"')
-    spec = spec_of(app, title, **flags)
-    outcome = app.publish(Create(**app.asked(beads=[spec], **forced)))
-    _show_created(app, outcome, silent=silent)
-
-
-def spec_of(app: App, title: str, **flags: Any) -> dict[str, Any]:
-    """The bead that the flags describe; unset ones are left out."""
-    spec: dict[str, Any] = {
-        "title": title,
-        "type": flags.get("bead_type"),
-        "priority": flags.get("priority"),
-        "base_priority": flags.get("base_priority"),
-        "description": text_argument(
-            app, "-" if flags.get("stdin") else flags.get("description"), flags.get("body_file"), "description"
-        ),
-        "design": text_argument(app, flags.get("design"), flags.get("design_file"), "design"),
-        "acceptance_criteria": flags.get("acceptance"),
-        "notes": flags.get("notes") or flags.get("append_notes"),
-        "assignee": flags.get("assignee"),
-        "labels": flat(flags.get("labels")),
-        "deps": flat(flags.get("deps")),
-        "needs": flat(flags.get("needs")),
-        "parent": flags.get("parent"),
-        "id": flags.get("bead_id"),
-        "external_ref": flags.get("external_ref"),
-        "deadline": flags.get("deadline"),
-        "defer_until": flags.get("defer_until"),
-        "expected": flags.get("expected"),
-        "estimated_minutes": flags.get("estimate"),
-        "exclusive": flags.get("exclusive"),
-        "max_attempts": flags.get("max_attempts"),
-        "spec": None if flags.get("max_cost") is None else {"max_cost_usd": flags["max_cost"]},
-        "budget_ceiling_usd": flags.get("budget_ceiling"),
-        "claim_mode": flags.get("claim_mode"),
-        "metadata": metadata_of(flags.get("metadata")),
-        "idempotency_key": flags.get("idempotency_key"),
-    }
-    spec = {key: value for key, value in spec.items() if value not in (None, "", [], {})}
-    if not flags.get("inherit_labels", True):
-        spec["inherit_labels"] = False
-    return spec
-
-
-def metadata_of(text: str | None) -> dict[str, Any] | None:
-    """A `--metadata` value: a JSON object, or @FILE. Raises BadInput."""
-    if not text:
-        return None
-    if text.startswith("@"):
-        try:
-            with open(text[1:], encoding="utf-8") as file:
-                text = file.read()
-        except OSError as error:
-            raise BadInput(f"can't read {text[1:]}: {error}") from error
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise BadInput(f"--metadata is not JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise BadInput("--metadata is not a JSON object")
-    return value
+    if not source:
+        create(app, title, force=force, silent=silent, **flags)
+    elif title:
+        raise BadInput("a title and --file together", hint="the titles stand in the file")
+    else:
+        _create_many(app, source, {"force": True} if force else {}, dry_run=dry_run, silent=silent)
 
 
 def _create_many(app: App, source: str, forced: dict[str, Any], *, dry_run: bool, silent: bool) -> None:
@@ -171,24 +109,6 @@ def _create_many(app: App, source: str, forced: dict[str, Any], *, dry_run: bool
         app.show_written(outcome, "Created")
 
 
-def _show_created(app: App, outcome: Any, *, silent: bool) -> None:
-    beads = app.written(outcome)
-    (made,) = outcome.change.touched
-    if silent or app.out.quiet:
-        app.out.line(made)
-    elif not beads:  # it was made before with its idempotency key, and deleted: a note says so
-        if app.out.is_json:
-            app.out.object({"id": made, "deleted": True, "published": outcome.published})
-        else:
-            app.out.line(f"{made} was made before and is deleted; nothing was made.")
-    elif app.out.is_json:
-        app.show_written(outcome, "Created", as_object=True)
-    else:
-        for bead in beads:
-            app.out.line(f"✓ Created {app.out.styled(bead.id, 'bold')} — {escaped(bead.title)}")
-            app.out.line(f"  P{bead.priority} {bead.type}, {bead.status}" + ("" if outcome.published else ", not published yet"))
-
-
 @click.command("q", epilog='\b\nExample:\n  id=$(bd q "Look into the slow query")')
 @click.argument("title")
 @click.option("--type", "-t", "bead_type", help="task, bug, feature ... (task)")
@@ -197,9 +117,4 @@ def _show_created(app: App, outcome: Any, *, silent: bool) -> None:
 @pass_app
 def quick(app: App, title: str, **flags: Any) -> None:
     """Make a bead and print only its id."""
-    outcome = app.publish(Create(**app.asked(beads=[spec_of(app, title, **flags)])))
-    bead = app.written(outcome)[0]
-    if app.out.is_json:
-        app.out.object({"id": bead.id, "published": outcome.published})
-    else:
-        app.out.line(bead.id)
+    create_quickly(app, title, **flags)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from bd.cli.context import App
-from bd.cli.options import pass_app, text_argument
+from bd.cli.options import pass_app
+from bd.cli.texts import text_argument
 from bd.operations.failing import Fail
 from bd.output import escaped
 from bd.policy.retry import KINDS, outlook
@@ -34,7 +35,7 @@ def command(app: App, beads: tuple[str, ...], kind: str, error: str | None, forc
     It is open again after a delay that grows with each attempt. After the last one
     (max_attempts), or at once for some kinds, it is a dead letter: see bd dlq.
     """
-    error = text_argument(app, error, None, "error")
+    error = text_argument(error, None, "error")
     known = {key: value for key, value in measured.items() if value is not None}
     outcome = app.publish(Fail(**app.asked(beads, ids=list(beads), reason=kind, error=error, force=force, **known)))
     app.show_written(outcome, "Failed")

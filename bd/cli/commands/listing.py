@@ -6,7 +6,8 @@ from functools import partial
 from itertools import islice
 
 from bd import clock, ids
-from bd.cli.options import flat, key_values
+from bd.cli.options import key_values
+from bd.cli.texts import flat
 from bd.policy.dag import awaited
 from bd.report.selection import Wanted
 

@@ -8,7 +8,8 @@ import click
 
 from bd.cli import named
 from bd.cli.context import App
-from bd.cli.options import PRIORITY, flat, list_option, pass_app, text_argument
+from bd.cli.options import PRIORITY, list_option, pass_app
+from bd.cli.texts import flat, text_argument
 from bd.clock import time_text
 from bd.errors import NotFound
 from bd.operations.schedules import AddSchedule, RemoveSchedule
@@ -50,7 +51,7 @@ def add(app: App, name: str, cron: str, tz: str, title: str, **flags: Any) -> No
     fields = {
         "type": flags["bead_type"],
         "priority": flags["priority"],
-        "description": text_argument(app, flags["description"], None, "description"),
+        "description": text_argument(flags["description"], None, "description"),
         "assignee": flags["assignee"],
         "expected": flags["expected"],
         "parent": flags["parent"],

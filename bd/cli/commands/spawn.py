@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from bd.cli.context import App
-from bd.cli.options import PRIORITY, flat, list_option, pass_app, text_argument
+from bd.cli.options import PRIORITY, list_option, pass_app
+from bd.cli.texts import flat, text_argument
 from bd.interop import views
 from bd.operations.spawning import Spawn
 from bd.output import escaped
@@ -41,7 +42,7 @@ def command(app: App, bead: str, title: str, *, wait: bool, **flags: Any) -> Non
     given = {
         "type": flags["bead_type"],
         "priority": flags["priority"],
-        "description": text_argument(app, flags["description"], None, "description"),
+        "description": text_argument(flags["description"], None, "description"),
         "assignee": flags["assignee"],
         **{key: flat(flags[key]) for key in ("labels", "needs", "deps")},
     }

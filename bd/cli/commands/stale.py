@@ -8,7 +8,8 @@ import click
 
 from bd.cli.commands.listing import show_list
 from bd.cli.context import App
-from bd.cli.options import flat, list_option, pass_app
+from bd.cli.options import list_option, pass_app
+from bd.cli.texts import flat
 from bd.report.selection import Wanted, lineup
 
 _LIMIT = 50

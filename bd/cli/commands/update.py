@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from bd.cli.commands.create import metadata_of
 from bd.cli.context import App
-from bd.cli.options import CLAIM_MODE, PRIORITY, flat, key_values, list_option, long_texts, pass_app, text_argument
+from bd.cli.creating import metadata_of
+from bd.cli.options import CLAIM_MODE, PRIORITY, key_values, list_option, long_texts, pass_app
+from bd.cli.texts import flat, text_argument
 from bd.errors import BadInput
 from bd.operations.base import Operation
 from bd.operations.beads import Update
@@ -107,8 +108,8 @@ def command(app: App, beads: tuple[str, ...], claim: bool, **flags: Any) -> None
 def changes_of(app: App, **flags: Any) -> dict[str, Any]:
     """The operation's arguments that the flags ask for; empty when they ask for nothing."""
     given = "-" if flags.get("stdin") else flags.get("description")
-    flags["description"] = text_argument(app, given, flags.get("body_file"), "description")
-    flags["design"] = text_argument(app, flags.get("design"), flags.get("design_file"), "design")
+    flags["description"] = text_argument(given, flags.get("body_file"), "description")
+    flags["design"] = text_argument(flags.get("design"), flags.get("design_file"), "design")
     changes: dict[str, Any] = {}
     fields: dict[str, Any] = {_TEXTS[flag]: flags[flag] for flag in _TEXTS if flags.get(flag) is not None}
     if fields.get("title") == "":

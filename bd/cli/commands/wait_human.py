@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from bd.cli.context import App
-from bd.cli.options import pass_app, text_argument
+from bd.cli.options import pass_app
+from bd.cli.texts import text_argument
 from bd.errors import BadInput
 from bd.operations.waiting import Answer, WaitHuman
 from bd.output import escaped
@@ -21,7 +22,7 @@ def command(app: App, bead: str, reason: str | None, force: bool) -> None:
 
     Nobody is offered it meanwhile. `bd list --waiting human` shows what waits.
     """
-    question = text_argument(app, reason, None, "question")
+    question = text_argument(reason, None, "question")
     if not (question or "").strip():
         raise BadInput("waiting for a person needs a question", hint=f'bd wait-human {bead} --reason "what you must know"')
     outcome = app.publish(WaitHuman(**app.asked_to_end([bead], ids=[bead], reason=question, force=force)))
@@ -38,7 +39,7 @@ def answer(app: App, bead: str, words: tuple[str, ...], file: str | None) -> Non
 
     The answer is a comment. Who had the bead is offered it first, for two of its intervals.
     """
-    text = text_argument(app, " ".join(words), file, "answer")
+    text = text_argument(" ".join(words), file, "answer")
     if not (text or "").strip():
         raise BadInput("an empty answer", hint=f'bd answer {bead} "what is to be done"')
     outcome = app.publish(Answer(**app.asked(ids=[bead], text=text)))

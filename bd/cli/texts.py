@@ -1,0 +1,49 @@
+"""Texts of a command line: long ones from a file or stdin, lists with commas, priorities. Loads no click."""
+
+from __future__ import annotations
+
+import sys
+
+from bd.errors import BadInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def text_argument(value: str | None, file: str | None, what: str) -> str | None:
+    """A long text: as given, from a file, or from stdin when either is `-`. Raises BadInput for an empty one."""
+    if file and file != "-":
+        try:
+            with open(file, encoding="utf-8") as stream:
+                value = stream.read()
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(f"can't read {what} from {file}: {error}") from error
+    elif file or value == "-":
+        try:
+            value = sys.stdin.read()
+        except UnicodeDecodeError as error:
+            raise BadInput(f"can't read {what} from stdin: {error}") from error
+    else:
+        return value
+    if not value.strip():
+        raise BadInput(f"the {what} is empty", hint="nothing was changed")
+    return value
+
+
+def comma_list(text: str) -> list[str]:
+    """The entries of a list with commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def flat(values: Iterable[list[str]] | None) -> list[str]:
+    """The entries of a repeated list, in order, once each."""
+    return list(dict.fromkeys(entry for value in values or () for entry in value))
+
+
+def priority_of(text: str) -> int:
+    """0-4, from `0`-`4` or `P0`-`P4`. Raises BadInput."""
+    number = text.strip().lower().removeprefix("p")
+    if number not in ("0", "1", "2", "3", "4"):
+        raise BadInput(f"{text!r} is no priority; write 0 (critical) to 4 (background), or P0 to P4")
+    return int(number)
