@@ -104,6 +104,7 @@ BEAD_FIELDS: dict[str, Kind] = {
     "created_by": "text",
     "updated_at": "time",
     "started_at": "time",
+    "reopened_at": "time",
     "closed_at": "time",
     "closed_by": "text",
     "close_reason": "text",

@@ -28,7 +28,7 @@ _RENAMED = {"type": "issue_type", "deadline": "due_at"}
 _AS_THEY_ARE = frozenset(
     """
     title description design acceptance_criteria notes priority type assignee
-    owner estimated_minutes created_at created_by updated_at started_at closed_at deadline
+    owner estimated_minutes created_at created_by updated_at started_at reopened_at closed_at deadline
     defer_until close_reason closed_by external_ref metadata claim claims claim_mode
     attempts attempts_forgiven max_attempts retry_at failures needs exclusive expected
     prefer_agent prefer_until spec cost output progress waiting_on waiting_since status_reason

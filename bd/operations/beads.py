@@ -88,6 +88,8 @@ class Update(Operation):
                 after = lifecycle.with_status(after, status, self.by, args.get("reason"), self.asked_at)
                 if lifecycle.is_reopening(bead, after):
                     after = attended(after, "reopening", self, snapshot, world)
+        if "defer_until" in wanted and not wanted["defer_until"] and after.status == "open":
+            after = after.evolve(reopened_at=lifecycle.open_since(bead, self.asked_at).get("reopened_at"))
         if wanted.get("parent"):
             wanted["parent"] = self.find(wanted["parent"], snapshot).id
         if wanted.get("priority") is not None and "base_priority" not in wanted and bead.get("base_priority") is not None:

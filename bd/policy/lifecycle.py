@@ -230,7 +230,7 @@ def answered(bead: Bead, kept_s: float, at: datetime) -> Bead:
     """The bead open again, for `kept_s` seconds offered first to who had it. Raises WrongState for one that waits for no person."""
     if not waits_for_human(bead):
         raise WrongState(f"{bead.id} is {bead.status} and waits for no person", hint=f"`bd comment {bead.id} TEXT`", id=bead.id)
-    opened = bead.evolve(status="open", **NOT_WAITING)
+    opened = open_since(bead, at).evolve(status="open", **NOT_WAITING)
     if bead.get("prefer_agent") and not bead.get("prefer_until"):
         opened = opened.evolve(prefer_until=time_text(at + timedelta(seconds=kept_s)))
     return touch(opened, at)
@@ -309,7 +309,7 @@ def reopened(bead: Bead, at: datetime) -> Bead:
     was_claimed = bead.get("claimed_at") is not None
     if bead.is_done or bead.status == "dead_letter" or bead.get("dead_lettered_at"):  # given up, then parked by a person
         bead = bead.evolve(attempts_forgiven=bead.attempts or None, poison_pill=None)
-    opened = bead.evolve(
+    opened = open_since(bead, at).evolve(
         status="open",
         assignee=bead.get("routed") if was_claimed else bead.assignee,
         routed=None,
@@ -324,6 +324,14 @@ def reopened(bead: Bead, at: datetime) -> Bead:
         **NOT_WAITING,
     )
     return touch(opened, at)
+
+
+def open_since(bead: Bead, at: datetime) -> Bead:
+    """The bead that says since when it is open again: its age counts from then. One that is open already keeps what it says."""
+    until = bead.get("defer_until") if bead.status in ("open", "deferred") else None
+    if bead.status == "open" and not until:
+        return bead
+    return bead.evolve(reopened_at=until if until and instant_of(until) <= at else time_text(at))
 
 
 def is_reopening(before: Bead, after: Bead) -> bool:
@@ -344,7 +352,7 @@ def undeferred(bead: Bead, at: datetime) -> Bead:
     if bead.status != "deferred" and not bead.get("defer_until"):
         raise WrongState(f"{bead.id} is not deferred", id=bead.id)
     status = "open" if bead.status == "deferred" else bead.status
-    return touch(bead.evolve(status=status, defer_until=None), at)
+    return touch(open_since(bead, at).evolve(status=status, defer_until=None), at)
 
 
 def with_status(bead: Bead, status: str, by: str, reason: str | None, at: datetime) -> Bead:

@@ -221,7 +221,7 @@ def next_turn(snapshot: Snapshot, now: datetime) -> datetime | None:
 
 def ready_since(bead: Bead, snapshot: Snapshot) -> str:
     """Since when a ready bead has been so, as far as the files tell: the latest of what had to happen."""
-    instants = [bead.created_at, bead.get("retry_at") or "", bead.get("defer_until") or ""]
+    instants = [bead.created_at, *(bead.get(key) or "" for key in ("reopened_at", "retry_at", "defer_until"))]
     for target in waits_on(bead, snapshot) if bead.depends_on or bead.parent or bead.get("links") else ():
         other = snapshot.head(target)
         if other is not None:

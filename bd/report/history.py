@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bd.store.gitrepo import GitRepo
 
 # Stamps that move with other fields and say nothing by themselves.
-_QUIET = frozenset({"updated_at", "heated_at"})
+_QUIET = frozenset({"updated_at", "heated_at", "reopened_at"})
 # How a claim ended, by the verb that ended it.
 _ENDS = {
     "close": "closed",

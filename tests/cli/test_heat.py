@@ -95,3 +95,23 @@ def test_an_export_keeps_the_heat_and_an_import_gives_it_back(board: Clone) -> N
     board.here("import", "../all.jsonl")
     bead = board.here("show", "hub-kid1", "--json").json[0]
     assert (bead["temperature"], bead["heated_at"]) == (25, "2026-02-21T16:14:00.000000Z")
+
+
+@pytest.mark.parametrize(
+    ("end", "back"),
+    [
+        (("close", "hub-bug"), ("reopen", "hub-bug")),
+        (("cancel", "hub-bug"), ("update", "hub-bug", "--status", "open")),
+        (("update", "hub-bug", "--status", "dead_letter"), ("dlq", "retry", "hub-bug")),
+        (("defer", "hub-bug"), ("undefer", "hub-bug")),
+        (("wait-human", "hub-bug", "--reason", "which?"), ("answer", "hub-bug", "that")),
+    ],
+)
+def test_what_comes_back_after_days_is_not_starved(
+    board: Clone, clock: FakeClock, end: tuple[str, ...], back: tuple[str, ...]
+) -> None:
+    board.here(*end)
+    clock.move(days=10)
+    board.here(*back)
+    clock.move(hours=1)
+    assert board.here("why", "hub-bug", "--json").json["priority_parts"]["age"] == -6

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from bd.clock import instant_of, time_text
 from bd.fields import CONFIG_PATH
+from bd.policy import lifecycle
 from bd.policy.critical import chains
 from bd.policy.priority import base_priority
 from bd.policy.queue import ready_beads
@@ -254,3 +255,41 @@ def test_time_alone_never_turns_two_warm_beads_of_one_base_around(found: list[An
     for one, two in pairwise(sorted(found, key=RANKING.listed)):
         if RANKING.temperature(one) > RANKING.temperature(two) + 1e-6 and later.temperature(two) > 0:
             assert later.listed(one) < later.listed(two)
+
+
+# --- what is open again -----------------------------------------------------------------------
+
+
+DEAD = {"status": "dead_letter", "dead_lettered_at": at(1), "attempts": 3}
+BACK = {
+    "closed": lambda bead, when: lifecycle.reopened(bead.evolve(status="closed", closed_at=at(1)), when),
+    "cancelled": lambda bead, when: lifecycle.reopened(bead.evolve(status="cancelled", closed_at=at(1)), when),
+    "dead letter": lambda bead, when: lifecycle.reopened(bead.evolve(**DEAD), when),
+    "parked": lambda bead, when: lifecycle.with_status(bead.evolve(status="blocked"), "open", "human:ann", None, when),
+    "answered": lambda bead, when: lifecycle.answered(lifecycle.parked_for_human(bead, "which?", START), 60, when),
+    "put off": lambda bead, when: lifecycle.undeferred(bead.evolve(status="deferred", defer_until=at(1000)), when),
+    "put off, no end": lambda bead, when: lifecycle.with_status(bead.evolve(status="deferred"), "open", "human:ann", None, when),
+}
+
+
+@pytest.mark.parametrize("way", BACK)
+def test_what_is_open_again_ages_from_then(way: str) -> None:
+    """However long it was made ago: nothing comes back starved."""
+    back = BACK[way](new(priority=4), START + timedelta(days=30))
+    fresh = new("hub-b", hours=720, priority=4)
+    order = ranking(725, back, fresh)
+    assert order.effective(back) == pytest.approx(order.effective(fresh))
+    assert order.parts(back)["age"] == pytest.approx(-30)
+
+
+def test_what_is_given_back_keeps_its_age() -> None:
+    held = lifecycle.claimed(new(priority=4), {"agent": "ann", "token": "T"}, "ann@hub", START)
+    back = lifecycle.released(held, None, START + timedelta(hours=5))
+    assert ranking(6, back).parts(back)["age"] == pytest.approx(-36)
+
+
+def test_what_was_due_again_before_anybody_said_so_ages_from_that() -> None:
+    due = new(status="deferred", defer_until=at(2))
+    back = lifecycle.undeferred(due, START + timedelta(hours=9))
+    order = ranking(10, due, back)
+    assert order.parts(back)["age"] == pytest.approx(order.parts(due)["age"]) == pytest.approx(-48)
