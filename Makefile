@@ -8,7 +8,7 @@ WORKERS ?= $(shell expr $$(nproc 2> /dev/null || echo 1) + 1)
 SEED ?= 1
 RUNS ?= 100
 
-.PHONY: clients demo test check check-all torture bench lint types clean
+.PHONY: browser clients demo test check check-all torture bench lint types clean
 
 demo: $(STAMP)  ## four agents race through a hub made for the occasion
 	$(BIN)/bd demo
@@ -18,6 +18,9 @@ test: $(STAMP)  ## the tests
 
 clients:  ## the real clients that tests/clients runs, from their registries
 	tests/clients/install.sh $(PYTHON)
+
+browser: $(STAMP)  ## what drives a browser in tests; the browser is the machine's own Chromium
+	$(BIN)/python -m pip install --quiet --editable ".[browser]"
 
 check: lint types test  ## what every change has to pass
 

@@ -10,6 +10,7 @@
 | `bd(*args, cwd=...)` | the command line's entry in this process |
 | `clock` | a settable fake for the clock; processes take `BD_CLOCK_OFFSET_S` instead |
 | `bead_factory("hub-a", ...)` | Bead values with defaults |
+| `browser` | a real browser, see `tests/browser.py`; skips the test where there is none |
 
 `tests/truth.py` looks at a repository with git alone; `tests/running.py` runs commands;
 `tests/memory.py` holds beads without git.
@@ -35,10 +36,11 @@ from tests.sealing import sealed_environment
 from tests.truth import git
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from bd.model import Bead
+    from tests.browser import Browser
 
 # How long an example takes says nothing about whether it is right; time belongs to bench/.
 settings.register_profile("bd", deadline=None, print_blob=True)
@@ -93,6 +95,15 @@ def bead_factory() -> Callable[..., Bead]:
 def bd() -> Callable[..., Result]:
     """`bd("list", "--json", cwd=path)`: run in this process; `check=False` or `code=5` where it is to fail."""
     return run_here
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    """Chromium without a window: `browser.open(url)` is a page of Playwright's."""
+    from tests.browser import started
+
+    with started(tmp_path) as running:
+        yield running
 
 
 # --- repositories -----------------------------------------------------------------------

@@ -79,11 +79,3 @@ def node() -> str:
     if not found:
         pytest.skip("node is not installed")
     return found
-
-
-def browser() -> str:
-    """Chromium; skips the test without it."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if not found:
-        pytest.skip("no Chromium is installed")
-    return found

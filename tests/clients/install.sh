@@ -16,4 +16,4 @@ fi
 mkdir -p .clients/ui
 cd .clients/ui
 [ -f package.json ] || echo '{"private": true}' > package.json
-npm install --silent --no-audit --no-fund --no-save beads-ui@0.12.0 ws@8 playwright-core@1
+npm install --silent --no-audit --no-fund --no-save beads-ui@0.12.0 ws@8
