@@ -33,7 +33,7 @@ def close(
     if not force:
         from bd.cli.validating import seals_of
 
-        seals = seals_of(app, beads, made)
+        seals = seals_of(app, beads, lambda _: made)
         extra.update({"seals": seals} if seals else {})
     if take_next:
         extra["next"] = {"agent": app.claimant().agent, "host": os.uname().nodename if hasattr(os, "uname") else ""}

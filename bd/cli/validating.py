@@ -1,4 +1,4 @@
-"""Checking what `bd close` is asked to close, before it counts."""
+"""Checking what `bd close`, `bd handoff` and `bd update --status closed` are asked to close, before it counts."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from bd.policy import validation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from bd.cli.context import App
     from bd.model import Bead
 
 
-def seals_of(app: App, typed: Sequence[str], output: Any = None) -> dict[str, str]:
-    """The seals of the beads that ask for validation and passed. Raises NotValidated.
+def seals_of(app: App, typed: Sequence[str], output_of: Callable[[Bead], Any] = lambda _: None) -> dict[str, str]:
+    """The seals of the beads that ask for validation and passed, with the output that each is about to get. Raises NotValidated.
 
     One that somebody here holds and that does not pass is a failed attempt, and says so.
     """
@@ -25,8 +25,8 @@ def seals_of(app: App, typed: Sequence[str], output: Any = None) -> dict[str, st
     snapshot = app.snapshot()
     known = (ids.resolve(text, snapshot.starting, snapshot.exists) for text in typed if snapshot.starting(text))
     beads = [bead for bead_id in known if (bead := snapshot.bead(bead_id)) is not None and not bead.is_done]
-    asking = [bead for bead in beads if validation.is_asked(with_output(bead, output))]
-    return {bead.id: _seal(app, bead, output) for bead in asking}
+    asking = [bead for bead in beads if validation.is_asked(with_output(bead, output_of(bead)))]
+    return {bead.id: _seal(app, bead, output_of(bead)) for bead in asking}
 
 
 def _seal(app: App, bead: Bead, output: Any) -> str:

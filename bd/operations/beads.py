@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 class Update(Operation):
     """Changes of fields. `ids`; `set` {field: value or None}; `append` {field: text}; `add`/`remove` {labels: [...]};
 
-    `metadata` {key: value or None}; `status` and `reason`; `force` (also assigns to an agent that is offline).
+    `metadata` {key: value or None}; `status` and `reason`; `force` (also assigns to an agent that is offline);
+    `seals` of what was validated before it is closed.
     """
 
     verb: ClassVar[str] = "update"
@@ -84,7 +85,7 @@ class Update(Operation):
                 if wanted.get("defer_until"):
                     after = after.evolve(defer_until=wanted["defer_until"])
                 if status == "closed" and not bead.is_done and not args.get("force"):
-                    validation.refuse_unvalidated(bead, {})
+                    after = validation.sealed(after, args.get("seals") or {}, self.asked_at)
                 after = lifecycle.with_status(after, status, self.by, args.get("reason"), self.asked_at)
                 if lifecycle.is_reopening(bead, after):
                     after = attended(after, "reopening", self, snapshot, world)

@@ -112,11 +112,9 @@ class Close(Operation):
 
     def _validated(self, bead: Bead) -> Bead:
         """The bead about to be closed, which has passed what it asks for. Raises NotValidated."""
-        seals = self.args.get("seals") or {}
-        if bead.is_done or self.args.get("force") or not validation.is_asked(bead):
+        if bead.is_done or self.args.get("force"):
             return bead
-        validation.refuse_unvalidated(bead, seals)
-        return validation.passed(bead, self.asked_at)
+        return validation.sealed(bead, self.args.get("seals") or {}, self.asked_at)
 
     def _refuse_unfinished(self, bead: Bead, snapshot: Snapshot, world: World) -> None:
         waits = is_blocked(bead, snapshot, world.now)

@@ -17,6 +17,7 @@ from bd.policy import lifecycle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any, ClassVar
 
     from bd.model import Bead, Snapshot
@@ -42,9 +43,20 @@ def name_of(reference: str) -> str:
     return re.split(r"[/:\\]", path.rstrip("/"))[-1] or reference
 
 
+def with_artifacts(bead: Bead, given: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """The bead's output with artifacts in it; a name that was there before means the new reference."""
+    output = dict(bead.get("output") or {})
+    names = {one["name"] for one in given}
+    before = output.get("artifacts")
+    kept = [one for one in before or [] if not (isinstance(one, dict) and one.get("name") in names)]
+    return {**output, "artifacts": [*kept, *given]} if kept or given else output
+
+
 @register
 class Handoff(MakesOne):
     """Close a bead and give the next one what came of it: `ids` ([finished, next]), `artifacts` [{name, ref}], `note`, `force`.
+
+    `seals` as of Close, of what was validated with the artifacts in it.
 
     With `new` (a bead's fields) the next one is made, beside the finished one: below the same
     parent, as urgent; `ids` is then the finished one alone. The next bead gets the references
@@ -67,7 +79,7 @@ class Handoff(MakesOne):
         following = self._next(finished, after, world)
         closed = after.bead(finished.id) or finished
         reason = self.args.get("note") or f"Handed over to {following.id}"
-        handed = closed.evolve(close_reason=reason, output=self._output(closed))
+        handed = closed.evolve(close_reason=reason)
         return closing._replace(
             beads={**closing.beads, finished.id: handed, following.id: self._fed(following, finished, after, world)},
             subject=subject("handoff", [finished.id], self.by, more=f" to {following.id}"),
@@ -86,6 +98,8 @@ class Handoff(MakesOne):
             "reason": args.get("note"),
             "force": args.get("force", False),
             "progress": args.get("progress"),
+            "seals": args.get("seals"),
+            "output": with_artifacts(finished, args.get("artifacts") or []),
         }
         return Close(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **given).decide(snapshot, world)
 
@@ -114,15 +128,6 @@ class Handoff(MakesOne):
         if following.is_done:
             raise WrongState(f"{following.id} is {following.status}", hint=f"`bd reopen {following.id}` first", id=following.id)
         return following
-
-    def _output(self, bead: Bead) -> dict[str, Any]:
-        """The bead's output with the artifacts in it; a name that was there before means the new reference."""
-        output = dict(bead.get("output") or {})
-        given = self.args.get("artifacts") or []
-        names = {one["name"] for one in given}
-        before = output.get("artifacts")
-        kept = [one for one in before or [] if not (isinstance(one, dict) and one.get("name") in names)]
-        return {**output, "artifacts": [*kept, *given]} if kept or given else output
 
     def _fed(self, bead: Bead, finished: Bead, after: Snapshot, world: World) -> Bead:
         """The next bead with the references, the words and the link."""

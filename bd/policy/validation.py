@@ -52,10 +52,13 @@ def seal_of(bead: Bead) -> str:
     return hashlib.sha256(json.dumps(judged, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
-def refuse_unvalidated(bead: Bead, seals: Mapping[str, str]) -> None:
-    """Refuse to close what has not passed, or what has changed since it did. Raises NotValidated."""
+def sealed(bead: Bead, seals: Mapping[str, str], at: datetime) -> Bead:
+    """The bead about to be closed, which says that it passed where that was asked.
+
+    Raises NotValidated for what has not passed, and for what has changed since it did.
+    """
     if not is_asked(bead):
-        return
+        return bead
     seal = seals.get(bead.id)
     if seal is None:
         hint = f"`bd close {bead.id}` checks it, and closes it when it passes; --force --reason TEXT goes without"
@@ -63,13 +66,9 @@ def refuse_unvalidated(bead: Bead, seals: Mapping[str, str]) -> None:
     if seal != seal_of(bead):
         words = f"the output of {bead.id} has changed since it was validated"
         raise NotValidated(words, hint=f"`bd close {bead.id}` checks it anew", id=bead.id)
+    return bead.evolve(output={**output_of(bead), "validated": {"kind": kind_of(bead), "at": time_text(at)}})
 
 
 def validating(bead: Bead, at: datetime) -> Bead:
     """The held bead while its output is checked."""
     return bead if bead.status == "validating" else lifecycle.touch(bead.evolve(status="validating"), at)
-
-
-def passed(bead: Bead, at: datetime) -> Bead:
-    """The bead that passed, which says so."""
-    return bead.evolve(output={**output_of(bead), "validated": {"kind": kind_of(bead), "at": time_text(at)}})

@@ -236,3 +236,44 @@ def test_work_names_the_model_its_command_should_use(clone: Clones, hub: Path) -
     done = tip_bead(hub, "hub-a")
     assert done is not None
     assert done.get("output")["data"] == "big"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("update", "hub-a", "--status", "closed"),
+        ("handoff", "hub-a", "--to", "new:Go on", "--note", "as agreed"),
+        ("handoff", "hub-a", "--to", "new:Go on", "--artifact", "site=https://example.org/"),
+    ],
+)
+def test_an_update_and_a_handoff_check_as_a_close_does(clone: Clones, hub: Path, words: tuple[str, ...]) -> None:
+    one = clone("one")
+    configure(one, validators={"tests": "test -e good || { echo 3 tests are red; exit 1; }"})
+    asking(one, "hub-a", validation="test-pass")
+    path = one.path / "beads" / "hub-a.yaml"
+    path.write_text(f"{path.read_text()}retry: {{strategy: immediate}}\n")
+    one.here("sync")
+    one.here("claim", "hub-a", "--agent", "coder")
+    refused = one.here(*words, "--agent", "coder", code=5)
+    assert "hub-a is not valid: 3 tests are red" in refused.err
+    bead = tip_bead(hub, "hub-a")
+    assert bead is not None
+    assert (bead.status, [one["reason"] for one in bead.get("failures")]) == ("open", ["invalid_output"])
+    (one.path / "good").touch()
+    one.here("claim", "hub-a", "--agent", "coder")
+    told = one.here(*words, "--agent", "coder", "--json").json
+    assert (told[0]["id"], told[0]["status"]) == ("hub-a", "closed")
+    done = tip_bead(hub, "hub-a")
+    assert done is not None
+    assert (done.status, done.get("output")["validated"]["kind"]) == ("closed", "test-pass")
+    assert "every change kept the rules" in one.here("audit").out
+
+
+def test_what_is_handed_over_is_what_has_to_pass(clone: Clones, hub: Path) -> None:
+    one = clone("one")
+    configure(one, judges={"judge": "grep -q example.org && echo pass || echo fail it names no site"})
+    asking(one, "hub-a", validation="judge")
+    refused = one.here("handoff", "hub-a", "--to", "new:Go on", "--note", "x", code=5)
+    assert "it names no site" in refused.err
+    one.here("handoff", "hub-a", "--to", "new:Go on", "--artifact", "site=https://example.org/")
+    assert tip_bead(hub, "hub-a").status == "closed"  # type: ignore[union-attr]

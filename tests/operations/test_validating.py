@@ -85,3 +85,20 @@ def test_it_fails_and_is_given_back_like_any_other_work() -> None:
     released = hub.decide(Release(ids=["hub-a"], reason="broken", **by(hub_a="01TOKEN"))).beads["hub-a"]
     assert released is not None
     assert released.status == "open"
+
+
+def test_a_handoff_and_an_update_take_the_same_seals() -> None:
+    hub = store()
+    seals = {"hub-b": validation.seal_of(hub.bead("hub-b"))}
+    hub.publish(Update(ids=["hub-b"], status="closed", seals=seals, **by()))
+    assert hub.bead("hub-b").get("output")["validated"]["kind"] == "test-pass"
+    given = [{"name": "site", "ref": "https://example.org/"}]
+    handed = hub.bead("hub-a").evolve(output={**ASKED, "artifacts": given})
+    before = {"hub-a": validation.seal_of(hub.bead("hub-a"))}
+    handoff = {"ids": ["hub-a", "hub-c"], "artifacts": given, "note": "on"}
+    with pytest.raises(NotValidated, match="changed since"):  # what is handed over is what has to pass
+        hub.decide(Handoff(**handoff, seals=before, **by(hub_a="01TOKEN")))
+    hub.publish(Handoff(**handoff, seals={"hub-a": validation.seal_of(handed)}, **by(hub_a="01TOKEN")))
+    done = hub.bead("hub-a")
+    assert (done.status, done.get("output")["artifacts"]) == ("closed", given)
+    assert done.get("output")["validated"]["kind"] == "test-pass"

@@ -8,9 +8,10 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
+from bd.cli.validating import seals_of
 from bd.errors import BadInput
 from bd.ids import check_agent
-from bd.operations.handover import Handoff, parse_artifact
+from bd.operations.handover import Handoff, parse_artifact, with_artifacts
 from bd.store.artifacts import reference
 
 EXAMPLE = """
@@ -45,7 +46,14 @@ def command(app: App, bead: str, target: str, title: str | None, bead_type: str 
     if len(names) != len(set(names)):
         raise BadInput("two artifacts of one name", hint="name them: --artifact one=REF --artifact two=REF")
     named, new = _next(target, title, bead_type)
-    extra = {"artifacts": artifacts, "note": note or None, "force": flags["force"], **({"new": new} if new else {})}
+    extra: dict[str, Any] = {
+        "artifacts": artifacts,
+        "note": note or None,
+        "force": flags["force"],
+        **({"new": new} if new else {}),
+    }
+    if not flags["force"] and (seals := seals_of(app, [bead], lambda found: with_artifacts(found, artifacts))):
+        extra["seals"] = seals
     outcome = app.publish(Handoff(**app.asked_to_end([bead], ids=[bead, *named], **extra)))
     touched = outcome.change.touched if outcome.change else ()
     app.show_written(outcome, dict(zip(touched, ("Closed", "Handed over to"), strict=False)))

@@ -10,6 +10,7 @@ from bd.cli.context import App
 from bd.cli.creating import metadata_of
 from bd.cli.options import CLAIM_MODE, PRIORITY, key_values, list_option, long_texts, pass_app
 from bd.cli.texts import flat, text_argument
+from bd.cli.validating import seals_of
 from bd.errors import BadInput
 from bd.operations.base import Operation
 from bd.operations.beads import Update
@@ -101,6 +102,9 @@ def command(app: App, beads: tuple[str, ...], claim: bool, **flags: Any) -> None
             if app.out.is_json:
                 app.out.json([])
             return
+        if changes.get("status") == "closed" and not changes.get("force"):
+            seals = seals_of(app, beads)
+            changes.update({"seals": seals} if seals else {})
         operation = Update(**app.asked(beads, ids=list(beads), **changes))
     app.show_written(app.publish(operation), "Claimed" if claim else "Updated issue:")
 
