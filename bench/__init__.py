@@ -23,6 +23,8 @@ crowd           64 processes in one clone: pushes a write
 growth          the same writes in a hub of 100,000 beads (2,800 of them in the active folder) and in one of 100;
                 what an idle poll and `bd archive` do for a hub that never archived
 long            the same commands in a hub with 50,000 commits and in one with a few
+pools           a pool 0..10 with thirty beads at once and then silence, its size each second, as its controller and a
+                worker are killed and its check prints garbage; nobody is started twice, everything is done
 simulation      `bd simulate` against real workers at two delays of the hub's push: time, pushes and lost ones
 races           clones after one and the same bead, round after round: one winner each time
 tools           other trackers on PATH, and the source paper's recipe as a script, verb by verb

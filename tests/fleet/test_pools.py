@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from bd.fleet.quarters import Quarters
 from bd.store.hub import Hub
 from bd.store.place import locate
+from tests.race.history import assert_nothing_twice, assert_one_owner
 from tests.race.seeds import put, seed
 from tests.running import BD, start_process
 from tests.truth import tip_bead, tip_file
@@ -43,7 +45,6 @@ class Host:
         file = self.clone.path / ".beads" / "agents" / "worker.yaml"
         file.parent.mkdir(exist_ok=True)
         file.write_text(f"name: worker\npool:\n{lines}", encoding="utf-8")
-        put(self.clone, ".beads/agents", "pool")
         self.clone.bd("sync")
         self.clone.bd("trust", "--yes")
 
@@ -99,6 +100,16 @@ def is_alive(pid: int) -> bool:
         return ") Z" not in file.read()
 
 
+def status_of(hub: Path, bead_id: str) -> str | None:
+    bead = tip_bead(hub, bead_id)
+    return bead and bead.status
+
+
+def claimed_by(hub: Path, bead_id: str) -> str | None:
+    bead = tip_bead(hub, bead_id)
+    return bead.claim.agent if bead and bead.claim else None
+
+
 @pytest.fixture
 def host(clone: Clones) -> Iterator[Host]:
     made = Host(clone("ada"))
@@ -126,6 +137,42 @@ def test_a_burst_and_then_silence(host: Host, hub: Path) -> None:
     assert host.status["running"] == host.status["draining"] == []
     assert tip_file(hub, ".agent-status/worker-1.yaml") is None, "its capacity file is gone"
     assert "draining: fewer are needed" in host.clone.bd("pool", "events").out
+
+
+def test_a_burst_is_done_whoever_is_killed_meanwhile(host: Host, hub: Path, tmp_path: Path) -> None:
+    """The controller dies, a worker dies, the check says nonsense: nobody is started twice, all is done, nobody is left."""
+    go, names = tmp_path / "go", ["worker-1", "worker-2", "worker-3"]
+    work = f"{shlex.join(BD)} work --interval 1s -- sh -c 'until [ -e {go} ]; do sleep 0.05; done'"
+    settings = {"max": 3, "start": work, "scale_interval": "1s", "cooldown_down": "0s"}
+    host.pool(**settings)
+    with open(host.clone.path / ".beads" / "config.yaml", "a", encoding="utf-8") as config:
+        config.write("retry: {strategy: immediate}\n")
+    put(host.clone, ".beads", "retries")
+    beads = seed(host.clone, *(f"hub-n{number}" for number in range(8)))
+    controller = start_process("pool", "run", cwd=host.clone.path)
+    leaders = {name: host.leader(name) for name in names}
+    controller.kill()
+    controller.communicate()
+    until(lambda: {claimed_by(hub, bead) for bead in beads} == {*names, None})
+    host.pool(**settings, check="echo a lot")
+    os.killpg(leaders["worker-1"], signal.SIGKILL)
+    host.until_ended("worker-1")
+    assert sorted(host.round()) == [("check failed", ""), ("ended", "worker-1")], "its size is as it is"
+    assert host.status["running"] == ["worker-2", "worker-3"]
+    host.pool(**settings)
+    assert host.round() == [("started", "worker-1")]
+    assert [host.leader(name) for name in names[1:]] == [leaders[name] for name in names[1:]]
+    go.touch()
+    until(lambda: all(status_of(hub, bead) == "closed" for bead in beads))
+    told = host.round()
+    for name in names:
+        host.until_ended(name)
+    assert sorted([*told, *host.round()]) == sorted((event, name) for event in ("draining", "ended") for name in names)
+    assert host.status["running"] == host.status["draining"] == []
+    kinds = Counter(one["event"] for one in host.quarters.events())
+    assert kinds == {"started": 4, "draining": 3, "ended": 4, "check failed": 1}, "no flapping"
+    assert_one_owner(hub)
+    assert_nothing_twice(hub)
 
 
 def test_a_controller_that_was_killed_is_followed_by_one_that_finds_the_children(host: Host) -> None:
