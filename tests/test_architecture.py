@@ -23,6 +23,9 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "ulid": ("ids.py",),
     "rich": ("output.py", "fleet/demo_view.py"),
     "sqlite3": ("store/database.py",),
+    "starlette": ("serve/",),
+    "uvicorn": ("serve/listening.py",),
+    "watchfiles": ("fleet/alarm.py",),
 }
 HEAVY = ("git", "ruamel", "filelock", "ulid", "rich")
 # Who may start a process: git alone in the store, and Python to read many files; agents' work, demonstrations and editors

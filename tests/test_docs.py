@@ -223,6 +223,7 @@ NOT_RUN = {
     "bd log --follow --json | jq -r .transition": "goes on for ever",
     "bd wait --agent codemonkey && ./agent.sh": "the command is the agent's own",
     "bd board --watch": "goes on for ever, in a terminal",
+    "serve": "runs until it is ended; tests/serve has its tests",
     "demo": "has tests of its own, and takes a while",
     "bd cron install --agent codemonkey --interval 30m -- ./worker.sh": "the crontab is the user's own",
     "bd cron remove --agent codemonkey": "the crontab is the user's own",

@@ -138,7 +138,7 @@ COMMANDS: dict[str, Row] = {
     "history": Row("history", "people", "Show who changed a bead, when, and what.", beside="undo"),
     # overseers
     "attention": Row(
-        "attention", "overseers", "List what needs a person.", line="List what needs a person, or waits for other beads."
+        "attention", "overseers", "List what needs a person.", line="List what needs a person, or waits for others."
     ),
     "blocked": Row("blocked", "overseers", "List what waits, and on what.", beside="attention"),
     "stalled": Row(
@@ -198,6 +198,7 @@ COMMANDS: dict[str, Row] = {
         line="Prove that rules were kept; watch; pin commands.",
     ),
     "log": Row("log", "overseers", "Show what happened in the fleet, a line for each transition.", beside="audit"),
+    "serve": Row("serve", "overseers", "Show the hub as live web pages.", beside="audit"),
     "trust": Row("trust", "overseers", "Show the commands a hub asks to run, and pin them.", beside="audit"),
     # set-up
     "init": Row(

@@ -282,6 +282,8 @@ CASES = [
     Case("metrics --since sometime", 2, "bad_input", "sometime"),
     Case("metrics --prometheus --since 1d", 2, "bad_input", "counts from the beginning"),
     Case("metrics --html --plot", 2, "bad_input", "leave out all but one"),
+    Case("serve --private", 2, "bad_input", "--token-file"),
+    Case("serve --port 70000", 2, "bad_input", "70000"),
     Case("wait", 2, "no_identity", "give --agent NAME"),
     Case("wait --agent bob --timeout soon", 2, "bad_input", "not a duration"),
     Case("schema hub", 2, "bad_input", "agent"),

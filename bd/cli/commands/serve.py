@@ -1,0 +1,91 @@
+"""bd serve."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from importlib.util import find_spec
+
+import click
+
+from bd.cli.context import App
+from bd.cli.options import pass_app
+from bd.errors import BadInput
+from bd.output import escaped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.serve.people import Person
+
+EXAMPLE = """
+\b
+Examples:
+  bd serve                                     look, at http://127.0.0.1:8750/
+  bd serve --token-file ~/.bd-tokens           and change things, for people with a token
+  bd serve --host 0.0.0.0 --token-file FILE --private --name fleet.example.org
+"""
+PORT = 8750
+
+
+@click.command("serve", epilog=EXAMPLE)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes any free port.")
+@click.option("--token-file", metavar="FILE", help="Who may change things: lines with a name and a token; made if missing.")
+@click.option("--name", "names", multiple=True, metavar="HOST", help="Answer to this host name too (a proxy's); may be repeated.")
+@click.option("--private", is_flag=True, help="Nobody looks without a token.")
+@pass_app
+def command(app: App, host: str, port: int, token_file: str | None, names: tuple[str, ...], private: bool) -> None:
+    """Show the hub as live web pages.
+
+    The board, every bead with its history, agents, numbers; Prometheus' /metrics; /healthz. Only this machine reaches
+    it unless told otherwise, and it works without the internet. Needs the extra `gitbeads[serve]`.
+    """
+    if not find_spec("starlette") or not find_spec("uvicorn"):
+        raise BadInput("serving pages needs an extra", hint="pip install 'gitbeads[serve]'")
+    from bd.serve import listening
+    from bd.serve.site import Site
+
+    if private and not token_file:
+        raise BadInput("--private lets in who has a token", hint="--token-file FILE says who that is")
+    people = _people(app, token_file) if token_file else ()
+    app.hub.view()  # no hub, no server
+    gc.enable()
+    flags = app.flags
+    site = Site(lambda: App(flags).hub, people, listening.names_of(host, names), is_private=private)
+    listener = listening.bound(host, port)
+    if not listening.is_loopback(host):
+        _warn(app, people, is_private=private)
+    _tell(app, listening.address_of(listener), people)
+    listening.run(site, listener)
+
+
+def _people(app: App, path: str) -> tuple[Person, ...]:
+    """The people of the token file; a file that is not there yet is made, with a token for who starts the server."""
+    from bd.serve import people
+
+    if not os.path.exists(path):
+        name = app.identity.by.split(":", 1)[-1]
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(f"# a name, a blank, the token: who may change things\n{name} {people.fresh()}\n")
+        app.out.note(f"made {path}, with a token for {name}")
+    elif os.name == "posix" and os.stat(path).st_mode & 0o077:
+        app.out.note(f"warning: others on this machine may read {path}: chmod 600 {path}")
+    with open(path, encoding="utf-8") as file:
+        return people.read(file.read(), path)
+
+
+def _warn(app: App, people: tuple[Person, ...], *, is_private: bool) -> None:
+    who = "only people with a token may change anything" if people else "nobody may change anything: no token was given"
+    if not is_private:
+        app.out.note(f"warning: whoever reaches this address can read everything in this hub; {who}")
+    app.out.note("warning: what is sent is not encrypted; a proxy with TLS in front of it is")
+
+
+def _tell(app: App, address: str, people: tuple[Person, ...]) -> None:
+    if app.out.is_json:
+        app.out.object({"url": address, "writers": [person.name for person in people]})
+    else:
+        who = f"changes by {', '.join(person.name for person in people)}" if people else "read-only"
+        app.out.said(f"Serving {address} ({escaped(who)}); Ctrl-C ends it")
+    sys.stdout.flush()

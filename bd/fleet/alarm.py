@@ -1,0 +1,93 @@
+"""An alarm: a wait that ends before its time when the hub's own files change, or when somebody rings.
+
+The files can be watched where the hub is a path of this machine and watchfiles is installed; elsewhere only the time and
+`ring` end a wait. A change that comes between two waits ends the next one: nothing is missed.
+"""
+
+from __future__ import annotations
+
+import os
+from threading import Event, Thread
+
+from bd.store.answers import is_ref
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bd.store.hub import Hub
+
+# How long files have to be quiet before they count as changed, and how often the watcher sees whether it shall end.
+_STEP_MS = 20
+_MOST_MS = 200
+
+
+class Alarm:
+    """Close it when nobody waits any more."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._rung, self._ended = Event(), Event()
+        folders = ref_folders(hub)
+        self.is_watching = bool(folders) and has_watcher()
+        if self.is_watching:
+            Thread(target=self._watch, args=(folders,), name="hub files", daemon=True).start()
+
+    def ring(self) -> None:
+        """End the wait that goes on, or the next one. May be called by any thread."""
+        self._rung.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most so long; whether it rang."""
+        rang = self._rung.wait(max(0.0, seconds))
+        self._rung.clear()
+        return rang
+
+    def close(self) -> None:
+        self._ended.set()
+        self._rung.set()
+
+    def _watch(self, folders: Sequence[str]) -> None:
+        import watchfiles  # noqa: PLC0415  an optional extra
+
+        try:
+            for _ in watchfiles.watch(
+                *folders, watch_filter=None, step=_STEP_MS, debounce=_MOST_MS, stop_event=self._ended, raise_interrupt=False
+            ):
+                self._rung.set()
+        except (OSError, RuntimeError):  # no watch to be had, or the folder is gone: there is the time
+            pass
+        self.is_watching = False
+        self._rung.set()
+
+
+def has_watcher() -> bool:
+    """Whether files can be watched here."""
+    from importlib.util import find_spec  # noqa: PLC0415  only where somebody waits
+
+    return find_spec("watchfiles") is not None
+
+
+def ref_folders(hub: Hub) -> list[str]:
+    """The folders whose files change when the hub's branch moves; none where the hub is no path of this machine."""
+    git_dir = _git_dir(hub)
+    if not git_dir or not is_ref(hub.branch):
+        return []
+    kept = os.path.join(git_dir, "reftable")
+    if os.path.isdir(kept):
+        return [kept]
+    heads = os.path.join(git_dir, "refs", "heads")
+    return [heads] if os.path.isdir(heads) else []
+
+
+def _git_dir(hub: Hub) -> str:
+    """The git folder that the hub's branch is in; empty where it is on another machine."""
+    if not hub.remote:
+        return hub.repo.common_dir
+    url = (hub.place.url or "").removeprefix("file://")
+    path = os.path.join(hub.repo.work_tree or hub.repo.git_dir, os.path.expanduser(url))
+    if not url or "://" in url:
+        return ""
+    found = [
+        folder for folder in (path, os.path.join(path, ".git"), f"{path}.git") if os.path.isfile(os.path.join(folder, "HEAD"))
+    ]
+    return found[0] if found else ""

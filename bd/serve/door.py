@@ -1,0 +1,40 @@
+"""The door out for errors: what a refusal, or a bug, looks like to who asked."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+from starlette.responses import HTMLResponse, JSONResponse
+
+from bd.errors import BdError
+from bd.report import page
+from bd.serve.guard import Refusal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from starlette.responses import Response
+
+# The exit codes of docs/exit-codes.md as a web client knows them.
+_STATUS = {2: 400, 3: 409, 4: 404, 5: 409, 6: 503, 7: 500}
+
+
+def answer(error: Exception, *, as_json: bool) -> Response:
+    """The answer to a request that failed."""
+    status, told = _told(error)
+    if as_json:
+        return JSONResponse(told, status)
+    hint = f'<p class="none">{page.text(told["hint"])}</p>\n' if told.get("hint") else ""
+    body = f'<p class="state stop">{page.text(told["error"])}</p>\n{hint}<p><a href="/">The board</a></p>\n'
+    return HTMLResponse(page.page("bd", str(status), body), status)
+
+
+def _told(error: Exception) -> tuple[int, dict[str, Any]]:
+    if isinstance(error, Refusal):
+        return error.status, {"error": error.message, "code": "refused", **({"hint": error.hint} if error.hint else {})}
+    if isinstance(error, BdError):
+        return _STATUS.get(error.exit_code, 500), error.as_json()
+    traceback.print_exception(error, file=sys.stderr)
+    return 500, {"error": "a bug in bd", "code": "bug", "hint": "the server's own output has the details"}

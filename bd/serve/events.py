@@ -1,0 +1,51 @@
+"""The stream of events that open pages listen to: each says that the hub has moved, or that it can't be reached."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from starlette.responses import StreamingResponse
+
+from bd.serve.feed import END, STALE, News
+from bd.serve.routes import Route
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.responses import Response
+
+    from bd.serve.feed import Feed
+    from bd.serve.routes import Ask
+
+# A word now and then, so that whoever is between keeps the connection, and a browser that has gone is noticed.
+_STILL_HERE_S = 20.0
+
+
+async def events(ask: Ask) -> Response:
+    """Server-sent events, until the page or the server ends."""
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    return StreamingResponse(_stream(ask.site.feed), media_type="text/event-stream", headers=headers)
+
+
+async def _stream(feed: Feed) -> AsyncIterator[str]:
+    with feed.listening() as queue:
+        kind = STALE if feed.stale_since else "hello"
+        yield "retry: 2000\n" + _event(News(kind, feed.tip, feed.stale_since or feed.seen_at, feed.trouble))
+        while True:
+            try:
+                news = await asyncio.wait_for(queue.get(), _STILL_HERE_S)
+            except TimeoutError:
+                yield ": still here\n\n"
+                continue
+            if news.kind == END:
+                return
+            yield _event(news)
+
+
+def _event(news: News) -> str:
+    return f"event: {news.kind}\ndata: {json.dumps(news._asdict())}\n\n"
+
+
+ROUTES = (Route("GET", "/events", events),)

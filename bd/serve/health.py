@@ -1,0 +1,48 @@
+"""Health and numbers, for programs that watch this server: /healthz, /metrics."""
+
+from __future__ import annotations
+
+from starlette.responses import JSONResponse, PlainTextResponse
+
+from bd import __version__
+from bd.report import prometheus
+from bd.report.metrics import measure
+from bd.serve.routes import OPEN, Route
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from bd.serve.routes import Ask
+    from bd.serve.site import View
+
+
+async def healthz(ask: Ask) -> Response:
+    """200 while the hub answers; 503 and since when while it does not: what is shown is what this clone has."""
+    feed = ask.site.feed
+    known = {
+        "status": "stale" if feed.stale_since else "ok" if feed.tip else "starting",
+        "version": __version__,
+        "tip": feed.tip,
+        "seen_at": feed.seen_at,
+        "stale_since": feed.stale_since,
+        "trouble": feed.trouble,
+        "pages": feed.listeners,
+    }
+    return JSONResponse({key: value for key, value in known.items() if value != ""}, 503 if feed.stale_since else 200)
+
+
+async def metrics(ask: Ask) -> Response:
+    """The numbers of `bd metrics --prometheus`."""
+    text = await ask.site.read(_numbers)
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _numbers(view: View) -> str:
+    return prometheus.text(measure(view.flow(), view.snapshot, view.now))
+
+
+ROUTES = (
+    Route("GET", "/healthz", healthz, OPEN),
+    Route("GET", "/metrics", metrics),
+)

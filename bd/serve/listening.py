@@ -1,0 +1,83 @@
+"""Listening: the socket, and the server on it until it is told to end."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+
+import uvicorn
+
+from bd.errors import BadInput
+from bd.serve.app import application
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from bd.serve.site import Site
+
+# Larger heads are refused, more requests at once are told to come again, and what still runs at the end has so long.
+_HEAD_BYTES = 32 * 1024
+_AT_ONCE = 512
+_GRACE_S = 3
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches it."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def names_of(host: str, more: tuple[str, ...]) -> tuple[str, ...]:
+    """The host names to answer to. Any, where others may reach it and none was said: they have names of their own for it."""
+    if not is_loopback(host) and not more:
+        return ()
+    return ("localhost", "127.0.0.1", "::1", host.strip("[]"), *more)
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens. Raises BadInput."""
+    try:
+        family = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host.strip("[]"), port), family=family, backlog=128)
+    except (OSError, OverflowError) as error:
+        raise BadInput(f"can't listen on {host} port {port}: {error}", hint="--port 0 takes any free one") from error
+
+
+def address_of(listener: socket.socket) -> str:
+    """The URL of a listening socket."""
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+def run(site: Site, listener: socket.socket) -> None:
+    """Serve until Ctrl-C or SIGTERM."""
+    config = uvicorn.Config(
+        application(site),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        h11_max_incomplete_event_size=_HEAD_BYTES,
+        limit_concurrency=_AT_ONCE,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+    _Server(config, site).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """A server that lets open pages go before it waits for them."""
+
+    def __init__(self, config: uvicorn.Config, site: Site) -> None:
+        super().__init__(config)
+        self._site = site
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.force_exit = self.should_exit  # asked twice
+        self.should_exit = True
+        self._site.feed.end()

@@ -1,0 +1,112 @@
+"""The site: everything a handler works with. One reads, one writes, one follows; nothing else touches the hub.
+
+`await site.read(function, ...)` calls `function(view, ...)` on the hub as this clone has it; `await site.write(person, make)`
+publishes the operation that `make(asked)` makes, under the person's name; `site.feed` says when the hub has moved.
+"""
+
+from __future__ import annotations
+
+from bd import clock
+from bd.light import NamedTuple
+from bd.operations.publish import publish
+from bd.report.flow import flow_of
+from bd.serve.feed import Feed
+from bd.serve.room import Room
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import datetime
+    from typing import Any, Concatenate, ParamSpec, TypeVar
+
+    from bd.config import Settings
+    from bd.operations.base import Operation
+    from bd.report.flow import Flow
+    from bd.serve.people import Person
+    from bd.store.hub import Hub
+    from bd.store.outcome import Outcome
+    from bd.store.snapshot import CachedSnapshot
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+    Make = Callable[[Mapping[str, Any]], Operation]
+
+
+class View(NamedTuple):
+    """The hub as a reader has it for one answer; it is not readable after that."""
+
+    hub: Hub
+    snapshot: CachedSnapshot
+    settings: Settings
+    now: datetime
+
+    @property
+    def name(self) -> str:
+        return str(self.snapshot.config().get("prefix") or "hub")
+
+    @property
+    def tip(self) -> str:
+        return self.hub.published() or self.snapshot.commit
+
+    def flow(self) -> Flow:
+        """The flow of work up to the tip."""
+        return flow_of(self.hub, self.tip)
+
+
+class Done(NamedTuple):
+    """What became of a write: the beads it touched, whether the hub has it, notes for who asked."""
+
+    beads: tuple[str, ...]
+    published: bool
+    notes: tuple[str, ...]
+
+
+class Site:
+    """`people` may change things; without any, nobody may. `names` are the hosts it answers to; empty: to any."""
+
+    def __init__(
+        self,
+        open_hub: Callable[[], Hub],
+        people: Iterable[Person] = (),
+        names: Iterable[str] = (),
+        *,
+        is_private: bool = False,
+    ) -> None:
+        self.people = tuple(people)
+        self.names = frozenset(name.lower() for name in names)
+        self.is_private = is_private
+        self._reader, self._writer = Room("bd reader", open_hub), Room("bd writer", open_hub)
+        self.feed = Feed(open_hub, on_signs=self._reader.renew)
+
+    def open(self) -> None:
+        self.feed.start()
+
+    def close(self) -> None:
+        self.feed.close()
+        self._reader.close()
+        self._writer.close()
+
+    async def read(self, function: Callable[Concatenate[View, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """What the function makes of the hub as it now is."""
+        return await self._reader.do(lambda hub: function(_view(hub), *args, **kwargs))
+
+    async def write(self, person: Person, make: Make) -> Done:
+        """Publish an operation in the person's name. Raises what it is refused with."""
+        done = await self._writer.do(_write, f"human:{person.name}", make)
+        self.feed.look()
+        return done
+
+
+def _view(hub: Hub) -> View:
+    snapshot = hub.snapshot()
+    return View(hub, snapshot, hub.settings(snapshot), clock.now())
+
+
+def _write(hub: Hub, by: str, make: Make) -> Done:
+    outcome = publish(hub, make({"by": by, "at": clock.time_text(clock.now(), exact=True)}))
+    outcome.acknowledge()
+    return Done(outcome.change.touched if outcome.change else (), outcome.published, _notes(outcome))
+
+
+def _notes(outcome: Outcome) -> tuple[str, ...]:
+    return (*outcome.notes, *(outcome.change.notes if outcome.change else ()))
