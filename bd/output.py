@@ -246,12 +246,18 @@ def progress_bar(what: str) -> Callable[[int, int, str], None] | None:
 
 
 class LivePage:
-    """A page of Markdown on the whole terminal: a context manager, with `show(text)` called again and again."""
+    """A page of Markdown on the whole terminal: a context manager, with `show(text)` called again and again.
+
+    As large as the terminal is now, whatever LINES and COLUMNS said when somebody set them; what has no room is counted.
+    """
 
     def __init__(self) -> None:
+        from rich.console import Console
         from rich.live import Live
 
-        self._live = Live(screen=True, auto_refresh=False, vertical_overflow="crop")
+        self._console = Console()
+        self._fit()
+        self._live = Live(console=self._console, screen=True, auto_refresh=False, vertical_overflow="crop")
 
     def __enter__(self) -> LivePage:
         self._live.__enter__()
@@ -261,6 +267,21 @@ class LivePage:
         self._live.__exit__(*ended)
 
     def show(self, text: str) -> None:
+        from rich.console import Group
         from rich.markdown import Markdown
+        from rich.segment import Segments
+        from rich.text import Text
 
-        self._live.update(Markdown(text), refresh=True)
+        self._fit()
+        options = self._console.options
+        lines = self._console.render_lines(Markdown(text), options, new_lines=True)
+        room = options.size.height
+        shown, note = lines, ""
+        if len(lines) > room:
+            shown, note = lines[: room - 1], f"… {len(lines) - room + 1} lines more; `bd board` prints all of it"
+        self._live.update(Group(*map(Segments, shown), Text(note, style="dim", end="")), refresh=True)
+
+    def _fit(self) -> None:
+        size = os.get_terminal_size(sys.stdout.fileno())
+        if size.columns and size.lines:
+            self._console.size = size

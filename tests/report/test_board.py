@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
+import pty
+import signal
+import struct
+import subprocess
+import termios
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
@@ -9,9 +17,13 @@ import pytest
 
 from bd.report import boardpage, boardtext, page
 from bd.report.board import Board, Crew, Entry
+from tests.running import BD
 from tests.truth import git, tip, tip_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
     from tests.clocks import FakeClock
     from tests.running import Clone
 
@@ -116,6 +128,69 @@ def test_where_it_is_published(busy: Clone) -> None:
     assert "# hub" in published(busy, "docs/fleet.md")
     busy.here("config", "set", "board_path", "beads/board.md")
     assert "can't be a board's path" in busy.here("board", "--publish", code=2).err
+
+
+class Terminal:
+    """A terminal of so many lines with `bd board --watch` in it. LINES and COLUMNS are somebody else's, and have no say."""
+
+    def __init__(self, folder: Path, lines: int) -> None:
+        self._leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", lines, 120, 0, 0))
+        environment = {**os.environ, "TERM": "xterm", "BD_CLOCK_OFFSET_S": "0", "LINES": "24", "COLUMNS": "80"}
+        self.process = subprocess.Popen(
+            [*BD, "board", "--watch"], cwd=folder, env=environment, stdin=follower, stdout=follower, stderr=follower
+        )
+        os.close(follower)
+
+    def read_until(self, text: str) -> str:
+        """What is drawn until this is."""
+        shown = b""
+        while text.encode() not in shown:
+            shown += os.read(self._leader, 65536)
+        return shown.decode("utf-8", "replace")
+
+    def interrupt(self) -> int:
+        """Ctrl-C; the exit code."""
+        self.process.send_signal(signal.SIGINT)
+        with contextlib.suppress(OSError):  # the terminal is gone when its last process is
+            while os.read(self._leader, 65536):
+                pass
+        return self.process.wait()
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._leader)
+
+
+@pytest.fixture
+def terminal() -> Iterator[Callable[[Path, int], Terminal]]:
+    opened: list[Terminal] = []
+
+    def open_one(folder: Path, lines: int) -> Terminal:
+        opened.append(Terminal(folder, lines))
+        return opened[-1]
+
+    yield open_one
+    for one in opened:
+        one.close()
+
+
+def test_watching_it_in_a_terminal(busy: Clone, terminal: Callable[[Path, int], Terminal]) -> None:
+    seen = terminal(busy.path, 80)
+    assert "lines more" not in seen.read_until("lost to others")
+    busy.here("create", "Unheard of", "--id", "hub-new", "-p", "0")
+    seen.read_until("Unheard of")
+    assert seen.interrupt() == 130
+
+
+def test_a_low_terminal_says_what_it_has_no_room_for(busy: Clone, terminal: Callable[[Path, int], Terminal]) -> None:
+    seen = terminal(busy.path, 12)
+    first = seen.read_until("prints all of it")
+    more = int(first.rpartition("… ")[2].split()[0])
+    busy.here("create", "Unheard of", "--id", "hub-new", "-p", "0")
+    seen.read_until(f"… {more + 1} lines more")
+    assert seen.interrupt() == 130
 
 
 # --- texts are texts ------------------------------------------------------------------------
