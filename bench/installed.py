@@ -32,6 +32,13 @@ def install(folder: Path) -> Path:
     return python
 
 
+def add(python: Path, name: str) -> None:
+    """Put another distribution into an environment, with all that it needs."""
+    site = next(python.parent.parent.glob("[Ll]ib/**/site-packages"))
+    for one in _needed(name):
+        _copy(metadata.distribution(one), site)
+
+
 def _needed(name: str) -> set[str]:
     """A distribution and all that it needs without its extras, as far as it is installed here."""
     found: set[str] = set()

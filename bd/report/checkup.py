@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from bd.errors import BdError, Damaged
-from bd.fields import ARCHIVE_DIR, BEADS_DIR, CONFIG_PATH, FORMAT_VERSION, capacity_path
+from bd.fields import ARCHIVE_DIR, BEADS_DIR, CONFIG_PATH, FORMAT_VERSION, SIGNERS_PATH, capacity_path
 from bd.light import NamedTuple
 from bd.operations.capacity import capacity_of
 from bd.operations.sync import edited
@@ -58,6 +58,9 @@ def _files(hub: Hub, snapshot: CachedSnapshot) -> Iterator[Finding]:
     if snapshot.cache.requires_signatures() and not snapshot.cache.standing().signers:
         words = "requires signatures, and nobody may sign yet, so nothing is required; `bd identity allow` lets you in"
         yield Finding("warning", "nobody_signs", CONFIG_PATH, words)
+    if snapshot.cache.standing().is_torn:
+        words = "says nothing: a merge brought in a history that let somebody else in first; `bd audit` names it, take it back"
+        yield Finding("damage", "torn", SIGNERS_PATH, words)
     active = 0
     for bead in snapshot.every():
         if not snapshot.path_of(bead.id).startswith(ARCHIVE_DIR):

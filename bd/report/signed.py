@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bd.light import NamedTuple
-from bd.store.files import bead_id_of
-from bd.store.standing import NOBODY, walk
+from bd.store.judging import walk
+from bd.store.standing import NOBODY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bd.report.steps import Step
     from bd.report.versions import Version
     from bd.store.gitrepo import GitRepo
-    from bd.store.standing import Judged
+    from bd.store.judging import Judged
 
 
 class Unsigned(NamedTuple):
@@ -60,8 +60,8 @@ def believed(repo: GitRepo, tip: str) -> Believed:
 
 def _of(judged: Judged) -> Iterator[Unsigned]:
     for path in judged.overruled:
-        yield Unsigned("", f"{path} says whose word counts, and {judged.words}")
+        yield Unsigned("", f"{path} is changed, and {judged.words}")
     for bead in judged.removed:
-        yield Unsigned(bead, f"its file is gone, and {judged.words}")
-    for path in judged.untrue:
-        yield Unsigned(bead_id_of(path) or "", judged.words or f"{judged.signer} has signed it, and the claim is another's")
+        yield Unsigned(bead, f"its file is gone or broken, and {judged.words}")
+    for bead in judged.untrue:
+        yield Unsigned(bead, judged.words or f"{judged.signer} has signed it, and the claim is another's")

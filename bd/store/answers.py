@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # What git lets a ref be called (git check-ref-format), as far as it matters: no part of a path, a refspec or a pattern.
 _REF = Pattern(r"refs(?:/(?!\.)(?:(?!\.\.|@\{|\.lock(?:/|\Z)|\.\Z)[^\s~^:?*\[\\/\x00-\x20\x7f])+)+\Z")
 _MODE = Pattern(r"[0-7]{5,6}\Z")
+# A file as the older commit of a difference has it: neither a link nor a submodule.
+_FILE = ":100"
 
 
 # Names of these alone, without a dot, are refs whatever git's rules are.
@@ -35,11 +37,15 @@ def is_ref(text: str) -> bool:
 
 
 class Entry(NamedTuple):
-    """A path of a tree and its blob; `oid` None when the path is gone. `mode` is git's octal text."""
+    """A path of a tree and its blob; `oid` None when the path is gone. `mode` is git's octal text.
+
+    `old` is the blob that was there before, where two commits were compared; None where there was no file.
+    """
 
     path: str
     oid: str | None
     mode: str = "100644"
+    old: str | None = None
 
 
 class PushLine(NamedTuple):
@@ -71,9 +77,11 @@ def difference(out: bytes) -> list[Entry]:
     entries = []
     for meta, path in zip(parts[0:-1:2], parts[1::2], strict=False):
         words = meta.split(" ")
-        if not meta.startswith(":") or len(words) != 5 or not _MODE.match(words[1]) or not is_oid(words[3]):
+        is_whole = meta.startswith(":") and len(words) == 5 and _MODE.match(words[1]) and is_oid(words[2]) and is_oid(words[3])
+        if not is_whole:
             raise _odd("diff-tree", meta)
-        entries.append(Entry(path, None if words[4] == "D" else words[3], words[1]))
+        old = words[2] if words[0].startswith(_FILE) and words[2].strip("0") else None
+        entries.append(Entry(path, None if words[4] == "D" else words[3], words[1], old))
     return entries
 
 

@@ -1,17 +1,17 @@
 """What readers believe where signatures are required: kept with the cache, brought forward over new commits once.
 
 A change of state that nobody who may has signed counts as not made: the bead reads as it was, until somebody who may writes
-it again. Belongs here: which beads that is true of. Does not belong here: judging commits (standing.py).
+it again. Belongs here: which beads that is true of. Does not belong here: judging commits (judging.py).
 """
 
 from __future__ import annotations
 
-from bd.fields import CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
+from bd.fields import ARCHIVE_DIR, CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH, bead_path
 from bd.light import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from bd.store.files import Row
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 KEY = "belief"
 # What decides whose word counts.
 DECIDING = frozenset({SIGNERS_PATH, CONFIG_PATH})
+
+
+def was_anybody_allowed(repo: GitRepo, commit: str) -> bool:
+    """Whether anybody was ever let in to sign, in all of a history: that the file is gone by now says nothing."""
+    return bool(repo.run("rev-list", "--max-count=1", "--full-history", commit, "--", SIGNERS_PATH)[1])
 
 
 def standing_of(note: str | None) -> Standing:
@@ -42,61 +47,43 @@ def _read(note: str) -> dict[str, Any]:
 
 def forward(repo: GitRepo, note: str | None, commit: str, changed: set[str]) -> tuple[str, list[Row | str]]:
     """The note at a commit, and the files that have to be read otherwise than they stand there, or as they stand again."""
-    from bd.store import standing  # noqa: PLC0415  most hubs ask for no signatures
+    from bd.store import judging, standing  # noqa: PLC0415  most hubs ask for no signatures
 
     known = _read(note) if note else {"commit": None, "masks": {}}
-    before = standing_of(note)
-    if note and not before.is_in_force and not changed & DECIDING:
+    before, masks = standing_of(note), known["masks"]
+    if note and not (before.is_in_force or masks or changed & DECIDING):
         return note, []
     since = known["commit"]
     if since and (repo.objects.read(since) is None or not repo.is_ancestor(since, commit)):
-        since, before = None, standing.NOBODY
-    masks: dict[str, Mapping[str, Any]] = dict(known["masks"]) if since else {}
+        since, before, masks = None, standing.NOBODY, {}
     again = set(known["masks"])
-    for judged in standing.walk(repo, commit, since, before):
-        before = judged.after
-        for path in judged.touched if judged.is_in_force else ():
-            had = masks.get(path)
-            if path in judged.untrue:
-                masks[path] = had if had is not None else judged.untrue[path]
-            elif judged.signer:
-                masks.pop(path, None)
+    for judged in judging.walk(repo, commit, since, before, masks):
+        before, masks = judged.after, judged.masks
     fresh = {"commit": commit, "standing": [list(before.signers), before.is_required, before.at_s], "masks": masks}
-    rows = [_row(repo, commit, path, masks.get(path)) for path in sorted(again | set(masks))]
-    if before.is_in_force:
-        rows += _settings(repo, commit)
-    return json_text(fresh, compact=True), [row for row in rows if row is not None]
+    keys = sorted(again | set(masks))
+    return json_text(fresh, compact=True), [row for key in keys for row in _rows(repo, commit, key, masks)]
 
 
-def _row(repo: GitRepo, commit: str, path: str, had: Mapping[str, Any] | None) -> Row | str | None:
-    """A bead's file as it stands, or with the state that is believed."""
-    from bd.store.standing import GUARDED  # noqa: PLC0415  the same
+def _rows(repo: GitRepo, commit: str, key: str, masks: Mapping[str, Any]) -> Iterator[Row | str]:
+    """The files of a key as they stand, or with what is believed in the place of what stands there."""
+    from bd.store import guarded  # noqa: PLC0415  the same
+    from bd.store.contents import key_of  # noqa: PLC0415
+    from bd.store.files import parse_entries, parse_file  # noqa: PLC0415
 
-    row = _parsed(repo, commit, path)
-    if row is None or had is None or row.fields is None:
-        return row or path
-    row.fields = {**{key: value for key, value in row.fields.items() if key not in GUARDED}, **had}
-    row.is_simple = False  # whoever writes it next compares with what stands there
-    return row
-
-
-def _settings(repo: GitRepo, commit: str) -> list[Row | str | None]:
-    """The hub's settings, where somebody who may not has turned the requirement off."""
-    row = _parsed(repo, commit, CONFIG_PATH)
-    if row is None or row.fields is None:
-        return []
-    defaults = row.fields.get("defaults")
-    row.fields = {**row.fields, "require_signed": True}
-    if isinstance(defaults, dict):
-        row.fields["defaults"] = {key: value for key, value in defaults.items() if key != "require_signed"}
-    row.is_simple = False
-    return [row]
-
-
-def _parsed(repo: GitRepo, commit: str, path: str) -> Row | None:
-    from bd.store.files import parse_file  # noqa: PLC0415  the same
-
-    entries = repo.diff(None, commit, path)
-    if not entries or entries[0].oid is None:
-        return None
-    return parse_file(path, entries[0].oid, repo.objects.read(entries[0].oid, at_most=FILE_LIMIT + 1))
+    if "/" in key:
+        entries = repo.diff(None, commit, key)
+        if key in masks and masks[key] is None:
+            yield key
+        elif key in masks:
+            there = parse_file(key, masks[key], repo.objects.read(masks[key], at_most=FILE_LIMIT + 1))
+            there.is_simple = False  # whoever writes it next compares with what stands there
+            yield there
+        else:
+            yield from parse_entries(repo, entries) if entries else [key]
+        return
+    entries = [entry for entry in repo.diff(None, commit, bead_path(key), ARCHIVE_DIR.rstrip("/")) if key_of(entry.path) == key]
+    for row in parse_entries(repo, entries):
+        if key in masks and not isinstance(row, str) and row.fields is not None:
+            row.fields = {**{name: value for name, value in row.fields.items() if name not in guarded.GUARDED}, **masks[key]}
+            row.is_simple = False
+        yield row

@@ -114,8 +114,9 @@ class Cache:
             self._fill(wanted, commit, on_progress)
         else:
             self.store(parse_entries(self._repo, wanted, on_progress), commit)
-        if (known := self._meta(belief.KEY)) or any(entry.path == SIGNERS_PATH for entry in wanted):
-            note, rows = belief.forward(self._repo, known, commit, {entry.path for entry in wanted})
+        is_new = known is None and belief.was_anybody_allowed(self._repo, commit)
+        if (note := self._meta(belief.KEY)) or is_new or any(entry.path == SIGNERS_PATH for entry in wanted):
+            note, rows = belief.forward(self._repo, note, commit, {entry.path for entry in wanted})
             self.store(rows, commit)
             self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (belief.KEY, note))
 

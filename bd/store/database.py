@@ -21,7 +21,7 @@ else:
         import sqlite3
 
 # To be raised with every change of the tables, and of the texts and phases that others keep in them.
-SCHEMA = 12
+SCHEMA = 13
 # `rank` and `made` are a calm bead's place in the order of lists. `phase` is what policy found it to be, and `place`
 # where a ready one stands in the order of work, as long as nothing that it was found by has changed; texts go the same way.
 _TABLES = """

@@ -1,0 +1,86 @@
+"""Which signatures hold, for who looks at many: remembered by commit, else checked in this process, else by ssh-keygen, a few at once.
+
+A commit's name stands for its every byte, so what was found out about its signature stays true. Belongs here: finding it out
+once. Does not belong here: what a signature is made of (signatures.py), and whether its key is believed (standing.py).
+"""
+
+from __future__ import annotations
+
+import os
+
+from bd.light import suppress
+from bd.store import signatures
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bd.store.gitrepo import GitRepo
+    from bd.store.signatures import Signature
+
+NAME = "signatures"
+# So many are sooner found in a set than in a text.
+_MANY = 50
+
+
+class Checks:
+    """The signatures of one repository. Only good ones are remembered, in bd's folder of a clone, where there is one."""
+
+    def __init__(self, repo: GitRepo) -> None:
+        self._path = os.path.join(repo.common_dir, "bd", NAME)
+        self._known: dict[str, bool] = {}
+        self._noted: str | None = None
+        self._fresh: list[str] = []
+
+    def learn(self, wanted: Mapping[str, Signature]) -> None:
+        """Check the signatures of these commits, as far as they are not known."""
+        noted = self._read() if len(wanted) < _MANY else {*self._read().split("\n")}
+        self._known = {name: True for name in wanted if name in noted}  # of those before, nobody asks again
+        left = {name: one for name, one in wanted.items() if name not in self._known}
+        slow: list[str] = []
+        for name, signature in left.items():
+            if signatures.is_good_at_once(signature):
+                self._found(name, is_good=True)
+            else:
+                slow.append(name)
+        for name, is_good in zip(slow, _at_once([left[name] for name in slow]), strict=True):
+            self._found(name, is_good=is_good)
+
+    def is_good(self, name: str, signature: Signature) -> bool:
+        """Whether the key in a commit's signature has signed exactly this commit. Raises CantSign where there is no ssh-keygen."""
+        if name not in self._known:
+            if name in self._read():
+                self._known[name] = True
+            else:
+                self._found(name, is_good=signatures.is_good(signature))
+        return self._known[name]
+
+    def _found(self, name: str, *, is_good: bool) -> None:
+        self._known[name] = is_good
+        if is_good:
+            self._fresh.append(name)
+
+    def note(self) -> None:
+        """Remember what was found out. Best effort."""
+        fresh, self._fresh = self._fresh, []
+        if fresh and os.path.isdir(os.path.dirname(self._path)):
+            with suppress(OSError), open(self._path, "a", encoding="ascii") as file:
+                file.write("".join(f"{name}\n" for name in fresh))
+
+    def _read(self) -> str:
+        """What is remembered, a name a line."""
+        if self._noted is None:
+            self._noted = ""
+            with suppress(OSError, ValueError), open(self._path, encoding="ascii") as file:
+                self._noted = file.read()
+        return self._noted
+
+
+def _at_once(wanted: list[Signature]) -> list[bool]:
+    """Have ssh-keygen check these, on all processors."""
+    if len(wanted) < 2:
+        return [signatures.is_good(signature) for signature in wanted]
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  most commands check few
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return list(pool.map(signatures.is_good, wanted))

@@ -1,0 +1,90 @@
+"""What of a hub's files is guarded where signatures are required, by blob: of a bead its guarded fields, of others the blob itself.
+
+Belongs here: which files these are, and reading them. Does not belong here: what may be changed by whom (standing.py).
+"""
+
+from __future__ import annotations
+
+from bd.fields import ARCHIVE_DIR, BEADS_DIR, FILE_LIMIT, bead_path
+from bd.ids import is_bead_id
+from bd.store import guarded
+from bd.store.files import bead_id_of, is_wanted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from bd.store.answers import Entry
+    from bd.store.gitrepo import GitRepo
+
+_KEPT = 20_000
+FILE_MODES = frozenset({"100644", "100755"})
+
+
+def key_of(path: str) -> str:
+    """By what a file is known: a bead's by its id, wherever it lies; another one of the hub by its path; empty for none of these."""
+    if path.startswith(BEADS_DIR):
+        bead_id = bead_id_of(path)
+        return bead_id if bead_id and path.endswith(".yaml") and is_bead_id(bead_id) else ""
+    return path if is_wanted(path) else ""
+
+
+class Contents:
+    """Guarded contents of one repository, each read and parsed once."""
+
+    def __init__(self, repo: GitRepo) -> None:
+        self._repo = repo
+        self._known: dict[tuple[str, str], dict[str, Any] | None] = {}
+        self._listed: tuple[str, dict[str, str]] = ("", {})
+
+    def learn(self, entries: Iterable[Entry]) -> None:
+        """Read the beads among these files, as they are and as they were."""
+        pairs = ((key_of(entry.path), oid) for entry in entries if entry.path.startswith(BEADS_DIR) for oid in _blobs(entry))
+        wanted = list(dict.fromkeys(pair for pair in pairs if pair not in self._known))
+        if len(self._known) > _KEPT:
+            self._known.clear()
+        for pair, data in zip(
+            wanted, self._repo.objects.read_many([oid for _, oid in wanted], at_most=FILE_LIMIT + 1), strict=True
+        ):
+            self._known[pair] = _parsed(pair[0], data)
+
+    def of(self, key: str, oid: str | None) -> Any:
+        """What is guarded in a blob; None where there is none, or where it can't be read."""
+        if oid is None or "/" in key:
+            return oid
+        pair = key, oid
+        if pair not in self._known:
+            self._known[pair] = _parsed(key, self._repo.objects.read(oid, at_most=FILE_LIMIT + 1))
+        return self._known[pair]
+
+    def at(self, key: str, commit: str) -> Any:
+        """What is guarded of a file at a commit."""
+        if "/" in key:
+            return next((entry.oid for entry in self._repo.diff(None, commit, key) if entry.mode in FILE_MODES), None)
+        active = [entry for entry in self._repo.diff(None, commit, bead_path(key)) if entry.mode in FILE_MODES]
+        return self.of(key, active[0].oid) if active else self.archived(key, commit)
+
+    def archived(self, key: str, commit: str) -> Any:
+        """What is guarded of an archived bead at a commit."""
+        if self._listed[0] != commit:
+            entries = self._repo.diff(None, commit, ARCHIVE_DIR.rstrip("/"))
+            self._listed = commit, {key_of(one.path): one.oid for one in entries if one.oid and one.mode in FILE_MODES}
+        return self.of(key, self._listed[1].get(key))
+
+
+def _blobs(entry: Entry) -> Sequence[str]:
+    """The blobs of a file before and after, of one that has been there or is there."""
+    now = entry.oid if entry.mode in FILE_MODES else None
+    return [oid for oid in (entry.old, now) if oid]
+
+
+def _parsed(bead_id: str, data: bytes | None) -> dict[str, Any] | None:
+    from bd.store import codec  # noqa: PLC0415  only where signatures are required
+
+    if data is None:
+        return None
+    try:
+        return guarded.state_of(codec.parse_bead(data, bead_id).fields)
+    except codec.Unreadable:
+        return None

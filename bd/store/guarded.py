@@ -1,0 +1,53 @@
+"""What of a bead's file counts only when who wrote it is believed, where signatures are required. Pure.
+
+Everything does but what a bead says and how urgent it is: a field that is added to the format is guarded until it is named
+here. Belongs here: which fields, and what they are of one bead. Does not belong here: whom to believe (standing.py).
+"""
+
+from __future__ import annotations
+
+from bd.fields import BEAD_FIELDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+# What is said, and the order of work: anybody's at any time.
+OPEN = frozenset(
+    """
+    id title type priority base_priority priority_boost_per_minute deadline temperature heated_at labels description design
+    acceptance_criteria notes comments progress metadata external_ref estimated_minutes updated_at
+    """.split()
+)
+# What is agreed when a bead is made, by anybody, and is changed later only by who is believed.
+TERMS = frozenset(
+    """
+    uid created_at created_by needs expected prefer_agent prefer_until exclusive spec depends_on parent links claim_mode
+    max_attempts retry budget_ceiling_usd defer_until idempotency_key
+    """.split()
+)
+GUARDED = tuple(key for key in BEAD_FIELDS if key not in OPEN)
+
+
+def state_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The guarded fields of a bead."""
+    return {key: fields[key] for key in GUARDED if fields.get(key) is not None}
+
+
+def newborn(state: Mapping[str, Any]) -> dict[str, Any]:
+    """What counts of a bead that somebody made whom nobody believes: on these terms, for this agent, and nothing was done yet."""
+    routed = {"assignee": state["assignee"]} if state.get("assignee") and not state.get("claim") else {}
+    return {"status": "open", **routed, **{key: value for key, value in state.items() if key in TERMS}}
+
+
+def claims_of(state: Any) -> list[Mapping[str, Any]]:
+    """The claims of a bead, exclusive or not; none of whatever is no bead."""
+    claims = (state.get("claim"), *(state.get("claims") or ())) if isinstance(state, dict) else ()
+    return [claim for claim in claims if isinstance(claim, dict)]
+
+
+def is_for_another(before: Any, after: Any, signer: str) -> bool:
+    """Whether a claim begins here that is not its signer's."""
+    old = {claim.get("token") for claim in claims_of(before)}
+    return any(claim.get("token") not in old and claim.get("agent") != signer for claim in claims_of(after))

@@ -1,0 +1,153 @@
+"""A commit between its parents: what each of them held, and what a merge of them may make of it.
+
+Of two sides of a merge the one counts that has moved since they parted; where both have, both may. Nobody gains anything
+by merging: neither a commit that began before anybody was allowed, nor one that nobody believes.
+"""
+
+from __future__ import annotations
+
+from bd.fields import bead_path
+from bd.store.contents import FILE_MODES, key_of
+from bd.store.standing import NOBODY, joined
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from bd.store.answers import Entry
+    from bd.store.contents import Contents
+    from bd.store.gitrepo import GitRepo
+    from bd.store.standing import Standing
+
+    Believed = tuple[Standing, Mapping[str, Any]]
+
+_NOTHING: Believed = (NOBODY, {})
+
+
+class Sides:
+    """A commit's parents with what is believed behind each, and the difference to each."""
+
+    def __init__(
+        self,
+        repo: GitRepo,
+        contents: Contents,
+        name: str,
+        parents: Sequence[str],
+        changes: Sequence[Sequence[Entry]],
+        after: Mapping[str, Believed],
+        *,
+        is_shallow: bool,
+    ) -> None:
+        self._repo = repo
+        self._contents = contents
+        self._name = name
+        self._after = after
+        self.parents = parents
+        self._believed = [after.get(parent, _NOTHING) for parent in parents] or [_NOTHING]
+        self._changes = [_by_key(entries) for entries in changes]
+        self.paths = {entry.path for entries in changes for entry in entries}
+        self.is_merge = len(parents) > 1
+        self._bases: dict[str, str | None] = {}
+        self.standing = self._joined(is_shallow=is_shallow)
+        self.masks: Mapping[str, Any] = (
+            {key: mask for _, masks in self._believed for key, mask in masks.items()} if self.is_merge else self._believed[0][1]
+        )
+
+    @property
+    def is_tearing(self) -> bool:
+        """Whether histories meet here that let different people in first."""
+        return self.standing.is_torn and not any(standing.is_torn for standing, _ in self._believed)
+
+    @property
+    def has_masks(self) -> bool:
+        return bool(self.masks)
+
+    def touched(self) -> Iterable[str]:
+        """What may not be as it was: all that differs from some parent, and in a merge whatever is believed otherwise."""
+        found = {key: None for own in self._changes for key in own}
+        return {**found, **dict.fromkeys(self.masks)} if self.is_merge else found
+
+    def is_written(self, key: str) -> bool:
+        """Whether the commit has written the file, or taken it away: not where it only moved one, every byte as it was."""
+        found = self._all(key)
+        now = {entry.oid for entry in found if entry.oid}
+        return not now or bool(now - {entry.old for entry in found})
+
+    def after(self, key: str) -> Any:
+        """What is guarded of a file as the commit has it."""
+        return self._raw(
+            key, self._name, [(entry.oid if entry.mode in FILE_MODES else None, entry.path) for entry in self._all(key)]
+        )
+
+    def before(self, key: str) -> Any:
+        """The same as its first parent has it."""
+        return self._at(key, 0)
+
+    def expected(self, key: str) -> Any:
+        """What a commit that nobody believes has to leave there: what is believed behind its parents."""
+        found = self._held(key, 0)
+        for place in range(1, len(self.parents)):
+            other = self._held(key, place)
+            if found == other:
+                continue
+            base = self._base(place)
+            masks = self._after.get(base or "", _NOTHING)[1]
+            began = masks[key] if key in masks else self._contents.at(key, base) if base else None
+            if found == began or (other != began and self.after(key) == other):
+                found = other
+        return found
+
+    def _all(self, key: str) -> list[Entry]:
+        return [entry for own in self._changes for entry in own.get(key, ())]
+
+    def _held(self, key: str, place: int) -> Any:
+        masks = self._believed[place][1]
+        return masks[key] if key in masks else self._at(key, place)
+
+    def _at(self, key: str, place: int) -> Any:
+        if not self.parents:
+            return None
+        own = self._changes[place].get(key)
+        if own is None:
+            return self.after(key)
+        return self._raw(key, self.parents[place], [(entry.old, entry.path) for entry in own])
+
+    def _raw(self, key: str, commit: str, there: Sequence[tuple[str | None, str]]) -> Any:
+        """What is guarded of a file of which some blobs are known, of the active one first; else it is looked for in the commit."""
+        blobs = {path: oid for oid, path in there}
+        if "/" in key and blobs:
+            return blobs[key]
+        if bead_path(key) not in blobs:
+            return self._contents.at(key, commit)
+        oid = blobs[bead_path(key)] or next((oid for oid in blobs.values() if oid), None)
+        return self._contents.of(key, oid) if oid else self._contents.archived(key, commit)
+
+    # --- merges ---
+
+    def _base(self, place: int) -> str | None:
+        """Where the first parent and another one parted."""
+        other = self.parents[place]
+        if other not in self._bases:
+            _, out, _ = self._repo.run("merge-base", self.parents[0], other, check=False)
+            self._bases[other] = out.decode().strip() or None
+        return self._bases[other]
+
+    def _joined(self, *, is_shallow: bool) -> Standing:
+        found = self._believed[0][0]
+        for place in range(1, len(self.parents)):
+            other = self._believed[place][0]
+            if (found.signers, found.is_required) == (other.signers, other.is_required):
+                found = found._replace(at_s=max(found.at_s, other.at_s))
+                continue
+            base = self._base(place)
+            found = joined(self._after.get(base or "", _NOTHING)[0], found, other, is_shallow=is_shallow)
+        return found
+
+
+def _by_key(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if key := key_of(entry.path):
+            found.setdefault(key, []).append(entry)
+    return found
