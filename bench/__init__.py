@@ -28,6 +28,7 @@ pools           a pool 0..10 with thirty beads at once and then silence, its siz
 simulation      `bd simulate` against real workers at two delays of the hub's push: time, pushes and lost ones
 races           clones after one and the same bead, round after round: one winner each time
 tools           other trackers on PATH, and the source paper's recipe as a script, verb by verb
+page            the other tool's browser interface: from a sync until an open page shows what came
 past            reading old commits: `history`, `--at` and `audit`
 fuzz            what others wrote, made to do harm, against every reader of it: inputs a second, and what broke
 torture         tests/torture at length: histories with faults, those that happened by kind, and what was broken

@@ -13,7 +13,7 @@ from tests.running import BD, Clone
 from tests.truth import git
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 CLIENTS = Path(__file__).parents[2] / ".clients"
 
@@ -35,12 +35,12 @@ class Workspace(NamedTuple):
         return self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
 
 
-def noting_bd(folder: Path) -> tuple[Path, Path]:
+def noting_bd(folder: Path, program: Sequence[str] = BD) -> tuple[Path, Path]:
     """An executable `bd` that notes each call before it runs the real one, and the log."""
     folder.mkdir()
     log = folder / "calls"
     command = folder / "bd"
-    command.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >> {log}\nexec {" ".join(BD)} "$@"\n')
+    command.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >> {log}\nexec {" ".join(program)} "$@"\n')
     command.chmod(0o755)
     return command, log
 

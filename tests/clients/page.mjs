@@ -6,11 +6,16 @@ import { createInterface } from 'node:readline';
 const [folder, port] = process.argv.slice(2);
 const WebSocket = createRequire(folder + '/')('ws');
 const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`);
-socket.on('message', (data) => console.log(String(data)));
+// A push that never comes must not hold up the suite for ever: the test then sees the stream end, and fails.
+let patience;
+const wait = () => {
+  clearTimeout(patience);
+  patience = setTimeout(() => { console.error('nothing came for two minutes'); process.exit(1); }, 120000).unref();
+};
+wait();
+socket.on('message', (data) => { wait(); console.log(String(data)); });
 socket.on('error', (error) => { console.error(error.message); process.exit(1); });
 socket.on('open', () => {
   console.log('{"type":"open"}');
   createInterface({ input: process.stdin }).on('line', (line) => socket.send(line)).on('close', () => process.exit(0));
 });
-// A push that never comes must not hold up the suite for ever: the test then sees the stream end, and fails.
-setTimeout(() => { console.error('two minutes are over'); process.exit(1); }, 120000).unref();

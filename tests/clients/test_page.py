@@ -11,10 +11,11 @@ from tests.clients.server import running
 from tests.truth import tip_bead
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.browser import Browser
     from tests.clients.conftest import Workspace
+    from tests.running import Clone
 
 pytestmark = pytest.mark.parametrize("workspace", ["a remote"], indirect=True)
 
@@ -105,3 +106,21 @@ def test_edits_reach_the_hub(workspace: Workspace, address: str, browser: Browse
     (made,) = workspace.clone.here("search", "From the page", "--json").json
     assert (made["issue_type"], made["description"]) == ("bug", "As *typed*.")
     expect(page.locator("#fatal-error-dialog")).to_be_hidden()
+
+
+def test_an_open_page_shows_what_another_clone_made_and_asks_for_nothing_until_then(
+    workspace: Workspace, address: str, browser: Browser, clone: Callable[[str], Clone]
+) -> None:
+    from playwright.sync_api import expect
+
+    page = browser.open(f"{address}/#/board")
+    expect(page.locator(".board-card")).to_have_count(5)
+    asked = workspace.calls()
+    for args in (("list", "--json"), ("ready", "--fetch"), ("show", "hub-text"), ("stats",), ("hooks", "run", "pre-commit")):
+        workspace.clone.here(*args)
+    clone("bob").here("create", "From another clone")
+    assert workspace.calls() == asked
+    workspace.clone.here("sync")
+    expect(page.locator(".board-card").filter(has_text="From another clone")).to_be_visible()
+    # Each list once more, and no more: what was only read has not woken the page before.
+    assert len(workspace.calls()) <= 2 * len(asked)
