@@ -101,14 +101,37 @@ def _sign(hub: Hub, agent: str, bead: Bead, tokens: Mapping[str, str], by: str) 
             signs.sign_on_branch(hub, agent, bead.id, token)
         return True
     interval_s = float(claim.get("heartbeat_interval_s") or NEAR_INTERVAL_S)
+    if claim.get("heartbeat_by") != "ref" and hub.sides.last_beat(token) is None:
+        _begin(hub, bead.id, token, interval_s)
+        return True
     if not signs.beat(hub, token, interval_s):
         hub.fetch()
-        current = hub.snapshot().head(bead.id)
-        if current is None or current.claim is None or current.claim.token != token:
-            raise _gone(bead.id)
-        signs.adopt(hub, token)
-        signs.beat(hub, token, interval_s)
+        _refuse_ended(hub, bead.id, token)
+        _go_on(hub, token, interval_s)
     return True
+
+
+def _begin(hub: Hub, bead_id: str, token: str, interval_s: float) -> None:
+    """Make the ref of a claim that promised no signs: alone in this clone, so that the write that ends the claim takes it along."""
+    hub.begin_write()
+    try:
+        _refuse_ended(hub, bead_id, token, hub.finish_fetch() if hub.remote else None)
+        if not signs.beat(hub, token, interval_s):
+            _go_on(hub, token, interval_s)
+    finally:
+        hub.end_write()
+
+
+def _go_on(hub: Hub, token: str, interval_s: float) -> None:
+    """Go on from the sign that another process of the holder gave."""
+    signs.adopt(hub, token)
+    signs.beat(hub, token, interval_s)
+
+
+def _refuse_ended(hub: Hub, bead_id: str, token: str, tip: str | None = None) -> None:
+    current = hub.snapshot(tip).head(bead_id)
+    if current is None or current.claim is None or current.claim.token != token:
+        raise _gone(bead_id)
 
 
 def _renew(hub: Hub, agent: str, bead: Bead, token: str) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # The most by which two clocks of a fleet may differ.
 SKEW_S = 1800.0
+# Stamps are cut to whole seconds: what happened may be this much younger than its stamp says.
+_CUT_S = 1.0
 # A claim that gives signs of life is stalled after this many of its intervals without one.
 MISSED_BEATS = 3
 # How often a claim gives a sign of life: where the hub is on this machine, and elsewhere.
@@ -103,13 +105,14 @@ def silence_of(bead: Bead, claim: Mapping[str, Any], sight: Sight, now: datetime
     stamp_age_s = _age_s(since, now)
     why = "never_started" if not claim.get("started_at") else "silent" if claim.get("heartbeat_by") else "overdue"
     limit_s = stall_time_s(claim, expected_s, settings)
+    doubt_s = SKEW_S + (_CUT_S if sight.beat is None else 0.0)
     if sight.beat is not None:
         # A beat that tells no time bounds nothing: then only looks count.
         stamp_age_s = min(stamp_age_s, max(0.0, sight.beat_age_s)) if sight.beat_age_s is not None else 0.0
     elif beats_by_ref(claim) and claim.get("started_at"):
         # Its beats should be there and are not: this observer is blind, so that only commits count.
         why, limit_s = "overdue", settings.stall_factor * expected_s
-    return Silence(why, max(sight.same_s, stamp_age_s - SKEW_S), stamp_age_s, limit_s, since)
+    return Silence(why, max(sight.same_s, stamp_age_s - doubt_s), stamp_age_s, limit_s, since)
 
 
 def stall_of(bead: Bead, claim: Mapping[str, Any], sight: Sight, now: datetime, settings: Settings) -> Stall | None:
@@ -158,7 +161,7 @@ def _unclaimed(bead: Bead, now: datetime, settings: Settings) -> Stall | None:
     """In work by hand, without a claim: judged by its expected time alone; nothing frees it but a person."""
     since = bead.get("started_at") or bead.updated_at
     limit_s = settings.stall_factor * settings.expected_s(bead.type, bead.get("expected"))
-    if bead.get("claims") or not since or _age_s(max(since, bead.updated_at), now) - SKEW_S <= limit_s:
+    if bead.get("claims") or not since or _age_s(max(since, bead.updated_at), now) - SKEW_S - _CUT_S <= limit_s:
         return None
     words = "is over twice its expected time, under nobody's claim"
     return Stall(bead.id, bead.owner or bead.assignee or "", "", bead.attempts, "overdue", words, since)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.errors import BadInput
+from bd.errors import BadInput, StaleToken
+from bd.fleet import pulse
 from bd.operations.claims import Claim, Release
 from bd.operations.publish import publish
 from bd.store.beats import beat_age_s, beat_at
@@ -24,6 +25,7 @@ from tests.truth import git, tip_bead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from datetime import datetime
     from pathlib import Path
 
     from tests.running import Clone
@@ -221,3 +223,48 @@ def test_a_ref_is_moved_only_from_what_was_expected(clone: Clones, hub: Path, op
 def test_nothing_but_bds_own_refs_can_be_deleted() -> None:
     with pytest.raises(BadInput):
         deletion("refs/heads/main")
+
+
+def test_a_first_sign_by_hand_leaves_no_ref_of_a_claim_that_ends_meanwhile(
+    clone: Clones, hub: Path, opened: Callable[[Path], Hub]
+) -> None:
+    """The claim promised no signs, so that whoever ends it does not look for any."""
+    alice = clone("alice")
+    alice.bd("create", "Work", "--id", "hub-a")
+    alice.bd("claim", "hub-a", "--agent", "coder")
+    mine = opened(alice.path)
+    mine.sides.probe(START)
+    token = tip_bead(hub, "hub-a").claim.token  # type: ignore[union-attr]
+    probe = mine.sides.probe
+
+    def closed_meanwhile(at: datetime) -> bool:
+        alice.bd("close", "hub-a", "--reason", "done", "--agent", "coder")
+        return probe(at)
+
+    mine.sides.probe = closed_meanwhile  # type: ignore[method-assign]
+    with pytest.raises(StaleToken):
+        pulse.give(mine, "coder", lambda ids: dict.fromkeys(ids, token))
+    assert beats_on(hub) == {}
+
+
+def test_a_first_sign_by_hand_is_made_alone_in_its_clone(clone: Clones, hub: Path, opened: Callable[[Path], Hub]) -> None:
+    """Nobody in the clone ends the claim between the look and the sign; who ends it afterwards knows of the sign."""
+    alice = clone("alice")
+    alice.bd("create", "Work", "--id", "hub-a")
+    alice.bd("claim", "hub-a", "--agent", "coder")
+    mine, other = opened(alice.path), opened(alice.path)
+    token = tip_bead(hub, "hub-a").claim.token  # type: ignore[union-attr]
+    mine.sides.probe(START)
+    move, seen = mine.sides.move, []
+
+    def watched(sides: list[SideRef]) -> bool:
+        if sides[0].ref == CLAIMS + token:
+            seen.append(other.lock().try_enter())
+        return move(sides)
+
+    mine.sides.move = watched  # type: ignore[assignment, method-assign]
+    pulse.give(mine, "coder", lambda ids: dict.fromkeys(ids, token))
+    assert seen == [False]
+    assert list(beats_on(hub)) == [CLAIMS + token]
+    alice.bd("close", "hub-a", "--reason", "done", "--agent", "coder")
+    assert beats_on(hub) == {}

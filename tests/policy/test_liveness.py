@@ -66,6 +66,8 @@ def why(bead: Bead, sight: Sight | None = None) -> str | None:
         (claimed(2 * HOUR + 60), Sight(same_s=2 * HOUR + 1), "overdue"),
         (claimed(2 * HOUR + 60), Sight(same_s=0), None),
         (claimed(2.6 * HOUR), Sight(), "overdue"),
+        (claimed(2 * HOUR + 1800.5), Sight(), None),  # its stamp was cut to a second
+        (claimed(2 * HOUR + 1801.5), Sight(), "overdue"),
         (claimed(9 * HOUR, heartbeat_at=at(30)), Sight(), None),  # a write under its token is a sign
     ],
 )

@@ -186,6 +186,8 @@ def nothing_denied_is_there(lived: Lived) -> Iterator[str]:
         is_denied = told.code in (2, 3, 4, 5, 7) or (told.code == 6 and told.written == "no")
         if is_denied and len(told.uids) == 1 and told.uids[0] in uids:
             commit = uids[told.uids[0]]
+            if told.kind in ("poll", "work") and commit.subject.startswith("reassign: "):
+                continue  # that there is no work now says nothing of what it has freed on its way
             yield f"{_name(told)} was told {_end(told)}, and is on the hub as {commit.oid[:10]} ({commit.subject})"
 
 
