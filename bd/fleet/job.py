@@ -14,6 +14,7 @@ from bd.errors import BadInput, BdError
 from bd.fleet import progress, signs
 from bd.fleet.child import Child
 from bd.fleet.outcome import FAILED, RELEASED, Outcome, outcome_of, read_result
+from bd.fleet.trial import Trial
 from bd.light import NamedTuple
 from bd.policy.advisory import renewal_s
 from bd.policy.liveness import MISSED_BEATS, NEAR_INTERVAL_S, RECORD_EVERY_S
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from bd.model import Bead
+    from bd.model import Bead, Snapshot
     from bd.store.hub import Hub
 
 # How long a child has between TERM and KILL.
@@ -72,6 +73,7 @@ class Job:
         self.ending: Outcome | None = None
         self.model = model
         self.lost = ""
+        self.trial: Trial | None = None
         self._claim = claim
         self._renewal_s = renewal_s(claim) if bead.get("claims") else None
         self._renewed_s = clock.monotonic()
@@ -126,8 +128,19 @@ class Job:
     def is_over(self) -> bool:
         return self.child.code is not None
 
+    @property
+    def is_on_trial(self) -> bool:
+        """Whether its output is being checked."""
+        return self.trial is not None and self.trial.verdict is None
+
+    def try_output(self, outcome: Outcome, made: Bead) -> None:
+        """Have what came out of it checked, beside whatever else goes on."""
+        self.trial = Trial(outcome, made, self.folder, self._open_hub, self._on_change)
+
     def outcome(self) -> Outcome:
         """How it went. What ended it from outside comes first, unless it was only asked to stop and then finished."""
+        if self.trial is not None:
+            return self.trial.concluded()
         if self.ending is not None and not (self.ending.what == RELEASED and self.child.code == 0):
             last = self.child.last_line
             return self.ending._replace(text=f"{self.ending.text}; it said last: {last}" if last else self.ending.text)
@@ -137,7 +150,10 @@ class Job:
     def check_limits(self) -> None:
         """End it when it takes too long or says nothing for too long; KILL what did not heed TERM."""
         now_s = clock.monotonic()
-        if self._ending_since_s is not None:
+        if self.is_over:
+            if self.trial is not None and self.lost:
+                self.trial.give_up(self.lost)
+        elif self._ending_since_s is not None:
             if now_s - self._ending_since_s > self._command.grace_s:
                 self.child.kill()
         elif self._max_duration_s and now_s - self.child.started_s > self._max_duration_s:
@@ -147,6 +163,8 @@ class Job:
 
     def next_limit_s(self) -> float | None:
         """Seconds until `check_limits` may have something to do."""
+        if self.is_over:
+            return None
         if self._ending_since_s is not None:
             return 0.2
         now_s = clock.monotonic()
@@ -156,6 +174,18 @@ class Job:
         if self._command.idle_timeout_s:
             rests.append(self.child.last_output_s + self._command.idle_timeout_s - now_s)
         return max(0.05, min(rests)) if rests else None
+
+    def stop(self) -> None:
+        """Ask it to end for the worker's sake; its command and its check have the grace to finish."""
+        self.end(Outcome(RELEASED, "", "the worker was stopped"))
+        if self.trial is not None:
+            self.trial.hurry(self._command.grace_s, "the worker was stopped")
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.child.kill()
+        if self.trial is not None:
+            self.trial.give_up("the worker was stopped")
 
     def end(self, ending: Outcome) -> None:
         """Ask the child to end, because of this."""
@@ -175,6 +205,22 @@ class Job:
         """What was ended early is ended with everything it started, also what outlived it."""
         if self.ending is not None:
             self.child.kill()
+
+    def break_off(self) -> None:
+        """Leave nothing running of it: its worker is going."""
+        self.child.terminate()
+        if self.trial is not None:
+            self.trial.give_up("the worker broke off")
+        self.stop_beating()
+
+    def settled_elsewhere(self, snapshot: Snapshot) -> tuple[str, str] | None:
+        """What became of the bead where its command, or somebody else, has ended the claim already."""
+        if self.lost:
+            return "lost", self.lost
+        bead = snapshot.head(self.bead.id)
+        if self._claim_on(bead) is not None:
+            return None
+        return "settled", f"{self.bead.id} is {bead.status if bead else 'gone'} by now; its command saw to that"
 
     def clear(self) -> None:
         """Remove its files: the claim has ended."""

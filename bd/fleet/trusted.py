@@ -16,7 +16,7 @@ from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import IO, Any
 
     from bd.store.hub import Hub
@@ -60,8 +60,16 @@ def _texts(value: Any) -> list[tuple[str, str]]:
     return [("", str(value))] if value else []
 
 
-def run(text: str, environment: Mapping[str, str], limit_s: float, *, stdin: str = "", folder: str | None = None) -> Ran:
-    """Run a command by the shell, with everything it starts ended when its time is over.
+def run(
+    text: str,
+    environment: Mapping[str, str],
+    limit_s: float,
+    *,
+    stdin: str = "",
+    folder: str | None = None,
+    started: Callable[[subprocess.Popen[bytes]], None] = lambda _: None,
+) -> Ran:
+    """Run a command by the shell, with everything it starts ended when its time is over. `started` may `end` it before.
 
     What it says goes to files, and only the end of that is read: it may say as much as it likes.
     """
@@ -82,14 +90,16 @@ def run(text: str, environment: Mapping[str, str], limit_s: float, *, stdin: str
         except OSError as error:
             return Ran(None, "", str(error))
         try:
+            started(process)
             code = process.wait(limit_s)
         except subprocess.TimeoutExpired:
-            _end(process)
+            end(process)
             return Ran(None, "", f"took longer than {limit_s:g}s")
         return Ran(code, _words(out), _words(err))
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a command with everything it started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

@@ -16,7 +16,7 @@ from bd import clock
 from bd.clock import duration_s
 from bd.errors import BadInput, BdError
 from bd.fleet import trusted
-from bd.fleet.outcome import DONE, FAILED, RELEASED, Outcome
+from bd.fleet.outcome import DONE
 from bd.light import NamedTuple
 from bd.operations.publish import publish
 from bd.operations.validating import Validate
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.fleet.job import Job
+    from bd.fleet.outcome import Outcome
     from bd.model import Bead
     from bd.store.hub import Hub
+
+    Started = Callable[[subprocess.Popen[bytes]], None]
 
 COMMAND_LIMIT_S = 1800.0
 CHECK_LIMIT_S = 20.0
@@ -48,8 +51,8 @@ class Verdict(NamedTuple):
     words: str = ""
 
 
-def check(hub: Hub, bead: Bead, folder: str | None = None) -> Verdict:
-    """Check a bead's output; commands run in the folder."""
+def check(hub: Hub, bead: Bead, folder: str | None = None, started: Started = lambda _: None) -> Verdict:
+    """Check a bead's output; commands run in the folder, and `started` may end them."""
     kind, output = validation.kind_of(bead), validation.output_of(bead)
     rule, data = output.get("validation_schema"), output.get("data")
     if kind in ("json-schema", "regex"):
@@ -57,9 +60,9 @@ def check(hub: Hub, bead: Bead, folder: str | None = None) -> Verdict:
     elif kind == "url":
         found = _by_url(rule, output)
     elif kind == "test-pass":
-        found = _by_tests(hub, rule, bead, folder)
+        found = _by_tests(hub, rule, bead, folder, started)
     elif kind == "judge":
-        found = _by_judge(hub, rule, bead, folder)
+        found = _by_judge(hub, rule, bead, folder, started)
     elif kind == validation.NONE:
         return Verdict(True)
     else:
@@ -143,8 +146,8 @@ def _asked(url: str) -> str:
 # --- by trusted commands ------------------------------------------------------------------------
 
 
-def _by_tests(hub: Hub, rule: Any, bead: Bead, folder: str | None) -> Verdict:
-    ran = _run(hub, "validators", rule, bead, folder)
+def _by_tests(hub: Hub, rule: Any, bead: Bead, folder: str | None, started: Started) -> Verdict:
+    ran = _run(hub, "validators", rule, bead, folder, started)
     if isinstance(ran, Verdict):
         return ran
     if ran.code in (None, 126, 127):
@@ -153,8 +156,8 @@ def _by_tests(hub: Hub, rule: Any, bead: Bead, folder: str | None) -> Verdict:
     return Verdict(ran.code == 0, "" if ran.code == 0 else words or f"exit code {ran.code}")
 
 
-def _by_judge(hub: Hub, rule: Any, bead: Bead, folder: str | None) -> Verdict:
-    ran = _run(hub, "judges", rule, bead, folder)
+def _by_judge(hub: Hub, rule: Any, bead: Bead, folder: str | None, started: Started) -> Verdict:
+    ran = _run(hub, "judges", rule, bead, folder, started)
     if isinstance(ran, Verdict):
         return ran
     verdict = _verdict_of(ran.out)
@@ -181,7 +184,7 @@ def _verdict_of(said: str) -> Verdict | None:
     return Verdict(passed, "" if passed else words.strip() or "the judge gave no reasons")
 
 
-def _run(hub: Hub, key: str, rule: Any, bead: Bead, folder: str | None) -> trusted.Ran | Verdict:
+def _run(hub: Hub, key: str, rule: Any, bead: Bead, folder: str | None, started: Started) -> trusted.Ran | Verdict:
     name = rule if isinstance(rule, str) and rule else _DEFAULT_NAMES[key]
     command = next((one for one in trusted.commands(hub, key) if one.name == name), None)
     if command is None:
@@ -192,32 +195,29 @@ def _run(hub: Hub, key: str, rule: Any, bead: Bead, folder: str | None) -> trust
             shown[text] = bead.get(text)
     environment = {"BD_BEAD_ID": bead.id, "BD_ATTEMPT": str((bead.get("claim") or {}).get("attempt", ""))}
     return trusted.run(
-        command.text, environment, COMMAND_LIMIT_S, stdin=json.dumps(shown, ensure_ascii=False) + "\n", folder=folder
+        command.text,
+        environment,
+        COMMAND_LIMIT_S,
+        stdin=json.dumps(shown, ensure_ascii=False) + "\n",
+        folder=folder,
+        started=started,
     )
 
 
 # --- as an attempt ends --------------------------------------------------------------------------
 
 
-def settled(hub: Hub, job: Job, outcome: Outcome, asked: Callable[..., dict[str, Any]]) -> Outcome:
-    """What becomes of a finished attempt: done with a seal, failed with the validator's words, or given back unchecked.
-
-    Its signs of life go on meanwhile. What takes long shows as validating.
-    """
+def begun(hub: Hub, job: Job, outcome: Outcome, asked: Callable[..., dict[str, Any]]) -> Bead | None:
+    """The bead of a finished attempt with its output, where that has to be checked. What takes long shows as validating."""
     bead = hub.snapshot().bead(job.bead.id) if outcome.what == DONE and not job.lost else None
     if bead is None or not any(claim.get("token") == job.token for claim in bead.claims):
-        return outcome
+        return None
     made = lifecycle.with_output(bead, outcome.yielded)
     if not validation.is_asked(made):
-        return outcome
+        return None
     if validation.kind_of(made) in validation.SLOW and bead.claim is not None:
         try:
             publish(hub, Validate(**asked(tokens={bead.id: job.token}, ids=[bead.id], output=outcome.yielded)))
         except BdError:  # it is checked all the same; what keeps the hub out of reach, the end meets too
             pass
-    verdict = check(hub, made, job.folder)
-    if verdict.passed:
-        return outcome._replace(seals={bead.id: validation.seal_of(made)})
-    if verdict.passed is None:
-        return outcome._replace(what=RELEASED, text=f"could not be validated: {verdict.words}")
-    return outcome._replace(what=FAILED, kind="invalid_output", text=f"not valid: {verdict.words}")
+    return made

@@ -93,13 +93,11 @@ class Worker:
             return self._loop()
         finally:  # after a bug, or a hub that can't be gone on with: nobody works on for a worker that is gone
             for job in self._jobs:
-                job.child.terminate()
-                job.stop_beating()
+                job.break_off()
 
     def _loop(self) -> int:
         while True:
-            for job in [job for job in self._jobs if job.is_over]:
-                self._jobs.remove(job)
+            for job in [job for job in self._jobs if job.is_over and not job.is_on_trial]:
                 self._finish(job)
             if self._stopping:
                 self._end_all()
@@ -284,11 +282,16 @@ class Worker:
     # --- the end of an attempt ---
 
     def _finish(self, job: Job) -> None:
-        """Write down how it went: close and claim the next in one commit, fail, or give back."""
+        """Have it checked, or write down how it went: close and claim the next in one commit, fail, or give back."""
         job.end_rest()
         hub = self._open_hub()
         try:
-            outcome = validating.settled(hub, job, job.outcome(), self._asked)
+            outcome = job.outcome()
+            made = None if job.trial else validating.begun(hub, job, outcome, self._asked)
+            if made is not None:
+                job.try_output(outcome, made)
+                return
+            self._jobs.remove(job)
             job.stop_beating()
             self._idle_since_s = clock.monotonic()
             said = self._record(hub, job, outcome)
@@ -302,21 +305,13 @@ class Worker:
             pack_when_full(hub)
         finally:
             hub.close()
-            job.clear()
-
-    def _settled_elsewhere(self, hub: Hub, job: Job) -> tuple[str, str] | None:
-        """What became of the bead where its command, or somebody else, has ended the claim already."""
-        if job.lost:
-            return "lost", job.lost
-        bead = hub.snapshot().head(job.bead.id)
-        if bead is not None and any(claim.get("token") == job.token for claim in bead.claims):
-            return None
-        return "settled", f"{job.bead.id} is {bead.status if bead else 'gone'} by now; its command saw to that"
+            if job not in self._jobs:
+                job.clear()
 
     def _record(self, hub: Hub, job: Job, outcome: Outcome) -> tuple[str, str]:
         """Write down the outcome. What the hub does not take as done or given back is a failure that says why."""
         try:
-            return self._settled_elsewhere(hub, job) or self._end(hub, job, outcome)
+            return job.settled_elsewhere(hub.snapshot()) or self._end(hub, job, outcome)
         except TryAgain as error:
             if error.data.get("written") == "local":
                 return outcome.what, f"{outcome.text or 'Done'} ({error})"
@@ -394,7 +389,7 @@ class Worker:
         """Somebody stops the worker: what finishes within its grace is closed, the rest is given back."""
         for job in self._jobs:
             if self._stopping > 1:
-                job.child.kill()
+                job.kill()
             if job.ending is None and not job.is_over:
                 self._tell(f"{job.bead.id}: stopping; it has {clock.duration_text(self.plan.command.grace_s)} to finish")
-                job.end(Outcome(RELEASED, "", "the worker was stopped"))
+            job.stop()

@@ -1,0 +1,87 @@
+"""The check of one attempt's output, which goes on in a thread of its own: the worker's other jobs do not wait for it.
+
+Belongs here: starting it, giving it up, and what its verdict makes of the attempt. Does not belong here: how an output
+is checked (validating.py).
+"""
+
+from __future__ import annotations
+
+import threading
+
+from bd import clock
+from bd.errors import BdError
+from bd.fleet import trusted
+from bd.fleet.outcome import FAILED, RELEASED
+from bd.fleet.validating import Verdict, check
+from bd.policy import validation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+    from bd.fleet.outcome import Outcome
+    from bd.model import Bead
+    from bd.store.hub import Hub
+
+
+class Trial:
+    """A check of `made`, the bead with its output. `on_change` is called from its thread when there is a verdict."""
+
+    def __init__(
+        self, outcome: Outcome, made: Bead, folder: str, open_hub: Callable[[], Hub], on_change: Callable[[], None]
+    ) -> None:
+        self.verdict: Verdict | None = None
+        self._outcome = outcome
+        self._made = made
+        self._folder = folder
+        self._open_hub = open_hub
+        self._on_change = on_change
+        self._process: subprocess.Popen[bytes] | None = None
+        self._given_up_s: float | None = None
+        self._lock = threading.Lock()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        found = Verdict(None, "the check broke off")
+        try:
+            hub = self._open_hub()
+            try:
+                found = check(hub, self._made, self._folder, self._started)
+            finally:
+                hub.close()
+        except (BdError, OSError) as error:  # it says nothing about the output
+            found = Verdict(None, str(error))
+        finally:
+            with self._lock:
+                self.verdict = self.verdict or found
+            self._on_change()
+
+    def _started(self, process: subprocess.Popen[bytes]) -> None:
+        with self._lock:
+            self._process = process
+            if self.verdict is not None:
+                trusted.end(process)
+
+    def give_up(self, words: str) -> None:
+        """End it without a verdict on the output."""
+        with self._lock:
+            if self.verdict is None:
+                self.verdict = Verdict(None, words)
+                if self._process is not None:
+                    trusted.end(self._process)
+
+    def hurry(self, within_s: float, words: str) -> None:
+        """Give it up when it takes longer than that, counted from the first call."""
+        self._given_up_s = self._given_up_s or clock.monotonic() + within_s
+        if clock.monotonic() >= self._given_up_s:
+            self.give_up(words)
+
+    def concluded(self) -> Outcome:
+        """What becomes of the attempt: done with a seal, failed with the validator's words, or given back unchecked."""
+        passed, words = self.verdict or Verdict(None, "the check has not ended")
+        if passed:
+            return self._outcome._replace(seals={self._made.id: validation.seal_of(self._made)})
+        if passed is None:
+            return self._outcome._replace(what=RELEASED, text=f"could not be validated: {words}")
+        return self._outcome._replace(what=FAILED, kind="invalid_output", text=f"not valid: {words}")
