@@ -220,6 +220,7 @@ CONFIG_FIELDS: dict[str, Kind] = {
     "judges": "map",
     "schedules": "maps",
     "stealing": "map",
+    "friction": "any",
     "spent_keys": "map",
 }
 # Where the configuration keeps the idempotency keys of deleted beads: key to id, so that nothing is made for them again.

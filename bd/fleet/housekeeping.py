@@ -16,7 +16,9 @@ from bd import clock
 from bd.errors import BdError
 from bd.fleet.sources import run_due
 from bd.operations.archiving import Archive
+from bd.operations.frictions import TellFriction
 from bd.operations.publish import publish
+from bd.policy import friction
 from bd.store import looks
 from bd.store.gitrepo import GitTimeout
 from bd.store.remote import SideRef
@@ -151,8 +153,20 @@ def _archive(hub: Hub, by: str) -> list[str]:
     return [f"archived {moved} beads"] if moved else []
 
 
+def _tell_friction(hub: Hub, by: str) -> list[str]:
+    """Make beads about what fails too often, where the hub asks for that; no commit where there is nothing to tell."""
+    snapshot, now = hub.snapshot(), clock.now()
+    rules = friction.rules_of(snapshot)
+    if not friction.is_told_by_itself(snapshot) or all(one.about for one in friction.causes(snapshot, now, rules)):
+        return []
+    change = publish(hub, TellFriction(by=by, at=clock.time_text(now, exact=True), **rules._asdict())).change
+    made = (bead for bead in (change.beads if change else {}).values() if bead is not None)
+    return [f"{bead.id} made: {bead.title}" for bead in made]
+
+
 _CHORES: dict[str, Callable[[Hub, str], list[str]]] = {
     "sweeping": _sweep,
     "tidying": _tidy,
     "archiving": _archive,
+    "friction": _tell_friction,
 }

@@ -34,7 +34,8 @@ class TellFriction(Operation):
         there = [bead for bead in map(snapshot.by_uid, self.args["uids"]) if bead is not None]
         if there:
             return Change({}, "", touched=tuple(bead.id for bead in there))
-        found = friction.causes(snapshot, self.asked_at, self.args["window_s"], rate=self.args["rate"], least=self.args["least"])
+        rules = friction.Rules(self.args["window_s"], self.args["rate"], self.args["least"])
+        found = friction.causes(snapshot, self.asked_at, rules)
         untold = [cause for cause in found if cause.about is None][:AT_ONCE]
         if not untold:
             return Change({}, "")

@@ -6,18 +6,52 @@ when a bead about the same cause was closed does not count again. Does not belon
 
 from __future__ import annotations
 
-from bd.clock import instant_of, timedelta
+from bd.clock import duration_s, instant_of, timedelta
+from bd.errors import BdError
 from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
+    from typing import Any
 
     from bd.model import Bead, Snapshot
 
 # What a bead about friction is labelled with, beside a label of its cause.
 LABEL = "friction"
+
+
+class Rules(NamedTuple):
+    """When it is too often: the part of the attempts that fail, of at least so many, in a window of time."""
+
+    window_s: float = 7 * 86400.0
+    rate: float = 0.4
+    least: int = 5
+
+
+def rules_of(snapshot: Snapshot) -> Rules:
+    """The hub's own figures; what can't be read there is as above."""
+    given = snapshot.config().get("friction")
+    given = given if isinstance(given, dict) else {}
+    figures: dict[str, Any] = {}
+    for field, key, read in (
+        ("window_s", "window", lambda text: duration_s(str(text))),
+        ("rate", "rate", float),
+        ("least", "least", int),
+    ):
+        try:
+            value = read(given[key])
+        except (BdError, KeyError, TypeError, ValueError, OverflowError):
+            continue
+        if value > 0:
+            figures[field] = value
+    return Rules(**figures)
+
+
+def is_told_by_itself(snapshot: Snapshot) -> bool:
+    """Whether the hub's configuration asks for beads about friction without anybody typing it."""
+    return snapshot.config().get("friction") not in (None, False, "", "false", "no")
 
 
 class Cause(NamedTuple):
@@ -40,9 +74,9 @@ class Cause(NamedTuple):
         return f"{LABEL}/{self.kind}/{self.name}"
 
 
-def causes(snapshot: Snapshot, now: datetime, window_s: float, *, rate: float, least: int) -> list[Cause]:
+def causes(snapshot: Snapshot, now: datetime, rules: Rules) -> list[Cause]:
     """The causes with so many attempts in the window, so large a part of which failed; the worst first."""
-    begin = now - timedelta(seconds=window_s)
+    begin = now - timedelta(seconds=rules.window_s)
     about, ended = _beads_about(snapshot)
     failed: dict[tuple[str, str], list[str]] = {}
     done: dict[tuple[str, str], int] = {}
@@ -56,7 +90,11 @@ def causes(snapshot: Snapshot, now: datetime, window_s: float, *, rate: float, l
                 is_in = since < instant_of(bead.get("closed_at")) <= now
                 done[kind, name] = done.get((kind, name), 0) + is_in
     found = [Cause(*key, len(ids), done.get(key, 0), tuple(dict.fromkeys(ids))) for key, ids in failed.items()]
-    found = [one._replace(about=about.get(one.label)) for one in found if one.failed + one.done >= least and one.rate >= rate]
+    found = [
+        one._replace(about=about.get(one.label))
+        for one in found
+        if one.failed + one.done >= rules.least and one.rate >= rules.rate
+    ]
     return sorted(found, key=lambda one: (-one.rate, -one.failed, one.kind, one.name))
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from bd.clock import time_text
+from bd.fields import CONFIG_PATH
 from bd.operations.endings import Close
 from bd.operations.frictions import TellFriction
-from bd.policy.friction import Cause, causes
-from tests.memory import START, MemoryStore, make_bead
+from bd.policy.friction import Cause, Rules, causes, is_told_by_itself, rules_of
+from tests.memory import START, MemorySnapshot, MemoryStore, make_bead
 from tests.operations.asking import by
 
 DAY = 86400.0
@@ -29,7 +32,7 @@ def tried(bead_id: str, *failed: float, done: float | None = None, **fields: Any
 
 
 def found(store: MemoryStore, *, rate: float = 0.4, least: int = 3) -> list[tuple[str, str, int, int]]:
-    return [(one.kind, one.name, one.failed, one.done) for one in causes(store.tip, store.now, 7 * DAY, rate=rate, least=least)]
+    return [(one.kind, one.name, one.failed, one.done) for one in causes(store.tip, store.now, Rules(7 * DAY, rate, least))]
 
 
 def test_attempts_are_counted_by_type_and_label_within_the_window() -> None:
@@ -73,3 +76,19 @@ def test_a_bead_about_friction_causes_none() -> None:
 
 def test_the_rate_of_nothing_is_none() -> None:
     assert Cause("type", "bug", 0, 0, ()).rate == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "rules", "by_itself"),
+    [
+        (None, Rules(), False),
+        (False, Rules(), False),
+        (True, Rules(), True),
+        ({"window": "1d", "rate": 0.7, "least": 9}, Rules(DAY, 0.7, 9), True),
+        ({"window": "often", "rate": "x", "least": [], "more": 1}, Rules(), True),
+        ({"window": "0s", "rate": -1, "least": 0}, Rules(), True),
+    ],
+)
+def test_the_hub_says_when_it_is_too_often(given: Any, rules: Rules, by_itself: bool) -> None:
+    snapshot = MemorySnapshot([], {CONFIG_PATH: {"friction": given}})
+    assert (rules_of(snapshot), is_told_by_itself(snapshot)) == (rules, by_itself)
