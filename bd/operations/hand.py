@@ -58,7 +58,9 @@ class Edit(Operation):
         merged = self._merged(tip, old, new, snapshot)
         moves = self._moves(merged, snapshot.path_of(tip.id))
         if merged == tip:
-            return Change({}, subject("edit", [tip.id], self.by), moves=moves, touched=(tip.id,))
+            looks = {snapshot.path_of(tip.id): self.args["text"]} if old == new and self.args.get("text") else {}
+            same = {tip.id: tip} if looks else {}  # comments, blank lines, another order: nobody's field, and not to be lost
+            return Change(same, subject("edit", [tip.id], self.by), texts=looks, moves=moves, touched=(tip.id,))
         after = lifecycle.touch(merged, self.asked_at) if merged.updated_at == tip.updated_at else merged
         texts = {snapshot.path_of(tip.id): self.args["text"]} if self.args.get("text") and dict(tip.fields) == old else {}
         change = Change({tip.id: after}, subject("edit", [tip.id], self.by), texts=texts, moves=moves, touched=(tip.id,))

@@ -455,3 +455,42 @@ def test_files_with_only_a_newer_time_are_not_in_the_way(person: Clone) -> None:
     person.here("update", "hub-a", "--title", "Another title")
     assert is_clean(person)
     assert git(person.path, "rev-parse", "HEAD") == tip(hub_of(person))
+
+
+# --- what only its reader sees --------------------------------------------------------------
+
+
+SCHEMA = "# yaml-language-server: $schema=../.beads/bead.schema.json\n"
+
+
+def test_a_comment_is_an_edit_and_survives_every_write(person: Clone) -> None:
+    """The line by which an editor finds the schema: typed alone, it is published; bd's own writes leave it."""
+    file = person.path / "beads" / "hub-a.yaml"
+    file.write_text(SCHEMA + file.read_text())
+    person.here("sync")
+    for words in (
+        ("update", "hub-a", "--title", "Another"),
+        ("claim", "hub-a", "--agent", "coder"),
+        ("comment", "hub-a", "seen"),
+        ("close", "hub-a", "--reason", "done", "--agent", "coder"),
+    ):
+        person.here(*words)
+        assert (tip_file(hub_of(person), "beads/hub-a.yaml") or b"").decode().startswith(SCHEMA), words
+    assert file.read_bytes() == tip_file(hub_of(person), "beads/hub-a.yaml")
+    before = tip(hub_of(person))
+    person.here("sync")
+    assert tip(hub_of(person)) == before
+
+
+def test_a_comment_meets_a_write_of_somebody_else(clone: Clones) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    bob.here("sync")
+    file = bob.path / "beads" / "hub-a.yaml"
+    file.write_text(SCHEMA + file.read_text())
+    alice.here("update", "hub-a", "--title", "Another")
+    bob.here("sync")
+    kept = (tip_file(hub_of(bob), "beads/hub-a.yaml") or b"").decode()
+    assert kept.startswith(SCHEMA)
+    assert "title: Another\n" in kept
+    assert file.read_text() == kept

@@ -270,6 +270,16 @@ def test_an_edit_that_the_tip_has_already_is_none() -> None:
     assert store.decide(edit(make_bead(), make_bead(title="Same"))).is_empty
 
 
+def test_an_edit_of_comments_alone_is_kept_as_it_was_typed() -> None:
+    text = b"# seen on the staging host\nid: hub-a\ntitle: A\n"
+    store = MemoryStore(BASE)
+    change = store.decide(edit(BASE, BASE, text=text))
+    assert dict(change.texts) == {"beads/hub-a.yaml": text}
+    assert change.beads == {"hub-a": BASE}
+    claimed = MemoryStore(held(notes="text"))
+    assert claimed.decide(edit(BASE, BASE, text=text)).beads == {"hub-a": claimed.bead("hub-a")}
+
+
 # --- a commit by hand ---------------------------------------------------------------------------
 
 
