@@ -19,6 +19,7 @@ from bd.clock import canonical_time
 from bd.errors import BadInput, NotFound
 from bd.fields import BEAD_FIELDS
 from bd.interop.edges import EdgeList
+from bd.interop.statuses import OWN_STATUS, stored
 from bd.light import NamedTuple
 from bd.operations.transfer import STATED_KEYS
 from bd.store import codec, yamltext
@@ -36,6 +37,7 @@ _DERIVED = frozenset(
         *("_type", "_schema", "schema_version", "dependency_count", "dependent_count", "comment_count", "content_hash"),
         *("phase", "effective_priority", "published", "blocked_by", "blocked_by_count", "dependents", "dependency_type"),
         *("epic_total_children", "epic_closed_children", "epic_closeable", "revision", "claim_fence", "wisp"),
+        OWN_STATUS,
     }
 )
 STRUCTURE = frozenset(
@@ -215,7 +217,7 @@ def fields_of(row: dict[str, Any], strays: list[tuple[str, dict[str, Any]]] | No
     for key, value in row.items():
         if key in STRUCTURE or key in _DERIVED:
             continue
-        name, kept = _taken(key, value)
+        name, kept = _taken(key, stored(row) if key == "status" else value)
         if kept is not None:
             fields[name] = kept
     if row.get("wisp"):

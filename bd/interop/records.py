@@ -14,6 +14,7 @@ from collections import Counter
 from bd.errors import BadInput
 from bd.fields import BEAD_FIELDS
 from bd.interop.jsonl import FOREIGN_FIELDS, RENAMED, STRUCTURE
+from bd.interop.statuses import OWN_STATUS, in_viewers_words
 from bd.interop.views import edges
 
 TYPE_CHECKING = False
@@ -43,6 +44,7 @@ def record_of(bead: Bead, dependent_count: int) -> dict[str, Any]:
     Only what is stored; nothing that depends on the time of asking.
     """
     fields = {key: value for key, value in bead.fields.items() if value not in (None, "", [], {})}
+    fields["status"] = in_viewers_words(bead.status)
     record: dict[str, Any] = {"_type": "issue", "id": bead.id, "title": bead.title}
     if bead.updated_at:
         fields["updated_at"] = bead.updated_at  # some readers refuse a line without it
@@ -66,6 +68,8 @@ def record_of(bead: Bead, dependent_count: int) -> dict[str, Any]:
             record[key] = bead.fields[key]
     for key, value in fields.get(FOREIGN_FIELDS, {}).items():
         record.setdefault(key, value)
+    if record["status"] != bead.status:
+        record[OWN_STATUS] = bead.status
     return record
 
 

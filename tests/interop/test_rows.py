@@ -74,6 +74,27 @@ def test_comment_ids_are_written_as_numbers_and_stand_beside_them_where_they_are
     assert written == record_of(bead, 0)["comments"]
 
 
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [("cancelled", "closed"), ("dead_letter", "blocked"), ("validating", "in_progress"), ("in_review", "in_progress")],
+)
+def test_a_status_that_viewers_do_not_know_is_told_in_their_words_and_comes_back(status: str, told: str) -> None:
+    record = record_of(make_bead("web-a", status=status), 0)
+    assert (record["status"], record["own_status"]) == (told, status)
+    assert fields_of(record)["status"] == status
+    changed = fields_of({**record, "status": "open"})
+    assert changed["status"] == "open"
+    assert "own_status" not in changed
+
+
+def test_a_status_that_viewers_know_stands_alone() -> None:
+    for status in ("open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"):
+        record = record_of(make_bead("web-a", status=status), 0)
+        assert record["status"] == status
+        assert "own_status" not in record
+        assert fields_of({**record, "own_status": "closed"})["status"] == status
+
+
 def test_a_record_begins_with_its_type_and_says_nothing_that_depends_on_now() -> None:
     bead = make_bead("web-a", status="deferred", defer_until="2020-01-01T00:00:00Z", parent="web-b", labels=["b", "a"])
     record = record_of(bead, 3)

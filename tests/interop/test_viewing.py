@@ -102,6 +102,9 @@ def test_every_write_is_seen_by_a_typed_reader(viewed: Clone, tmp_path: Path) ->
     assert {"hub-a", "hub-b", "web-2", "web-6"} <= set(rows)
     assert rows["hub-a"]["status"] == "in_progress"
     assert [comment["id"] for comment in rows["web-2"]["comments"]] == [7, 8]
+    viewed.here("create", "Given up", "--id", "hub-c")
+    viewed.here("cancel", "hub-c", "--reason", "no need")
+    assert {row["id"]: row["status"] for row in exported(viewed.path)}["hub-c"] == "closed"
     viewed.here("delete", "hub-b", "--force")
     assert "hub-b" not in {row["id"] for row in exported(viewed.path)}
 
