@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bd.clock import canonical_time, duration_s, typed_time
-from bd.errors import BadInput, Damaged, NotFound
+from bd.errors import BadInput, Damaged, NotFound, WouldCycle
 from bd.fields import BEAD_FIELDS
 from bd.ids import check_agent, check_bead_id
 from bd.interop import jsonl, plans
@@ -153,7 +153,7 @@ def _plans(data: bytes) -> None:
         Path(file.name).write_bytes(data)
         try:
             plans.read_plan(file.name)
-        except (BadInput, NotFound):
+        except (BadInput, NotFound, WouldCycle):
             pass
 
 

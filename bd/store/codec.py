@@ -338,21 +338,18 @@ def rewrite(
     spans = yamltext.spans_of_lines(lines) if is_simple and text.endswith("\n") else None
     if spans is not None:
         return yamltext.replace_keys(text, spans, changes, list(table))
-    parsed = parse(data, table)
+    parsed, anew = parse(data, table), yamltext.document(new, table)
     if parsed.spans:
         mark = "\ufeff" if data.startswith(_BYTE_ORDER_MARK) else ""
         out = mark + yamltext.replace_keys(text, parsed.spans, changes, list(table), parsed.column)
-        if _kept(out, parsed.fields, changes, table):
+        if _says_the_same(out, anew, table):
             return out
-    return yamltext.document(new, table)
+    return anew
 
 
-def _kept(text: str, before: Mapping[str, Any], changes: Mapping[str, Any], table: Mapping[str, Kind]) -> bool:
-    """Whether a rewritten file says the same as before of every key that was not changed, and has just the keys it has to."""
+def _says_the_same(text: str, anew: str, table: Mapping[str, Kind]) -> bool:
+    """Whether a rewritten file says what it would say if it were written anew."""
     try:
-        after = parse(text.encode(), table).fields
+        return parse(text.encode(), table).fields == parse(anew.encode(), table).fields
     except Unreadable:
         return False
-    kept = {key: value for key, value in before.items() if key not in changes}
-    wanted = kept.keys() | {key for key, value in changes.items() if value is not None}
-    return after.keys() == wanted and all(after[key] == value for key, value in kept.items())

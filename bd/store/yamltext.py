@@ -264,7 +264,7 @@ def replace_keys(
         block = [] if value is None else [line + newline for line in top_entry(key, value, column).split("\n")]
         if key in at:
             start, end = at[key]
-            if end == start + 1 and len(block) == 1:
+            if end == start + 1 <= len(lines) and len(block) == 1:
                 block = [_with_comment(lines[start], block[0], newline)]
             edits.append((start, end, 0, block))
         elif block:
@@ -284,7 +284,7 @@ def _with_comment(old: str, new: str, newline: str) -> str:
     """The new one-line entry with the old line's comment kept behind it."""
     line = old.strip()
     key_end = _closing_quote(line) if line[:1] in ("'", '"') else 0
-    value = line[line.index(":", key_end) + 1 :].strip()
+    value = line[key_end:].partition(":")[2].strip()
     if value[:1] in ("'", '"'):
         value = value[_closing_quote(value) + 1 :]
     elif value[:1] in ("[", "{"):

@@ -349,3 +349,21 @@ def test_a_block_that_ends_the_file_without_a_line_end_says_the_same(changes: di
     new = {key: value for key, value in {**parsed.fields, **changes}.items() if value is not None}
     out = codec.rewrite(data, parsed.fields, new, BEAD_FIELDS, is_simple=parsed.is_simple)
     assert codec.parse(out.encode(), BEAD_FIELDS).fields == new
+
+
+@pytest.mark.parametrize(
+    ("data", "changes"),
+    [
+        (b"id: hub-x\ntitle: t\nnotes: |\n  a\n   ", {"notes": "a\n b\n"}),  # blanks without a line end behind a block
+        (
+            b"id:\xe2\x80\xa8 hub-x\ntitle: t\ncomments:\n- {id: A, author: b, at: 2026-01-01T00:00:00Z, text: c}\n",
+            {"title": "T: u"},
+        ),
+    ],
+)
+def test_a_file_whose_lines_tell_otherwise_says_what_it_has_to(data: bytes, changes: dict[str, Any]) -> None:
+    parsed = codec.parse_bead(data, "hub-x")
+    before = codec.parse(data, BEAD_FIELDS).fields
+    after = {**before, **changes}
+    text = codec.rewrite(data, before, after, BEAD_FIELDS, is_simple=parsed.is_simple)
+    assert codec.parse(text.encode(), BEAD_FIELDS).fields == after
