@@ -9,7 +9,7 @@ from bd.report.page import Cell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 # What an airport would call each phase, and its colour.
 STATUSES = {
@@ -30,26 +30,32 @@ _HEADS = [("flight", "id"), ("", "title"), ("gate", "time"), ("crew", "time"), (
 
 def html(board: Board, at: str) -> str:
     """The page, as of an instant; nothing else in it moves with the clock alone."""
+    made = page.page(f"{board.name} departures", f"last movement {board.flow['until']}", sections(board))
+    return f"{made}{stamp(at)}\n"
+
+
+def sections(board: Board, named: Callable[[str], Cell] = page.text) -> str:
+    """Everything on the board; `named` shows an id, for pages that have more to say of it."""
     ready = [one for entries in board.ready.values() for one in entries]
     paused = f'<p class="state wait">paused: {page.text(board.paused)}</p>\n' if board.paused else ""
     asked = [one._replace(phase="asked") for one in board.waiting]
     body = [
         paused,
-        page.section("Departures", _flights([*board.flying, *ready], "Nothing is ready, nobody is at work.")),
-        page.section("Waiting for people", _flights(asked, "Nobody is asked anything.")),
-        page.section("Grounded", _flights(board.dead, "No dead letters.")),
-        page.section("Not yet", _flights(board.blocked, "Nothing is blocked.")),
-        page.section("Crews", _crews(board)),
-        page.section("Arrivals", _flights(board.finished, "Nothing is finished yet.")),
+        page.section("Departures", _flights([*board.flying, *ready], "Nothing is ready, nobody is at work.", named)),
+        page.section("Waiting for people", _flights(asked, "Nobody is asked anything.", named)),
+        page.section("Grounded", _flights(board.dead, "No dead letters.", named)),
+        page.section("Not yet", _flights(board.blocked, "Nothing is blocked.", named)),
+        page.section("Crews", _crews(board, named)),
+        page.section("Arrivals", _flights(board.finished, "Nothing is finished yet.", named)),
         page.section("Flow", page.table([("", "title"), ("", "time")], flow_words(board), "")),
     ]
-    made = page.page(f"{board.name} departures", f"last movement {board.flow['until']}", "".join(body))
-    return f"{made}{stamp(at)}\n"
+    return "".join(body)
 
 
-def _flights(entries: Sequence[Entry], none: str) -> str:
+def _flights(entries: Sequence[Entry], none: str, named: Callable[[str], Cell]) -> str:
     rows = [
-        (one.id, _title(one), one.gate, one.crew or Cell("&ndash;"), _clock(one.since), _status(one)) for one in entries[:SHOWN]
+        (named(one.id), _title(one), one.gate, one.crew or Cell("&ndash;"), clock_text(one.since), _status(one))
+        for one in entries[:SHOWN]
     ]
     more = len(entries) - SHOWN
     return page.table(_HEADS, rows, none) + (f'<p class="none">and {more} more</p>\n' if more > 0 else "")
@@ -63,25 +69,34 @@ def _title(one: Entry) -> Cell:
 def _status(one: Entry) -> Cell:
     if one.is_delayed:
         return page.state("delayed", "stop")
-    word, kind = ("asks a person", "person") if one.phase == "asked" else STATUSES[one.phase]
-    return page.state(word, kind)
+    return page.state("asks a person", "person") if one.phase == "asked" else status(one.phase)
 
 
-def _clock(since: str) -> Cell:
+def status(phase: str) -> Cell:
+    """A phase as an airport would say it."""
+    return page.state(*STATUSES[phase])
+
+
+def clock_text(since: str) -> Cell:
     """`02-21 15:07`, UTC; the whole instant when pointed at."""
     return Cell(f'<time datetime="{page.text(since)}">{page.text(since[5:16].replace("T", " "))}</time>' if since else "")
 
 
-def _crews(board: Board) -> str:
+def _crews(board: Board, named: Callable[[str], Cell]) -> str:
     heads = [("crew", "id"), ("role", ""), ("holds", "number"), ("flights", "id"), ("status", "")]
     rows = [
         (
             crew.name,
             crew.role,
             f"{len(crew.beads)}{'' if crew.limit is None else f' of {crew.limit}'}",
-            ", ".join(crew.beads),
-            page.state(crew.status, _AGENTS.get(crew.status, "wait")),
+            Cell(", ".join(map(named, crew.beads))),
+            crew_status(crew.status),
         )
         for crew in board.agents
     ]
     return page.table(heads, rows, "No agents yet.")
+
+
+def crew_status(word: str) -> Cell:
+    """An agent's status in its colour."""
+    return page.state(word, _AGENTS.get(word, "wait"))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bd.clock import age_text
-from bd.report import page
-from bd.report.page import Cell
+from bd.report import drawing, page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,19 +45,28 @@ def share_text(share: float | None) -> str:
 
 def html(numbers: Mapping[str, Any], name: str) -> str:
     """The numbers as a page."""
+    return page.page(f"{name} metrics", f"{numbers['since']} to {numbers['until']}", sections(numbers))
+
+
+def sections(numbers: Mapping[str, Any]) -> str:
+    """The numbers, drawn."""
     closed = numbers["throughput"]["bars"]
-    most = max((entry["closed"] for entry in closed), default=0) or 1
-    columns = "".join(
-        f'<i style="height:{100 * entry["closed"] / most:.0f}%" title="{page.text(entry["at"])}: {entry["closed"]}"></i>'
-        for entry in closed
-    )
+    most = max((entry["closed"] for entry in closed), default=0)
+    below = scale(numbers["since"], numbers["until"], f"at most {most} at a time")
+    columns = drawing.columns([(f"{entry['at']}: {entry['closed']}", entry["closed"]) for entry in closed])
     body = [
         page.section("In numbers", page.table([("", "title"), ("", "number")], summary(numbers), "")),
-        page.section(f"Closed, {numbers['throughput']['closed']} in all", f'<div class="bars">{columns}</div>\n'),
+        page.section(f"Closed, {numbers['throughput']['closed']} in all", columns + below),
         page.section("Queue", _queue(numbers["queue"])),
         page.section("Agents", _agents(numbers["agents"])),
     ]
-    return page.page(f"{name} metrics", f"{numbers['since']} to {numbers['until']}", "".join(body))
+    return "".join(body)
+
+
+def scale(since: str, until: str, most: str = "") -> str:
+    """What stands below a chart: from when to when, and how much the highest column is."""
+    start, end = (at[:16].replace("T", " ") for at in (since, until))
+    return f'<p class="scale">{"".join(f"<span>{page.text(words)}</span>" for words in (start, most, end))}</p>\n'
 
 
 def summary(numbers: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -106,7 +114,7 @@ def _agents(agents: Sequence[Mapping[str, Any]]) -> str:
             str(agent["failed"]),
             share_text(agent.get("success_rate")),
             share_text(agent["utilisation"]),
-            Cell(f'<span class="share" style="width:{100 * agent["utilisation"]:.0f}%"></span>'),
+            drawing.share(agent["utilisation"]),
         )
         for agent in agents
     ]

@@ -97,10 +97,15 @@ def _throughput(rows: Iterable[Row], window: Window) -> dict[str, Any]:
 
 def bars(instants: Iterable[int], window: Window) -> list[dict[str, Any]]:
     """How many fall into each part of the window: minutes, hours, days or weeks, so that there are not too many bars."""
-    size = next((size for size in (60, 600, 3600, 86400, 604800) if window.length_s / size <= BARS), 604800 * 4)
+    size = size_of(window)
     found = Counter(at_s // size for at_s in instants)
     first, last = window.start_s // size, window.end_s // size
     return [{"at": time_of_seconds(place * size), "closed": found[place]} for place in range(first, last + 1)][-BARS - 1 :]
+
+
+def size_of(window: Window) -> int:
+    """The length of a part in seconds."""
+    return next((size for size in (60, 600, 3600, 86400, 604800) if window.length_s / size <= BARS), 604800 * 4)
 
 
 def contention(rows: Iterable[Row]) -> dict[str, Any]:
@@ -154,15 +159,21 @@ def _budget(name: str, spent: Iterable[costs.Paid], snapshot: Snapshot, now: dat
     return cost if left is None else {**cost, "budget_remaining_usd": round(left, 4)}
 
 
-def _agents(flow: Flow, rows: Sequence[Row], window: Window, snapshot: Snapshot) -> list[dict[str, Any]]:
-    """Each agent that had work: how much, how well, and for how much of the time it had some in hand."""
-    in_hand: dict[str, list[tuple[int, int]]] = {}
-    own: dict[str, list[Row]] = {}
+def spans(flow: Flow, window: Window) -> dict[str, list[tuple[int, int]]]:
+    """From when to when each agent had a bead in hand, by agent; what goes on goes on to the end."""
+    found: dict[str, list[tuple[int, int]]] = {}
     for row in flow.rows:
         if row.work_s >= 0 and row.at_s >= window.start_s:
-            in_hand.setdefault(row.agent, []).append((row.at_s - row.work_s, row.at_s))
+            found.setdefault(row.agent, []).append((row.at_s - row.work_s, row.at_s))
     for agent, since_s in flow.begun.values():
-        in_hand.setdefault(agent, []).append((since_s, window.end_s))
+        found.setdefault(agent, []).append((since_s, window.end_s))
+    return found
+
+
+def _agents(flow: Flow, rows: Sequence[Row], window: Window, snapshot: Snapshot) -> list[dict[str, Any]]:
+    """Each agent that had work: how much, how well, and for how much of the time it had some in hand."""
+    in_hand = spans(flow, window)
+    own: dict[str, list[Row]] = {}
     for row in rows:
         own.setdefault(row.agent, []).append(row)
     return [_agent(name, own.get(name, []), in_hand[name], window, snapshot) for name in sorted(in_hand)]

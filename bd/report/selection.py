@@ -268,6 +268,17 @@ def _as_text(value: Any) -> str:
     return str(value)
 
 
+_SEARCHED = ("id", "title", "description", "design", "acceptance_criteria", "notes", "external_ref", "close_reason")
+
+
+def has_words(bead: Bead, words: Iterable[str]) -> bool:
+    """Whether every word, in lower case, is somewhere in a whole bead: id, title, texts, comments, labels."""
+    texts = [str(bead.get(key, "")) for key in _SEARCHED]
+    texts += [*bead.labels, *(comment.get("text", "") for comment in bead.comments)]
+    text = "\n".join(texts).casefold()
+    return all(word in text for word in words)
+
+
 def ordered(beads: list[Bead], sort: str, ranking: Ranking, *, reverse: bool = False) -> list[Bead]:
     """The beads in an order by name. Raises BadInput for an unknown one."""
     keys: dict[str, Callable[[Bead], Any]] = {

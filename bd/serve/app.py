@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.routing import Route as Place
 
-from bd.serve import door, events, guard, health
+from bd.serve import agents, beads, board, door, edits, entry, events, flow, guard, health
 from bd.serve.routes import Ask
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bd.serve.routes import Route
     from bd.serve.site import Site
 
-MODULES = (events, health)
+MODULES = (board, beads, agents, flow, edits, entry, events, health)
 
 
 def routes() -> list[Route]:
@@ -58,6 +58,6 @@ def _guarded(route: Route, site: Site) -> Callable[[Request], Awaitable[Response
             body = await guard.body_of(request, route.limit) if request.method not in guard.SAFE else b""
             return await route.handler(Ask(request, site, person, body))
         except Exception as error:  # noqa: BLE001  the one place where a handler's errors end
-            return door.answer(error, as_json="text/html" not in request.headers.get("accept", ""))
+            return door.answer(error, site, as_json="text/html" not in request.headers.get("accept", ""))
 
     return endpoint

@@ -9,6 +9,7 @@ from starlette.responses import HTMLResponse, JSONResponse
 
 from bd.errors import BdError
 from bd.report import page
+from bd.serve import layout
 from bd.serve.guard import Refusal
 
 TYPE_CHECKING = False
@@ -17,18 +18,23 @@ if TYPE_CHECKING:
 
     from starlette.responses import Response
 
+    from bd.serve.site import Site
+
 # The exit codes of docs/exit-codes.md as a web client knows them.
 _STATUS = {2: 400, 3: 409, 4: 404, 5: 409, 6: 503, 7: 500}
 
+_TITLES = {401: "Who are you?", 404: "Not found", 500: "A bug", 503: "Try again"}
 
-def answer(error: Exception, *, as_json: bool) -> Response:
+
+def answer(error: Exception, site: Site, *, as_json: bool) -> Response:
     """The answer to a request that failed."""
     status, told = _told(error)
     if as_json:
         return JSONResponse(told, status)
     hint = f'<p class="none">{page.text(told["hint"])}</p>\n' if told.get("hint") else ""
-    body = f'<p class="state stop">{page.text(told["error"])}</p>\n{hint}<p><a href="/">The board</a></p>\n'
-    return HTMLResponse(page.page("bd", str(status), body), status)
+    way = '<p><a href="/sign-in">Sign in</a></p>\n' if status == 401 and site.people else ""
+    body = f'<p class="state stop">{page.text(told["error"])}</p>\n{hint}{way}'
+    return HTMLResponse(layout.document(_TITLES.get(status, "Refused"), str(status), body), status)
 
 
 def _told(error: Exception) -> tuple[int, dict[str, Any]]:

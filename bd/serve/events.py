@@ -32,7 +32,7 @@ async def events(ask: Ask) -> Response:
 async def _stream(feed: Feed) -> AsyncIterator[str]:
     with feed.listening() as queue:
         kind = STALE if feed.stale_since else "hello"
-        yield "retry: 2000\n" + _event(News(kind, feed.tip, feed.stale_since or feed.seen_at, feed.trouble))
+        yield "retry: 2000\n" + _event(News(kind, feed.tip, feed.seen_at, feed.trouble, feed.stale_since))
         while True:
             try:
                 news = await asyncio.wait_for(queue.get(), _STILL_HERE_S)

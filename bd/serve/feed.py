@@ -32,12 +32,16 @@ _WAITING_NEWS = 16
 
 
 class News(NamedTuple):
-    """`kind`: the hub has moved, agents gave signs of life, what is shown is stale, or no longer; the server ends."""
+    """`kind`: the hub has moved, agents gave signs of life, what is shown is stale, or no longer; the server ends.
+
+    `since` is when what is shown began to be stale, `text` why.
+    """
 
     kind: str
     tip: str
     at: str
     text: str = ""
+    since: str = ""
 
 
 class Feed:
@@ -108,7 +112,7 @@ class Feed:
             self._thread.join()
 
     def _tell(self, kind: str, text: str = "") -> None:
-        news = News(kind, self.tip, clock.time_text(clock.now()), text)
+        news = News(kind, self.tip, clock.time_text(clock.now()), text, self.stale_since)
         with self._lock:
             listeners = list(self._listeners)
         for listener in listeners:

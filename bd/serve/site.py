@@ -11,6 +11,7 @@ from bd.light import NamedTuple
 from bd.operations.publish import publish
 from bd.report.flow import flow_of
 from bd.serve.feed import Feed
+from bd.serve.kept import Kept
 from bd.serve.room import Room
 
 TYPE_CHECKING = False
@@ -62,7 +63,10 @@ class Done(NamedTuple):
 
 
 class Site:
-    """`people` may change things; without any, nobody may. `names` are the hosts it answers to; empty: to any."""
+    """`people` may change things; without any, nobody may. `names` are the hosts it answers to; empty: to any.
+
+    `pages` and `pasts` are what readers made already; only they may use them.
+    """
 
     def __init__(
         self,
@@ -75,6 +79,7 @@ class Site:
         self.people = tuple(people)
         self.names = frozenset(name.lower() for name in names)
         self.is_private = is_private
+        self.pages, self.pasts = Kept(), Kept()
         self._reader, self._writer = Room("bd reader", open_hub), Room("bd writer", open_hub)
         self.feed = Feed(open_hub, on_signs=self._reader.renew)
 

@@ -11,11 +11,8 @@ from bd.cli.context import App
 from bd.cli.options import filter_options, list_option, pass_app
 from bd.errors import BadInput
 from bd.lineup import Lineup
-from bd.model import Bead
 from bd.policy.ranking import Ranking
-from bd.report.selection import ordered, selected
-
-_WHERE = ("id", "title", "description", "design", "acceptance_criteria", "notes", "external_ref", "close_reason")
+from bd.report.selection import has_words, ordered, selected
 
 
 @click.command("search", epilog="\b\nExample:\n  bd search webhook timeout")
@@ -37,7 +34,7 @@ def command(app: App, words: tuple[str, ...], query: str | None, limit: int | No
     snapshot = app.snapshot()
     pool = selected(snapshot, wanted_of(app, snapshot, **flags), app.now, app.settings)
     whole = (snapshot.bead(bead.id) for bead in pool)
-    found = [bead for bead in whole if bead and _has(bead, wanted_words)]
+    found = [bead for bead in whole if bead and has_words(bead, wanted_words)]
     show_list(
         app,
         snapshot,
@@ -46,10 +43,3 @@ def command(app: App, words: tuple[str, ...], query: str | None, limit: int | No
         default_limit=50,
         empty="Nothing found. --status all searches done beads too.",
     )
-
-
-def _has(bead: Bead, words: list[str]) -> bool:
-    texts = [str(bead.get(key, "")) for key in _WHERE]
-    texts += [*bead.labels, *(comment.get("text", "") for comment in bead.comments)]
-    text = "\n".join(texts).casefold()
-    return all(word in text for word in words)

@@ -1,0 +1,42 @@
+"""How the flow of work went over a stretch of time: waits, and what each agent had in hand. Pure."""
+
+from __future__ import annotations
+
+from bd.clock import time_of_seconds
+from bd.report.metrics import size_of, spread
+from bd.report.transitions import CLAIMING
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from bd.report.flow import Flow
+    from bd.report.metrics import Window
+
+
+def waits(flow: Flow, window: Window) -> list[dict[str, Any]]:
+    """How long claimed beads had been ready, for each part of the window: `at`, and what `metrics.spread` tells."""
+    size = size_of(window)
+    found: dict[int, list[int]] = {}
+    for row in flow.rows:
+        if row.what in CLAIMING and row.wait_s >= 0 and window.start_s <= row.at_s <= window.end_s:
+            found.setdefault(row.at_s // size, []).append(row.wait_s)
+    parts = range(window.start_s // size, window.end_s // size + 1)
+    return [{"at": time_of_seconds(part * size), **spread(found.get(part, []))} for part in parts]
+
+
+def in_hand(held: Iterable[tuple[int, int]], window: Window) -> list[tuple[float, int]]:
+    """How many of these stretches of time went on at once, as steps: (share of the window that is over, number)."""
+    moves: dict[int, int] = {window.start_s: 0}
+    for start, end in held:
+        if end > window.start_s and start < window.end_s:
+            begin = max(start, window.start_s)
+            moves[begin] = moves.get(begin, 0) + 1
+            if end < window.end_s:
+                moves[end] = moves.get(end, 0) - 1
+    steps, number = [], 0
+    for at_s in sorted(moves):
+        number += moves[at_s]
+        steps.append(((at_s - window.start_s) / window.length_s, number))
+    return steps

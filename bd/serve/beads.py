@@ -1,0 +1,127 @@
+"""Beads as pages: lists, found by words and status, and each bead with all that is known of it."""
+
+from __future__ import annotations
+
+from bd import ids
+from bd.errors import NoSuchBead
+from bd.policy.lifecycle import waits_for_human
+from bd.policy.ranking import Ranking
+from bd.policy.ready import phase_of
+from bd.report import page
+from bd.report.boardpage import status
+from bd.report.history import events
+from bd.report.selection import Wanted, has_words, ordered, selected
+from bd.serve import beadpage, layout
+from bd.serve.pages import Page, shown, stamp
+from bd.serve.routes import Route
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from bd.model import Bead, Snapshot
+    from bd.report.history import Event
+    from bd.serve.routes import Ask
+    from bd.serve.site import View
+
+# So many are listed, and so much of what was typed is searched for.
+_LISTED = 200
+_QUERY_LIMIT = 200
+_STATUSES = (
+    *(("", "not done"), ("all", "all"), ("ready", "ready"), ("pending", "waiting for others"), ("retrying", "tried again later")),
+    *(("in_progress", "in work"), ("parked", "parked"), ("dead_letter", "dead letters"), ("closed", "closed")),
+    ("cancelled", "called off"),
+)
+_HEADS = [("bead", "id"), ("", "title"), ("gate", "time"), ("for", "time"), ("status", "")]
+
+
+async def beads(ask: Ask) -> Response:
+    """The beads of a status, and those that have every word of `q`."""
+    return await shown(ask, _list)
+
+
+def _list(view: View, ask: Ask) -> Page:
+    query = ask.query.get("q", "")[:_QUERY_LIMIT].strip()
+    wanted = ask.query.get("status", "")
+    wanted = wanted if wanted in dict(_STATUSES) else ""
+    found = _found(view, query.casefold().split(), wanted)
+    rows = [_row(bead, view) for bead in found[:_LISTED]]
+    more = f'<p class="none">and {len(found) - _LISTED} more</p>' if len(found) > _LISTED else ""
+    none = "Nothing found." if query or wanted else "Nothing is open."
+    head = f"{len(found)} found" if query else f"{len(found)} {dict(_STATUSES)[wanted]}"
+    body = layout.live("beads", page.section(head, page.table(_HEADS, rows, none) + more))
+    return Page(f"{view.name} beads", stamp(view), _filters(query, wanted) + body)
+
+
+def _found(view: View, words: list[str], wanted: str) -> list[Bead]:
+    statuses = (wanted,) if wanted else ()
+    pool = selected(view.snapshot, Wanted(statuses=statuses), view.now, lambda: view.settings)
+    if words:
+        pool = [bead for bead in view.snapshot.wholes([bead.id for bead in pool]) if has_words(bead, words)]
+    return ordered(pool, "priority", Ranking(view.snapshot, view.now))
+
+
+def _filters(query: str, wanted: str) -> str:
+    fields = [
+        f'<label>Words<input type="search" name="q" value="{page.text(query)}" maxlength="{_QUERY_LIMIT}"></label>',
+        layout.choice("status", "Status", _STATUSES, wanted),
+    ]
+    return f'<form class="inline" action="/beads">{"".join(fields)}<button>Find</button></form>\n'
+
+
+def _row(bead: Bead, view: View) -> tuple[str, ...]:
+    crew = ", ".join(bead.holders) or bead.assignee or ""
+    phase = status(phase_of(bead, view.snapshot, view.now))
+    return layout.bead_link(bead.id), bead.title, f"P{bead.priority} {bead.type}", crew, phase
+
+
+async def bead(ask: Ask) -> Response:
+    """One bead: what it is, what it waits for, what was said, its past field by field."""
+    return await shown(ask, _bead)
+
+
+def _bead(view: View, ask: Ask) -> Page:
+    typed = ask.words["id"]
+    bead_id = _known(typed, view.snapshot)
+    found = view.snapshot.bead(bead_id)
+
+    def past() -> list[Event]:
+        return events(view.hub.repo, bead_id, view.snapshot.commit)
+
+    # A bead's past grows only when the bead changes: the hub may move on without its being read again.
+    made_of = found.fields if found else view.snapshot.commit
+    told = ask.site.pasts.get(bead_id, made_of, view.now, past)
+    if found is None:
+        if not told:
+            raise NoSuchBead(typed)
+        body = '<p class="state past">This bead is gone.</p>\n' + beadpage.history(told)
+        return Page(bead_id, stamp(view), body)
+    body = layout.live("bead", beadpage.body(found, view.snapshot, view.now))
+    if ask.person:
+        body += layout.live("forms", _forms(found))
+    return Page(bead_id, stamp(view), body + layout.live("history", beadpage.history(told)))
+
+
+def _known(typed: str, snapshot: Snapshot) -> str:
+    """The bead's id; one that was deleted has a past too, under its exact id."""
+    return ids.resolve(typed, snapshot.starting, snapshot.exists) if snapshot.starting(typed) else ids.check_bead_id(typed)
+
+
+def _forms(bead: Bead) -> str:
+    """What a person may do with it now."""
+    path = layout.bead_path(bead.id)
+    made = []
+    if waits_for_human(bead):
+        answer = layout.field("text", "Answer, and let it go on", rows=3, is_required=True)
+        made.append(layout.form(f"{path}/answer", "Answer", [answer]))
+    if bead.status == "dead_letter":
+        made.append(layout.form(f"{path}/retry", "Try again", [layout.field("reason", "What is different now")]))
+    said = layout.field("text", "Comment", rows=3, is_required=True)
+    made.append(layout.form(f"{path}/comment", "Comment", [said]))
+    return page.section("Your turn", "".join(made))
+
+
+ROUTES = (
+    Route("GET", "/beads", beads),
+    Route("GET", "/beads/{id}", bead),
+)

@@ -1,0 +1,64 @@
+"""The live board, and what it loads."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from bd.report import boardpage, page
+from bd.report.board import gather
+from bd.serve import layout
+from bd.serve.assets import content_of
+from bd.serve.pages import Page, shown
+from bd.serve.routes import OPEN, Route
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.serve.routes import Ask
+    from bd.serve.site import View
+
+_DAMAGES = 10
+# Letting nobody claim, and letting everybody again.
+_PAUSE = page.section(
+    "Switch",
+    layout.form("/pause", "Pause the fleet", [layout.field("reason", "Why nobody shall claim anything new")], is_inline=True),
+)
+_RESUME = layout.form("/resume", "Let the fleet claim again", is_inline=True)
+
+
+async def board(ask: Ask) -> Response:
+    """The whole fleet on one page."""
+    return await shown(ask, _board)
+
+
+def _board(view: View, ask: Ask) -> Page:
+    made = gather(view.snapshot, view.flow(), view.settings, view.now)
+    body = layout.live("damages", _damages(view))
+    if ask.person:
+        body += layout.live("resume", _RESUME if made.paused else "")
+    body += layout.live("board", boardpage.sections(made, layout.bead_link))
+    if ask.person:
+        body += layout.live("pause", "" if made.paused else _PAUSE)
+    return Page(f"{view.name} departures", f"last movement {made.flow['until'][:16].replace('T', ' ')} UTC", body)
+
+
+def _damages(view: View) -> str:
+    """The files that can't be read, which stop nobody."""
+    found = view.snapshot.damages
+    told = [f"{damage.path} {damage.reason}" for damage in found[:_DAMAGES]]
+    told += [f"and {len(found) - _DAMAGES} more; `bd doctor` lists them"] if len(found) > _DAMAGES else []
+    lines = "".join(f"<li>{page.text(line)}</li>" for line in told)
+    return f'<div class="alert">Files that can\'t be read, and are left alone:<ul>{lines}</ul></div>' if told else ""
+
+
+async def asset(ask: Ask) -> Response:
+    """The looks, the script, the icon: their names change when they do."""
+    found = content_of(ask.words["name"])
+    if found is None:
+        return Response("there is nothing of this name", 404, media_type="text/plain")
+    return Response(found[0], media_type=found[1], headers={"cache-control": "public, max-age=31536000, immutable"})
+
+
+ROUTES = (
+    Route("GET", "/", board),
+    Route("GET", "/assets/{name}", asset, OPEN),
+)

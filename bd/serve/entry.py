@@ -1,0 +1,67 @@
+"""Signing in with a token, and out: a browser then has a cookie that no script and no other site can use."""
+
+from __future__ import annotations
+
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from bd.serve import forms, guard, layout, people
+from bd.serve.guard import Refusal
+from bd.serve.pages import Page, framed
+from bd.serve.routes import FORM_LIMIT, OPEN, Route
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from bd.serve.routes import Ask
+
+_LASTS_S = 30 * 86400
+
+
+async def ask_token(ask: Ask) -> Response:
+    """The page that asks for a token."""
+    return HTMLResponse(_page(ask, ""))
+
+
+async def sign_in(ask: Ask) -> Response:
+    """Take a token for a cookie."""
+    _refuse_others(ask)
+    person = people.by_token(ask.site.people, forms.read(ask).get("token", "").strip())
+    if person is None:
+        return HTMLResponse(_page(ask, "Nobody here has this token."), 401)
+    answer = RedirectResponse("/", 303)
+    is_secure = ask.request.url.scheme == "https" or ask.request.headers.get("origin", "").startswith("https:")
+    answer.set_cookie(
+        guard.cookie_of(ask.request), person.session, max_age=_LASTS_S, httponly=True, samesite="strict", secure=is_secure
+    )
+    return answer
+
+
+async def sign_out(ask: Ask) -> Response:
+    """Forget the cookie."""
+    _refuse_others(ask)
+    answer = RedirectResponse("/", 303)
+    answer.delete_cookie(guard.cookie_of(ask.request), httponly=True, samesite="strict")
+    return answer
+
+
+def _refuse_others(ask: Ask) -> None:
+    """Another site shall sign nobody in, nor out."""
+    if not guard.is_from_here(ask.request):
+        raise Refusal(403, "this does not come from a page of this site")
+
+
+def _page(ask: Ask, trouble: str) -> str:
+    field = (
+        '<label>Your token, as in the token file of this server<input type="password" name="token" required '
+        'autocomplete="current-password" maxlength="500"></label>'
+    )
+    told = f'<p class="state stop">{trouble}</p>' if trouble else ""
+    return framed(ask.site, None, Page("Sign in", "", told + layout.form("/sign-in", "Sign in", [field])))
+
+
+ROUTES = (
+    Route("GET", "/sign-in", ask_token, OPEN),
+    Route("POST", "/sign-in", sign_in, OPEN, FORM_LIMIT),
+    Route("POST", "/sign-out", sign_out, OPEN, FORM_LIMIT),
+)

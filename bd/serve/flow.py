@@ -1,0 +1,54 @@
+"""The flow of work as a page: throughput, waits, queue, lost pushes, costs."""
+
+from __future__ import annotations
+
+from bd.clock import age_text
+from bd.report import charts, drawing, page, series
+from bd.report.metrics import Window, measure
+from bd.serve import layout
+from bd.serve.pages import Page, shown
+from bd.serve.routes import Route
+from bd.serve.windows import choices, chosen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from bd.report.flow import Flow
+    from bd.serve.routes import Ask
+    from bd.serve.site import View
+
+
+async def flow(ask: Ask) -> Response:
+    """The numbers of `bd metrics`, drawn."""
+    return await shown(ask, _flow)
+
+
+def _flow(view: View, ask: Ask) -> Page:
+    found = view.flow()
+    since = chosen(ask, view.now, found)
+    numbers = measure(found, view.snapshot, view.now, since)
+    waits = _waits(found, Window(int(since.timestamp()), int(view.now.timestamp())))
+    body = layout.live("flow", charts.sections(numbers) + waits)
+    return Page(f"{view.name} flow", f"since {numbers['since'][:16].replace('T', ' ')} UTC", choices(ask) + body)
+
+
+def _waits(found: Flow, window: Window) -> str:
+    parts = series.waits(found, window)
+    counted = [part for part in parts if part["count"]]
+    if not counted:
+        return page.section("Waits until claimed", '<p class="none">Nothing was claimed.</p>')
+    words = [f"{part['at']}: {part['count']} claimed" + _spread(part) for part in parts]
+    drawn = drawing.columns(
+        [(told, part.get("p95", 0)) for told, part in zip(words, parts, strict=True)], [part.get("p50", 0) for part in parts]
+    )
+    most = age_text(max(part["p95"] for part in counted))
+    key = f'<p class="key"><b></b>95 of 100 waited no longer, at most {page.text(most)}<b class="two"></b>half of them</p>'
+    return page.section("Waits until claimed", drawn + charts.scale(parts[0]["at"], parts[-1]["at"]) + key)
+
+
+def _spread(part: dict[str, int]) -> str:
+    return f", half within {age_text(part['p50'])}, 95 of 100 within {age_text(part['p95'])}" if part["count"] else ""
+
+
+ROUTES = (Route("GET", "/flow", flow),)

@@ -1,0 +1,36 @@
+"""What was made once and is handed out again as long as it holds: pages, and the pasts of beads."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+    from datetime import datetime
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
+_MOST = 64
+
+
+class Kept:
+    """Values by key, each with what it was made of; the ones that were used last."""
+
+    def __init__(self, most: int = _MOST) -> None:
+        self._most = most
+        self._values: OrderedDict[Hashable, tuple[Any, datetime, Any]] = OrderedDict()
+
+    def get(self, key: Hashable, made_of: Any, now: datetime, make: Callable[[], T], lasts_s: float | None = None) -> T:
+        """The value of a key: the kept one if it was made of the same, and not too long ago."""
+        known = self._values.get(key)
+        if known and known[0] == made_of and (lasts_s is None or abs((now - known[1]).total_seconds()) < lasts_s):
+            self._values.move_to_end(key)
+            return known[2]  # type: ignore[no-any-return]
+        value = make()
+        self._values[key] = (made_of, now, value)
+        self._values.move_to_end(key)
+        while len(self._values) > self._most:
+            self._values.popitem(last=False)
+        return value
