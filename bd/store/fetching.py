@@ -148,8 +148,11 @@ class Fetching:
             code, out, err = self._repo.finish(process, ("fetch",))
         except GitTimeout as error:
             raise RemoteUnreachable(f"the remote {self._remote} does not answer: {error}") from None
-        with suppress(FileNotFoundError):
-            os.unlink(os.path.join(self._folder, _FETCHING))
+        if code < 0:  # ended by a signal, as on a full disk: its locks are still there, and the mark stays to say so
+            self._was_killed = True
+        else:
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(self._folder, _FETCHING))
         self._take_beside()
         return "" if code == 0 else err + out.decode("utf-8", "replace") or "fetch failed"
 

@@ -1,7 +1,8 @@
 """What this clone has begun and not yet settled: one file an operation.
 
 An entry is written before anything is pushed and kept locked by its process; an entry whose
-lock is free belongs to the dead. Belongs here: the files and who is alive. Does not belong
+lock is free belongs to the dead. Each step is a line of JSON at the end of the file, and the last
+whole line counts: a step that a full disk cuts off takes nothing back of the one before it. Belongs here: the files and who is alive. Does not belong
 here: deciding what became of an operation (settling.py).
 """
 
@@ -38,12 +39,14 @@ class Entry:
     before it could say so). `batch` are the answers to the operations in those commits, by uid.
     """
 
-    __slots__ = ("_descriptor", "data", "path")
+    __slots__ = ("_descriptor", "_end", "data", "path")
 
-    def __init__(self, path: str, data: dict[str, Any], descriptor: int | None = None) -> None:
+    def __init__(self, path: str, data: dict[str, Any], end: int = 0, descriptor: int | None = None) -> None:
         self.path = path
         self.data = data
         self._descriptor = descriptor
+        # Where the last whole line ends.
+        self._end = end
 
     @property
     def uid(self) -> str:
@@ -52,17 +55,27 @@ class Entry:
     def write(self, *, durably: bool = True, **changes: Any) -> None:
         """Record a step, on disk before this returns; not `durably` where it only has to outlive the process."""
         self.data.update(changes)
-        text = json_text(self.data).encode()
         is_new = self._descriptor is None
         if self._descriptor is None:
-            self._descriptor = os.open(self._outside, os.O_RDWR | os.O_CREAT | _CLOEXEC, 0o666)
+            self._descriptor = os.open(self._outside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | _CLOEXEC, 0o666)
             _lock(self._descriptor)
-        os.pwrite(self._descriptor, text + b"\n", 0) if hasattr(os, "pwrite") else self._write_portably(text + b"\n")
-        os.ftruncate(self._descriptor, len(text) + 1)
+        self._append(self._descriptor, json_text(self.data).encode() + b"\n")
         if durably:
             os.fsync(self._descriptor)
         if is_new:
             os.replace(self._outside, self.path)
+
+    def _append(self, descriptor: int, line: bytes) -> None:
+        """Write a line behind the last whole one, all of it or none. Raises OSError."""
+        os.lseek(descriptor, self._end, os.SEEK_SET)
+        rest = line
+        try:
+            while rest:  # a disk that is nearly full takes a part first, and only then says so
+                rest = rest[os.write(descriptor, rest) :]
+        except OSError:
+            os.ftruncate(descriptor, self._end)
+            raise
+        self._end += len(line)
 
     @property
     def _outside(self) -> str:
@@ -74,11 +87,6 @@ class Entry:
         """Bring what was written through to the disk."""
         if self._descriptor is not None:
             os.fsync(self._descriptor)
-
-    def _write_portably(self, text: bytes) -> None:  # pragma: no cover  not on POSIX
-        assert self._descriptor is not None
-        os.lseek(self._descriptor, 0, os.SEEK_SET)
-        os.write(self._descriptor, text)
 
     def remove(self) -> None:
         """The operation is settled, and whoever had to know knows."""
@@ -129,11 +137,8 @@ class Journal:
                 os.close(descriptor)
                 continue
             try:
-                with open(path, encoding="utf-8") as file:
-                    import json  # noqa: PLC0415  who only writes needs none of it
-
-                    data = json.load(file)
-                entry = Entry(path, data, descriptor)
+                with open(path, "rb") as file:
+                    entry = Entry(path, *_last_line(file.read()), descriptor)
             except (ValueError, OSError):  # killed within its first write: nothing was pushed
                 with suppress(FileNotFoundError):
                     os.unlink(path)
@@ -172,11 +177,24 @@ class Journal:
                 with open(path, "rb+") as file:
                     if _lock(file.fileno()):
                         continue
-                    import json  # noqa: PLC0415  who only writes needs none of it
-
-                    yield path, json.loads(file.read())
+                    yield path, _last_line(file.read())[0]
             except (ValueError, OSError):  # gone, or just being written
                 continue
+
+
+def _last_line(text: bytes) -> tuple[dict[str, Any], int]:
+    """The last whole step of an entry, and where it ends. Raises ValueError where there is none."""
+    import json  # noqa: PLC0415  who only writes needs none of it
+
+    end = text.rfind(b"\n") + 1
+    while end:
+        start = text.rfind(b"\n", 0, end - 1) + 1
+        with suppress(ValueError):
+            data = json.loads(text[start:end])
+            if isinstance(data, dict):
+                return data, end
+        end = start
+    raise ValueError("no step was written")
 
 
 def _lock(descriptor: int) -> bool:

@@ -34,18 +34,45 @@ def test_a_new_entry_is_on_disk_with_its_first_write(folder: Path) -> None:
     entry = journal.begin("01UID", verb="claim", agent="coder")
     assert journal.is_empty()
     entry.write(state="pushing", base="b", commits=["c"], tokens=["t"])
-    stored = json.loads((folder / "01UID.json").read_text())
+    stored = json.loads((folder / "01UID.json").read_text().splitlines()[-1])
     assert stored == {
         "uid": "01UID", "verb": "claim", "agent": "coder", "state": "pushing", "base": "b", "commits": ["c"], "tokens": ["t"]
     }  # fmt: skip
     assert not journal.is_empty()
 
 
+CUT_OFF = """
+import resource, signal, sys
+from bd.store.journal import Journal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+entry = Journal(sys.argv[1]).begin("01UID")
+entry.write(state="asked", gone=False)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+try:
+    entry.write(state="pushing", commits=["c" * 40])
+except OSError:
+    print("told")
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+if sys.argv[3] == "again":
+    entry.write(state="won")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits of file sizes there")
+@pytest.mark.parametrize("limit", [0, 20, 60, 90])
+@pytest.mark.parametrize(("then", "state"), [("no more", "asked"), ("again", "won")])
+def test_a_step_that_a_full_disk_cuts_off_leaves_the_one_before_it(limit: int, then: str, state: str, folder: Path) -> None:
+    """The system takes a part of it first, without an error, and what was there already can always be written over."""
+    ended = subprocess.run([sys.executable, "-c", CUT_OFF, folder, str(limit), then], capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr) == ("told\n", "")
+    assert [dead.data["state"] for dead in Journal(str(folder)).of_the_dead()] == [state]
+
+
 def test_a_shorter_write_leaves_nothing_of_a_longer_one(folder: Path) -> None:
     entry = Journal(str(folder)).begin("01UID")
     entry.write(state="pushing", commits=["c" * 40] * 20)
     entry.write(state="won", commits=[])
-    assert json.loads((folder / "01UID.json").read_text()) == {"uid": "01UID", "state": "won", "commits": []}
+    assert json.loads((folder / "01UID.json").read_text().splitlines()[-1]) == {"uid": "01UID", "state": "won", "commits": []}
 
 
 def test_entries_of_the_living_are_not_looked_at(folder: Path) -> None:
@@ -82,6 +109,13 @@ def test_the_dead_come_in_the_order_in_which_they_began(folder: Path) -> None:
     assert [dead.uid for dead in journal.of_the_dead()] == ["01A", "01B", "01C"]
 
 
+def test_what_a_crash_of_the_machine_left_behind_the_last_step_is_passed_over(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "01UID.json").write_bytes(b'{"uid": "01UID", "state": "asked"}\n\0\0\0\0\n{"uid": "01UID", "sta')
+    (dead,) = Journal(str(folder)).of_the_dead()
+    assert dead.data["state"] == "asked"
+
+
 @pytest.mark.parametrize("content", ["", "{", '{"uid": "01UID", "state'])
 def test_an_entry_cut_short_is_dropped(content: str, folder: Path) -> None:
     """Whoever died within the first write had pushed nothing."""
@@ -111,7 +145,9 @@ def test_an_empty_journal_needs_no_folder(folder: Path) -> None:
 
 
 def entries(clone: Clone) -> list[dict[str, object]]:
-    return [json.loads(path.read_text()) for path in sorted((clone.path / ".git" / "bd" / "journal").glob("*.json"))]
+    return [
+        json.loads(path.read_text().splitlines()[-1]) for path in sorted((clone.path / ".git" / "bd" / "journal").glob("*.json"))
+    ]
 
 
 def test_a_command_that_ended_leaves_no_entry(clone: Clones) -> None:

@@ -41,7 +41,7 @@ def raising(error: Exception) -> Callable[[], object]:
 
 def entries(clone: Clone) -> list[dict[str, object]]:
     """What a clone's journal has not settled."""
-    return [json.loads(path.read_text()) for path in (clone.path / ".git" / "bd" / "journal").glob("*.json")]
+    return [json.loads(path.read_text().splitlines()[-1]) for path in (clone.path / ".git" / "bd" / "journal").glob("*.json")]
 
 
 def test_what_fails_after_the_push_has_landed_is_only_told(clone: Clones, hub: Path, steps: Interleaving) -> None:
