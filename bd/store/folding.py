@@ -9,7 +9,8 @@ from __future__ import annotations
 from bd import clock
 from bd.config import of_hub, same_decisions
 from bd.errors import RemoteUnreachable
-from bd.store import turns
+from bd.light import suppress
+from bd.store import intents, turns
 from bd.store.asking import Asking
 from bd.store.intents import INTENTS, is_portable
 from bd.store.round import NOBODY
@@ -48,16 +49,31 @@ class Folding:
         self._may_ask = may_ask and bool(hub.remote)
         self.asking = Asking(hub, entry)
         self.is_alone = False
-        self.has_lost = False
+        self.has_lost = self._has_cleared = False
         self._tip: str | None = None
         self._since_s = 0.0
 
     def waiting(self, base: str, party: Sequence[Member], left: Mapping[str, SideRef]) -> Others:
         """What other clones ask for at this base, and what removes the intents that nobody waits for (`left` among them)."""
-        if self.is_alone or not self._hub.remote or not self._hub.sides.usable():
+        if not self._hub.remote:
+            return NOBODY
+        if not self._hub.sides.usable() or self._hub.cache.requires_signatures():  # nobody carries anything out any more
+            self._clear_away(left)
+            return NOBODY
+        if self.is_alone:
             return NOBODY
         others = self._rounds.others(base, {*(member.uid for member in party), *left})
         return others._replace(burials=[*others.burials, *left.values()]) if left else others
+
+    def _clear_away(self, left: Mapping[str, SideRef]) -> None:
+        """Take back one by one what nobody will answer: what this clone's dead have asked for, and what others have left long ago."""
+        if self._has_cleared or not self._hub.fetching.intents:
+            return
+        self._has_cleared = True
+        gone = intents.abandoned(self._hub, intents.read(self._hub, self._hub.fetching.intents), clock.now())
+        for side in {**{intent.uid: intent.burial for intent in gone}, **left}.values():
+            with suppress(RemoteUnreachable):  # the server takes no such refs at all now: another time
+                self._hub.sides.move([side])
 
     def may_ask(self, members: Sequence[Member], snapshot: Any) -> bool:
         """Whether others may carry these operations out: each can be told, and others would decide the same."""

@@ -6,7 +6,7 @@ from bd.store import answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from typing import Any
 
     from bd.errors import BdError
@@ -74,6 +74,20 @@ def told(change: Change | None, refusal: BdError | None) -> dict[str, Any]:
     if refusal is not None:
         return answer.of_error(refusal)
     return answer.of_change(change) if change is not None else {}
+
+
+def won(change: Change | None, before: Snapshot | None, inherited: Collection[str]) -> list[str]:
+    """The tokens of claims that a change makes, and of those that its author has inherited.
+
+    Not of those that were there before it: whoever dies now was told of them by an earlier command.
+    """
+
+    def was_there(token: str, bead_id: str) -> bool:
+        bead = before.head(bead_id) if before else None
+        return bead is not None and any(claim.get("token") == token for claim in bead.claims)
+
+    pairs = change.tokens if change else ()
+    return [token for token, bead_id in pairs if token in inherited or not was_there(token, bead_id)]
 
 
 def needs_beats(operation: Decides | None) -> bool:

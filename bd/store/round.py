@@ -99,7 +99,7 @@ class Rounds:
     def others(self, base: str, own: set[str]) -> Others:
         """The intents of other clones that may be folded on this base; and what removes those that nobody waits for."""
         seen = {uid: oid for uid, oid in self._hub.fetching.intents.items() if uid not in own}
-        if not seen or self._hub.cache.requires_signatures():  # what is signed for another proves nothing
+        if not seen:
             return NOBODY
         found = intents.read(self._hub, seen)
         gone = intents.abandoned(self._hub, found, clock.now())

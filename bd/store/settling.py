@@ -28,7 +28,8 @@ class Settling:
     `landed` are commits of the dead that are on the hub: the checkout may be half way there. `heard` says what became
     of operations that a process which has died since had carried out for others of this clone, by uid. `left` are
     the intents of the dead: nobody waits for them. `may_land` are the operations that a push of theirs may still bring to
-    the hub, each with what was pushed. `is_unsure` while one is gone and only another look can tell why.
+    the hub, each with what was pushed. `inherited` are the tokens that this command's operations have taken over from the
+    dead. `is_unsure` while one is gone and only another look can tell why.
     """
 
     def __init__(self, hub: Hub) -> None:
@@ -40,6 +41,7 @@ class Settling:
         self.heard: dict[str, Verdict] = {}
         self.left: dict[str, SideRef] = {}
         self.may_land: dict[str, dict[str, Any]] = {}
+        self.inherited: set[str] = set()
         self.is_unsure = False
 
     def doubts(self, member: Member) -> bool:
@@ -138,5 +140,6 @@ class Settling:
             inherit = getattr(operation, "inherit", None)
             if inherit is not None and operation.uid not in self._inheritors and inherit(data):
                 self._inheritors.add(operation.uid)
+                self.inherited.update(data.get("tokens") or [])
                 return True
         return False

@@ -11,7 +11,7 @@ from bd import clock
 from bd.errors import BdError, NoHub, RemoteUnreachable
 from bd.store import giving_up, neighbours, verdicts
 from bd.store.folding import Folding
-from bd.store.member import Member, needs_beats, told
+from bd.store.member import Member, needs_beats, told, won
 from bd.store.outcome import Outcome
 from bd.store.place import PUBLISHED, VIEW
 from bd.store.pushing import Pushing, refused_by_server
@@ -280,7 +280,7 @@ class Transaction:
         """Write to the journal what is about to be pushed, and what it answers to whom."""
         change = made.decided.get(self._own.uid, (None, None))[0] if self._own else None
         batch = {uid: told(*result) for uid, result in made.decided.items()} if len(made.decided) > 1 else {}
-        tokens = [token for token, _ in change.tokens] if change else []
+        tokens = won(change, self._hub.snapshot(made.base) if made.base else None, self._settling.inherited)
         self._entry.write(
             durably=False, state="pushing", base=made.base, commits=commits, tokens=tokens, hand=self._hand, batch=batch
         )
@@ -324,6 +324,7 @@ class Transaction:
     def _go_bare(self) -> None:
         """The last try: this clone's own operations alone, without refs beside the branch."""
         self._folding.is_alone = self._is_bare = True
+        self._folding.asking.withdraw(self._open())
         self._stuck = STUCK_LIMIT - 1
         for member in self._open():
             getattr(member.operation, "without_side_refs", bool)()

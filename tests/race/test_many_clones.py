@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bd import clock as bd_clock
+from bd.store.cache import Cache
 from bd.store.intents import LIMIT
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import subjects
@@ -350,4 +352,44 @@ def test_many_at_once_each_get_a_bead_and_no_bead_has_two(number: int, clone: Cl
         assert bead is not None
         assert bead.claim is not None
         assert bead.claim.token == result.json[0]["claim"]["token"]
+    assert intents(hub) == []
+
+
+# --- where nobody carries out what others ask for any more --------------------------------
+
+
+def not_atomic(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(hub, "config", "receive.advertiseAtomic", "false")
+
+
+def only_signed(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Cache, "requires_signatures", lambda cache: True)
+
+
+@pytest.mark.parametrize("turn", [not_atomic, only_signed])
+def test_what_the_dead_have_asked_for_is_taken_back_where_nobody_answers_any_more(
+    turn: Callable[[Path, pytest.MonkeyPatch], None], trio: tuple[Clone, Clone, Clone], hub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, _, hand = trio
+    asks_and_dies(alice, hub, hand, "comment", "hub-a", "never said")
+    turn(hub, monkeypatch)
+    for number in range(3):
+        alice.here("comment", "hub-b", f"{number}", env=LOOK_FIRST)
+    assert intents(hub) == []
+    assert list((alice.path / ".git" / "bd" / "journal").iterdir()) == []
+    assert "never said" not in [comment["text"] for comment in tip_bead(hub, "hub-a").comments]  # type: ignore[union-attr]
+
+
+def test_what_others_have_left_long_ago_goes_too(
+    trio: tuple[Clone, Clone, Clone], hub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, bob, hand = trio
+    asks_and_dies(alice, hub, hand, "comment", "hub-a", "never said")
+    not_atomic(hub, monkeypatch)
+    for _ in range(2):
+        bob.here("comment", "hub-b", "meanwhile", env=LOOK_FIRST)
+    assert len(intents(hub)) == 1, "its author may live"
+    real = bd_clock.now
+    monkeypatch.setattr(bd_clock, "now", lambda: real() + timedelta(hours=1))
+    bob.here("comment", "hub-b", "later", env=LOOK_FIRST)
     assert intents(hub) == []

@@ -40,8 +40,8 @@ def waiting(clone: Clone) -> list[dict[str, object]]:
     found = []
     for path in (clone.path / ".git" / "bd" / "journal").glob("*.json"):
         try:
-            data = json.loads(path.read_text())
-        except ValueError:  # just being written
+            data = json.loads(path.read_text().splitlines()[-1])
+        except (ValueError, IndexError):  # just being written
             continue
         if data["state"] == "waiting":
             found.append(data)

@@ -167,14 +167,17 @@ def no_acknowledged_write_lost(lived: Lived) -> Iterator[str]:
         is_said = (
             told.mark in told.out or "kept in this clone" in told.err + told.out
         )  # else it has changed nothing: it was closed already
+        if told.is_kept_here and told.kind == "close" and _ended(lived, told.bead):
+            continue  # somebody else has closed it meanwhile, which changes nothing
         lost = told.mark and is_said and told.kind in _MARKED and told.mark not in marks and not set(told.uids) & uids
         if lost and not any(word in lived.kept for word in (told.mark, *told.uids)):
             yield f"{_name(told)} was told as {'kept' if told.is_kept_here else 'published'}, and is not on the hub"
         if told.kind == "claim" and isinstance(told.json, list):
             for bead in told.json:
                 token = (bead.get("claim") or {}).get("token")
-                # Given back at once by another command of that agent, in the same push: then it says so without a token.
-                if token not in tokens and (token or not set(told.uids) & uids):
+                # Ended at once by another command of that agent, in the same push: then it says so without a token.
+                is_ended = not token and _was_held(lived, str(bead.get("id")), told.agent)
+                if token not in tokens and not is_ended:
                     yield f"{_name(told)} was told that it holds {bead.get('id')} under {token}, and no commit says so"
 
 
@@ -282,6 +285,17 @@ def _pairs(lived: Lived) -> Iterator[tuple[Commit, Commit]]:
 def _tokens(commit: Commit) -> dict[str, str]:
     """The current tokens of a commit, and their beads."""
     return {str(claim.get("token")): bead_id for bead_id, bead in commit.beads.items() for claim in bead.claims}
+
+
+def _ended(lived: Lived, bead_id: str) -> bool:
+    bead = lived.commits[-1].beads.get(bead_id) if lived.commits else None
+    return bead is not None and bead.is_done
+
+
+def _was_held(lived: Lived, bead_id: str, agent: str) -> bool:
+    """Whether some commit has this agent at the bead."""
+    held = (commit.beads[bead_id] for commit in lived.every_commit if bead_id in commit.beads)
+    return any(claim.get("agent") == agent for bead in held for claim in bead.claims)
 
 
 def _comments(bead: object) -> dict[str, str]:

@@ -100,9 +100,10 @@ def _blobs(repository: Path, env: Mapping[str, str], oids: Iterable[str]) -> dic
 
 
 def moves(repository: Path, env: Mapping[str, str], branch: str = "main") -> list[str]:
-    """Every tip that the branch has had, oldest first."""
+    """Every tip that the branch has had, oldest first; lines of the log that a full disk has cut off are left out."""
     file = repository / "logs" / "refs" / "heads" / branch
-    return [line.split()[1] for line in file.read_text().splitlines()] if file.exists() else []
+    words = [line.split(maxsplit=2) for line in file.read_text().splitlines()] if file.exists() else []
+    return [line[1] for line in words if len(line) > 2 and len(line[0]) == len(line[1])]
 
 
 def is_ancestor(repository: Path, env: Mapping[str, str], older: str, newer: str) -> bool:

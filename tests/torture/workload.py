@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 from tests.torture.calls import Call
@@ -124,22 +125,44 @@ def beating_claim(yard: Yard, clone: str, agent: str) -> Call:
     """A claim that promises signs of life, as `bd work` makes it, whose holder goes on with other things."""
 
     def claim() -> int:
+        from bd.errors import BdError
         from bd.operations.claims import Claim
         from bd.operations.publish import publish
         from bd.store.hub import Hub
         from bd.store.place import locate
 
         hub = Hub(locate("."))
-        hub.sides.probe(_now())
         beat = {"interval_s": 30, "by": "ref"}
         operation = Claim(by=f"agent:{agent}", at=_stamp(), agent=agent, ids=[], next=True, heartbeat=beat)
-        outcome = publish(hub, operation)
+        try:
+            hub.sides.probe(_now())
+            outcome = publish(hub, operation)
+        except BdError as refusal:
+            print(f"Error: {refusal}", file=sys.stderr)
+            return refusal.exit_code
+        finally:
+            hub.close()
         tokens = outcome.change.tokens if outcome.change else []
         print(json.dumps([{"id": bead, "claim": {"token": token}} for token, bead in tokens]))
-        hub.close()
         return 0
 
     return Call(clone, agent, "claim", ["(a claim that beats)"], work=claim)
+
+
+def sweep(yard: Yard, clone: str) -> Call:
+    """What any poll does once a day: the signs of claims that have ended are removed."""
+
+    def work() -> int:
+        from bd.fleet import housekeeping
+        from bd.store.hub import Hub
+        from bd.store.place import locate
+
+        hub = Hub(locate("."))
+        print("\n".join(housekeeping._sweep(hub, "agent:boss")))
+        hub.close()
+        return 0
+
+    return Call(clone, "boss", "sweep", ["(the daily sweep)"], work=work)
 
 
 def _now() -> object:
