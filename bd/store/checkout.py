@@ -81,6 +81,13 @@ def bring_along(repo: GitRepo, here: str | None, tip: str, *, wait_s: float = _L
             raise InTheWay(str(error)) from error
 
 
+def has_come_to(repo: GitRepo, here: str | None, commit: str) -> bool:
+    """Whether the index is at a commit already, in all in which that differs from `here`: it follows its files, never the reverse."""
+    moved = {entry.path for entry in repo.diff(here, commit)}
+    _, out, _ = repo.run("diff-index", "--cached", "--name-only", "--no-renames", "-z", commit)
+    return moved.isdisjoint(out.decode("utf-8", "surrogateescape").split("\0"))
+
+
 def take_back(repo: GitRepo, branch: str, there: str, tip: str | None) -> None:
     """Index and files were moved to a commit that the branch did not get: move them back, as far as that goes."""
     where = holder(repo, branch) if tip else None

@@ -47,7 +47,7 @@ def _bring_along(hub: Hub, here: str | None, tip: str, base: str | None, hand: s
     if not hand and here not in (None, base, hub.published_before) and not hub.repo.is_ancestor(here or "", tip):
         return ["your branch has commits of its own; `bd sync` publishes them"]
     # Index and files may be ahead of the ref: edits that sync has staged, or a command killed half way.
-    starts = [hand, here] if hand else [here, *half_way]
+    starts = [hand, here] if hand else [here, *(one for one in half_way if checkout.has_come_to(hub.repo, here, one))]
     words = ""
     for start in dict.fromkeys(starts):
         try:

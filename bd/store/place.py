@@ -75,7 +75,10 @@ def start_folder(directory: str | None) -> str:
         if value:
             folder = value if os.path.isdir(value) else os.path.dirname(value)
             return os.path.abspath(folder)
-    return os.getcwd()
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise NoHub("the folder you are in is gone", hint="cd to one that is there, or name one with -C") from None
 
 
 def locate_repo(directory: str | None) -> GitRepo:

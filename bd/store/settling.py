@@ -40,6 +40,7 @@ class Settling:
         self.landed: list[str] = []
         self.heard: dict[str, Verdict] = {}
         self.left: dict[str, SideRef] = {}
+        self.asked_on: dict[str, str] = {}
         self.may_land: dict[str, dict[str, Any]] = {}
         self.inherited: set[str] = set()
         self.is_unsure = False
@@ -50,6 +51,16 @@ class Settling:
             for entry in self._hub.journal.of_the_dead():
                 self._suspect(entry.data)
         return member.in_doubt or member.uid in self.may_land
+
+    def tell(self, members: Iterable[Member], snapshot: CachedSnapshot) -> None:
+        """What the dead have done for these, whose authors live: carried them out, or asked for them."""
+        for member in members:
+            if member.uid in self.heard:
+                member.hear(self.heard[member.uid].answer, snapshot)
+                continue
+            side = self.left.pop(member.uid, None)
+            if side is not None and member.intent is None:  # from now on it is their author who has asked
+                member.intent, member.asked_on, member.missed = side.old, self.asked_on[member.uid], False
 
     def _suspect(self, data: Mapping[str, Any]) -> None:
         pushed = {"base": data.get("base"), "commits": data.get("commits")}
@@ -63,7 +74,7 @@ class Settling:
 
     def settle(self, tip: str, snapshot: CachedSnapshot, operations: Iterable[Decides]) -> None:
         """Find out what became of everything that dead processes of this clone had begun, as this tip shows it."""
-        self.left, self.may_land, self.is_unsure = {}, {}, False
+        self.left, self.asked_on, self.may_land, self.is_unsure = {}, {}, {}, False
         is_first, self._has_put_back = not self._has_put_back, True
         if self._hub.journal.is_empty():
             return
@@ -115,6 +126,7 @@ class Settling:
             return ""
         listed = {uid: oid for uid, oid in self._hub.fetching.intents.items() if intents.get(uid) == oid}
         self.left.update({uid: SideRef(INTENTS + uid, None, oid) for uid, oid in listed.items()})
+        self.asked_on.update(dict.fromkeys(listed, data.get("asked_on") or ""))
         found = verdicts.since(self._repo, [data.get("asked_on") or ""], tip)
         self.heard.update({uid: found[uid] for uid in intents if uid in found})
         if entry.uid in found:

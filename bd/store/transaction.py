@@ -160,9 +160,7 @@ class Transaction:
         self._settling.settle(self._base or "", snapshot, [member.operation for member in self._open()])
         if self._settling.is_unsure:
             return False
-        for member in self._open():
-            if member.uid in self._settling.heard:
-                member.hear(self._settling.heard[member.uid].answer, snapshot)
+        self._settling.tell(self._open(), snapshot)
         listed = self._hub.fetching.intents
         gone = [member for member in self._open() if member.see(listed)]
         if not gone:
@@ -191,8 +189,7 @@ class Transaction:
             except (KeyError, TypeError, BdError) as error:
                 neighbours.answer(path, {"answer": {"code": "bug", "message": f"a bug in bd: {error!r}"}})
                 continue
-            if member.uid in self._settling.heard:
-                member.hear(self._settling.heard[member.uid].answer, snapshot)
+            self._settling.tell([member], snapshot)
             self._party.append(member)
 
     # --- a round ---

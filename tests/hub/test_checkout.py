@@ -166,6 +166,26 @@ def test_commit_a_after_a_write_that_could_not_come_along_reverts_nothing(clone:
     assert git(alice.path, "status", "--porcelain") == ""
 
 
+@pytest.mark.parametrize("step", ["pushed", "refs"])
+def test_a_branch_does_not_pass_edited_files_by_after_a_kill(step: str, clone: Clones, hub: Path) -> None:
+    """What a killed command had published counts as moved half way only where the index says so: or `commit -a` took it back."""
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", "hub-b", "hub-c")
+    bob.here("comment", "hub-b", "by bob")
+    write_field(alice, "hub-a", "notes: by hand")
+    alice.bd("comment", "hub-a", "by the dead", env={"BD_TEST_STOP_AT": step}, code=137)
+    alice.here("comment", "hub-c", "by the next command")
+    git(alice.path, "commit", "--quiet", "-am", "my notes")
+    assert alice.here("sync", "--json").json["refused"] == []
+    first, second = tip_bead(hub, "hub-a"), tip_bead(hub, "hub-b")
+    assert first is not None
+    assert second is not None
+    assert (first.get("notes"), [comment["text"] for comment in first.comments]) == ("by hand", ["by the dead"])
+    assert [comment["text"] for comment in second.comments] == ["by bob"]
+    assert git(alice.path, "rev-parse", "HEAD") == tip(hub)
+    assert git(alice.path, "status", "--porcelain") == ""
+
+
 def test_an_edit_in_the_way_is_published_by_sync_as_it_is(clone: Clones, hub: Path) -> None:
     alice, bob = clone("alice"), clone("bob")
     seed(alice, "hub-a")

@@ -701,3 +701,13 @@ def test_a_process_is_the_same_as_its_entry(clone: Callable[[str], Clone]) -> No
     alice = clone("alice")
     alice.here("create", "Same")
     assert run_process("list", "--json", cwd=alice.path).json == alice.here("list", "--json").json
+
+
+def test_a_folder_that_is_gone(bd: Callable[..., Result], tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    ended = subprocess.run(
+        ["sh", "-c", f'rmdir "{gone}" && exec "{sys.executable}" -m bd list'], cwd=gone, capture_output=True, text=True
+    )
+    assert ended.returncode == 4, ended.stderr
+    assert "the folder you are in is gone" in ended.stderr

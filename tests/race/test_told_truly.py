@@ -16,7 +16,7 @@ from bd.store import journal, turns
 from tests.hub.hooks import git_wrapper
 from tests.race.history import subjects
 from tests.race.seeds import seed
-from tests.race.test_many_clones import LOOK_FIRST, intents
+from tests.race.test_many_clones import ASK_AND_DIE, LOOK_FIRST, intents
 from tests.race.test_one_clone import waiting
 from tests.running import result_of
 from tests.truth import git, tip, tip_bead
@@ -196,3 +196,37 @@ def test_what_a_dead_process_had_taken_along_may_still_land(
     [handed] = alice.here("claim", "hub-a", "--agent", "coder", "--json").json
     assert (handed["attempts"], entries(alice)) == (1, [])
     assert len(subjects(hub, "claim")) == 1
+
+
+def test_who_is_refused_by_the_server_is_not_told_no_where_a_dead_process_has_asked_for_it(
+    clone: Clones, hub: Path, tmp_path: Path
+) -> None:
+    """Its own push is declined, and the dead one's ask may still be carried out by anybody."""
+    alice, hand = clone("alice"), clone("hand")
+    seed(alice, "hub-a", "hub-b")
+    looking = tmp_path / "looking"
+    (hand.path / "README.md").write_text("overtaken\n")
+    git(hand.path, "pull", "--quiet", "--rebase")
+    git(hand.path, "add", "README.md")
+    git(hand.path, "commit", "--quiet", "-m", "by hand")
+    script = f"""
+        if [ "$verb" = fetch ]; then touch {looking}; while ! grep -qs waiting .git/bd/journal/*; do sleep 0.01; done; fi
+        case "$verb $*" in
+        push*refs/bd/intents*)
+            "$real" "$@"; ended=$?
+            printf '#!/bin/sh\\necho frozen until Monday >&2; exit 1\\n' > {hub}/hooks/pre-receive
+            chmod +x {hub}/hooks/pre-receive; exit $ended;;
+        push*) "$real" -C {hand.path} push -q origin HEAD;;
+        esac"""
+    dead = alice.start("comment", "hub-b", "one", env={**ASK_AND_DIE, **git_wrapper(tmp_path / "bin", script)})
+    while not looking.exists():
+        bd_clock.sleep(0.01)
+    result = alice.bd("claim", "hub-a", "--agent", "coder", "--json", env=LOOK_FIRST, code=6)
+    assert result_of(dead).code == 137
+    assert result.json["written"] == "unknown"
+    (hub / "hooks" / "pre-receive").unlink()
+    alice.here("comment", "hub-a", "the next command finds out")
+    [handed] = alice.here("claim", "hub-a", "--agent", "coder", "--json").json
+    assert handed["attempts"] == 1
+    assert len(subjects(hub, "claim")) == 1
+    assert (entries(alice), intents(hub)) == ([], [])

@@ -167,11 +167,16 @@ def _leftovers(yard: Yard, clone: str) -> list[str]:
     found = [f"{lock.relative_to(path)} is left in {clone}" for lock in (path / ".git").rglob("*.lock") if "bd" not in lock.parts]
     journal = path / ".git" / "bd" / "journal"
     entries = list(journal.iterdir()) if journal.is_dir() else []
-    found += [f"the journal of {clone} still has {entry.name}: {entry.read_text()[:1000]}" for entry in entries]
+    found += [f"the journal of {clone} still has {entry.name}: {_last_step(entry)}" for entry in entries]
     if git(path, "rev-parse", "HEAD", env=yard.env) != git(path, "rev-parse", "refs/bd/published", env=yard.env):
         found.append(f"the checkout of {clone} is not at the published tip")
     status = git(path, "status", "--porcelain", env=yard.env)
     return found + ([f"{clone} is not clean: {status[:200]}"] if status else [])
+
+
+def _last_step(entry: Path) -> str:
+    """How far an operation had come, as its entry of the journal says."""
+    return (entry.read_text().splitlines() or ["nothing"])[-1][:2000]
 
 
 def _audit(yard: Yard, since: str | None) -> list[str]:
