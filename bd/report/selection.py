@@ -108,7 +108,7 @@ def _sought(wanted: Wanted) -> Sought | None:
         priorities=wanted.priorities,
         assignee="" if wanted.unassigned else wanted.assignee or None,
     )
-    if wanted.everything or "all" in names:
+    if "all" in names or (wanted.everything and not names):
         return found._replace(done=True)
     if not names:
         return found._replace(statuses_not=("pinned",), types_not=tuple(NOT_WORK.union(wanted.types_not)))
@@ -157,7 +157,7 @@ def _refuse_unknown_types(wanted: Wanted, snapshot: Snapshot, settings: Callable
 
 def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Callable[[], Settings]) -> Callable[[Bead], bool]:
     names = _names(wanted)
-    if wanted.everything or "all" in names or (wanted.ids and not names):
+    if "all" in names or ((wanted.everything or wanted.ids) and not names):
         return bool
     if not names:
         return lambda bead: not bead.is_done and bead.status != "pinned" and bead.type not in NOT_WORK

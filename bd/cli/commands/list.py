@@ -25,7 +25,7 @@ Examples:
 
 @click.command("list", epilog=EXAMPLE)
 @list_option("--status", "-s", "--state", "statuses", help="Stored or derived: open, in_progress, ready, stalled, all ...")
-@click.option("--all", "everything", is_flag=True, help="Done beads too.")
+@click.option("--all", "everything", is_flag=True, help="Done beads too, where no --status is given.")
 @filter_options
 @click.option("--limit", "-n", type=click.IntRange(min=0), help="At most this many; 0 is no limit.")
 @click.option(
