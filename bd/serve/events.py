@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from bd.serve.feed import END, STALE, News
 from bd.serve.routes import Route
@@ -13,8 +13,6 @@ from bd.serve.routes import Route
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-
-    from starlette.responses import Response
 
     from bd.serve.feed import Feed
     from bd.serve.routes import Ask
@@ -25,6 +23,8 @@ _STILL_HERE_S = 20.0
 
 async def events(ask: Ask) -> Response:
     """Server-sent events, until the page or the server ends."""
+    if ask.request.method == "HEAD":
+        return Response(media_type="text/event-stream")
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(_stream(ask.site.feed), media_type="text/event-stream", headers=headers)
 

@@ -7,6 +7,8 @@ at once, for those who know that something happened (a write of this process, a 
 from __future__ import annotations
 
 import asyncio
+import sys
+import traceback
 from contextlib import contextmanager
 from threading import Lock, Thread
 
@@ -29,6 +31,7 @@ MOVED, SIGNS, STALE, BACK, END = "moved", "signs", "stale", "back", "end"
 _LISTEN_S = 60.0
 _WATCHED_S = 10.0
 _WAITING_NEWS = 16
+_AFTER_BUG_S = 5.0
 
 
 class News(NamedTuple):
@@ -124,6 +127,15 @@ class Feed:
     # --- the thread ---
 
     def _run(self) -> None:
+        while not self._is_ended:
+            try:
+                self._attend()
+            except Exception as error:  # noqa: BLE001  whatever it is, those who look are told, and it is tried again
+                traceback.print_exception(error, file=sys.stderr)
+                self._stale(f"the hub can't be followed: {error}")
+                clock.sleep(_AFTER_BUG_S)
+
+    def _attend(self) -> None:
         hub = self._open_hub()
         alarm = self._alarm = Alarm(hub)
         try:

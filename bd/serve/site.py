@@ -97,7 +97,7 @@ class Site:
 
     async def write(self, person: Person, make: Make) -> Done:
         """Publish an operation in the person's name. Raises what it is refused with."""
-        done = await self._writer.do(_write, f"human:{person.name}", make)
+        done = await self._writer.do(_write, person.name, make)
         self.feed.look()
         return done
 
@@ -107,8 +107,10 @@ def _view(hub: Hub) -> View:
     return View(hub, snapshot, hub.settings(snapshot), clock.now())
 
 
-def _write(hub: Hub, by: str, make: Make) -> Done:
-    outcome = publish(hub, make({"by": by, "at": clock.time_text(clock.now(), exact=True)}))
+def _write(hub: Hub, name: str, make: Make) -> Done:
+    if name != hub.place.user_name:  # whose commit it is, is not up to who started the server
+        hub.place = hub.place._replace(user_name=name, user_mail="")
+    outcome = publish(hub, make({"by": f"human:{name}", "at": clock.time_text(clock.now(), exact=True)}))
     outcome.acknowledge()
     return Done(outcome.change.touched if outcome.change else (), outcome.published, _notes(outcome))
 

@@ -44,7 +44,7 @@ def test_a_bead_is_made_in_a_persons_name(served: Served, hub: Path) -> None:
     assert (made.type, made.priority, made.labels, made.depends_on) == ("bug", 1, ["a", "b"], ["hub-one"])
     assert made.get("description") == "Now.\nThen."
     assert made.get("created_by") == "human:Ada Lovelace"
-    assert last_commit(hub).endswith(f"|create: {made.id} by Ada Lovelace")
+    assert last_commit(hub) == f"Ada Lovelace|create: {made.id} by Ada Lovelace"
 
 
 def test_a_program_says_the_same_in_json(served: Served, hub: Path) -> None:

@@ -71,8 +71,11 @@ async function refresh() {
   }
 }
 
+let source = null;
+
 function listen() {
-  const source = new EventSource('/events');
+  if (source) return;
+  source = new EventSource('/events');
   const heard = (event) => JSON.parse(event.data);
   source.addEventListener('hello', (event) => {
     say(`live, the hub answered at ${clock(heard(event).at)}`, 'live');
@@ -93,21 +96,34 @@ function listen() {
     say(`stale since ${clock(news.since)}: ${news.text}`, 'stale');
   });
   source.addEventListener('error', () => {
-    if (!freshness.className.includes('stale')) say(`stale since ${clock()}: the server does not answer`, 'stale');
+    if (freshness.className !== 'stale') say(`stale since ${clock()}: the server does not answer`, 'stale');
   });
+}
+
+// A browser has few connections to one server: a page that nobody sees gives its own back.
+function rest() {
+  if (source) source.close();
+  source = null;
 }
 
 for (const way of document.querySelectorAll('nav a')) {
   if (way.pathname === location.pathname || (way.pathname === '/beads' && location.pathname.startsWith('/beads/'))) way.setAttribute('aria-current', 'page');
 }
 document.addEventListener('visibilitychange', () => {
-  if (!document.hidden && isOutdated) refresh();
+  if (document.hidden) {
+    rest();
+  } else {
+    listen();
+    if (isOutdated) refresh();
+  }
 });
 // A change is sent once, however often somebody presses the button.
 document.addEventListener('submit', (event) => {
   for (const button of event.target.querySelectorAll('button')) button.disabled = true;
 });
-window.addEventListener('pageshow', () => {
+window.addEventListener('pageshow', (event) => {
+  if (event.persisted) listen();
   for (const button of document.querySelectorAll('button:disabled')) button.disabled = false;
 });
-if (freshness) listen();
+if (!document.hidden) listen();
+window.addEventListener('pagehide', rest);
