@@ -58,6 +58,48 @@ class Settled:
         return iter(())
 
 
+class Resorted(Settled):
+    """Beads that a store answers for in another order than its own, which takes a look at each."""
+
+    def __init__(self, settled: Settled, in_order: Callable[[Iterable[Any]], list[tuple[Place, Any]]]) -> None:
+        self._settled = settled
+        self._beads = in_order(bead for _, bead in settled.beads())
+
+    def __len__(self) -> int:
+        return len(self._beads)
+
+    def beads(self) -> Iterator[tuple[Place, Any]]:
+        return iter(self._beads)
+
+    def texts(self, kind: str) -> Iterator[tuple[Place, str | None]]:
+        known = {place[2]: text for place, text in self._settled.texts(kind)} if self._beads else {}
+        return ((place, known.get(bead.id)) for place, bead in self._beads)
+
+
+class Together(Settled):
+    """What a store answers for in several parts, all in one order."""
+
+    def __init__(self, parts: Iterable[Settled]) -> None:
+        self._parts = [part for part in parts if len(part)]
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def beads(self) -> Iterator[tuple[Place, Any]]:
+        return _merged([part.beads() for part in self._parts])
+
+    def texts(self, kind: str) -> Iterator[tuple[Place, str | None]]:
+        return _merged([part.texts(kind) for part in self._parts])
+
+
+def _merged(parts: list[Iterator[tuple[Place, Any]]]) -> Iterator[tuple[Place, Any]]:
+    if len(parts) == 1:
+        return parts[0]
+    from heapq import merge  # noqa: PLC0415  most lists have nothing to merge
+
+    return merge(*parts, key=lambda entry: entry[0])
+
+
 class Recall:
     """What a store may know of beads beside what their files say: by default nothing. The base of every snapshot."""
 
@@ -154,7 +196,5 @@ class Lineup:
     def _merged(self, settled: Iterator[tuple[Place, Any]], told: Callable[[Any], Any]) -> Iterator[tuple[Place, Any]]:
         if not self._others or self._key is None:
             return settled
-        from heapq import merge  # noqa: PLC0415  most lists have nothing to merge
-
         key = self._key
-        return merge(settled, ((key(bead), told(bead)) for bead in self._others), key=lambda entry: entry[0])
+        return _merged([settled, ((key(bead), told(bead)) for bead in self._others)])

@@ -6,7 +6,7 @@ ready (ready.py), or what its place is (ranking.py).
 
 from __future__ import annotations
 
-from bd.lineup import Lineup, Sought, is_calm
+from bd.lineup import Lineup, Resorted, Sought, Together, is_calm
 from bd.policy.dag import ancestors
 from bd.policy.ranking import Ranking
 from bd.policy.ready import PHASES, phase_of
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from bd.lineup import Place
+    from bd.lineup import Place, Settled
     from bd.model import Bead, Snapshot
 
 
@@ -47,16 +47,44 @@ def in_phases(
     `passes` says of the beads that have to be looked at whether they are what else is sought.
     """
     settled, others = snapshot.settled(sought)
-    phase_by_id = {bead.id: phase_of(bead, snapshot, ranking.now) for bead in others}
+    phase_by_id = _phases_kept(others, snapshot, ranking)
+    found = (bead for bead in others if phase_by_id[bead.id] in sought.phases and passes(bead))
+    return Lineup(found, key, settled)
+
+
+def _phases_kept(beads: list[Bead], snapshot: Snapshot, ranking: Ranking) -> dict[str, str]:
+    """The phase of each bead by id; what was found to last is kept."""
+    phase_by_id = {bead.id: phase_of(bead, snapshot, ranking.now) for bead in beads}
     ranking.weigh(bead_id for bead_id, phase in phase_by_id.items() if phase == "ready")
     lasting: dict[str, str] = {}
-    for bead in others:
+    for bead in beads:
         phase = phase_by_id[bead.id]
         if is_lasting(bead, snapshot):
             lasting[bead.id] = f"ready {ranking.place(bead, is_ready=True)!r}" if phase == "ready" else phase
     snapshot.keep("phase", lasting)
-    found = (bead for bead in others if phase_by_id[bead.id] in sought.phases and passes(bead))
-    return Lineup(found, key, settled)
+    return phase_by_id
+
+
+def in_work_order(sought: Sought, snapshot: Snapshot, ranking: Ranking, passes: Callable[[Bead], bool]) -> Lineup:
+    """The live beads sought in the order of work, whether ready or not: the store has the places of those that are."""
+    wanted = sought.phases or PHASES
+    rest = tuple(phase for phase in wanted if phase != "ready")
+    parts: list[Settled] = []
+    others: list[Bead] = []
+    if "ready" in wanted:
+        ready, others = snapshot.settled(sought._replace(phases=("ready",), by_work=True))
+        parts += [ready] if ready is not None else []
+    if rest:
+        waiting, others = snapshot.settled(sought._replace(phases=rest))
+        parts += [Resorted(waiting, ranking.unready)] if waiting is not None else []
+    phase_by_id = _phases_kept(others, snapshot, ranking)
+    found = [bead for bead in others if phase_by_id[bead.id] in wanted and passes(bead)]
+    ranking.weigh(bead.id for bead in found)
+
+    def key(bead: Bead) -> Place:
+        return ranking.ready_key(bead) if phase_by_id[bead.id] == "ready" else ranking.unready_key(bead)
+
+    return Lineup(found, key, Together(parts))
 
 
 def ready_beads(snapshot: Snapshot, now: datetime) -> Lineup:

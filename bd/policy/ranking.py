@@ -99,6 +99,16 @@ class Ranking:
         """The same, for beads that are known to be ready."""
         return (self.place(bead, is_ready=True), made_of(bead.fields), bead.id)
 
+    def unready_key(self, bead: Bead) -> Place:
+        """The same, for beads that are known not to be ready."""
+        return (self.place(bead, is_ready=False), made_of(bead.fields), bead.id)
+
+    def unready(self, beads: Iterable[Bead]) -> list[tuple[Place, Bead]]:
+        """Beads that are known not to be ready, each behind its key, in the order of work."""
+        found = list(beads)
+        self.weigh(bead.id for bead in found)
+        return sorted(((self.unready_key(bead), bead) for bead in found), key=lambda entry: entry[0])
+
     def listed(self, bead: Bead) -> Place:
         """Sorts beads into the order of lists: by the base and the temperature, whatever waits and however long."""
         return (rank_of(bead.fields) - POINTS_PER_DEGREE * self.temperature(bead), made_of(bead.fields), bead.id)

@@ -11,7 +11,7 @@ from bd.fields import TYPES
 from bd.light import NamedTuple
 from bd.lineup import Lineup, Sought
 from bd.policy.dag import ancestors
-from bd.policy.queue import in_phases
+from bd.policy.queue import in_phases, in_work_order
 from bd.policy.ranking import Ranking
 from bd.policy.ready import NOT_WORK, phase_of, status_now
 
@@ -81,15 +81,15 @@ def lineup(
     """
     ranking = Ranking(snapshot, now)
     sought = _sought(wanted) if sort in (*_BY_PRIORITY, *_BY_WORK) and not reverse else None
-    if sought is not None and sort in _BY_WORK:
-        sought = sought._replace(by_work=True) if sought.phases == ("ready",) else None
+    if sought is not None and sort in _BY_WORK and sought.done:
+        sought = None
     if sought is None:
         return Lineup(ordered(selected(snapshot, wanted, now, settings), sort, ranking, reverse=reverse))
+    passes = passing(snapshot, wanted._replace(statuses=("all",)) if sought.phases else wanted, now, settings)
+    if sort in _BY_WORK:
+        return in_work_order(sought, snapshot, ranking, passes)
     if sought.phases:
-        key = ranking.ready_key if sought.by_work else ranking.listed
-        passes = passing(snapshot, wanted._replace(statuses=("all",)), now, settings)
-        return in_phases(sought, snapshot, ranking, key, passes)
-    passes = passing(snapshot, wanted, now, settings)
+        return in_phases(sought, snapshot, ranking, ranking.listed, passes)
     settled, others = snapshot.settled(sought)
     return Lineup(filter(passes, others), ranking.listed, settled)
 

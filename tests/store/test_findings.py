@@ -57,6 +57,7 @@ rare: dict[str, st.SearchStrategy[Any]] = {
     "closed_at": instants,
     "defer_until": instants,
     "retry_at": instants,
+    "reopened_at": instants,
     "labels": st.just(["b", "a"]),
     "links": st.lists(
         st.fixed_dictionaries({"type": st.sampled_from(["related", "waits-for"]), "id": ids}), min_size=1, max_size=2
@@ -85,7 +86,6 @@ QUESTIONS = [
     Wanted(unassigned=True, statuses=("ready",)),
     Wanted(labels=("a",)),
 ]
-BY_WORK = [Wanted(), Wanted(statuses=("ready",)), Wanted(statuses=("ready",), types=("task",)), Wanted(statuses=("pending",))]
 
 
 def no_settings() -> Settings:
@@ -95,17 +95,22 @@ def no_settings() -> Settings:
 def answers(snapshot: Snapshot, now: datetime) -> dict[str, Any]:
     """What commands would say."""
     found: dict[str, Any] = {"ready": [bead.id for bead in ready_beads(snapshot, now)], "number": len(ready_beads(snapshot, now))}
-    for question, sort in [*((one, "priority") for one in QUESTIONS), *((one, "effective") for one in BY_WORK)]:
+    for question, sort in [*((one, "priority") for one in QUESTIONS), *((one, "effective") for one in QUESTIONS)]:
         beads = lineup(snapshot, question, now, no_settings, sort)
         name = f"{question} by {sort}"
         found[name] = [bead.id for bead in beads]
         assert len(beads) == len(found[name])
         assert [bead_id for bead_id, _ in beads.texts("none")] == found[name]
     assert [one for one in found[f"{Wanted()} by effective"] if one in found["ready"]] == found["ready"], "one order of work"
-    for size in (0, 2):
-        text = "".join(views.listed(lineup(snapshot, Wanted(everything=True), now, no_settings), snapshot, now, size))
-        found[f"json {size}"] = json.loads(text)
-        assert text == json.dumps(found[f"json {size}"], indent=2, ensure_ascii=False) + "\n"
+    for size, question, sort in (
+        (0, Wanted(everything=True), "priority"),
+        (2, Wanted(everything=True), "priority"),
+        (0, Wanted(), "effective"),
+    ):
+        text = "".join(views.listed(lineup(snapshot, question, now, no_settings, sort), snapshot, now, size))
+        name = f"json {size} by {sort}"
+        found[name] = json.loads(text)
+        assert text == json.dumps(found[name], indent=2, ensure_ascii=False) + "\n"
     found["phases"] = {phase: [bead.id for bead in beads] for phase, beads in phases(snapshot, now).items()}
     found["waiting"] = {name: number for name, number in snapshot.waiting_counts(NAMES).items() if number}
     return found
@@ -228,7 +233,7 @@ def test_how_many_wait_is_told_anew_when_others_change(both: Callable[[], Both])
     answers(pair.cached(), START)
     pair.commit({"hub-1": ({"depends_on": ["hub-0"]}, False)})
     assert answers(pair.cached(), START) == answers(pair.fresh(), START)
-    assert [bead["dependent_count"] for bead in answers(pair.cached(), START)["json 0"]] == [1, 0, 0, 0, 0, 0]
+    assert [bead["dependent_count"] for bead in answers(pair.cached(), START)["json 0 by priority"]] == [1, 0, 0, 0, 0, 0]
 
 
 def test_nothing_is_kept_of_an_id_that_two_files_claim(both: Callable[[], Both]) -> None:
