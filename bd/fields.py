@@ -183,6 +183,7 @@ CAPACITY_FIELDS: dict[str, Kind] = {
 AGENT_FIELDS: dict[str, Kind] = {
     "name": "text",
     "role": "text",
+    "version": "text",
     "interval": "duration",
     "max_concurrent": "int",
     "skills": "map",

@@ -211,12 +211,16 @@ class App:
 
     # --- writing ---
 
+    def refuse_past(self) -> None:
+        """Refuse to change anything with `--at`. Raises BadInput."""
+        if self.flags.at:
+            raise BadInput("--at looks at the past, where nothing can be written", hint="leave --at out")
+
     def publish(self, operation: Operation) -> Outcome:
         """Carry an operation out and tell what came with it. The result is acknowledged when the command ends well."""
         from bd.operations.publish import publish
 
-        if self.flags.at:
-            raise BadInput("--at looks at the past, where nothing can be written", hint="leave --at out")
+        self.refuse_past()
         outcome = publish(self.hub, operation)
         self._pending.append(outcome)
         self._snapshot = None

@@ -25,7 +25,10 @@ class Row(NamedTuple):
 
 # What `--at` is for: these answer as of the past. Anything else is about now, or changes things.
 PAST = frozenset(
-    "agent audit blocked board children comments cost count dag dep dlq epic export history label list log metrics ready search show stats why".split()
+    """
+    agent audit blocked board children comments config cost count dag dep dlq epic export friction history identity label list
+    log metrics ready schedule search show stale stats trigger why
+    """.split()
 )
 
 SECTIONS = ("agents", "people", "overseers", "set-up", "clients")

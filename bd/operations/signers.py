@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bd import ids, signers
-from bd.errors import NoSuchAgent, Refused
-from bd.fields import SIGNERS_PATH
+from bd.errors import BadInput, NoSuchAgent, Refused
+from bd.fields import SIGNERS_PATH, agent_path
 from bd.model import Change
 from bd.operations.base import Operation, register
+from bd.store import cards
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,19 +34,30 @@ class _Change(Operation):
         return False  # it is worth what its signature is
 
     def with_lines(self, lines: list[str], name: str) -> Change:
-        text = "".join(f"{line}\n" for line in lines)
-        return Change({}, f"{self.verb}: {name} by {self.agent}", files={SIGNERS_PATH: text.encode()})
+        return Change({}, self.words(name), files={SIGNERS_PATH: "".join(f"{line}\n" for line in lines).encode()})
+
+    def words(self, name: str) -> str:
+        return f"{self.verb}: {name} by {self.agent}"
 
 
 @register
 class Allow(_Change):
-    """Let a name sign with a key: `agent`, `key`."""
+    """Let a name sign with a key: `agent`, `key`. What it says of itself (`fields`) completes its agent file; what stands there stays."""
 
     verb: ClassVar[str] = "identity-allow"
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         name, key = ids.check_agent(self.args["agent"]), signers.key_of(self.args["key"])
-        lines = lines_of(snapshot)
+        change = self._let_in(name, key, lines_of(snapshot))
+        before = snapshot.agent(name) or {"name": name}
+        fresh = {field: value for field, value in (self.args.get("fields") or {}).items() if not before.get(field)}
+        if unknown := fresh.keys() - cards.KEYS.values():
+            raise BadInput(f"an identity says nothing of {', '.join(sorted(unknown))}")
+        if not fresh:
+            return change
+        return change._replace(subject=self.words(name), records={agent_path(name): {**before, **fresh}})
+
+    def _let_in(self, name: str, key: str, lines: list[str]) -> Change:
         known = [signer for signer in signers.read(lines) if signer.key == key]
         if any(name in signer.names and not signer.is_revoked for signer in known):
             return Change({}, "")

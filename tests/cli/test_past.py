@@ -141,6 +141,12 @@ READS = {
     "cost": ("cost hub-work", "hub-work", "hub-done"),
     "dag": ("dag show hub-epic", "hub-kid2", "hub-later"),
     "export": ("export --all", '"hub-work"', '"hub-done"'),
+    "stale": ("stale --days 0", "hub-work", "hub-done"),
+    "friction": ("friction", "Nothing fails too often", "hub-"),
+    "schedule": ("schedule list", "o schedule", "hub-"),
+    "trigger": ("trigger list", "o trigger", "hub-"),
+    "config": ("config get prefix", "hub", "other"),
+    "identity": ("identity list", "Nobody may sign here yet", "allowed"),
 }
 
 
@@ -169,12 +175,28 @@ def test_what_is_about_now_or_changes_things_refuses_the_past(board: Clone, name
 
 
 @pytest.mark.parametrize(
-    "args", ["dep add hub-res hub-bug", "label add hub-bug x", "comments add hub-bug x", "agent remove codemonkey"]
+    "args",
+    [
+        *("dep add hub-res hub-bug", "label add hub-bug x", "comments add hub-bug x", "agent remove codemonkey"),
+        *("config set agent bob --clone", "config set agent bob --user", "config set prefix x", "friction --create"),
+        *("schedule run", "trigger run", "trigger fire x -", "identity init", "identity allow", "identity revoke bob"),
+    ],
 )
 def test_what_changes_things_beside_a_read_refuses_the_past(board: Clone, args: str) -> None:
     before = tip(board.path)
     assert "--at looks at the past" in board.here(*args.split(), "--at", "HEAD", code=2).err
     assert tip(board.path) == before
+
+
+def test_settings_schedules_and_triggers_are_as_they_were(board: Clone, tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text("title: Nightly\ntasks: [{name: a, title: Do it}]\n")
+    before = tip(board.path)
+    board.here("config", "set", "claim_ttl", "77m")
+    board.here("schedule", "add", "nightly", "--cron", "0 3 * * *", "--title", "Nightly")
+    board.here("trigger", "add", "after", "--on", "dag:hub-epic", "--plan", str(tmp_path / "plan.yaml"))
+    for words, now in ((["config", "show"], "77m"), (["schedule", "list"], "nightly"), (["trigger", "list"], "after")):
+        assert now in board.here(*words).out
+        assert now not in board.here(*words, "--at", before).out
 
 
 def test_what_time_decides_is_as_it_was(board: Clone, clock: FakeClock) -> None:

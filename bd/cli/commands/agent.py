@@ -14,9 +14,11 @@ from bd.errors import BadInput
 from bd.fleet.signs import forget
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent, known_agent
 from bd.report.agents import names_of
+from bd.store import cards
 
 _FIELDS = {
     "role": "role",
+    "version": "version",
     "interval": "interval",
     "limit": "max_concurrent",
     "capabilities": "capabilities",
@@ -50,6 +52,7 @@ def command() -> None:
 @list_option("--type", "types", help="Types of what it takes.")
 @list_option("--capability", "capabilities", help="What it has of what beads need.")
 @list_option("--model", "models", help="Models it can use.")
+@click.option("--agent-version", "version", help="Its own version, for people.")
 @click.option("--cool-down", help="How long it rests after each bead.")
 @click.option("--fallback/--no-fallback", default=None, help="It takes what nobody else has taken for two cycles.")
 @click.option("--budget", type=click.FloatRange(min=0), help="US dollars it may spend.")
@@ -59,7 +62,8 @@ def add(app: App, name: str, **flags: Any) -> None:
     """Add an agent, or change what is given of one.
 
     A role brings skills and an interval; what is given here wins. A list replaces the list that was
-    there, an empty value unsets it. Skills: any rule may match; with none it takes everything.
+    there, an empty value unsets it. Skills: any rule may match; with none it takes everything. A new one
+    brings along what its identity on this machine says of itself (bd identity).
     """
     lists = {flag: flat(value) if value else None for flag, value in flags.items() if isinstance(value, tuple)}
     given = {**flags, **lists}
@@ -76,6 +80,8 @@ def add(app: App, name: str, **flags: Any) -> None:
         raise BadInput("--budget-per without --budget", hint="bd agent add NAME --budget 5 --budget-per day")
     skills = {rule: given[flag] for flag, rule in _RULES.items() if given[flag] is not None}
     was_there = app.snapshot().agent(name) is not None
+    if not was_there:
+        fields = {**{key: value for key, value in cards.read(name).items() if key not in fields}, **fields}
     outcome = app.publish(AddAgent(**app.asked(agent=name, fields=fields, **({"skills": skills} if skills else {}))))
     if app.out.is_json:
         app.out.object({**(outcome.change.result if outcome.change else {}), "published": outcome.published})

@@ -97,6 +97,7 @@ def get(app: App, key: str) -> None:
 @pass_app
 def set_value(app: App, key: str, value: str, layer: str) -> None:
     """Change a setting; an empty value unsets it."""
+    app.refuse_past()
     name = _ALIASES.get(key, key)
     if name in PLACE_KEYS and layer != "clone":
         raise BadInput(f"{name} is a matter of the clone", hint=f"bd config set {name} {value} --clone")

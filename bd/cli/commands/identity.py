@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
@@ -9,13 +10,15 @@ import click
 
 from bd import signers
 from bd.cli.context import App
-from bd.cli.options import pass_app
-from bd.errors import BadInput, NoKey
+from bd.cli.options import list_option, pass_app
+from bd.cli.texts import flat
+from bd.errors import BadInput, NoHub, NoKey
 from bd.fields import agent_path, capacity_path
+from bd.identity import identify
 from bd.ids import check_agent
 from bd.operations.signers import Allow, Revoke, lines_of
-from bd.store import signing
-from bd.store.hub import Hub
+from bd.output import escaped
+from bd.store import cards, signing
 
 
 @click.group("identity", no_args_is_help=False)
@@ -25,25 +28,37 @@ def command() -> None:
 
 def _own(app: App) -> str:
     """The name that whoever runs this signs under. Raises BadInput."""
-    name = signers.name_of(app.identity.by.split(":", 1)[-1])
+    who = app.identity if _is_in_hub(app) else identify(app.flags.agent, {}, {}, "", actor=app.flags.actor)
+    name = signers.name_of(who.by.split(":", 1)[-1])
     if not name:
-        raise BadInput(f"nobody can sign as {app.identity.by}", hint="give --agent NAME")
+        raise BadInput(f"nobody can sign as {who.by}", hint="give --agent NAME")
     return name
 
 
-def _shown(name: str, hub: Hub, app: App) -> dict[str, Any]:
-    """A name with its key on this machine, whether this hub believes it, and what its files say of it."""
-    key = signing.public_key(name)
-    snapshot = app.snapshot()
-    agent, said = snapshot.record(agent_path(name)) or {}, snapshot.record(capacity_path(name)) or {}
-    told = {
-        "version": said.get("version"),
-        "models": agent.get("models_available"),
-        "capabilities": agent.get("capabilities"),
-    }
+def _shown(name: str, app: App) -> dict[str, Any]:
+    """A name with its key on this machine, what it says of itself, and whether this hub believes it and knows that."""
+    key, told = signing.public_key(name), cards.read(name)
     own = {"key": key, "path": signing.path_of(name)} if key else {}
-    is_allowed = bool(key) and hub.cache.standing().allows(name, key or "")
-    return {"name": name, **own, "allowed": is_allowed, **{word: value for word, value in told.items() if value}}
+    found: dict[str, Any] = {"name": name, **own}
+    hub: dict[str, Any] = {}
+    if _is_in_hub(app):
+        snapshot = app.snapshot()
+        agent, said = snapshot.record(agent_path(name)) or {}, snapshot.record(capacity_path(name)) or {}
+        hub = {field: agent[field] for field in cards.KEYS.values() if agent.get(field)}
+        found["allowed"] = bool(key) and snapshot.cache.standing().allows(name, key or "")
+        if said.get("version"):
+            found["bd"] = said["version"]
+    found.update({word: told.get(field) or hub[field] for word, field in cards.KEYS.items() if told.get(field) or field in hub})
+    unlike = [word for word, field in cards.KEYS.items() if told.get(field) and told[field] != hub.get(field)]
+    return {**found, **({"unlike": unlike} if unlike and "allowed" in found else {})}
+
+
+def _is_in_hub(app: App) -> bool:
+    """Whether there is a hub here: an identity is there without one."""
+    try:
+        return bool(app.hub.view())
+    except NoHub:
+        return False
 
 
 def _say(app: App, shown: dict[str, Any]) -> None:
@@ -52,34 +67,59 @@ def _say(app: App, shown: dict[str, Any]) -> None:
         return
     if "key" not in shown:
         app.out.line(f"{shown['name']} has no key on this machine; `bd identity init --agent {shown['name']}` makes one")
-        return
-    app.out.line(f"{shown['name']}: {shown['key']}")
-    app.out.line(f"  in {shown['path']}; this hub {'believes' if shown['allowed'] else 'does not believe'} it")
-    for word in ("version", "models", "capabilities"):
+    else:
+        app.out.line(f"{shown['name']}: {shown['key']}")
+        believes = f"; this hub {'believes' if shown['allowed'] else 'does not believe'} it" if "allowed" in shown else ""
+        app.out.line(f"  in {escaped(shown['path'])}{believes}")
+    for word in cards.KEYS:
         if word in shown:
-            app.out.line(f"  {word}: {shown[word] if isinstance(shown[word], str) else ', '.join(shown[word])}")
+            app.out.line(f"  {word}: {escaped(shown[word] if isinstance(shown[word], str) else ', '.join(shown[word]))}")
+    if shown.get("unlike"):
+        app.out.line(f"  Its agent file here says otherwise, or nothing, of: {', '.join(shown['unlike'])}")
 
 
-@command.command("init", epilog="\b\nExample:\n  bd identity init --agent codemonkey")
+@command.command(
+    "init", epilog="\b\nExamples:\n  bd identity init --agent codemonkey\n  bd identity init --model opus --capability git,python"
+)
+@list_option("--model", "models", help="Models it can use.")
+@list_option("--capability", "capabilities", help="What it has of what beads need.")
+@click.option("--agent-version", "version", help="Its own version.")
 @pass_app
-def init(app: App) -> None:
+def init(app: App, **said: Any) -> None:
     """Make an SSH key for who you are; one that is there stays as it is.
 
-    It lies in your configuration folder, outside of every hub, and serves them all. Somebody who is allowed then
-    lets it in: bd identity allow NAME KEY.
+    It lies in your configuration folder, outside of every hub, and serves them all, with what you say of yourself: that
+    goes along into each hub that lets you in. Where nothing is said, it is what the agent file here says. Somebody who
+    is allowed then lets it in: bd identity allow NAME KEY.
     """
+    app.refuse_past()
     name = _own(app)
     is_new = signing.make(name)
+    told, fresh = cards.read(name), _told(said)
+    if not told and _is_in_hub(app):
+        agent = app.snapshot().record(agent_path(name)) or {}
+        told = {field: agent[field] for field in cards.KEYS.values() if agent.get(field)}
+    if fresh or (told and is_new):
+        cards.write(name, {**told, **fresh})
     if not app.out.is_json:
         app.out.said(f"✓ Made a key for {name}" if is_new else f"{name} has a key; it stays")
-    _say(app, _shown(name, app.hub, app))
+    _say(app, _shown(name, app))
+
+
+def _told(said: dict[str, Any]) -> dict[str, Any]:
+    """What was typed, by the keys of an agent file. Raises BadInput."""
+    typed = {"version": said["version"], **{word: flat(said[word]) for word in ("models", "capabilities")}}
+    return cards.told_in(json.dumps({word: value for word, value in typed.items() if value}), "what was typed")
 
 
 @command.command("show", epilog="\b\nExample:\n  bd identity show --agent codemonkey")
 @pass_app
 def show(app: App) -> None:
-    """Show your key, and whether this hub believes it."""
-    _say(app, _shown(_own(app), app.hub, app))
+    """Show your key, what you say of yourself, and whether this hub believes it.
+
+    With --json, a file that `bd identity allow NAME FILE` takes: key and words together.
+    """
+    _say(app, _shown(_own(app), app))
 
 
 @command.command("list", epilog="\b\nExample:\n  bd identity list")
@@ -87,7 +127,7 @@ def show(app: App) -> None:
 def listed(app: App) -> None:
     """List whose keys this hub believes, and since it stopped to."""
     snapshot = app.snapshot()
-    believed = {signer.line for signer in signers.read(app.hub.cache.standing().signers)}
+    believed = {signer.line for signer in signers.read(snapshot.cache.standing().signers)}
     found = [
         {
             "name": name,
@@ -109,22 +149,28 @@ def listed(app: App) -> None:
         app.out.line("Nobody may sign here yet; `bd identity allow` lets you in, as the first.")
 
 
-def _key(typed: str | None, name: str) -> str:
-    """The public key that was typed, stands in a file, or is this name's on this machine. Raises BadInput, NoKey."""
+def _key(typed: str | None, name: str) -> tuple[str, dict[str, Any]]:
+    """A public key that was typed, stands in a file, or is this name's on this machine; and what comes with it.
+
+    Raises BadInput, NoKey.
+    """
     if typed is None:
         key = signing.public_key(name)
         if key is None:
             raise NoKey(name)
-        return key
+        return key, cards.read(name)
+    told: dict[str, Any] = {}
     if not typed.lstrip().startswith(("ssh-", "ecdsa-", "sk-")) or os.path.isfile(typed):
+        path = typed
         try:
-            with open(typed, encoding="utf-8", errors="replace") as file:
-                typed = file.read(20_000).strip()
+            with open(path, encoding="utf-8", errors="replace") as file:
+                typed = file.read(100_000).strip()
         except OSError as error:
-            raise BadInput(
-                f"can't read {typed}: {error.strerror}", hint="give the key, or the .pub file that holds it"
-            ) from error
-    return signers.key_of(typed)
+            raise BadInput(f"can't read {path}: {error.strerror}", hint="give the key, or the .pub file that holds it") from error
+        if typed.startswith("{"):  # what `identity show --json` prints
+            told = cards.told_in(typed, path)
+            typed = str(json.loads(typed).get("key"))
+    return signers.key_of(typed), told
 
 
 @command.command("allow", epilog="\b\nExamples:\n  bd identity allow\n  bd identity allow codemonkey codemonkey.pub")
@@ -134,17 +180,19 @@ def _key(typed: str | None, name: str) -> str:
 def allow(app: App, name: str | None, key: str | None) -> None:
     """Let somebody sign here: a public key, or a file that holds it. Without words: you.
 
-    Only who may sign may let others in. The first one is whoever lets in the own key.
+    Only who may sign may let others in. The first one is whoever lets in the own key. What an identity says of itself
+    (of this machine, or in a file of `bd identity show --json`) completes its agent file; what stands there stays.
     """
+    app.refuse_past()
     own = _own(app)
     name = check_agent(name or own)
-    wanted = _key(key, name)
-    standing = app.hub.cache.standing() if app.snapshot() else None
-    if not (standing and standing.signers) and (name != own or wanted != signing.public_key(own)):
+    wanted, told = _key(key, name)
+    standing = app.snapshot().cache.standing()
+    if not standing.signers and (name != own or wanted != signing.public_key(own)):
         raise BadInput(
             "nobody may sign here yet", hint="let yourself in first: `bd identity allow`, with the key of `bd identity init`"
         )
-    app.publish(Allow(**app.asked(agent=name, key=wanted)))
+    app.publish(Allow(**app.asked(agent=name, key=wanted, **({"fields": told} if told else {}))))
     if app.out.is_json:
         app.out.object({"name": name, "key": wanted})
     else:

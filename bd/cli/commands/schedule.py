@@ -103,6 +103,7 @@ def run(app: App, names: tuple[str, ...]) -> None:
     """Make the beads of the ticks that are due, of all schedules or of those named."""
     from bd.fleet.sources import due_schedules, run_schedule
 
+    app.refuse_past()
     snapshot = app.snapshot(fetch=True)
     unknown = next((name for name in names if schedules.schedule_of(name, snapshot) is None), None)
     if unknown is not None:

@@ -93,6 +93,7 @@ def fire(app: App, name: str, file: str, delivery: str | None) -> None:
     """
     from bd.fleet import sources
 
+    app.refuse_past()
     event = event_of(bytes_of(file), "stdin" if file == "-" else file)
     app.snapshot(fetch=True)
     trigger = _named(app, name)
@@ -112,6 +113,7 @@ def run(app: App, names: tuple[str, ...]) -> None:
     """Fire what waits for DAGs that have ended and for files that are there."""
     from bd.fleet import sources
 
+    app.refuse_past()
     app.snapshot(fetch=True)
     for name in names:
         _named(app, name)
