@@ -56,14 +56,15 @@ def claim(
 
 
 def _published(app: App, asked: dict[str, Any]) -> Outcome:
-    """The best bead. Where there is none, one that a holder who is gone has left: what stalled is freed first."""
-    from bd.errors import AgentBusy, NothingReady
+    """The best bead. Where there is none, or no place, a holder who is gone may have left one: what stalled is freed first."""
+    from bd.errors import NothingReady
     from bd.operations.claims import Claim
 
     try:
         return app.publish(Claim(**asked))
     except NothingReady as nothing:
-        if isinstance(nothing, AgentBusy) or not app.settings().recover or app.flags.fetch is False:
+        may_help = nothing.data.get("reason") in (None, "busy", "pool_full")
+        if not may_help or not app.settings().recover or app.flags.fetch is False:
             raise
         from bd.fleet.recovery import is_due, recover
 

@@ -11,7 +11,7 @@ import threading
 from bd import clock
 from bd.clock import duration_s
 from bd.errors import BadInput, BdError
-from bd.fleet import progress, signs
+from bd.fleet import drain, progress, signs
 from bd.fleet.child import Child
 from bd.fleet.outcome import FAILED, RELEASED, Outcome, outcome_of, read_result
 from bd.fleet.trial import Trial
@@ -100,6 +100,7 @@ class Job:
         stdin = self._write("prompt", prompt_of(self.bead)) if self._command.prompt_on_stdin else None
         environment = {
             **os.environ,
+            **drain.environment(),
             "BD_AGENT": self.agent,
             "BD_BEAD_ID": self.bead.id,
             "BD_TOKEN": self.token,

@@ -14,7 +14,7 @@ import socket
 
 from bd import clock
 from bd.errors import BadInput, BdError, Damaged, NotFound, NothingReady, RemoteUnreachable, ServerRefused, StaleToken, TryAgain
-from bd.fleet import hooks, progress, signs, validating
+from bd.fleet import drain, hooks, progress, signs, validating
 from bd.fleet.housekeeping import keep_house, pack_when_full
 from bd.fleet.job import Job
 from bd.fleet.outcome import DONE, FAILED, RELEASED, Outcome
@@ -88,7 +88,7 @@ class Worker:
 
     def run(self) -> int:
         """Work until there is nothing to do (`once`), the plan is done, or somebody stops it. How many attempts were made."""
-        self.plan.watch(lambda: self._events.put("drain"))
+        drain.watch(lambda: self._events.put("drain"))
         try:
             return self._loop()
         finally:  # after a bug, or a hub that can't be gone on with: nobody works on for a worker that is gone
@@ -114,7 +114,7 @@ class Worker:
 
     def _wants_more(self) -> bool:
         limit = self.plan.max_tasks
-        return not self.plan.is_draining and len(self._jobs) < self.plan.jobs and (limit is None or self.started < limit)
+        return not drain.is_asked() and len(self._jobs) < self.plan.jobs and (limit is None or self.started < limit)
 
     def _is_done(self) -> bool:
         if self._stopping or not self._wants_more():

@@ -128,7 +128,6 @@ def _plan(agent: str, words: tuple[str, ...], settings: Settings, flags: dict[st
         flags["max_idle"],
         flags["interval"],
         recover=False if flags["no_recover"] else None,
-        drain_file=os.environ.get("BD_DRAIN_FILE"),
     )
 
 
