@@ -259,6 +259,16 @@ ARTIFACTS_DIR = "artifacts/"
 CAPACITY_DIR = ".agent-status/"
 
 
+# No separators, no leading dot, nothing Windows refuses; without a pattern: every claim asks it.
+_DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))))
+_AGENT_CHARS, _AGENT_LIMIT = "abcdefghijklmnopqrstuvwxyz0123456789-", 63
+
+
+def is_agent(text: str) -> bool:
+    """Whether the text can be an agent's name; it names files, on every system."""
+    return 0 < len(text) <= _AGENT_LIMIT and text[0] != "-" and not text.strip(_AGENT_CHARS) and text not in _DEVICES
+
+
 def bead_path(bead_id: str) -> str:
     """Where an active bead's file lies in the hub."""
     return f"{BEADS_DIR}{bead_id}.yaml"

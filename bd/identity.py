@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 
 from bd.errors import NoIdentity
-from bd.ids import agent_from_person, check_agent, is_agent
+from bd.fields import is_agent
+from bd.ids import agent_from_person, check_agent
 from bd.light import NamedTuple
 
 TYPE_CHECKING = False

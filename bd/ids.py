@@ -10,6 +10,7 @@ import os
 import time
 
 from bd.errors import Ambiguous, BadInput, NoSuchBead
+from bd.fields import is_agent
 from bd.light import Pattern
 
 TYPE_CHECKING = False
@@ -23,9 +24,6 @@ SUFFIX_LENGTH = 4
 # An id is a file name on every system: no separators, no leading dot, nothing Windows refuses.
 _ID = Pattern(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\Z")
 _RESERVED = Pattern(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)")
-# The same for names without dots, without a pattern: every claim asks it.
-_DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))))
-_AGENT_CHARS, _AGENT_LIMIT = "abcdefghijklmnopqrstuvwxyz0123456789-", 63
 _NO_AGENT = Pattern(r"[^a-z0-9]+")
 _PREFIX = Pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}\Z")
 
@@ -94,11 +92,6 @@ def check_agent(text: str) -> str:
             f"{text!r} can't be an agent's name", hint="lower case letters, digits and -, at most 63, such as codemonkey"
         )
     return text
-
-
-def is_agent(text: str) -> bool:
-    """Whether the text can be an agent's name; it names files, on every system."""
-    return 0 < len(text) <= _AGENT_LIMIT and text[0] != "-" and not text.strip(_AGENT_CHARS) and text not in _DEVICES
 
 
 def agent_from_person(name: str) -> str:

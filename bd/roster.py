@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bd.clock import duration_s
 from bd.errors import BdError
-from bd.fields import AGENTS_DIR, agent_path
+from bd.fields import AGENTS_DIR, agent_path, is_agent
 from bd.light import NamedTuple
 
 TYPE_CHECKING = False
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 class Pool(NamedTuple):
-    """A pool's settings. Durations are seconds; `size` is what somebody asked for by `bd pool scale`."""
+    """A pool's settings. Durations are seconds; `size` is what somebody asked for by `bd pool scale`.
+
+    `flaws` say what its file says that can't be so, and what holds instead.
+    """
 
     name: str
     min: int = 1
@@ -45,6 +48,7 @@ class Pool(NamedTuple):
     max_claims: int | None = None
     size: int | None = None
     is_explicit: bool = False
+    flaws: tuple[str, ...] = ()
 
     @property
     def members(self) -> list[str]:
@@ -68,29 +72,63 @@ _DURATIONS = {
 }
 _COUNTS = ("min", "max", "max_claims", "size")
 _TEXTS = ("check", "start", "stop", "nudge", "alive", "provider")
+_KEYS = frozenset((*_DURATIONS, *_COUNTS, *_TEXTS, "names"))
+PROVIDERS = ("child", "tmux", "systemd")
+# More are never run on one host, and a slip of the keyboard must not start them.
+MOST_MEMBERS = 1000
 
 
 def pool_of(name: str, file: Mapping[str, Any]) -> Pool:
     """The pool that an agent file describes: 1..1 without a `pool` map, 0..1 with one that says nothing else."""
     given = file.get("pool")
-    if not isinstance(given, dict):
+    if given is None:
         return Pool(name)
+    if not isinstance(given, dict):
+        return Pool(name, flaws=("`pool` is no map of settings, and is left out",))
+    flaws = [f"`{key}` is no setting of a pool" for key in sorted(map(str, given)) if key not in _KEYS]
     said: dict[str, Any] = {"min": 0, "is_explicit": True}
+    said.update({key: str(given[key]) for key in _TEXTS if given.get(key)})
     for key in _COUNTS:
-        if isinstance(given.get(key), int):
-            said[key] = max(0, given[key])
-    for key in _TEXTS:
-        if given.get(key):
-            said[key] = str(given[key])
+        count = given.get(key)
+        if isinstance(count, int) and not isinstance(count, bool) and count >= 0:
+            said[key] = count
+        elif count is not None:
+            flaws.append(f"`{key}: {count}` is no number of 0 or more, and is left out")
     for key, field in _DURATIONS.items():
         try:
             said.update({field: duration_s(str(given[key]))} if given.get(key) is not None else {})
         except BdError:
-            continue
-    if isinstance(given.get("names"), list):
-        said["names"] = tuple(dict.fromkeys(map(str, given["names"])))
-    pool = Pool(name, **said)
-    return pool._replace(max=max(1, pool.max), min=min(pool.min, max(1, pool.max)))
+            flaws.append(f"`{key}: {given[key]}` is no length of time, and is left out")
+    said["names"] = _names(given.get("names"), flaws)
+    pool = _within(Pool(name, **said), flaws)
+    return pool._replace(flaws=tuple(flaws)) if flaws else pool
+
+
+def _names(given: Any, flaws: list[str]) -> tuple[str, ...]:
+    """The themed names that can be agents'; they name files, too."""
+    listed = given if isinstance(given, list) else []
+    if given is not None and not isinstance(given, list):
+        flaws.append("`names` is no list, and is left out")
+    flaws.extend(
+        f"{name!r} in `names` can't be an agent's name, and is left out" for name in map(str, listed) if not is_agent(name)
+    )
+    return tuple(dict.fromkeys(name for name in map(str, listed) if is_agent(name)))
+
+
+def _within(pool: Pool, flaws: list[str]) -> Pool:
+    """The pool with numbers that agree with each other."""
+    if pool.max > MOST_MEMBERS:
+        flaws.append(f"`max: {pool.max}` is more than {MOST_MEMBERS}, which holds")
+        pool = pool._replace(max=MOST_MEMBERS)
+    if pool.min > pool.max:
+        flaws.append(f"`min: {pool.min}` is more than `max`, {pool.max}, which holds for both")
+        pool = pool._replace(min=pool.max)
+    if pool.size is not None and pool.clamped(pool.size) != pool.size:
+        flaws.append(f"`size: {pool.size}` is not within {pool.min}..{pool.max}; {pool.clamped(pool.size)} holds")
+        pool = pool._replace(size=pool.clamped(pool.size))
+    if pool.provider not in PROVIDERS and not pool.alive:
+        flaws.append(f"`provider: {pool.provider}` is none of {', '.join(PROVIDERS)}: nobody is started")
+    return pool
 
 
 def pools_of(files: Files) -> dict[str, Pool]:

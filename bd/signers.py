@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bd.clock import time_of_seconds
 from bd.errors import BadInput
-from bd.ids import agent_from_person, is_agent
+from bd.fields import is_agent
+from bd.ids import agent_from_person
 from bd.light import NamedTuple, Pattern
 
 TYPE_CHECKING = False

@@ -7,13 +7,13 @@ limits (roster.py).
 from __future__ import annotations
 
 from bd.light import NamedTuple
-from bd.policy import fit
+from bd.policy import capacity, fit
 from bd.policy.money import Purse
 from bd.policy.queue import ready_beads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from bd.model import Snapshot
@@ -56,18 +56,49 @@ class Plan(NamedTuple):
 
 
 def demand(pool: Pool, snapshot: Snapshot, now: datetime) -> int:
-    """What a pool without a `check` goes by: the ready beads that fit it, and those its members are at."""
+    """What a pool without a `check` goes by: the beads its members are at, and the ready ones they could claim now."""
+    members = {pool.name, *pool.members}
+    at_work = sum(1 for bead in snapshot.claimed() if members.intersection(bead.holders))
+    room = capacity.pool_room(pool.name, snapshot, now)
+    fitting = len(_claimable(pool, snapshot, now))
+    return at_work + (fitting if room is None else min(fitting, room))
+
+
+def awaited(pool: Pool, snapshot: Snapshot, now: datetime) -> set[str]:
+    """The members whose own queue has something for them: nobody else is offered it, so they are started first."""
+    return {name for name in _claimable(pool, snapshot, now) if name}
+
+
+def _claimable(pool: Pool, snapshot: Snapshot, now: datetime) -> list[str]:
+    """For each ready bead that a member could claim now, the member it waits for; empty where any may have it."""
+    if fit.pause_of(snapshot):
+        return []
     members = {pool.name, *pool.members}
     others, purse = fit.others_of(pool.name, snapshot), Purse(pool.name, snapshot, now)
-    fitting = 0
+    found = []
     for bead in ready_beads(snapshot, now):
-        name = bead.assignee if bead.assignee in members else pool.name
-        fitting += not fit.misfits(bead, str(name), snapshot, now, others, purse)
-    return fitting + sum(1 for bead in snapshot.claimed() if members.intersection(bead.holders))
+        own = str(bead.assignee) if bead.assignee in members else ""
+        if own and fit.no_claims_reason(own, snapshot, now) is not None:
+            continue
+        if not fit.misfits(bead, own or pool.name, snapshot, now, others, purse):
+            found.append(own)
+    return found
 
 
-def plan(pool: Pool, wanted: int | None, running: Sequence[Member], memory: Memory, now_s: float) -> Plan:
-    """What to do now. `wanted` is the count that was found; None where it could not be: then the size stays as it is."""
+def plan(
+    pool: Pool,
+    wanted: int | None,
+    running: Sequence[Member],
+    memory: Memory,
+    now_s: float,
+    *,
+    first: Collection[str] = (),
+    halt: str = "",
+) -> Plan:
+    """What to do now. `wanted` is the count that was found; None where it could not be: then the size stays as it is.
+
+    `first` are the names to start before others; `halt` says why nothing more is to be started than has to be there.
+    """
     names = pool.members
     orphans = [member for member in running if member.name not in names]
     ours = [member for member in running if member.name in names]
@@ -79,25 +110,31 @@ def plan(pool: Pool, wanted: int | None, running: Sequence[Member], memory: Memo
         for member in running
         if member.drained_s is not None and now_s - member.drained_s >= pool.drain_timeout_s
     ]
-    start, waits = _starts(pool, desired - len(at_work), len(at_work), [one.name for one in ours], memory, now_s)
+    free = [name for name in names if name not in {one.name for one in ours}]
+    free.sort(key=lambda name: name not in first)
+    start, waits = _starts(pool, desired - len(at_work), len(at_work), free, halt or _cooling(pool, memory, now_s), memory, now_s)
     if desired < len(at_work):
         more, waits = _drains(pool, len(at_work) - desired, at_work, memory, now_s)
         drain += more
     return Plan(desired, tuple(start), tuple(drain), tuple(kill), waits)
 
 
-def _starts(pool: Pool, missing: int, there: int, taken: list[str], memory: Memory, now_s: float) -> tuple[list[str], str]:
+def _starts(
+    pool: Pool, missing: int, there: int, free: list[str], halt: str, memory: Memory, now_s: float
+) -> tuple[list[str], str]:
     if missing <= 0:
         return [], ""
     backoff_s = min(LONGEST_BACKOFF_S, BACKOFF_S * 2.0 ** min(20, memory.fails - 1)) if memory.fails else 0.0
     if memory.failed_s is not None and 0 <= now_s - memory.failed_s < backoff_s:
         return [], "its members end as soon as they are started"
-    is_cooling = memory.up_s is not None and 0 <= now_s - memory.up_s < pool.cooldown_up_s
-    if is_cooling:  # the least there must be is there at all times
+    if halt:  # the least there must be is there at all times
         missing = max(0, pool.min - there)
-    free = [name for name in pool.members if name not in taken]
-    waits = "it has grown a moment ago" if is_cooling else ""
-    return free[:missing], waits or ("" if len(free) >= missing else "members that drain have yet to end")
+    return free[:missing], halt or ("" if len(free) >= missing else "members that drain have yet to end")
+
+
+def _cooling(pool: Pool, memory: Memory, now_s: float) -> str:
+    is_cooling = memory.up_s is not None and 0 <= now_s - memory.up_s < pool.cooldown_up_s
+    return "it has grown a moment ago" if is_cooling else ""
 
 
 def _drains(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 
 from bd.errors import BdError, Damaged
-from bd.fields import ARCHIVE_DIR, BEADS_DIR, CONFIG_PATH, FORMAT_VERSION, SIGNERS_PATH, capacity_path
+from bd.fields import ARCHIVE_DIR, BEADS_DIR, CONFIG_PATH, FORMAT_VERSION, SIGNERS_PATH, agent_path, capacity_path
 from bd.light import NamedTuple
 from bd.operations.capacity import capacity_of
 from bd.operations.sync import edited
 from bd.policy.dag import awaited, find_cycle, find_parent_loop
 from bd.policy.liveness import is_ahead, last_commit_of
+from bd.roster import pools_of
 from bd.store.formats import version_of
 from bd.store.kept import kept
 
@@ -38,7 +39,7 @@ class Finding(NamedTuple):
 
 def examine(hub: Hub, snapshot: CachedSnapshot, now: datetime, *, remote: bool = True) -> list[Finding]:
     """Every finding, the worst first."""
-    found = [*_files(hub, snapshot), *_graph(snapshot), *_claims(snapshot, now), *_clone(hub, snapshot)]
+    found = [*_files(hub, snapshot), *_pools(snapshot), *_graph(snapshot), *_claims(snapshot, now), *_clone(hub, snapshot)]
     if remote and hub.remote:
         found += _remote(hub)
     order = {"damage": 0, "warning": 1, "note": 2}
@@ -71,6 +72,19 @@ def _files(hub: Hub, snapshot: CachedSnapshot) -> Iterator[Finding]:
     if active > ACTIVE_FILES_ADVISED:
         words = f"holds {active} files; hosts advise fewer than {ACTIVE_FILES_ADVISED}; `bd archive` moves what is long done"
         yield Finding("note", "many_files", BEADS_DIR, words)
+
+
+def _pools(snapshot: Snapshot) -> Iterator[Finding]:
+    of_member: dict[str, str] = {}
+    pools = pools_of(snapshot)
+    for name, pool in pools.items():
+        for flaw in pool.flaws:
+            yield Finding("warning", "pool", agent_path(name), flaw)
+        for member in pool.members if pool.is_explicit else ():
+            other = member if member in pools and member != name else of_member.setdefault(member, name)
+            if other != name:
+                words = f"its member {member} is also {'an agent' if other == member else f'a member of {other}'}"
+                yield Finding("warning", "pool", agent_path(name), f"{words}; a name belongs to one of them")
 
 
 def _graph(snapshot: Snapshot) -> Iterator[Finding]:

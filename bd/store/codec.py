@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 
-from bd.fields import BEAD_FIELDS, FILE_LIMIT, TITLE_LIMIT
-from bd.ids import is_agent
+from bd.fields import BEAD_FIELDS, FILE_LIMIT, TITLE_LIMIT, is_agent
 from bd.store import plaintext, yamltext
 from bd.store.kinds import Plain, WrongKind, typed
 

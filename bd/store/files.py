@@ -12,8 +12,9 @@ from bd.fields import (
     SIGNERS_PATH,
     TRIGGERS_DIR,
     fields_of_path,
+    is_agent,
 )
-from bd.ids import is_agent, is_bead_id
+from bd.ids import is_bead_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.fields import agent_path
+from bd.clock import time_text
+from bd.errors import AgentBusy, NothingReady
+from bd.fields import CONFIG_PATH, agent_path
+from bd.operations.claims import Claim
 from bd.policy import capacity, fit
-from bd.policy.scaling import Member, Memory, Plan, demand, plan
+from bd.policy.scaling import Member, Memory, Plan, awaited, demand, plan
 from bd.roster import Pool, file_of, pool_of, template_of
 from tests.clocks import START
-from tests.memory import MemorySnapshot, held, make_bead
+from tests.memory import MemorySnapshot, MemoryStore, held, make_bead
+from tests.operations.asking import by
 
 
 def hub(*beads: Any, **pools: Any) -> MemorySnapshot:
@@ -30,12 +35,39 @@ def hub(*beads: Any, **pools: Any) -> MemorySnapshot:
         ({"max": 3, "names": ["toast", "furiosa"]}, 0, ["toast", "furiosa", "worker-3"]),
         ({"max": 1, "names": ["toast", "furiosa"]}, 0, ["toast"]),
         ({"max": 2, "min": 5}, 2, ["worker-1", "worker-2"]),
-        ({"max": 0}, 0, ["worker"]),
+        ({"max": 0}, 0, []),
+        ({"max": 3, "names": ["../../etc", "Toast", "toast", 7, "con"]}, 0, ["toast", "7", "worker-3"]),
     ],
 )
 def test_names_and_limits(settings: Any, least: int, names: list[str]) -> None:
     pool = pool_of("worker", {} if settings is None else {"pool": settings})
     assert (pool.min, pool.members) == (least, names)
+
+
+@pytest.mark.parametrize(
+    ("settings", "flaw"),
+    [
+        ("ten", "`pool` is no map of settings, and is left out"),
+        ({"chekc": "echo 1"}, "`chekc` is no setting of a pool"),
+        ({"max": "ten"}, "`max: ten` is no number of 0 or more, and is left out"),
+        ({"min": -1}, "`min: -1` is no number of 0 or more, and is left out"),
+        ({"max": True}, "`max: True` is no number of 0 or more, and is left out"),
+        ({"max": 1_000_000}, "`max: 1000000` is more than 1000, which holds"),
+        ({"min": 5, "max": 2}, "`min: 5` is more than `max`, 2, which holds for both"),
+        ({"max": 2, "size": 3}, "`size: 3` is not within 0..2; 2 holds"),
+        ({"drain_timeout": "soon"}, "`drain_timeout: soon` is no length of time, and is left out"),
+        ({"names": "toast"}, "`names` is no list, and is left out"),
+        ({"names": ["a/b"], "max": 2}, "'a/b' in `names` can't be an agent's name, and is left out"),
+        ({"provider": "cloud"}, "`provider: cloud` is none of child, tmux, systemd: nobody is started"),
+    ],
+)
+def test_what_can_not_be_is_told(settings: Any, flaw: str) -> None:
+    assert pool_of("worker", {"pool": settings}).flaws == (flaw,)
+
+
+def test_what_can_be_is_no_flaw() -> None:
+    given = {"min": 0, "max": 10, "max_claims": 6, "names": ["toast"], "provider": "cloud", "alive": "true", "cooldown_up": "0s"}
+    assert pool_of("worker", {"pool": given}).flaws == ()
 
 
 def test_defaults_of_the_source() -> None:
@@ -78,6 +110,75 @@ def test_without_a_check_what_is_ready_and_in_work_counts() -> None:
     ]
     snapshot = hub(*beads, worker={"pool": {"max": 3}})
     assert demand(pool_of("worker", snapshot.agent("worker") or {}), snapshot, START) == 3
+
+
+def test_nobody_is_wanted_for_what_nobody_may_claim() -> None:
+    beads = [
+        *(make_bead(f"hub-{letter}") for letter in "abcd"),
+        held("hub-h", "worker-1"),
+        make_bead("hub-q", assignee="worker-1"),
+    ]
+    pool = {"pool": {"max": 9, "max_claims": 3}}
+    snapshot = hub(*beads, worker=pool)
+    assert demand(pool_of("worker", pool), snapshot, START) == 3, "one in work, and room for two"
+    free = {"pool": {"max": 9}}
+    assert demand(pool_of("worker", free), hub(*beads, worker=free), START) == 5, "what waits for a busy member waits"
+    paused = MemorySnapshot(beads, {agent_path("worker"): free, CONFIG_PATH: {"paused": {"by": "human:ada"}}})
+    assert demand(pool_of("worker", free), paused, START) == 1
+
+
+FIELDS = st.fixed_dictionaries(
+    {
+        "assignee": st.sampled_from([None, None, None, "worker-1", "worker-2", "worker-3", "ada"]),
+        "needs": st.sampled_from([None, None, ["gpu"]]),
+        "title": st.sampled_from(["Fix it", "Write it"]),
+        "depends_on": st.sampled_from([None, None, ["hub-0"]]),
+        "exclusive": st.sampled_from([None, None, "repo"]),
+    }
+)
+FILES = st.fixed_dictionaries(
+    {"role": st.sampled_from([None, "coding"]), "capabilities": st.sampled_from([None, ["gpu"]]), "max_claims": st.sampled_from([None, 1, 2])}
+)  # fmt: skip
+
+
+@given(st.lists(FIELDS, max_size=4), st.sets(st.integers(1, 3)), FILES, st.booleans())
+def test_more_is_wanted_exactly_when_a_member_that_is_free_can_claim(
+    drawn: list[dict[str, Any]], busy: set[int], given_file: dict[str, Any], is_paused: bool
+) -> None:
+    """The number a pool goes by, what `ready` lists, and what a claim takes: one and the same answer."""
+    most = given_file.pop("max_claims")
+    file = {key: value for key, value in given_file.items() if value}
+    file["pool"] = {"max": 4, **({"max_claims": most} if most else {})}
+    beads = [make_bead(f"hub-{number}", **fields) for number, fields in enumerate(drawn)]
+    beads += [held(f"hub-h{number}", f"worker-{number}", f"t{number}") for number in busy]
+    config = {CONFIG_PATH: {"paused": {"by": "human:ada"}}} if is_paused else {}
+    snapshot = MemorySnapshot(beads, {agent_path("worker"): {"name": "worker", **file}, **config})
+    pool = pool_of("worker", file)
+    free = [name for name in pool.members if int(name[-1]) not in busy]
+    able = [name for name in free if can_claim(name, snapshot)]
+    assert (demand(pool, snapshot, START) > len(busy)) == bool(able)
+    may = [name for name in free if not fit.no_claims_reason(name, snapshot, START)]
+    assert able == [name for name in may if any(fit.offer(snapshot, name, START))]
+    first = awaited(pool, snapshot, START)
+    does = plan(
+        pool, demand(pool, snapshot, START), there(*(f"worker-{number}" for number in busy)), Memory(), 1000.0, first=first
+    )
+    if able:
+        assert set(able).intersection(does.start), "who is started finds something"
+
+
+def can_claim(name: str, snapshot: MemorySnapshot) -> bool:
+    store = MemoryStore()
+    store.tip = snapshot
+    with contextlib.suppress(NothingReady, AgentBusy):
+        return bool(store.publish(Claim(**{**by(name), "at": time_text(START), "next": True, "count": 1, "agent": name})).touched)
+    return False
+
+
+def test_who_is_waited_for_is_started_first_and_nobody_in_a_pause() -> None:
+    assert plan(POOL, 2, [], Memory(), 1000.0, first={"w-3"}).start == ("w-3", "w-1")
+    pool = POOL._replace(min=1)
+    assert plan(pool, 3, [], Memory(), 1000.0, halt="the fleet is paused") == Plan(3, start=("w-1",), waits="the fleet is paused")
 
 
 # --- plans ------------------------------------------------------------------------------------
