@@ -10,6 +10,7 @@ import json
 import os
 
 from bd import clock
+from bd.fleet.logs import rotate
 from bd.fleet.station import hub_id
 from bd.store.lock import CloneLock
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from bd.store.hub import Hub
 
-_EVENTS_KEPT = 1000
+_EVENTS_SHOWN = 1000
 
 
 class Quarters:
@@ -77,22 +78,24 @@ class Quarters:
     # --- events ---
 
     def record(self, event: str, pool: str, **facts: Any) -> dict[str, Any]:
-        """Write down that something happened to a pool."""
+        """Write down that something happened to a pool, as far as the disk takes it."""
         told = {"at": clock.time_text(clock.now()), "pool": pool, "event": event}
         told.update({key: value for key, value in facts.items() if value not in (None, "")})
-        with open(self.path("events.jsonl"), "a", encoding="utf-8") as file:
-            file.write(json.dumps(told) + "\n")
+        with contextlib.suppress(OSError):
+            path = self.path("events.jsonl")
+            rotate(path, older=1)
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(told) + "\n")
         return told
 
     def events(self) -> list[dict[str, Any]]:
         """What happened, the latest last."""
-        try:
-            with open(os.path.join(self.folder, "events.jsonl"), encoding="utf-8") as file:
-                lines = file.readlines()[-_EVENTS_KEPT:]
-        except FileNotFoundError:
-            return []
+        lines: list[str] = []
+        for name in ("events.jsonl.1", "events.jsonl"):
+            with contextlib.suppress(FileNotFoundError), open(os.path.join(self.folder, name), encoding="utf-8") as file:
+                lines += file.readlines()
         found = []
-        for line in lines:
+        for line in lines[-_EVENTS_SHOWN:]:
             with contextlib.suppress(ValueError):  # a controller was killed as it wrote
                 found.append(json.loads(line))
         return found

@@ -1,8 +1,8 @@
 """One member's session: starting it, whether it lives, ending it. By default a child process with a log of its own.
 
-A child holds a lock that it was born with, for as long as it or anything it started lives: whoever runs the controller
-sees by the lock, not by a process id, that it is there, and a second one can't be started meanwhile. Other providers
-(tmux, systemd, any commands) answer for themselves.
+A child holds a lock that it was born with, for as long as it lives: whoever runs the controller sees by the lock, not by
+a process id, that it is there, and a second one can't be started meanwhile. Other providers (tmux, systemd, any commands)
+answer for themselves.
 """
 
 from __future__ import annotations
@@ -15,30 +15,43 @@ import signal
 import subprocess
 
 from bd import clock
-from bd.fleet import trusted
+from bd.errors import WrongState
+from bd.fleet import logs, trusted
+from bd.fleet.station import KEPT_VARIABLES
 from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from bd.fleet.quarters import Quarters
     from bd.roster import Pool
 
-KILL_GRACE_S = 10.0
+# Longer than `bd work` gives the command that it runs, so that it can give back the bead.
+KILL_GRACE_S = 30.0
 COMMAND_LIMIT_S = 60.0
 DRAIN_WORDS = "You are being drained: finish what you are at, claim nothing more, and end."
-# The child says itself which process it is, and how it ended: nobody may be there to see either.
+# Whoever starts a session has its own, and these are one process's alone.
+_NOT_PASSED = ("BD_TOKEN", "BD_DRAIN")
+# What a session needs of the controller's environment where its provider has another one.
+_PASSED = ("PATH", "XDG_STATE_HOME", *KEPT_VARIABLES)
+# The session says itself which process it is, and how it ended: nobody may be there to see either.
 _PRELUDE = 'echo $$ > "$BD_POOL_PID"; sh -c "$BD_POOL_COMMAND"; code=$?; echo $code > "$BD_POOL_EXIT"; exit $code'
+# Exit codes of a shell that could not run a command at all.
+_NOT_RUN = (126, 127)
 
 
 class Commands(NamedTuple):
-    """How a provider does it; `{...}` as in a pool's own commands, `{command}` is what to run."""
+    """How a provider does it; `{...}` as in a pool's own commands, `{command}` is what to run.
+
+    `alive` says by its exit code whether the session is there, except by those in `cant_tell`.
+    """
 
     start: str
     alive: str
     stop: str
     nudge: str = ""
+    cant_tell: Collection[int] = _NOT_RUN
 
 
 PROVIDERS = {
@@ -46,30 +59,42 @@ PROVIDERS = {
         "tmux new-session -d -s {session} -c {clone} {command}",
         "tmux has-session -t ={session}",
         "tmux kill-session -t ={session}",
-        "tmux send-keys -t ={session} {words} Enter",
+        "tmux send-keys -t ={session}: {words} Enter",
     ),
     "systemd": Commands(
         "systemd-run --user --quiet --collect --unit {session} --working-directory {clone} sh -c {command}",
         "systemctl --user is-active --quiet {session}",
         "systemctl --user stop {session}",
+        cant_tell=(1, *_NOT_RUN),  # no manager to ask
     ),
 }
 
 
 class Session:
-    """The session of one member: `places` are the values of {name}, {n}, {pool}, {hub}, {clone}."""
+    """The session of one member: `places` are the values of {name}, {n}, {pool}, {hub}, {clone}.
+
+    `doubt` says why the last look could not tell whether it is there.
+    """
 
     def __init__(self, quarters: Quarters, pool: Pool, name: str, places: Mapping[str, str]) -> None:
         self._quarters, self._pool, self.name = quarters, pool, name
         self._places = {**places, "session": f"bd-{places['hub']}-{name}"}
+        self.doubt = ""
+
+    @property
+    def clone(self) -> str:
+        return self._places["clone"]
 
     @property
     def drain_file(self) -> str:
-        return self._quarters.path("members", f"{self.name}.drain")
+        return self._path("drain")
 
     @property
     def log(self) -> str:
         return self._quarters.path("logs", f"{self.name}.log")
+
+    def _path(self, kind: str) -> str:
+        return self._quarters.path("members", f"{self.name}.{kind}")
 
     def filled(self, text: str, **more: str) -> str:
         """A command with its places filled in, each as one word of the shell."""
@@ -80,59 +105,65 @@ class Session:
     @property
     def _provider(self) -> Commands | None:
         if self._pool.alive:  # the pool has commands for all of it
-            return Commands("", self._pool.alive, self._pool.stop)
+            return Commands(self._pool.start, self._pool.alive, self._pool.stop)
         return PROVIDERS.get(self._pool.provider)
 
     # --- start ---
 
-    def start(self) -> bool:
-        """Start it in its clone; False when it is there already, or its provider can't."""
-        for leftover in ("drain", "exit", "pid"):
-            self._quarters.forget(os.path.join("members", f"{self.name}.{leftover}"))
+    def refuse_second(self) -> None:
+        """Refuse to start one where one may be there, or none can be. Raises WrongState."""
+        if self._provider is None and self._pool.provider != "child":
+            raise WrongState(f"no provider is called {self._pool.provider}")
+        if self.is_alive():
+            raise WrongState(f"it may be there: {self.doubt}" if self.doubt else "it is there already")
+
+    def start(self) -> None:
+        """Start it in its clone. Raises WrongState when its provider can't."""
+        self._forget("drain", "exit", "pid")
         provider = self._provider
         if provider is None:
-            return self._start_child()
-        if self.is_alive():
-            return False
-        words = " ".join(f"{key}={shlex.quote(value)}" for key, value in self._environment().items())
-        command = f"exec env {words} sh -c {shlex.quote(self.filled(self._pool.start))}"
-        return self._run(self.filled(provider.start or self._pool.start, command=command))
+            self._start_child()
+            return
+        passed = {key: os.environ[key] for key in _PASSED if key in os.environ}
+        words = " ".join(shlex.quote(f"{key}={value}") for key, value in {**passed, **self._inner}.items())
+        command = f"exec env {' '.join(f'-u {key}' for key in _NOT_PASSED)} {words} sh -c {shlex.quote(_PRELUDE)}"
+        ran = self._run(self.filled(provider.start, command=command))
+        if ran.code != 0:
+            raise WrongState(f"its start {_words(ran)}")
 
+    @property
     def _environment(self) -> dict[str, str]:
         return {"BD_AGENT": self.name, "BD_POOL": self._pool.name, "BD_DRAIN_FILE": self.drain_file, "BD_SESSION": self.name}
 
-    def _start_child(self) -> bool:
+    @property
+    def _inner(self) -> dict[str, str]:
+        own = {"BD_POOL_PID": self._path("pid"), "BD_POOL_EXIT": self._path("exit")}
+        return {**self._environment, **own, "BD_POOL_COMMAND": self.filled(self._pool.start)}
+
+    def _start_child(self) -> None:
         held = self._grip()
         if held is None:
-            return False
-        environment = {
-            **{key: value for key, value in os.environ.items() if key not in ("BD_TOKEN", "BD_DRAIN")},
-            **self._environment(),
-            "BD_POOL_PID": self._quarters.path("members", f"{self.name}.pid"),
-            "BD_POOL_EXIT": self._quarters.path("members", f"{self.name}.exit"),
-            "BD_POOL_COMMAND": self.filled(self._pool.start),
-        }
+            raise WrongState("it is there already")
+        kept = {key: value for key, value in os.environ.items() if key not in _NOT_PASSED}
+        logs.rotate(self.log)
         try:
             with open(self.log, "ab") as log:
                 self._child = subprocess.Popen(
                     ["/bin/sh", "-c", _PRELUDE],
-                    cwd=self._places["clone"],
-                    env=environment,
+                    cwd=self.clone,
+                    env={**kept, **self._inner},
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
                     start_new_session=True,
                     pass_fds=(held,),
                 )
-        except OSError:
-            return False
         finally:
             os.close(held)
-        return True
 
     def _grip(self) -> int | None:
         """The session's lock, taken; None while a child has it."""
-        descriptor = os.open(self._quarters.path("members", f"{self.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(self._path("lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -140,24 +171,33 @@ class Session:
             return None
         return descriptor
 
-    # --- look and end ---
+    # --- look ---
 
     def is_alive(self) -> bool:
+        """Whether it is there. While its provider can't tell it counts as there, so that nobody is started beside it."""
         provider = self._provider
-        if provider is not None:
-            return self._run(self.filled(provider.alive))
-        held = self._grip()
-        if held is not None:
-            os.close(held)
-        return held is None
+        if provider is None:
+            held = self._grip()
+            if held is not None:
+                os.close(held)
+            return held is None
+        ran = self._run(self.filled(provider.alive))
+        is_known = ran.code is not None and ran.code not in provider.cant_tell
+        self.doubt = "" if is_known else f"{self._pool.alive or self._pool.provider} {_words(ran)}"
+        return ran.code == 0 or not is_known
 
     def exit_code(self) -> int | None:
-        """How a child ended; None where it could not say, as after a kill."""
+        """How it ended; None where it could not say, as after a kill."""
+        return self._number("exit")
+
+    def _number(self, kind: str) -> int | None:
         try:
-            with open(self._quarters.path("members", f"{self.name}.exit"), encoding="ascii") as file:
+            with open(self._path(kind), encoding="ascii") as file:
                 return int(file.read())
         except (OSError, ValueError):
             return None
+
+    # --- end ---
 
     def ask_to_drain(self) -> None:
         """Let the drain file appear, and nudge."""
@@ -171,26 +211,59 @@ class Session:
         """End it: asked first, then by force; whether it is gone."""
         if self._pool.stop:
             self._run(self.filled(self._pool.stop))
-        elif self._provider is not None:
+        else:
+            self._signal(signal.SIGTERM)
+        if self._is_gone_soon():
+            return True
+        if self._provider is not None and self._provider.stop:
             self._run(self.filled(self._provider.stop))
-        for number in () if self._provider is not None else (signal.SIGTERM, signal.SIGKILL):
-            self._signal(number)
-            deadline = clock.monotonic() + KILL_GRACE_S
-            while self.is_alive() and clock.monotonic() < deadline:
-                clock.sleep(0.05)
-        return not self.is_alive()
+        self._signal(signal.SIGKILL)
+        return self._is_gone_soon()
+
+    def _is_gone_soon(self) -> bool:
+        deadline = clock.monotonic() + KILL_GRACE_S
+        while self.is_alive():
+            if clock.monotonic() >= deadline:
+                return False
+            clock.sleep(0.05)
+        return True
 
     def _signal(self, number: int) -> None:
-        """To the child's own session, which it leads: its number can't be another's while the lock is held from within."""
-        try:
-            with open(self._quarters.path("members", f"{self.name}.pid"), encoding="ascii") as file:
-                leader = int(file.read())
-        except (OSError, ValueError):
-            return
-        if leader > 1 and self.is_alive() and os.getpgrp() != leader:
+        """To the session that its process leads: its number can't be another's while the session is there."""
+        leader = self._number("pid")
+        if leader is not None and leader > 1 and self.is_alive() and os.getpgrp() != leader:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(leader, number)
 
-    def _run(self, command: str) -> bool:
-        """Run one of a provider's commands; whether it says yes."""
-        return trusted.run(command, self._environment(), COMMAND_LIMIT_S).code == 0
+    def end_leftovers(self, tokens: Iterable[str]) -> None:
+        """Kill what it started for these claims and left running, in sessions of their own, when it was killed itself.
+
+        Only what says so in its environment, where the system shows that.
+        """
+        marks = [f"BD_TOKEN={token}".encode() for token in tokens]
+        mine = f"BD_DRAIN_FILE={self.drain_file}".encode()
+        for entry in os.listdir("/proc") if marks and os.path.isdir("/proc") else ():
+            with contextlib.suppress(OSError, ValueError):
+                pid = int(entry)
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    said = file.read().split(b"\0")
+                if mine in said and any(mark in said for mark in marks):
+                    os.kill(pid, signal.SIGKILL)
+
+    def forget(self) -> None:
+        """It has ended, and what it left was seen to; its note goes last."""
+        self._forget("drain", "pid", "exit", "json")
+
+    def _forget(self, *kinds: str) -> None:
+        self._quarters.forget(*(os.path.join("members", f"{self.name}.{kind}") for kind in kinds))
+
+    def _run(self, command: str) -> trusted.Ran:
+        """Run one of a provider's commands."""
+        return trusted.run(command, self._environment, COMMAND_LIMIT_S)
+
+
+def _words(ran: trusted.Ran) -> str:
+    """How a command that did not do went."""
+    said = (ran.err or ran.out).splitlines()
+    code = "could not be run" if ran.code is None else f"ended with exit code {ran.code}"
+    return f"{code}: {said[-1][:200]}" if said else code

@@ -2,121 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import signal
-import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.fleet.quarters import Quarters
-from bd.store.hub import Hub
-from bd.store.place import locate
+from tests.fleet.poolhost import DEAF, WAITS, Host, claimed_by, is_alive, status_of, until
 from tests.race.history import assert_nothing_twice, assert_one_owner
 from tests.race.seeds import put, seed
 from tests.running import BD, start_process
 from tests.truth import tip_bead, tip_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.running import Clone
 
     Clones = Callable[[str], Clone]
-
-# A member that lives until it is drained, and one that does not listen.
-WAITS = 'while [ ! -e "$BD_DRAIN_FILE" ]; do sleep 0.05; done'
-DEAF = "trap '' TERM; while :; do sleep 0.05; done"
-
-
-class Host:
-    """A host that runs pools of one hub."""
-
-    def __init__(self, clone: Clone) -> None:
-        self.clone = clone
-
-    def pool(self, **settings: Any) -> None:
-        """Make worker a pool, and trust its commands here."""
-        lines = "".join(f"  {key}: {value if isinstance(value, int) else repr(value)}\n" for key, value in settings.items())
-        file = self.clone.path / ".beads" / "agents" / "worker.yaml"
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(f"name: worker\npool:\n{lines}", encoding="utf-8")
-        self.clone.bd("sync")
-        self.clone.bd("trust", "--yes")
-
-    def round(self) -> list[tuple[str, str]]:
-        """One round of the controller: (event, member) of what it did."""
-        told = self.clone.bd("pool", "run", "--once", "--json").json
-        return [(one["event"], one.get("member", "")) for one in told]
-
-    @property
-    def status(self) -> dict[str, Any]:
-        return next(one for one in self.clone.bd("pool", "status", "--json").json if one["name"] == "worker")
-
-    @property
-    def quarters(self) -> Quarters:
-        hub = Hub(locate(str(self.clone.path)))
-        try:
-            return Quarters(hub)
-        finally:
-            hub.close()
-
-    def leader(self, name: str) -> int:
-        """The process of a member; waits until it has said so."""
-        path = self.quarters.path("members", f"{name}.pid")
-        until(lambda: text_of(path).endswith("\n"))
-        return int(text_of(path))
-
-    def until_ended(self, name: str) -> None:
-        leader = self.leader(name)
-        until(lambda: not is_alive(leader))
-
-
-def text_of(path: str) -> str:
-    """What a file says; nothing where there is none."""
-    with contextlib.suppress(FileNotFoundError), open(path, encoding="ascii") as file:
-        return file.read()
-    return ""
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for another process to get there; longer than this is a hang."""
-    deadline = time.monotonic() + 120
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-        return ") Z" not in file.read()
-
-
-def status_of(hub: Path, bead_id: str) -> str | None:
-    bead = tip_bead(hub, bead_id)
-    return bead and bead.status
-
-
-def claimed_by(hub: Path, bead_id: str) -> str | None:
-    bead = tip_bead(hub, bead_id)
-    return bead.claim.agent if bead and bead.claim else None
-
-
-@pytest.fixture
-def host(clone: Clones) -> Iterator[Host]:
-    made = Host(clone("ada"))
-    yield made
-    for name, _ in made.quarters.members():
-        with contextlib.suppress(OSError, ValueError):
-            os.killpg(int(text_of(made.quarters.path("members", f"{name}.pid"))), signal.SIGKILL)
 
 
 def test_a_burst_and_then_silence(host: Host, hub: Path) -> None:
@@ -151,6 +57,7 @@ def test_a_burst_is_done_whoever_is_killed_meanwhile(host: Host, hub: Path, tmp_
     beads = seed(host.clone, *(f"hub-n{number}" for number in range(8)))
     controller = start_process("pool", "run", cwd=host.clone.path)
     leaders = {name: host.leader(name) for name in names}
+    until(lambda: len(host.events) == len(names))
     controller.kill()
     controller.communicate()
     until(lambda: {claimed_by(hub, bead) for bead in beads} == {*names, None})
@@ -169,7 +76,7 @@ def test_a_burst_is_done_whoever_is_killed_meanwhile(host: Host, hub: Path, tmp_
         host.until_ended(name)
     assert sorted([*told, *host.round()]) == sorted((event, name) for event in ("draining", "ended") for name in names)
     assert host.status["running"] == host.status["draining"] == []
-    kinds = Counter(one["event"] for one in host.quarters.events())
+    kinds = Counter(one["event"] for one in host.events)
     assert kinds == {"started": 4, "draining": 3, "ended": 4, "check failed": 1}, "no flapping"
     assert_one_owner(hub)
     assert_nothing_twice(hub)
@@ -204,6 +111,50 @@ def test_what_a_killed_worker_held_is_open_again_at_once(host: Host, hub: Path) 
     assert (bead.status, bead.claim, [one["reason"] for one in bead.get("failures")]) == ("open", None, ["lost"])
 
 
+def test_a_drained_worker_closes_what_it_has_and_leaves_what_that_makes_ready_to_others(
+    host: Host, hub: Path, tmp_path: Path
+) -> None:
+    """Its last close frees the next bead: nobody is left owning it, and the drain is over with nothing in hand."""
+    go, started = tmp_path / "go", tmp_path / "started"
+    tells = f"echo ${{BD_DRAIN:-no}} >> {tmp_path}/drain; touch {started}; until [ -e {go} ]; do sleep 0.05; done"
+    work = f"{shlex.join(BD)} work --interval 1s -- sh -c {shlex.quote(tells)}"
+    host.pool(max=1, size=1, start=work, cooldown_down="0s")
+    seed(host.clone, "hub-a")
+    host.clone.bd("create", "The next step", "--id", "hub-b", "--deps", "hub-a", "--assignee", "worker")
+    host.round()
+    until(started.exists)
+    host.clone.bd("pool", "scale", "worker", "0")
+    assert host.round() == [("draining", "worker")]
+    assert claimed_by(hub, "hub-a") == "worker", "what it is at, it finishes"
+    go.touch()
+    host.until_ended("worker")
+    assert (status_of(hub, "hub-a"), status_of(hub, "hub-b")) == ("closed", "open")
+    assert host.round() == [("ended", "worker")]
+    assert "why" not in host.events[-1], "it held nothing"
+    after = tip_bead(hub, "hub-b")
+    assert after is not None
+    assert (after.claim, after.assignee) == (None, None), "nobody in particular has it"
+    assert host.clone.bd("claim", "--next", "--agent", "other", "--json").json[0]["id"] == "hub-b"
+    assert (tmp_path / "drain").read_text().split() == ["no"]
+
+
+def test_a_member_that_ends_well_and_has_not_closed_is_told_of(host: Host, hub: Path) -> None:
+    """Its exit code says 0; the hub says that it still held a bead."""
+    host.pool(max=1, size=1, start=WAITS, cooldown_down="0s")
+    seed(host.clone, "hub-a")
+    host.round()
+    host.leader("worker")
+    host.clone.bd("claim", "hub-a", "--agent", "worker")
+    host.clone.bd("pool", "scale", "worker", "0")
+    host.round()
+    host.until_ended("worker")
+    assert host.round() == [("ended", "worker")]
+    assert host.events[-1]["why"] == "it held hub-a"
+    bead = tip_bead(hub, "hub-a")
+    assert bead is not None
+    assert (bead.status, [one["reason"] for one in bead.get("failures")]) == ("open", ["lost"])
+
+
 def test_who_does_not_end_in_time_is_killed_and_its_bead_costs_no_attempt(
     host: Host, hub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,25 +174,6 @@ def test_who_does_not_end_in_time_is_killed_and_its_bead_costs_no_attempt(
         bead = tip_bead(hub, bead_id)
         assert bead is not None
         assert (bead.status, bead.claim, bead.assignee, bead.attempts_counted) == ("open", None, None, 0)
-
-
-@pytest.mark.parametrize(
-    ("check", "error"),
-    [
-        ("echo many", "printed no number: 'many'"),
-        ("echo 3; exit 2", "exit code 2"),
-        ("true", "printed no number"),
-        ("echo -1", "no number"),
-    ],
-)
-def test_a_check_that_says_nothing_changes_nothing(host: Host, check: str, error: str) -> None:
-    host.pool(max=3, start=WAITS, check="echo 2", cooldown_down="0s")
-    assert host.round() == [("started", "worker-1"), ("started", "worker-2")]
-    host.pool(max=3, start=WAITS, check=check, cooldown_down="0s")
-    assert host.round() == [("check failed", "")]
-    assert host.round() == [], "told once"
-    assert error in host.status["last_error"]
-    assert host.status["running"] == ["worker-1", "worker-2"]
 
 
 def test_commands_that_nobody_has_trusted_do_not_run(host: Host, tmp_path: Path) -> None:

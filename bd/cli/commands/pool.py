@@ -11,7 +11,7 @@ import click
 from bd import clock
 from bd.cli.context import App
 from bd.cli.options import AGENT, pass_app
-from bd.errors import BadInput, TryAgain, WrongState
+from bd.errors import BadInput, WrongState
 from bd.operations.pools import ScalePool
 from bd.output import escaped
 from bd.roster import Pool, pools_of
@@ -73,7 +73,7 @@ def status(app: App) -> None:
             str(len(one["running"])),
             str(len(one["draining"])),
             app.out.age(one.get("last_check"), app.now) or "never",
-            one.get("last_error") or one.get("waits", ""),
+            "; ".join([*([one["last_error"]] if "last_error" in one else []), *one.get("flaws", [])]) or one.get("waits", ""),
         )
         for one in shown
     ]
@@ -85,9 +85,10 @@ def status(app: App) -> None:
 
 def _status(pool: Pool, members: list[tuple[str, dict[str, Any]]], note: dict[str, Any]) -> dict[str, Any]:
     ours = [(name, one) for name, one in members if one.get("pool") == pool.name]
-    known = {
-        key: note[key] for key in ("desired", "wanted", "last_check", "last_error", "waits") if note.get(key) not in (None, "")
-    }
+    known = {key: note[key] for key in ("desired", "wanted", "last_check", "waits") if note.get(key) not in (None, "")}
+    errors = [str(note[key]) for key in ("check_error", "trouble") if note.get(key)]
+    known.update({"last_error": "; ".join(errors)} if errors else {})
+    known.update({"flaws": list(pool.flaws)} if pool.flaws else {})
     running = [name for name, one in ours if not one.get("drained_at")]
     draining = [name for name, one in ours if one.get("drained_at")]
     return {"name": pool.name, "min": pool.min, "max": pool.max, "running": running, "draining": draining, **known}
@@ -173,13 +174,13 @@ def run(app: App, once: bool) -> None:
         raise WrongState("a controller of this hub runs on this host already", hint="`bd pool status` shows what it does")
     directory, by = app.flags.directory, app.identity.by
     controller = Controller(lambda: Hub(locate(directory)), quarters, by, tell)
-    rest_s = controller.round()
-    gc.enable()
-    while not once:
-        clock.sleep(rest_s)
-        try:
-            rest_s = controller.round()
-        except TryAgain as error:
-            app.out.note(f"{error}; trying again")
+    try:
+        if once:
+            controller.round()
+        gc.enable()
+        while not once:
+            clock.sleep(controller.tolerant_round())
+    finally:
+        lock.__exit__()
     if app.out.is_json:
         app.out.json(told)

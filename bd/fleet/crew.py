@@ -1,0 +1,237 @@
+"""The members of one pool on this host: who of them lives, starting, draining and ending them, and what the dead leave.
+
+What goes wrong with one member is told of, and stops neither the others nor the next round. Does not belong here: how
+many there should be (policy/scaling.py), and how a process is run (session.py).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+
+from bd import clock
+from bd.errors import BdError
+from bd.fleet.session import Session
+from bd.fleet.setup import join_hub
+from bd.light import NamedTuple
+from bd.operations.liveness import Reassign
+from bd.operations.pools import Retire
+from bd.operations.publish import publish
+from bd.operations.switches import SetDuty
+from bd.policy.capacity import duty_of, held_by
+from bd.policy.liveness import last_commit_of
+from bd.policy.scaling import Member, Memory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from bd.fleet.quarters import Quarters
+    from bd.fleet.sight import View
+    from bd.operations.base import Operation
+    from bd.policy.scaling import Plan
+    from bd.roster import Pool
+    from bd.store.hub import Hub
+
+# Who ends sooner than this, and not well, did no work: it is started again more rarely.
+SHORT_LIFE_S = 10.0
+_AT_ONCE = 8
+
+
+class Round(NamedTuple):
+    """What one round of the controller works with: the hub as it was seen, and the names of the commands trusted here."""
+
+    hub: Hub
+    view: View
+    quarters: Quarters
+    by: str
+    trusted: frozenset[str]
+    tell: Callable[[dict[str, Any]], None]
+
+    def asked(self, **extra: Any) -> dict[str, Any]:
+        return {"by": self.by, "at": clock.time_text(clock.now(), exact=True), **extra}
+
+    def publish(self, operation: Operation) -> None:
+        publish(self.hub, operation)
+
+    def record(self, event: str, pool: str, **facts: Any) -> None:
+        self.tell(self.quarters.record(event, pool, **facts))
+
+
+class Crew:
+    """One pool's members. `note` is what is remembered of the pool; `wrong` are words of what could not be done."""
+
+    def __init__(self, now: Round, pool: Pool) -> None:
+        self.pool, self.wrong = pool, list[str]()
+        self.running: dict[str, Session] = {}
+        self._round = now
+        self.note = now.quarters.read(f"pool-{pool.name}.json")
+
+    def keep(self) -> None:
+        """Remember it until the next round."""
+        self._round.quarters.write(f"pool-{self.pool.name}.json", self.note)
+
+    @property
+    def memory(self) -> Memory:
+        return Memory(self.note.get("up_s"), self.note.get("down_s"), int(self.note.get("fails") or 0), self.note.get("failed_s"))
+
+    # --- who there is ---
+
+    def muster(self, notes: Mapping[str, Mapping[str, Any]]) -> None:
+        """See who lives of those that were started; what the others have left behind is seen to."""
+        for name, note in notes.items():
+            self._try(name, lambda name=name, note=note: self._see(name, note))  # type: ignore[misc]
+
+    def _see(self, name: str, note: Mapping[str, Any]) -> None:
+        session = self._session(name, note.get("how") or {})
+        if not session.is_alive():
+            self._bury(session)
+            return
+        self.running[name] = session
+        if session.doubt:
+            self.wrong.append(f"whether {name} is there can't be seen: {session.doubt}")
+
+    def members(self) -> list[Member]:
+        """Those that live as a plan sees them: at work, or idle since it said so, or since it was started."""
+        return [self._member(name) for name in self.running]
+
+    def _member(self, name: str) -> Member:
+        note, snapshot = self._note_of(name), self._round.view.snapshot
+        said = snapshot.capacity(name) or {}
+        seen = [text for text in (note.get("started_at"), said.get("idle_since") or said.get("last_heartbeat")) if text]
+        active_s = max((clock.instant_of(text).timestamp() for text in seen), default=0.0)
+        drained = note.get("drained_at")
+        is_idle = not held_by(name, snapshot, clock.now())
+        return Member(name, active_s, is_idle, clock.instant_of(drained).timestamp() if drained else None)
+
+    def _note_of(self, name: str) -> dict[str, Any]:
+        return self._round.quarters.read(os.path.join("members", f"{name}.json"))
+
+    def _keep_note(self, name: str, note: Mapping[str, Any]) -> None:
+        self._round.quarters.write(os.path.join("members", f"{name}.json"), dict(note))
+
+    def _session(self, name: str, how: Mapping[str, str]) -> Session:
+        number = name.rpartition("-")[2]
+        hub = self._round.hub
+        prefix = str(self._round.view.snapshot.config().get("prefix", "hub"))
+        # A clone of its own; this one where the hub has no remote.
+        clone = self._round.quarters.path("clones", name) if hub.place.url else hub.place.repo.work_tree or os.getcwd()
+        places = {"n": number if number.isdigit() else "1", "pool": self.pool.name, "hub": prefix, "clone": clone}
+        pool = self.pool._replace(
+            provider=how.get("provider", "child"),
+            alive=how.get("alive", ""),
+            stop=how.get("stop", ""),
+            nudge=how.get("nudge", ""),
+        )
+        return Session(self._round.quarters, pool, name, {"name": name, **places})
+
+    # --- what is done ---
+
+    def follow(self, plan: Plan) -> None:
+        """Carry a plan out."""
+        self._kill([name for name, _ in plan.kill], dict(plan.kill))
+        for name, why in plan.drain:
+            self._try(name, lambda name=name, why=why: self._drain(name, why))  # type: ignore[misc]
+        unfit = self._why_no_start() if plan.start else ""
+        if unfit:
+            self.wrong.append(unfit)
+        for name in plan.start if not unfit else ():
+            if not self._try(name, lambda name=name: self._start(name)):  # type: ignore[misc]
+                self._count(is_failure=True)
+
+    def _try(self, name: str, act: Callable[[], None]) -> bool:
+        """Do something about one member; whether it went well. The next round tries again."""
+        try:
+            act()
+        except (BdError, OSError) as error:
+            self.wrong.append(f"{name}: {error}")
+            return False
+        return True
+
+    def _why_no_start(self) -> str:
+        if not self.pool.start:
+            return "it has no start command"
+        asked = (key for key in ("start", "alive", "stop", "nudge") if getattr(self.pool, key))
+        strange = [key for key in asked if f"agents/{self.pool.name}.pool.{key}" not in self._round.trusted]
+        return f"its {strange[0]} is not trusted here; `bd trust`" if strange else ""
+
+    def _start(self, name: str) -> None:
+        how = {key: getattr(self.pool, key) for key in ("provider", "alive", "stop", "nudge")}
+        session = self._session(name, how)
+        session.refuse_second()
+        self._make_clone(session.clone)
+        if duty_of(name, self._round.view.snapshot):  # of its predecessor, which ended as it was told to
+            self._round.publish(SetDuty(**self._round.asked(agent=name, duty="available")))
+        started = clock.time_text(clock.now())
+        self._keep_note(name, {"pool": self.pool.name, "started_at": started, "how": how})  # first: no session without one
+        try:
+            session.start()
+        except (BdError, OSError):
+            if not session.is_alive():
+                session.forget()
+            raise
+        self.note["up_s"] = clock.now().timestamp()
+        self._round.record("started", self.pool.name, member=name)
+
+    def _make_clone(self, folder: str) -> None:
+        """Where it works; a clone that nobody finished making is made anew."""
+        hub = self._round.hub
+        if not hub.place.url or os.path.isdir(folder):
+            return
+        shutil.rmtree(f"{folder}.new", ignore_errors=True)
+        join_hub(hub.place.url, f"{folder}.new", hub.branch_name, None).hub.close()
+        os.rename(f"{folder}.new", folder)
+
+    def _drain(self, name: str, why: str) -> None:
+        """No new claims, by its capacity; then the sign to end."""
+        self._round.publish(SetDuty(**self._round.asked(agent=name, duty="draining")))
+        self._keep_note(name, {**self._note_of(name), "drained_at": clock.time_text(clock.now())})
+        self.running[name].ask_to_drain()
+        self.note["down_s"] = clock.now().timestamp()
+        self._round.record("draining", self.pool.name, member=name, why=why)
+
+    def _kill(self, names: Iterable[str], why: Mapping[str, str]) -> None:
+        """End members by force, side by side: each has its time to give back what it holds."""
+        sessions = [self.running[name] for name in names]
+        for session in sessions:  # first: what it holds was taken from it
+            self._keep_note(session.name, {**self._note_of(session.name), "killed": True})
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            gone = list(threads.map(Session.end, sessions))
+        for session, is_gone in zip(sessions, gone, strict=True):
+            if is_gone:
+                self._round.record("killed", self.pool.name, member=session.name, why=why[session.name])
+                self._try(session.name, lambda session=session: self._bury(session))  # type: ignore[misc]
+            else:
+                self.wrong.append(f"{session.name} can't be ended")
+
+    def _bury(self, session: Session) -> None:
+        """A session has ended: what it held is open again, its place is free. Its note goes last."""
+        name, code, note = session.name, session.exit_code(), self._note_of(session.name)
+        held = held_by(name, self._round.hub.snapshot(), clock.now())
+        claims = {bead.id: claim for bead in held for claim in bead.claims if claim.get("agent") == name}
+        tokens = {bead_id: str(claim["token"]) for bead_id, claim in claims.items()}
+        session.end_leftovers(tokens.values())
+        if claims and not note.get("killed"):
+            stalls = [_lost(*one, self._round.view) for one in claims.items()]
+            self._round.publish(Reassign(**self._round.asked(stalls=stalls)))
+        self._round.publish(Retire(**self._round.asked(agent=name, tokens=tokens, reason=f"{name} was drained")))
+        session.forget()
+        why = f"it held {', '.join(sorted(claims))}" if claims else ""
+        self._round.record("ended", self.pool.name, member=name, exit_code=code, why=why)
+        started = clock.instant_of(str(note["started_at"])) if note.get("started_at") else None
+        is_short = started is not None and (clock.now() - started).total_seconds() < SHORT_LIFE_S
+        self._count(is_failure=is_short and bool(code) and not note.get("drained_at"))
+
+    def _count(self, *, is_failure: bool) -> None:
+        """Remember whether a member could be started, and lived for longer than a moment."""
+        fails = int(self.note.get("fails") or 0) + 1 if is_failure else 0
+        self.note.update({"fails": fails, "failed_s": clock.now().timestamp() if is_failure else None})
+
+
+def _lost(bead_id: str, claim: Mapping[str, Any], view: View) -> dict[str, Any]:
+    """A claim whose holder's process is seen to be gone."""
+    sight = view.sights.get(claim["token"])
+    known = {"id": bead_id, "token": claim["token"], "attempt": claim.get("attempt", 1), "since": last_commit_of(claim)}
+    return {**known, "why": "lost", "reason": "lost", "text": "has no process", "beat": sight.beat if sight else None}

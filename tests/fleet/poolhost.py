@@ -1,0 +1,112 @@
+"""A host that runs pools of one hub, for tests: its rounds, what it says of them, and who is there."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+from bd.fleet.quarters import Quarters
+from bd.store.hub import Hub
+from bd.store.place import locate
+from tests.truth import tip_bead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.running import Clone
+
+# A member that lives until it is drained, and one that does not listen.
+WAITS = 'while [ ! -e "$BD_DRAIN_FILE" ]; do sleep 0.05; done'
+DEAF = "trap '' TERM; while :; do sleep 0.05; done"
+
+
+class Host:
+    """A host that runs pools of one hub."""
+
+    def __init__(self, clone: Clone) -> None:
+        self.clone = clone
+
+    def pool(self, *, name: str = "worker", **settings: Any) -> None:
+        """Make an agent a pool, and trust its commands here."""
+        lines = "".join(f"  {key}: {json.dumps(value)}\n" for key, value in settings.items())
+        file = self.clone.path / ".beads" / "agents" / f"{name}.yaml"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"name: {name}\npool:\n{lines}", encoding="utf-8")
+        self.clone.bd("sync")
+        self.clone.bd("trust", "--yes")
+
+    def round(self) -> list[tuple[str, str]]:
+        """One round of the controller: (event, member) of what it did."""
+        told = self.clone.bd("pool", "run", "--once", "--json").json
+        return [(one["event"], one.get("member", "")) for one in told]
+
+    @property
+    def status(self) -> dict[str, Any]:
+        return next(one for one in self.clone.bd("pool", "status", "--json").json if one["name"] == "worker")
+
+    @property
+    def quarters(self) -> Quarters:
+        hub = Hub(locate(str(self.clone.path)))
+        try:
+            return Quarters(hub)
+        finally:
+            hub.close()
+
+    def leader(self, name: str) -> int:
+        """The process of a member; waits until it has said so."""
+        path = self.quarters.path("members", f"{name}.pid")
+        until(lambda: text_of(path).endswith("\n"))
+        return int(text_of(path))
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return self.quarters.events()
+
+    def clear(self) -> None:
+        """Leave nobody running."""
+        for name, _ in self.quarters.members():
+            with contextlib.suppress(OSError, ValueError):
+                os.killpg(int(text_of(self.quarters.path("members", f"{name}.pid"))), signal.SIGKILL)
+
+    def until_ended(self, name: str) -> None:
+        leader = self.leader(name)
+        until(lambda: not is_alive(leader))
+
+
+def text_of(path: str) -> str:
+    """What a file says; nothing where there is none."""
+    with contextlib.suppress(FileNotFoundError), open(path, encoding="ascii") as file:
+        return file.read()
+    return ""
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for another process to get there; longer than this is a hang."""
+    deadline = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return ") Z" not in file.read()
+
+
+def status_of(hub: Path, bead_id: str) -> str | None:
+    bead = tip_bead(hub, bead_id)
+    return bead and bead.status
+
+
+def claimed_by(hub: Path, bead_id: str) -> str | None:
+    bead = tip_bead(hub, bead_id)
+    return bead.claim.agent if bead and bead.claim else None

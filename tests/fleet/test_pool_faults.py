@@ -1,0 +1,272 @@
+"""What goes wrong around a controller: checks, files, disks, hubs that are away. It says so, changes nothing, and goes on."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bd.errors import RemoteUnreachable
+from bd.fleet.controller import Controller
+from bd.fleet.quarters import Quarters
+from bd.store.hub import Hub
+from bd.store.place import locate
+from tests.fleet.poolhost import WAITS, Host, is_alive, text_of, until
+from tests.race.seeds import put, seed
+from tests.running import BD, start_process
+from tests.truth import tip_bead, tip_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("check", "error"),
+    [
+        ("echo many", "printed no number: 'many'"),
+        ("echo 3; exit 2", "exit code 2"),
+        ("echo 3; echo no jq here >&2; exit 127", "exit code 127: no jq here"),
+        ("true", "printed no number"),
+        ("echo -1", "no number"),
+        ("echo 1.5", "no number"),
+        ("echo 1e3", "no number"),
+        ("echo 0x10", "no number"),
+        ("echo 1 2", "no number"),
+        ("echo ١", "no number"),
+        ("head -c 5000 /dev/zero | tr '\\0' 9", "no number"),
+        ("sleep 600", "took longer than 0.3s"),
+        ("echo 2; sleep 600", "took longer than 0.3s"),
+    ],
+)
+def test_a_check_that_says_nothing_changes_nothing(host: Host, check: str, error: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "sleep" in check:
+        monkeypatch.setattr("bd.fleet.checks.CHECK_LIMIT_S", 0.3)
+    host.pool(max=3, start=WAITS, check="echo 2", cooldown_down="0s")
+    assert host.round() == [("started", "worker-1"), ("started", "worker-2")]
+    host.pool(max=3, start=WAITS, check=check, cooldown_down="0s")
+    for events in (["check failed"], []):
+        assert [one["event"] for one in host.clone.here("pool", "run", "--once", "--json").json] == events, "told once"
+    assert error in host.status["last_error"]
+    assert error in host.events[-1]["why"]
+    assert (host.status["running"], host.status["desired"]) == (["worker-1", "worker-2"], 2)
+
+
+@pytest.mark.parametrize(
+    ("check", "size"), [("echo 99999999999999999999", 2), ("printf ' 1 \\n\\n'", 1), ("echo 007", 2), ("echo 0", 0)]
+)
+def test_any_whole_number_is_one_and_is_held_within_the_limits(host: Host, check: str, size: int) -> None:
+    host.pool(max=2, start=WAITS, check=check)
+    host.round()
+    assert len(host.status["running"]) == host.status["desired"] == size
+
+
+def test_what_a_check_started_ends_with_its_time(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bd.fleet.checks.CHECK_LIMIT_S", 0.3)
+    host.pool(max=1, start=WAITS, check=f"sh -c 'echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done'")
+    host.clone.here("pool", "run", "--once", "--json")
+    until(lambda: not is_alive(int(text_of(f"{tmp_path}/pid"))))
+
+
+def test_checks_run_side_by_side_and_one_that_hangs_stops_no_other_pool(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each waits for the other: one after the other they would never end."""
+    monkeypatch.setattr("bd.fleet.checks.CHECK_LIMIT_S", 20.0)
+    meet = "touch {0}; until [ -e {1} ]; do sleep 0.02; done; echo 1"
+    here = host.clone.path.parent
+    host.pool(max=1, start=WAITS, check=meet.format(here / "a", here / "b"))
+    host.pool(name="other", max=1, start=WAITS, check=meet.format(here / "b", here / "a"))
+    told = host.clone.here("pool", "run", "--once", "--json").json
+    assert sorted((one["event"], one["member"]) for one in told) == [("started", "other"), ("started", "worker")]
+
+
+# --- the controller ---------------------------------------------------------------------------
+
+
+class Watched:
+    """A controller in this process, and what it told."""
+
+    def __init__(self, host: Host) -> None:
+        def open_hub() -> Hub:
+            return Hub(locate(str(host.clone.path)))
+
+        hub = open_hub()
+        self.told: list[tuple[str, str]] = []
+        self.controller = Controller(open_hub, Quarters(hub), "agent:ada", self._hear)
+        hub.close()
+
+    def _hear(self, event: dict[str, Any]) -> None:
+        self.told.append((event["event"], event.get("why", "")))
+
+    def round(self) -> tuple[list[tuple[str, str]], float]:
+        self.told.clear()
+        rest_s = self.controller.tolerant_round()
+        return list(self.told), rest_s
+
+
+def test_a_round_that_fails_is_told_once_and_tried_again_ever_more_rarely(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    host.pool(max=1, min=1, start=WAITS, scale_interval="7s")
+    watched = Watched(host)
+    for error in (OSError(errno.ENOSPC, "No space left on device"), RuntimeError("a bug")):
+        with monkeypatch.context() as broken:
+            broken.setattr("bd.fleet.controller.look_if_possible", lambda _hub, error=error: _raise(error))
+            rounds = [watched.round() for _ in range(12)]
+        assert [len(told) for told, _ in rounds] == [1, *[0] * 11]
+        [(event, why)] = rounds[0][0]
+        assert event == "round failed"
+        assert str(error) in why
+        rests = [rest_s for _, rest_s in rounds]
+        assert rests == sorted(rests)
+        assert (rests[0], rests[-1]) == (2.0, 300.0)
+        rest_s = watched.round()[1]
+        assert 6 < rest_s <= 7, "and all is well again"
+    assert host.status["running"] == ["worker"]
+
+
+def _raise(error: Exception) -> Any:
+    raise error
+
+
+def test_a_full_disk_ends_neither_the_controller_nor_a_member(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    host.pool(max=2, min=1, start=WAITS, scale_interval="1s")
+    watched = Watched(host)
+    watched.round()
+    leader = host.leader("worker-1")
+
+    def full(_self: Quarters, _name: str, _note: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    host.clone.bd("pool", "scale", "worker", "2")
+    with monkeypatch.context() as broken:
+        broken.setattr(Quarters, "write", full)
+        watched.controller._looked_s.clear()
+        told, _ = watched.round()
+    assert [event for event, _ in told] == ["trouble"]
+    assert "No space left" in told[0][1]
+    assert is_alive(leader)
+    watched.controller._looked_s.clear()
+    assert [event for event, _ in watched.round()[0]] == ["started"]
+
+
+def test_a_hub_that_is_away_changes_no_size_and_is_waited_for(host: Host, hub: Path, tmp_path: Path) -> None:
+    host.pool(max=2, start=WAITS, cooldown_down="0s")
+    seed(host.clone, "hub-a", "hub-b")
+    assert host.round() == [("started", "worker-1"), ("started", "worker-2")]
+    leaders = [host.leader(name) for name in ("worker-1", "worker-2")]
+    host.clone.bd("cancel", "hub-a", "hub-b", "--reason", "silence")
+    hub.rename(tmp_path / "away")
+    assert host.round() == [("check failed", "")]
+    assert "can't be reached" in host.status["last_error"]
+    os.killpg(leaders[0], signal.SIGKILL)
+    host.until_ended("worker-1")
+    assert host.round() == [("ended", "worker-1")], "nobody is started for whom nobody knows"
+    assert host.status["running"] == ["worker-2"]
+    (tmp_path / "away").rename(hub)
+    assert host.round() == [("draining", "worker-2")]
+    assert tip_file(hub, ".agent-status/worker-1.yaml") is None, "what was kept in the clone has come through"
+    assert is_alive(leaders[1])
+
+
+def test_a_write_that_does_not_come_through_stops_no_other_pool(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    host.pool(max=1, size=1, start=WAITS, cooldown_down="0s")
+    host.pool(name="other", max=1, size=0, start=WAITS)
+    host.round()
+    host.clone.bd("pool", "scale", "worker", "0")
+    host.clone.bd("pool", "scale", "other", "1")
+    with monkeypatch.context() as broken:
+        broken.setattr("bd.fleet.crew.publish", lambda _hub, _operation: _raise(RemoteUnreachable("the hub is away")))
+        told = host.clone.here("pool", "run", "--once", "--json").json
+    assert sorted((one["pool"], one["event"]) for one in told) == [("other", "started"), ("worker", "trouble")]
+    assert host.round() == [("draining", "worker")], "tried again, and no cooldown for what was not done"
+
+
+def test_an_agent_file_that_can_not_be_read_drains_nobody(host: Host) -> None:
+    host.pool(max=2, min=2, start=WAITS)
+    host.pool(name="other", max=1, min=0, start=WAITS)
+    host.round()
+    leaders = [host.leader(name) for name in ("worker-1", "worker-2")]
+    host.clone.bd("pool", "scale", "other", "1")
+    (host.clone.path / ".beads" / "agents" / "worker.yaml").write_text("name: worker\npool: {max: 2\n")
+    put(host.clone, ".beads/agents", "a slip")
+    assert sorted(host.round()) == [("started", "other"), ("trouble", "")]
+    assert "can't be read" in next(one["why"] for one in host.events if one["event"] == "trouble")
+    assert host.round() == []
+    assert all(is_alive(leader) for leader in leaders)
+
+
+def test_a_pool_that_is_gone_drains_its_members(host: Host) -> None:
+    host.pool(max=1, min=1, start=WAITS)
+    host.round()
+    host.leader("worker")
+    (host.clone.path / ".beads" / "agents" / "worker.yaml").unlink()
+    host.clone.bd("sync")
+    assert host.round() == [("draining", "worker")]
+    host.until_ended("worker")
+    assert host.round() == [("ended", "worker")]
+
+
+def test_what_can_not_be_in_a_pool_is_told_and_not_done(host: Host) -> None:
+    host.pool(min=5, max=2, size=9, start=WAITS, chekc="echo 1")
+    status = host.status
+    assert len(status["flaws"]) == 3
+    assert (status["min"], status["max"]) == (2, 2)
+    shown = host.clone.bd("pool", "status").out
+    assert "`min: 5` is more than `max`" in " ".join(shown.split())
+    found = host.clone.bd("doctor", "--json").json["findings"]
+    assert [one["where"] for one in found if one["code"] == "pool"] == [".beads/agents/worker.yaml"] * 3
+    host.pool(max=2, start=WAITS, provider="cloud", min=1)
+    assert host.round() == [("trouble", "")]
+    assert "no provider is called cloud" in host.status["last_error"]
+
+
+def test_names_that_lead_elsewhere_are_nobodys(host: Host) -> None:
+    host.pool(min=2, max=2, start=WAITS, names=["../../../evil", "toast"])
+    assert host.round() == [("started", "toast"), ("started", "worker-2")]
+
+
+def test_a_name_that_two_have_is_told(host: Host) -> None:
+    host.pool(max=2, names=["toast"], start=WAITS)
+    host.pool(name="other", max=2, names=["toast"], start=WAITS)
+    [found] = [one for one in host.clone.bd("doctor", "--json").json["findings"] if one["code"] == "pool"]
+    assert "member toast is also a member of other" in found["text"]
+
+
+def test_a_clone_that_was_not_finished_is_made_anew(host: Host) -> None:
+    half = host.quarters.path("clones", "worker.new", ".git", "HEAD")
+    with open(half, "w", encoding="ascii") as file:
+        file.write("ref: refs/heads/nowhere\n")
+    host.pool(max=1, min=1, start=WAITS)
+    assert host.round() == [("started", "worker")]
+    assert os.path.isdir(host.quarters.path("clones", "worker", ".git"))
+    assert os.listdir(host.quarters.path("clones")) == ["worker"]
+
+
+def test_what_a_killed_worker_had_running_ends_before_its_bead_is_anybodys(host: Host, hub: Path, tmp_path: Path) -> None:
+    """A command of `bd work` has a session of its own, and outlives its worker's; its bead must not be done twice at once."""
+    says = f"echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done"
+    host.pool(max=1, size=1, start=f"{shlex.join(BD)} work --interval 1s -- sh -c {shlex.quote(says)}")
+    seed(host.clone, "hub-a")
+    host.round()
+    until(lambda: text_of(f"{tmp_path}/pid").endswith("\n"))
+    command = int(text_of(f"{tmp_path}/pid"))
+    bystander = start_process("show", "hub-a", cwd=host.clone.path)
+    os.killpg(host.leader("worker"), signal.SIGKILL)
+    host.until_ended("worker")
+    assert is_alive(command)
+    assert host.round() == [("ended", "worker"), ("started", "worker")]
+    until(lambda: not is_alive(command))
+    assert bystander.wait() == 0
+    bead = tip_bead(hub, "hub-a")
+    assert bead is not None
+    assert [one["reason"] for one in bead.get("failures")] == ["lost"]
+
+
+def test_a_pool_is_looked_at_as_often_as_it_says(host: Host, tmp_path: Path) -> None:
+    host.pool(max=1, start=WAITS, scale_interval="1h", check=f"echo look >> {tmp_path}/seldom; echo 0")
+    host.pool(name="other", max=1, start=WAITS, scale_interval="0s", check=f"echo look >> {tmp_path}/often; echo 0")
+    watched = Watched(host)
+    assert [watched.round()[1] for _ in range(3)] == [1.0] * 3
+    assert len(text_of(f"{tmp_path}/often").split()) == 3
+    assert len(text_of(f"{tmp_path}/seldom").split()) == 1
