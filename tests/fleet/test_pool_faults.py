@@ -163,10 +163,10 @@ def test_a_hub_that_is_away_changes_no_size_and_is_waited_for(host: Host, hub: P
     host.until_ended("worker-1")
     assert host.round() == [("ended", "worker-1")], "nobody is started for whom nobody knows"
     assert host.status["running"] == ["worker-2"]
+    assert is_alive(leaders[1])
     (tmp_path / "away").rename(hub)
     assert host.round() == [("draining", "worker-2")]
     assert tip_file(hub, ".agent-status/worker-1.yaml") is None, "what was kept in the clone has come through"
-    assert is_alive(leaders[1])
 
 
 def test_a_write_that_does_not_come_through_stops_no_other_pool(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
