@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from bd.interop.specs import Spec
     from bd.model import Bead, Snapshot
+    from bd.operations.base import World
 
 # What a bead is meant to be; the rest of its file is what became of it so far.
 _PLANNED = (
@@ -34,17 +35,17 @@ _ORDER = ("name", *(key for key in BEAD_FIELDS if key not in ("depends_on", "par
 _NAME_LIMIT = 40
 
 
-def read_graph(source: str) -> list[dict[str, Any]]:
+def read_graph(source: str, world: World | None = None) -> list[dict[str, Any]]:
     """The beads of a plan file (`-`: stdin) as `ApplyPlan` takes them: the root first, and every one with a name.
 
     Raises NotFound, and BadInput and WouldCycle naming the line.
     """
-    return graph_of(bytes_of(source), "stdin" if source == "-" else source)
+    return graph_of(bytes_of(source), "stdin" if source == "-" else source, world)
 
 
-def graph_of(data: bytes, shown: str) -> list[dict[str, Any]]:
+def graph_of(data: bytes, shown: str, world: World | None = None) -> list[dict[str, Any]]:
     """The same from a text that was read already; `shown` is what the errors call it."""
-    specs = read_specs(data, shown)
+    specs = read_specs(data, shown, world)
     root, *tasks = specs
     stray = next((task for task in tasks if task not in root.tasks), None)
     if stray is not None:

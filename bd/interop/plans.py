@@ -17,12 +17,15 @@ from bd.interop.jsonl import bytes_of
 from bd.interop.specs import Misplaced, Place, Spec, edge_kind, read_spec
 from bd.light import NamedTuple
 from bd.model import Bead
+from bd.operations.checking import check_status, checked
 from bd.policy.dag import find_cycle, find_parent_loop
 from bd.store.empty import EmptySnapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from bd.operations.base import World
 
 _LIST_KEYS = ("nodes", "tasks", "beads", "issues")
 _ID = frozenset({"id"})
@@ -37,29 +40,58 @@ _AGENT_NAMES = {
 }
 
 
-def read_plan(source: str) -> list[dict[str, Any]]:
+def read_plan(source: str, world: World | None = None) -> list[dict[str, Any]]:
     """The beads of a plan file (`-`: stdin) as Create takes them, those that others name first.
 
     Raises NotFound, and BadInput naming the line or the entry: for what is no YAML or JSON, a
     field no bead has, a name that nothing in the plan has.
     """
     data = bytes_of(source)
-    return [spec.value() for spec in read_specs(data, "stdin" if source == "-" else source)]
+    return [spec.value() for spec in read_specs(data, "stdin" if source == "-" else source, world)]
 
 
-def read_specs(data: bytes, shown: str) -> list[Spec]:
-    """The beads of a plan's text, every name in them checked. Raises BadInput and WouldCycle."""
+def read_specs(data: bytes, shown: str, world: World | None = None) -> list[Spec]:
+    """The beads of a plan's text, parents before their children, every name in them checked.
+
+    With a `world` their values too, which the hub and the clock have a say in. Raises BadInput and WouldCycle.
+    """
     specs: list[Spec] = []
     try:
         for entry in entries_of(data, shown):
             specs += _specs_of(entry)
         if not specs:
             raise BadInput(f"{shown} plans nothing", hint="nothing was made")
+        if world is not None:
+            _check_values(specs, world)
         _resolve(specs)
         _refuse_circles(specs)
     except Misplaced as error:
         raise error.told(data, shown) from None
-    return specs
+    return _parents_first(specs)
+
+
+def _check_values(specs: list[Spec], world: World) -> None:
+    """Refuse what no bead of this hub may say: an unknown type, a time that is none."""
+    for spec in specs:
+        for key, value in spec.fields.items():
+            try:
+                checked({key: value}, world)
+                if key == "status":
+                    check_status(str(value), world)
+            except BadInput as error:
+                raise spec.wrong(error.message, hint=error.hint, word=key) from None
+
+
+def _parents_first(specs: list[Spec]) -> list[Spec]:
+    """The beads in their order, but none before its parent."""
+    by_name = {spec.name: spec for spec in specs if spec.name}
+    placed: dict[int, Spec] = {}
+    for spec in specs:
+        way = [spec]
+        while (parent := by_name.get(way[-1].parent or "")) is not None:
+            way.append(parent)
+        placed.update((id(one), one) for one in reversed(way) if id(one) not in placed)
+    return list(placed.values())
 
 
 # --- shapes -------------------------------------------------------------------------------

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bd.config import merge
 from bd.errors import BadInput, BdError, WouldCycle
 from bd.interop.graphs import graph_of, plan_of, plan_text
+from bd.operations.base import World
 from bd.operations.planning import ApplyPlan
+from tests.clocks import START
 from tests.memory import MemoryStore, make_bead
 from tests.operations.asking import by
 
@@ -19,8 +22,11 @@ if TYPE_CHECKING:
     from bd.model import Bead
 
 
+WORLD = World(START, merge([]))
+
+
 def graph(text: str) -> list[dict[str, Any]]:
-    return graph_of(text.encode(), "plan.yaml")
+    return graph_of(text.encode(), "plan.yaml", WORLD)
 
 
 def applied(specs: list[dict[str, Any]], *there: Bead) -> tuple[MemoryStore, dict[str, str]]:
@@ -58,6 +64,10 @@ tasks:
         ("  - name: one\n", "  - name: one\n    depends_on: [one]\n", 3, "one -> one"),
         ("title: Build it", "title: Build it\nbudget_ceiling_usd: much", 2, "budget_ceiling_usd"),
         ("tasks:", "tasks:\n  - just words", 3, "a bead is a mapping"),
+        ("    title: Two", "    title: Two\n    deadline: someday", 7, "tasks[2] (two): 'someday' is not a time"),
+        ("    title: Two", "    title: Two\n    type: zzz", 7, "'zzz' is no bead type here"),
+        ("    title: Two", "    title: Two\n    status: wild", 7, "'wild' is no status here"),
+        ("    title: Two", "    title: Two\n    base_priority: -3", 7, "not between 0 and 100"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(old: str, new: str, line: int, says: str) -> None:
@@ -67,6 +77,13 @@ def test_a_mistake_is_told_with_its_line(old: str, new: str, line: int, says: st
     assert says in str(raised.value)
     assert raised.value.as_json()["line"] == line
     assert isinstance(raised.value, WouldCycle if "->" in says or "each other" in says else BadInput)
+
+
+def test_a_parent_may_stand_behind_its_children() -> None:
+    specs = graph("title: A\ntasks: [{name: b, title: B, parent: c}, {name: c, title: C, parent: d}, {name: d, title: D}]")
+    store, ids = applied(specs)
+    assert [spec["name"] for spec in specs] == ["root", "d", "c", "b"]
+    assert [store.bead(ids[name]).parent for name in "bcd"] == [ids["c"], ids["d"], ids["root"]]
 
 
 def test_json_has_lines_too() -> None:

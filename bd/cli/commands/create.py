@@ -87,8 +87,9 @@ def command(
 
 def _create_many(app: App, source: str, forced: dict[str, Any], *, dry_run: bool, silent: bool) -> None:
     from bd.interop.plans import read_plan
+    from bd.operations.base import World
 
-    specs = read_plan(source)
+    specs = read_plan(source, World(app.now, app.settings()))
     if dry_run:
         if app.out.is_json:
             app.out.object({"would_create": [spec["title"] for spec in specs], "dry_run": True})
