@@ -14,7 +14,7 @@ from bd.fields import AGENT_FIELDS, CAPACITY_FIELDS, WAITING_LINKS
 from bd.ids import check_agent
 from bd.interop.documents import Entry, as_json, entries_of, first_choice, is_null, typed
 from bd.interop.jsonl import bytes_of
-from bd.interop.specs import Misplaced, Place, Spec, edge_kind, read_spec
+from bd.interop.specs import Misplaced, Place, Spec, edge_kind, read_spec, refuse_unusable
 from bd.light import NamedTuple
 from bd.model import Bead
 from bd.operations.checking import check_status, checked
@@ -78,6 +78,7 @@ def _check_values(specs: list[Spec], world: World) -> None:
                 checked({key: value}, world)
                 if key == "status":
                     check_status(str(value), world)
+                refuse_unusable(key, value)
             except BadInput as error:
                 raise spec.wrong(error.message, hint=error.hint, word=key) from None
 

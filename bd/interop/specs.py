@@ -6,11 +6,14 @@ papers included. Does not belong here: the shapes of whole plans and the names i
 
 from __future__ import annotations
 
-from bd.clock import duration_text
+from bd.clock import duration_s, duration_text
 from bd.errors import BadInput, BdError, WouldCycle
 from bd.fields import BEAD_FIELDS
 from bd.interop.documents import as_json, first_choice, is_null, typed
 from bd.light import NamedTuple
+from bd.model import Bead
+from bd.policy.retry import STRATEGIES
+from bd.policy.validation import KINDS, kind_of
 from bd.store import codec
 
 TYPE_CHECKING = False
@@ -224,6 +227,31 @@ def _put_spec(fields: dict[str, Any], value: Any) -> None:
     kept = {name: as_json(item) for name, item in _in_durations(flat, "spec").items() if not is_null(item)}
     if kept:
         fields["spec"] = {**fields.get("spec", {}), **kept}
+
+
+def refuse_unusable(key: str, value: Any) -> None:
+    """Refuse what a bead may say and what nothing could go by: a limit that is no number, a check that nobody knows. Raises BadInput."""
+    inner = {f"{key}.{name}": item for name, item in value.items()} if isinstance(value, dict) else {key: value}
+    for name, item in inner.items():
+        if item is None or item == "":
+            continue
+        if name in ("spec.max_duration", "retry.initial_delay", "retry.max_delay"):
+            duration_s(str(item))
+        elif name in ("spec.max_cost_usd", "budget_ceiling_usd", "retry.backoff_multiplier") and not _is_number(item, 0):
+            raise BadInput(f"{name}: {item!r} is not a number from 0 on")
+        elif name == "max_attempts" and not _is_number(item, 1):
+            raise BadInput(f"max_attempts: {item!r} is not a number from 1 on")
+        elif name == "retry.strategy" and item not in STRATEGIES:
+            raise BadInput(f"{name}: {item!r} is none of {', '.join(STRATEGIES)}")
+        elif name == "output.validation" and kind_of(Bead({"output": value})) not in KINDS:
+            raise BadInput(f"{name}: {item!r} is none of {', '.join(KINDS)}")
+
+
+def _is_number(value: Any, least: float) -> bool:
+    try:
+        return not isinstance(value, bool) and float(value) >= least
+    except (TypeError, ValueError):
+        return False
 
 
 def _put_managed(spec: Spec, key: str, value: Any) -> None:
