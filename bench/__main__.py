@@ -35,6 +35,7 @@ from bench import (
     startup,
     tools,
     torture,
+    waking,
     writes,
 )
 from bench.machine import Machine
@@ -67,6 +68,7 @@ BENCHES: dict[str, tuple[str, Callable[[Machine], list[Row]]]] = {
     "fuzz": (fuzz.TITLE, fuzz.measure),
     "pools": (pools.TITLE, pools.measure),
     "simulation": (simulation.TITLE, simulation.measure),
+    "waking": (waking.TITLE, waking.measure),
     "races": (races.TITLE, races.measure),
     "torture": (torture.TITLE, torture.measure),
     "tools": (tools.TITLE, tools.measure),

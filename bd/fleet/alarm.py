@@ -13,7 +13,7 @@ from bd.store.answers import is_ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from bd.store.hub import Hub
 
@@ -23,10 +23,11 @@ _MOST_MS = 200
 
 
 class Alarm:
-    """Close it when nobody waits any more."""
+    """Close it when nobody waits any more. `on_ring` is called by the thread that rings."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, on_ring: Callable[[], None] | None = None) -> None:
         self._rung, self._ended = Event(), Event()
+        self._on_ring = on_ring
         folders = ref_folders(hub)
         self.is_watching = bool(folders) and has_watcher()
         if self.is_watching:
@@ -35,6 +36,8 @@ class Alarm:
     def ring(self) -> None:
         """End the wait that goes on, or the next one. May be called by any thread."""
         self._rung.set()
+        if self._on_ring is not None and not self._ended.is_set():
+            self._on_ring()
 
     def wait(self, seconds: float) -> bool:
         """Wait at most so long; whether it rang."""
@@ -53,11 +56,11 @@ class Alarm:
             for _ in watchfiles.watch(
                 *folders, watch_filter=None, step=_STEP_MS, debounce=_MOST_MS, stop_event=self._ended, raise_interrupt=False
             ):
-                self._rung.set()
+                self.ring()
         except (OSError, RuntimeError):  # no watch to be had, or the folder is gone: there is the time
             pass
         self.is_watching = False
-        self._rung.set()
+        self.ring()
 
 
 def has_watcher() -> bool:

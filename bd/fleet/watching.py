@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bd import clock
 from bd.errors import BdError
-from bd.fleet.pacer import Peeking, tip_or_none
+from bd.fleet.lookout import Lookout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,21 +20,24 @@ def tips(hub: Hub, known: str, longest_s: float = LONGEST_S, on_trouble: Callabl
 
     A hub that can't be reached is tried again, and `on_trouble` hears of it once.
     """
-    peeking, is_told = Peeking(hub, longest_s), False
-    while True:
-        clock.sleep(peeking.next_s())
-        tip = tip_or_none(hub)
-        if tip is None or tip in ("", known):
-            continue
-        try:
-            hub.fetch()
-        except BdError as error:
-            if on_trouble and not is_told:
-                on_trouble(f"{error.message}; trying again")
-            is_told = True
-            continue
-        is_told = False
-        tip = hub.published() or known
-        if tip != known:
-            known, peeking = tip, Peeking(hub, longest_s)
-            yield tip
+    lookout, is_told = Lookout(), False
+    lookout.begin(hub, longest_s)
+    try:
+        while True:
+            if not lookout.wait(lookout.pause_s()) and not lookout.has_moved(hub, known):
+                continue
+            try:
+                hub.fetch()
+            except BdError as error:
+                if on_trouble and not is_told:
+                    on_trouble(f"{error.message}; trying again")
+                is_told = True
+                continue
+            is_told = False
+            tip = hub.published() or known
+            if tip != known:
+                known = tip
+                lookout.begin(hub, longest_s, anew=True)
+                yield tip
+    finally:
+        lookout.end()

@@ -6,6 +6,7 @@ transaction of its own, so that whatever dies when, the hub is right: a killed w
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import random
@@ -17,8 +18,9 @@ from bd.errors import BadInput, BdError, Damaged, NotFound, NothingReady, Remote
 from bd.fleet import drain, hooks, progress, signs, validating
 from bd.fleet.housekeeping import keep_house, pack_when_full
 from bd.fleet.job import Job
+from bd.fleet.lookout import Lookout
 from bd.fleet.outcome import DONE, FAILED, RELEASED, Outcome
-from bd.fleet.pacer import Pacer, Peeking, tip_or_none
+from bd.fleet.pacer import Pacer
 from bd.fleet.plan import Ended
 from bd.fleet.recovery import reassign
 from bd.fleet.sight import look
@@ -74,7 +76,7 @@ class Worker:
         self._stopping = 0
         self._idle_since_s = clock.monotonic()
         self._next_look_s, self._tip = 0.0, ""
-        self._peeking: Peeking | None = None
+        self._lookout = Lookout(on_ring=lambda: self._events.put("hub"))
         self._nothing: BdError | None = None
 
     # --- from outside ---
@@ -94,6 +96,7 @@ class Worker:
         finally:  # after a bug, or a hub that can't be gone on with: nobody works on for a worker that is gone
             for job in self._jobs:
                 job.break_off()
+            self._lookout.end()
 
     def _loop(self) -> int:
         while True:
@@ -131,12 +134,12 @@ class Worker:
             rests.append(0.2)
         elif self._wants_more():
             rests.append(max(0.0, self._next_look_s - clock.monotonic()))
-            if self._peeking is not None:
-                rests.append(self._peeking.next_s())
+            rests.append(self._lookout.pause_s())
             if self.plan.max_idle_s is not None and not self._jobs:
                 rests.append(max(0.0, self._idle_since_s + self.plan.max_idle_s - clock.monotonic()))
         try:
-            self._events.get(timeout=max(0.01, min(rests, default=3600.0)))
+            if self._events.get(timeout=max(0.01, min(rests, default=3600.0))) == "hub":
+                self._next_look_s = 0.0
         except queue.Empty:
             self._peek()
         for job in self._jobs:
@@ -144,15 +147,11 @@ class Worker:
 
     def _peek(self) -> None:
         """Look at one ref: a hub that has moved ends the wait."""
-        if self._peeking is None or not self._wants_more() or self._stopping:
+        if not self._wants_more() or self._stopping:
             return
-        hub = self._open_hub()
-        try:
-            tip = tip_or_none(hub)
-        finally:
-            hub.close()
-        if tip and tip != self._tip:
-            self._next_look_s = 0.0
+        with contextlib.closing(self._open_hub()) as hub:
+            if self._lookout.has_moved(hub, self._tip):
+                self._next_look_s = 0.0
 
     # --- looking for work ---
 
@@ -209,7 +208,7 @@ class Worker:
             self._found_nothing(hub, rest_s, pacer, nothing)
             return
         self._nothing = None
-        self._peeking = None
+        self._lookout.end()
         self._begin(hub, written, pacer)
 
     def _claim_args(self, hub: Hub, settings: Settings) -> dict[str, Any]:
@@ -225,7 +224,7 @@ class Worker:
         self._tip = hub.snapshot().commit
         if self._jobs:
             self._next_look_s = clock.monotonic() + pacer.base_s
-            self._peeking = self._peeking or Peeking(hub, pacer.base_s)
+            self._lookout.begin(hub, pacer.base_s)
             return
         pacer.found(hub, work=False, tip=self._tip)
         now = clock.now()
@@ -236,7 +235,7 @@ class Worker:
         if turn is not None:
             waits_s.append((turn - now).total_seconds() + random.random())
         self._next_look_s = clock.monotonic() + min(waits_s)
-        self._peeking = self._peeking or Peeking(hub, pacer.pace.interval_s)
+        self._lookout.begin(hub, pacer.pace.interval_s)
         signs.tell(hub, self.plan.agent, pacer.as_json())
         me = f"agent:{self.plan.agent}"
         for line in (*hooks.tell(hub, me), *keep_house(hub, me)):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd import clock as bd_clock
+from bd.fleet import alarm
 from tests.truth import tip
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def steps(monkeypatch: pytest.MonkeyPatch, clock: FakeClock) -> Callable[[Iterab
             clock.move(seconds=seconds)
             next(left, lambda: None)()
 
+        monkeypatch.setattr(alarm, "has_watcher", lambda: False)
         monkeypatch.setattr(bd_clock, "sleep", sleep)
         monkeypatch.setattr(bd_clock, "monotonic", lambda: passed[0])
         return slept

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd import clock as bd_clock
+from bd.fleet import alarm
 from bd.fleet.watching import tips
 from bd.report.log import last, read
 from bd.store.hub import Hub
@@ -138,6 +139,7 @@ def test_following_shows_each_transition_once(clone: Callable[[str], Clone], hub
             raise KeyboardInterrupt from None
         step()
 
+    monkeypatch.setattr(alarm, "has_watcher", lambda: False)
     monkeypatch.setattr(bd_clock, "sleep", sleep)
     shown = bob.here("log", "--follow", "--json", code=130)
     told = shown.lines[: shown.lines.index("{")]  # what stands below says that it was interrupted
@@ -155,6 +157,7 @@ def test_following_shows_each_transition_once(clone: Callable[[str], Clone], hub
 def test_the_watch_goes_on_after_trouble(clone: Callable[[str], Clone], monkeypatch: pytest.MonkeyPatch) -> None:
     alice, bob = clone("alice"), clone("bob")
     watching = Hub(locate(str(bob.path)))
+    monkeypatch.setattr(alarm, "has_watcher", lambda: False)
     monkeypatch.setattr(bd_clock, "sleep", lambda _: None)
     before = watching.view()
     alice.here("create", "One", "--id", "hub-a")
