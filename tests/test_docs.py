@@ -222,6 +222,7 @@ NOT_RUN = {
     "bd log --follow": "goes on for ever; tests/report has its tests",
     "bd log --follow --json | jq -r .transition": "goes on for ever",
     "bd wait --agent codemonkey && ./agent.sh": "the command is the agent's own",
+    "bd wait --agent codemonkey --via https://fleet.example.org": "nobody is at that address",
     "bd board --watch": "goes on for ever, in a terminal",
     "serve": "runs until it is ended; tests/serve has its tests",
     "demo": "has tests of its own, and takes a while",

@@ -7,13 +7,18 @@ from itertools import islice
 
 from bd import clock
 from bd.errors import NothingReady, RemoteUnreachable
+from bd.fleet.held import HELD_S, Away
 from bd.fleet.lookout import Lookout
 from bd.fleet.pacer import Pacer
 from bd.policy import fit
+from bd.policy.pacing import again_in_s
 from bd.policy.ready import next_turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bd.fleet.held import Server
     from bd.store.hub import Hub
     from bd.store.snapshot import CachedSnapshot
 
@@ -21,21 +26,65 @@ if TYPE_CHECKING:
 NAMED = 10
 
 
-def wait(hub: Hub, agent: str, timeout_s: float | None = None) -> list[str]:
-    """The beads the agent may take, best first, as soon as there are any. Raises NothingReady when the time is over."""
+def wait(
+    hub: Hub,
+    agent: str,
+    timeout_s: float | None = None,
+    server: Server | None = None,
+    on_trouble: Callable[[str], None] | None = None,
+) -> list[str]:
+    """The beads the agent may take, best first, as soon as there are any. Raises NothingReady when the time is over.
+
+    A server is asked first, in a request that it holds; while it is away (`on_trouble` hears of it once) the hub is looked at.
+    """
     until_s = None if timeout_s is None else clock.monotonic() + timeout_s
+    asking = _Asking(server, on_trouble) if server is not None else None
     lookout = Lookout()
     try:
         while True:
+            if asking is not None and asking.rest_s <= 0:
+                found = asking.ask(agent, until_s)
+                if found:
+                    return found
+                if asking.rest_s <= 0:
+                    _refuse_late(until_s, f"nothing is ready that fits {agent}")
+                    continue
             known = _fetched(hub)
             snapshot = hub.snapshot()
             found, why = offered(snapshot, agent)
             if found:
                 return found
             lookout.begin(hub, Pacer(hub, agent, snapshot).base_s)
-            _until_moved(hub, known, lookout, _turn_s(snapshot), until_s, why)
+            turns = [seconds for seconds in (turn_in_s(snapshot), asking.rest_s if asking else None) if seconds is not None]
+            turn_s = clock.monotonic() + min(turns) if turns else None
+            _until_moved(hub, known, lookout, turn_s, until_s, why)
     finally:
         lookout.end()
+
+
+class _Asking:
+    """A server that is asked, and in how many seconds again (`rest_s`) after it was away."""
+
+    def __init__(self, server: Server, on_trouble: Callable[[str], None] | None) -> None:
+        self._server, self._on_trouble = server, on_trouble
+        self._again_s, self._failures = 0.0, 0
+
+    @property
+    def rest_s(self) -> float:
+        return self._again_s - clock.monotonic() if self._failures else 0.0
+
+    def ask(self, agent: str, until_s: float | None) -> list[str]:
+        left_s = HELD_S if until_s is None else max(0.0, min(HELD_S, until_s - clock.monotonic()))
+        try:
+            found = self._server.ask(agent, left_s)
+        except Away as away:
+            if not self._failures and self._on_trouble:
+                self._on_trouble(f"{away}; looking at the hub meanwhile")
+            self._again_s = clock.monotonic() + again_in_s(self._failures, random.random())
+            self._failures += 1
+            return []
+        self._failures = 0
+        return found
 
 
 def offered(snapshot: CachedSnapshot, agent: str) -> tuple[list[str], str]:
@@ -55,19 +104,23 @@ def _fetched(hub: Hub) -> str:
     return hub.published() or ""
 
 
-def _turn_s(snapshot: CachedSnapshot) -> float | None:
-    """When time alone may make something ready, on the monotonic clock; None for never."""
+def turn_in_s(snapshot: CachedSnapshot) -> float | None:
+    """In how many seconds time alone may make something ready; None for never."""
     now = clock.now()
     turn = next_turn(snapshot, now)
-    return None if turn is None else clock.monotonic() + (turn - now).total_seconds() + random.random()
+    return None if turn is None else max(0.0, (turn - now).total_seconds()) + random.random()
+
+
+def _refuse_late(until_s: float | None, why: str) -> None:
+    if until_s is not None and clock.monotonic() >= until_s:
+        raise NothingReady(why, hint="`bd ready --all` shows what is ready", retry_after_s=1)
 
 
 def _until_moved(hub: Hub, known: str, lookout: Lookout, turn_s: float | None, until_s: float | None, why: str) -> None:
     """Until the hub has moved, or it is somebody's turn. Raises NothingReady when the time is over."""
     while True:
+        _refuse_late(until_s, why)
         now_s = clock.monotonic()
-        if until_s is not None and now_s >= until_s:
-            raise NothingReady(why, hint="`bd ready --all` shows what is ready", retry_after_s=1)
         if turn_s is not None and now_s >= turn_s:
             return
         rests = [lookout.pause_s(), *(at_s - now_s for at_s in (turn_s, until_s) if at_s is not None)]

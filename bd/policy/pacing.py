@@ -28,6 +28,8 @@ PEEK_FAR_S = 30.0
 _PEEK_GROWTH = 1.5
 # What a worker does when the hub can't be reached or is too busy: tries again after so long.
 AGAIN_S = 15.0
+# And what a client of a server does that is away: again soon, then ever more rarely.
+_AWAY_S, _AWAY_LONGEST_S = 5.0, 300.0
 
 
 class Pace(NamedTuple):
@@ -80,6 +82,11 @@ def peek_pause_s(first_s: float, peeks: int, longest_s: float, spread: float) ->
     if first_s <= PEEK_NEAR_S:
         return first_s
     return min(longest_s, first_s * _PEEK_GROWTH ** min(40, peeks)) * (0.8 + 0.4 * spread)
+
+
+def again_in_s(failures: int, spread: float) -> float:
+    """Seconds until a server that was away so often before is tried again; `spread` is a random number from 0 to 1."""
+    return min(_AWAY_LONGEST_S, _AWAY_S * 2.0 ** min(20, failures)) * (0.8 + 0.4 * spread)
 
 
 def pace_of(kept: Mapping[str, Any] | None, base_s: float) -> Pace:

@@ -20,16 +20,20 @@ if TYPE_CHECKING:
 
     from bd.model import Snapshot
 
-_ON = re.compile(r"(?:dag:(?P<dag>\S+)|github:(?P<event>[a-z_]+)\.(?P<action>[a-z_]+)|file:(?P<file>.+))\Z")
+_ON = re.compile(
+    r"(?:dag:(?P<dag>\S+)|(?P<forge>github|gitea|gitlab):(?P<event>[a-z_]+)\.(?P<action>[a-z_]+)|file:(?P<file>.+))\Z"
+)
 _PLACE = re.compile(r"\{event((?:\.[A-Za-z0-9_-]+)+)\}")
 # The texts of a bead that an event may fill; its edges, its kind and its routes are the plan's alone.
 _TEXTS = ("title", "description", "design", "acceptance_criteria", "notes", "external_ref", "spec", "metadata")
 _TEXT_LIMIT = 20_000
 _KEY_LIMIT = 500
+FORGES = ("github", "gitea", "gitlab")
+_ONCE = ("opened", "open")
 
 
 class On(NamedTuple):
-    """What a trigger waits for: `dag` (a root), `github` (an event and its action), or `file` (a pattern)."""
+    """What a trigger waits for: `dag` (a root), an event of a forge (`github`, `gitea`, `gitlab`) and its action, or `file`."""
 
     kind: str
     what: str
@@ -40,12 +44,12 @@ def parse_on(text: str) -> On:
     """What `--on` says. Raises BadInput."""
     found = _ON.match(text.strip())
     if not found:
-        hint = "dag:ROOT, github:pull_request.opened, github:issues.opened, file:GLOB"
+        hint = "dag:ROOT, github:pull_request.opened, gitea:issues.opened, gitlab:merge_request.open, file:GLOB"
         raise BadInput(f"{text!r} is nothing a trigger waits for", hint=hint)
     if found["dag"]:
         return On("dag", found["dag"])
     if found["event"]:
-        return On("github", found["event"], found["action"])
+        return On(found["forge"], found["event"], found["action"])
     pattern = found["file"].strip()
     if pattern.startswith(("/", "~", "\\")) or ".." in re.split(r"[/\\]", pattern) or ":" in pattern:
         raise BadInput(f"{pattern} leads out of the hub", hint="file:inbox/*.json is a path in the hub's checkout")
@@ -68,19 +72,39 @@ def spent_keys(snapshot: Snapshot) -> set[str]:
     return {str(bead.get("idempotency_key")) for bead in snapshot.every()} | {*(snapshot.config().get(SPENT_KEYS) or {})}
 
 
-def github_key(on: On, event: Mapping[str, Any], delivery: str | None) -> str:
-    """What tells one event of GitHub from another: its delivery's id, else the address of what it is about.
+def is_meant(on: On, name: str, event: Mapping[str, Any]) -> bool:
+    """Whether a forge's event of this name is the one that is waited for."""
+    return on.what == name and on.action == _action(on, event)
 
+
+def forge_key(on: On, event: Mapping[str, Any], delivery: str | None, *, once: bool = False) -> str:
+    """What tells one event of a forge from another: its delivery's id, else the address of what it is about.
+
+    With `once` what happens to a thing only once (it is opened) goes by the address first: two webhooks may tell of it.
     Raises BadInput for another event than the trigger waits for.
     """
-    about = next((event[name] for name in (on.what, on.what.removesuffix("s")) if isinstance(event.get(name), dict)), None)
-    if event.get("action") != on.action or about is None:
-        there = f"action {event.get('action')!r}" if about is not None else f"no {on.what.removesuffix('s')}"
-        raise BadInput(f"this is no {on.what}.{on.action}: it has {there}", hint="give it GitHub's payload as it came")
-    key = delivery or about.get("html_url") or about.get("url")
+    about = _about(on, event)
+    action = _action(on, event)
+    if action != on.action or about is None:
+        there = f"action {action!r}" if about is not None else f"no {on.what.removesuffix('s')}"
+        raise BadInput(f"this is no {on.what}.{on.action}: it has {there}", hint="give it the forge's payload as it came")
+    address = about.get("html_url") or about.get("url")
+    key = (address or delivery) if once and on.action in _ONCE else (delivery or address)
     if not isinstance(key, str) or not key or len(key) > _KEY_LIMIT:
-        raise BadInput("nothing tells this event from another", hint="--delivery ID: the X-GitHub-Delivery header")
+        raise BadInput("nothing tells this event from another", hint="--delivery ID: the header with the delivery's id")
     return key
+
+
+def _about(on: On, event: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What the event is about."""
+    if on.kind == "gitlab":
+        found = event.get("object_attributes") if event.get("object_kind") == on.what else None
+        return found if isinstance(found, dict) else None
+    return next((event[name] for name in (on.what, on.what.removesuffix("s")) if isinstance(event.get(name), dict)), None)
+
+
+def _action(on: On, event: Mapping[str, Any]) -> Any:
+    return ((_about(on, event) or {}) if on.kind == "gitlab" else event).get("action")
 
 
 def filled(plan: list[Mapping[str, Any]], event: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.routing import Route as Place
 
-from bd.serve import agents, beads, board, door, edits, entry, events, flow, guard, health
+from bd.serve import agents, beads, board, door, edits, entry, events, flow, guard, health, hooks, waits
 from bd.serve.routes import Ask
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bd.serve.routes import Route
     from bd.serve.site import Site
 
-MODULES = (board, beads, agents, flow, edits, entry, events, health)
+MODULES = (board, beads, agents, flow, edits, entry, events, health, hooks, waits)
 
 
 def routes() -> list[Route]:

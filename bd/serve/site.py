@@ -16,9 +16,9 @@ from bd.serve.room import Room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
-    from typing import Any, Concatenate, ParamSpec, TypeVar
+    from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
     from bd.config import Settings
     from bd.operations.base import Operation
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
     R = TypeVar("R")
     Make = Callable[[Mapping[str, Any]], Operation]
+
+    class Helper(Protocol):
+        def start(self) -> None: ...
+        def close(self) -> None: ...
 
 
 class View(NamedTuple):
@@ -79,15 +83,23 @@ class Site:
         self.people = tuple(people)
         self.names = frozenset(name.lower() for name in names)
         self.is_private = is_private
+        self.open_hub = open_hub
+        self.tell: Callable[[str], None] = lambda _: None  # whoever runs the server
+        self.secrets: Mapping[str, str] = {}  # of webhooks, by forge
+        self.helpers: Sequence[Helper] = ()  # what runs beside the feed as long as the site is open
         self.pages, self.pasts = Kept(), Kept()
         self._reader, self._writer = Room("bd reader", open_hub), Room("bd writer", open_hub)
         self.feed = Feed(open_hub, on_signs=self._reader.renew)
 
     def open(self) -> None:
         self.feed.start()
+        for helper in self.helpers:
+            helper.start()
 
     def close(self) -> None:
         self.feed.close()
+        for helper in self.helpers:
+            helper.close()
         self._reader.close()
         self._writer.close()
 
@@ -98,6 +110,12 @@ class Site:
     async def write(self, person: Person, make: Make) -> Done:
         """Publish an operation in the person's name. Raises what it is refused with."""
         done = await self._writer.do(_write, person.name, make)
+        self.feed.look()
+        return done
+
+    async def change(self, function: Callable[Concatenate[Hub, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """What the function makes of the writers' hub, in which it may write under a name of its own; then all look."""
+        done = await self._writer.do(function, *args, **kwargs)
         self.feed.look()
         return done
 

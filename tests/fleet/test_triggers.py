@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.errors import BadInput
-from bd.policy.triggers import On, filled, github_key, parse_on
+from bd.policy.triggers import On, filled, forge_key, parse_on
 from tests.auditing import assert_sound
 from tests.race.history import assert_nothing_twice
 from tests.running import result_of
@@ -187,8 +187,8 @@ def test_what_is_waited_for() -> None:
 
 def test_an_issue_is_known_by_its_address_and_a_delivery_by_its_id() -> None:
     on, issue = parse_on("github:issues.opened"), {"action": "opened", "issue": {"html_url": "https://x/1"}}
-    assert github_key(on, issue, None) == "https://x/1"
-    assert github_key(on, issue, "d9") == "d9"
+    assert forge_key(on, issue, None) == "https://x/1"
+    assert forge_key(on, issue, "d9") == "d9"
 
 
 @pytest.mark.parametrize("value", [None, 7, True, {"a": [1]}, "{event.b}", "x" * 30_000])

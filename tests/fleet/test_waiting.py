@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bd import clock as bd_clock
-from bd.fleet import alarm
+from bd.fleet import alarm, lookout, waiting
+from bd.store.hub import Hub
+from bd.store.place import locate
+from tests.running import result_of
 from tests.truth import tip
 
 if TYPE_CHECKING:
@@ -103,3 +107,44 @@ def test_a_hub_that_is_away_is_waited_for_too(
         ]
     )
     assert bob.here("wait", "--agent", "bob", "--json").json["ready"] == ["hub-a"]
+
+
+def test_a_hub_of_this_machine_wakes_who_waits(clone: Callable[[str], Clone], monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its files alone: the look at its ref is switched off."""
+    alice, bob = clone("alice"), clone("bob")
+    bob.here("sync")
+    monkeypatch.setattr(lookout.Lookout, "has_moved", lambda *_: False)
+    begun = threading.Event()
+    wait = lookout.Lookout.wait
+
+    def wait_and_say(self: lookout.Lookout, seconds: float) -> bool:
+        begun.set()
+        return wait(self, seconds)
+
+    def push() -> None:
+        begun.wait()
+        number = 0
+        while thread.is_alive() and not found:  # files are watched a moment after the wait has begun
+            number += 1
+            alice.bd("create", f"Number {number}", "--id", f"hub-n{number}")
+
+    found: list[str] = []
+    monkeypatch.setattr(lookout.Lookout, "wait", wait_and_say)
+    thread = threading.Thread(target=push)
+    thread.start()
+    hub = Hub(locate(str(bob.path)))
+    try:
+        found += waiting.wait(hub, "bob")
+    finally:
+        found.append("")
+        hub.close()
+        thread.join()
+    assert found[0].startswith("hub-n")
+
+
+def test_work_that_waits_takes_what_a_push_brings(clone: Callable[[str], Clone], hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    worker = bob.start("work", "--agent", "bob", "--max-tasks", "2", "--json", "--", "true")
+    for name in ("hub-a", "hub-b"):
+        alice.bd("create", "One", "--id", name)
+    assert [one["id"] for one in result_of(worker).json] == ["hub-a", "hub-b"]

@@ -16,13 +16,17 @@ from bd.output import escaped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from bd.serve.people import Person
+    from bd.serve.site import Site
 
 EXAMPLE = """
 \b
 Examples:
   bd serve                                     look, at http://127.0.0.1:8750/
   bd serve --token-file ~/.bd-tokens           and change things, for people with a token
+  bd serve --hook-secrets ~/.bd-hooks          and let a forge say what happens
   bd serve --host 0.0.0.0 --token-file FILE --private --name fleet.example.org
 """
 PORT = 8750
@@ -34,12 +38,15 @@ PORT = 8750
 @click.option("--token-file", metavar="FILE", help="Who may change things: lines with a name and a token; made if missing.")
 @click.option("--name", "names", multiple=True, metavar="HOST", help="Answer to this host name too (a proxy's); may be repeated.")
 @click.option("--private", is_flag=True, help="Nobody looks without a token.")
+@click.option("--hook-secrets", metavar="FILE", help="Take webhooks: lines with github, gitea or gitlab and its secret.")
+@click.option("--forward", "forwards", multiple=True, metavar="AGENT=URL", help="Post what is ready for an agent there.")
 @pass_app
-def command(app: App, host: str, port: int, token_file: str | None, names: tuple[str, ...], private: bool) -> None:
+def command(app: App, host: str, port: int, token_file: str | None, names: tuple[str, ...], private: bool, **more: Any) -> None:
     """Show the hub as live web pages.
 
     The board, every bead with its history, agents, numbers; Prometheus' /metrics; /healthz. Only this machine reaches
-    it unless told otherwise, and it works without the internet. Needs the extra `gitbeads[serve]`.
+    it unless told otherwise, and it works without the internet. Needs the extra `gitbeads[serve]`. Webhooks come to
+    /hooks/github and its kin; their secrets may also stand in BD_HOOK_SECRET_GITHUB. BD_FORWARD_TOKEN goes to gateways.
     """
     if not find_spec("starlette") or not find_spec("uvicorn"):
         raise BadInput("serving pages needs an extra", hint="pip install 'gitbeads[serve]'")
@@ -53,11 +60,24 @@ def command(app: App, host: str, port: int, token_file: str | None, names: tuple
     gc.enable()
     flags = app.flags
     site = Site(lambda: App(flags).hub, people, listening.names_of(host, names), is_private=private)
+    site.tell = app.out.note
+    _equip(site, more["hook_secrets"], more["forwards"])
     listener = listening.bound(host, port)
     if not listening.is_loopback(host):
         _warn(app, people, is_private=private)
     _tell(app, listening.address_of(listener), people)
     listening.run(site, listener)
+
+
+def _equip(site: Site, secrets_file: str | None, forwards: tuple[str, ...]) -> None:
+    """Give the site the secrets of webhooks, and gateways to tell what is ready."""
+    from bd.serve import gateway, secrets
+    from bd.serve.forwarding import Forwarding
+
+    site.secrets = {**secrets.from_environment(os.environ), **(secrets.of_file(secrets_file) if secrets_file else {})}
+    targets = [gateway.target_of(text) for text in forwards]
+    if targets:
+        site.helpers = (Forwarding(site.feed, site.open_hub, targets, site.tell, os.environ.get("BD_FORWARD_TOKEN", "")),)
 
 
 def _people(app: App, path: str) -> tuple[Person, ...]:

@@ -32,7 +32,9 @@ def command() -> None:
 
 @command.command("add", epilog=EXAMPLE)
 @click.argument("name")
-@click.option("--on", required=True, help="dag:ROOT, github:EVENT.ACTION, or file:GLOB (in the hub's checkout).")
+@click.option(
+    "--on", required=True, help="dag:ROOT, github:EVENT.ACTION (gitea:, gitlab:), or file:GLOB (in the hub's checkout)."
+)
 @click.option("--plan", required=True, help="The plan file to apply; {event.field} in its texts is filled.")
 @pass_app
 def add(app: App, name: str, on: str, plan: str) -> None:
@@ -98,7 +100,7 @@ def fire(app: App, name: str, file: str, delivery: str | None) -> None:
     app.snapshot(fetch=True)
     trigger = _named(app, name)
     on = triggers.parse_on(str(trigger["on"]))
-    key = triggers.github_key(on, event, delivery) if on.kind == "github" else delivery
+    key = triggers.forge_key(on, event, delivery) if on.kind in triggers.FORGES else delivery
     if not key:
         raise BadInput(
             "nothing tells this event from another", hint="--delivery ID; `bd trigger run` finds ended DAGs and new files"

@@ -2,35 +2,64 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from bd.cli.context import App
 from bd.cli.options import DURATION, pass_app
+from bd.errors import BadInput
 from bd.fleet.waiting import wait
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.fleet.held import Server
 
 EXAMPLE = """
 \b
 Examples:
   bd wait --agent codemonkey && ./agent.sh
   bd wait --agent codemonkey --timeout 10m --json
+  bd wait --agent codemonkey --via https://fleet.example.org
 """
+_VARIABLE = "BD_VIA_TOKEN"
 
 
 @click.command("wait", epilog=EXAMPLE)
 @click.option("--timeout", type=DURATION, help="Wait no longer than this (`10m`); for ever when left out.")
+@click.option("--via", metavar="URL", help="Let a `bd serve` tell; the hub is looked at while it is away.")
+@click.option("--token-file", metavar="FILE", help="The token for --via, instead of BD_VIA_TOKEN.")
 @pass_app
-def command(app: App, timeout: float | None) -> None:
+def command(app: App, timeout: float | None, via: str | None, token_file: str | None) -> None:
     """Wait until something is ready for an agent.
 
-    Ends with 0 as soon as there is, with 3 when the time is over. Looks at one ref of the hub: every second where
-    the hub is a path, elsewhere after 30 seconds and then less and less often, up to the agent's interval. Makes no
-    commit, and claims nothing: somebody else may be faster.
+    Ends with 0 as soon as there is, with 3 when the time is over. A hub that is a path of this machine wakes it when it
+    changes (at once with the extra `gitbeads[watch]`, else within a second); another one is asked for one ref, after 30
+    seconds and then less and less often, up to the agent's interval. Makes no commit, and claims nothing: somebody else
+    may be faster.
     """
     agent = app.claimant().agent
-    found = wait(app.hub, agent, timeout)
+    if token_file and not via:
+        raise BadInput("--token-file is for --via", hint="--via URL")
+    found = wait(app.hub, agent, timeout, _server(via, token_file) if via else None, app.out.note)
     if app.out.is_json:
         app.out.object({"agent": agent, "ready": found})
     elif app.out.quiet:
         app.out.lines(found)
     else:
         app.out.line(f"Ready for {agent}: {', '.join(found)}")
+
+
+def _server(url: str, token_file: str | None) -> Server:
+    from bd.fleet.held import server_of
+
+    if not token_file:
+        return server_of(url, os.environ.get(_VARIABLE, ""))
+    try:
+        with open(token_file, encoding="utf-8") as file:
+            lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"the token can't be read: {error}") from error
+    if len(lines) != 1:
+        raise BadInput(f"{token_file} has {len(lines)} lines", hint="one line: the token, perhaps behind a name and a blank")
+    return server_of(url, lines[0].rpartition(" ")[2])

@@ -1,0 +1,87 @@
+"""Asking a `bd serve` on another machine to be told as soon as there is work: one request that it holds.
+
+No redirect is followed. A server that is away, or ends, or is overloaded, is no error: who asks polls meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import urlencode, urlsplit
+
+from bd import clock
+from bd.errors import BadInput, Refused
+from bd.light import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# How long a server holds a request at most, and how much longer its answer may take.
+HELD_S = 50.0
+_GRACE_S = 10.0
+_ANSWER_LIMIT = 256 * 1024
+_HASTE_S = 1.0
+
+
+class Away(Exception):
+    """The server gives no answer now; the words say why."""
+
+
+class Server(NamedTuple):
+    """A `bd serve` by its address; the token is sent where there is one."""
+
+    url: str
+    token: str = ""
+
+    def ask(self, agent: str, seconds: float) -> list[str]:
+        """The ids that are ready for the agent, waited for at most so long. Raises Away, and what the server refuses."""
+        begun_s = clock.monotonic()
+        status, told = self._get(urlencode({"agent": agent, "timeout": f"{seconds:.3f}"}), seconds + _GRACE_S)
+        words = str(told.get("error") or status)[:200]
+        if status in (400, 404, 421):
+            raise BadInput(f"{self.url} does not take this: {words}", hint="is it the address of a `bd serve`?")
+        if status in (401, 403):
+            raise Refused(f"{self.url} does not let you wait: {words}", hint="BD_VIA_TOKEN, or --token-file FILE, has the token")
+        ready = told.get("ready")
+        if status != 200 or not isinstance(ready, list):
+            raise Away(f"{self.url} answers {words}")
+        found = [one for one in ready if isinstance(one, str)]
+        if not found and clock.monotonic() - begun_s < min(seconds, _HASTE_S) * 0.5:
+            raise Away(f"{self.url} holds no requests")
+        return found
+
+    def _get(self, query: str, timeout_s: float) -> tuple[int, dict[str, Any]]:
+        from http.client import HTTPConnection, HTTPException, HTTPSConnection  # noqa: PLC0415  few ask a server
+
+        parts = urlsplit(self.url)
+        make = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        headers = {"Accept": "application/json", **({"Authorization": f"Bearer {self.token}"} if self.token else {})}
+        try:
+            connection = make(parts.hostname or "", parts.port, timeout=timeout_s)
+            try:
+                connection.request("GET", f"{parts.path.rstrip('/')}/wait?{query}", headers=headers)
+                answer = connection.getresponse()
+                data = answer.read(_ANSWER_LIMIT)
+            finally:
+                connection.close()
+        except (OSError, HTTPException, ValueError) as error:
+            raise Away(f"{self.url} can't be reached: {error}") from None
+        try:
+            told = json.loads(data)
+        except (ValueError, RecursionError):
+            told = {}
+        return answer.status, told if isinstance(told, dict) else {}
+
+
+def server_of(url: str, token: str = "") -> Server:
+    """The server of an address. Raises BadInput."""
+    parts = urlsplit(url)
+    try:
+        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_good = False
+    if not is_good or parts.username or parts.query or parts.fragment or not url.isprintable() or " " in url:
+        raise BadInput(f"{url!r} is no address of a `bd serve`", hint="such as https://fleet.example.org")
+    if not token.isascii() or not token.isprintable():
+        raise BadInput("the token has characters that no header takes")
+    return Server(url.rstrip("/"), token)

@@ -1,0 +1,141 @@
+"""Gateways: where an agent of another machine hears that beads are ready for it. Posting, and when again. No thread here.
+
+A bead is posted once for each time it is ready: its key stays the same until it was taken, waited, or was tried again. What was
+posted is kept in the clone. No redirect is followed: a gateway is the address that was typed and no other.
+"""
+
+from __future__ import annotations
+
+import json
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from itertools import islice
+from urllib.parse import urlsplit
+
+from bd import clock
+from bd.errors import BadInput
+from bd.ids import check_agent
+from bd.light import NamedTuple
+from bd.policy import fit
+from bd.policy.ready import ready_since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from bd.model import Bead
+    from bd.store.hub import Hub
+    from bd.store.snapshot import CachedSnapshot
+
+# So many beads are offered to a gateway at once, so many keys remembered, so often one is tried.
+AT_ONCE = 10
+REMEMBERED = 500
+TRIES = 8
+_FIRST_S, _LONGEST_S = 2.0, 600.0
+_LIMIT_S = 10.0
+_ANSWER_BYTES = 4096
+# Answers that may be others later; every other refusal is meant.
+_PASSING = frozenset({408, 425, 429})
+
+
+class Target(NamedTuple):
+    """An agent, and the address that is told what is ready for it."""
+
+    agent: str
+    url: str
+
+
+def target_of(text: str) -> Target:
+    """AGENT=URL. Raises BadInput."""
+    agent, _, url = text.partition("=")
+    try:
+        parts = urlsplit(url)
+        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_good = False
+    if not is_good or "@" in url.split("/")[2] or not url.isascii() or not url.isprintable() or " " in url:
+        raise BadInput(f"{text!r} is no AGENT=URL", hint="such as codemonkey=https://build-3.example.org/wake")
+    return Target(check_agent(agent), url)
+
+
+class Gateway:
+    """One target: what was posted to it, and when it is tried again. `token` goes along as a bearer's."""
+
+    def __init__(self, target: Target, token: str, tell: Callable[[str], None]) -> None:
+        self.target = target
+        self._token, self._tell = token, tell
+        self._note = f"forward/{target.agent}.json"
+        self._failures, self._again_s = 0, 0.0
+
+    @property
+    def rest_s(self) -> float | None:
+        """In how many seconds it is tried again; None where nothing failed."""
+        return max(0.0, self._again_s - clock.monotonic()) if self._failures else None
+
+    def offer(self, hub: Hub, snapshot: CachedSnapshot) -> None:
+        """Post what is ready for the agent and was not posted yet; stops at the first failure, until it is due again."""
+        if self.rest_s:
+            return
+        kept = hub.noted_json(self._note)
+        posted = [str(key) for key in kept] if isinstance(kept, list) else []
+        for bead in self._ready(snapshot):
+            key = key_of(bead, snapshot, self.target.agent)
+            if key in posted:
+                continue
+            status = self._post(bead, key)
+            is_done = 200 <= status < 300
+            if not is_done and not self._is_given_up(bead, status):
+                return
+            self._failures = 0
+            posted = [*posted, key][-REMEMBERED:]
+            hub.note_json(self._note, posted)
+
+    def _ready(self, snapshot: CachedSnapshot) -> list[Bead]:
+        now, agent = clock.now(), self.target.agent
+        if fit.no_claims_reason(agent, snapshot, now):
+            return []
+        return list(islice(fit.offer(snapshot, agent, now), AT_ONCE))
+
+    def _is_given_up(self, bead: Bead, status: int) -> bool:
+        """Whether a bead that could not be posted is left alone from now on; else it is tried again later."""
+        self._failures += 1
+        self._again_s = clock.monotonic() + min(_LONGEST_S, _FIRST_S * 2.0 ** (self._failures - 1))
+        why = f"answers {status}" if status else "does not answer"
+        is_meant = 300 <= status < 500 and status not in _PASSING
+        if is_meant or self._failures >= TRIES:
+            self._tell(f"{bead.id} is not told to {self.target.agent}: {self.target.url} {why}")
+            return True
+        if self._failures == 1:
+            self._tell(f"{self.target.url} {why}; trying again")
+        return False
+
+    def _post(self, bead: Bead, key: str) -> int:
+        """The status that the gateway answers; 0 where it does not."""
+        told = {"event": "ready", "key": key, "agent": self.target.agent, "bead": _shown(bead)}
+        headers = {"Content-Type": "application/json", "Idempotency-Key": key, "User-Agent": "bd"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        parts = urlsplit(self.target.url)
+        make = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        try:
+            connection = make(parts.hostname or "", parts.port, timeout=_LIMIT_S)
+            try:
+                connection.request("POST", path, json.dumps(told).encode(), headers)
+                answer = connection.getresponse()
+                answer.read(_ANSWER_BYTES)
+                return answer.status
+            finally:
+                connection.close()
+        except (OSError, HTTPException, ValueError):
+            return 0
+
+
+def key_of(bead: Bead, snapshot: CachedSnapshot, agent: str) -> str:
+    """What is the same as long as a bead stays ready for an agent, and another one when it is ready anew."""
+    attempts = bead.get("attempts") or 0
+    return f"{agent}/{bead.id}/{attempts}/{ready_since(bead, snapshot)}"
+
+
+def _shown(bead: Bead) -> dict[str, Any]:
+    return {"id": bead.id, "title": bead.title, "type": bead.type, "priority": bead.priority}

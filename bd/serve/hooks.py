@@ -1,0 +1,103 @@
+"""Webhooks of forges: proved, no replay, then told on. A push makes everybody look; other events fire triggers, once for the fleet.
+
+What is in a body is data: it chooses a trigger by its event's name, and fills texts of that trigger's plan, which somebody
+with the right to write has put into the hub.
+"""
+
+from __future__ import annotations
+
+from starlette.responses import JSONResponse
+
+from bd import clock
+from bd.errors import BdError, TryAgain
+from bd.fleet import sources
+from bd.interop.jsonl import event_of
+from bd.policy import triggers
+from bd.policy.triggers import FORGES
+from bd.serve import signatures
+from bd.serve.guard import Refusal
+from bd.serve.routes import OWN, Route
+from bd.serve.signatures import Forged
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from starlette.responses import Response
+
+    from bd.serve.routes import Ask
+    from bd.serve.signatures import Delivery
+    from bd.store.hub import Hub
+
+# Larger deliveries are refused. Of what was delivered so much is remembered, in the clone, also when the server is new.
+LIMIT = 2 * 1024 * 1024
+REMEMBERED = 1000
+_NOTE = "deliveries.json"
+_BY = "human:webhook"
+
+
+async def hook(ask: Ask) -> Response:
+    """Take a delivery: 202 for a push, 200 for what fired, 401 for what is not proved, 409 for a replay, 503 to come again."""
+    forge = ask.words["forge"]
+    secret = ask.site.secrets.get(forge)
+    if not secret:
+        raise Refusal(404, f"no webhooks of {forge}" if forge in FORGES else "no such forge", "`bd serve --hook-secrets FILE`")
+    if "json" not in ask.request.headers.get("content-type", ""):
+        raise Refusal(415, "a delivery is JSON", "choose application/json as the webhook's content type")
+    try:
+        delivery = signatures.delivery_of(forge, ask.request.headers, ask.body, secret, clock.now().timestamp())
+    except Forged as forged:
+        raise Refusal(401, str(forged)) from None
+    event = event_of(ask.body, "the delivery")
+    name = delivery.event or str(event.get("object_kind") or "")
+    done = await ask.site.change(_take, delivery, name, event, ask.site.tell)
+    if done.get("again"):
+        raise Refusal(503, "the hub can't be written now; deliver it again")
+    return JSONResponse(done, 202 if name == "push" else 200)
+
+
+def _take(hub: Hub, delivery: Delivery, name: str, event: dict[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
+    """What becomes of a proved delivery, in the one thread that writes. Raises Refusal for a replay."""
+    marks = [f"{delivery.forge}/{delivery.id}"]
+    if name != "push":  # its id is not signed everywhere: what was said counts, too
+        marks.append(f"{delivery.forge}/{delivery.digest}")
+    kept = hub.noted_json(_NOTE)
+    known = [str(one) for one in kept] if isinstance(kept, list) else []
+    if set(marks) & set(known):
+        raise Refusal(409, "this delivery has come before")
+    done: dict[str, Any] = {"delivery": delivery.id, "event": name}
+    if name not in ("push", "ping"):
+        done.update(_fire(hub, delivery, name, event, tell))
+    if not done.get("again"):
+        hub.note_json(_NOTE, [*known, *marks][-REMEMBERED:])
+    return done
+
+
+def _fire(hub: Hub, delivery: Delivery, name: str, event: dict[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
+    """Fire every trigger that waits for this event; `again` where the hub can't be written now."""
+    try:
+        hub.fetch()
+    except BdError:
+        return {"again": True}
+    made: list[dict[str, Any]] = []
+    for trigger in triggers.triggers_of(hub.snapshot()):
+        try:
+            on = triggers.parse_on(str(trigger["on"]))
+            if on.kind != delivery.forge or not triggers.is_meant(on, name, event):
+                continue
+            outcome = sources.fire(hub, trigger, event, triggers.forge_key(on, event, delivery.id, once=True), _BY)
+            outcome.acknowledge()
+        except TryAgain:
+            return {"again": True}
+        except BdError as error:
+            tell(f"trigger {trigger['name']}: {error}")
+            made.append({"trigger": trigger["name"], "error": error.message})
+            continue
+        change = outcome.change
+        if change is not None:
+            made.append({"trigger": trigger["name"], "root": change.touched[0], "made": bool(change.beads)})
+    return {"triggers": made}
+
+
+ROUTES = (Route("POST", "/hooks/{forge}", hook, OWN, LIMIT),)

@@ -1,0 +1,75 @@
+"""Held requests: who waits for work from another machine asks once, and is answered as soon as there is some."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+from starlette.responses import JSONResponse
+
+from bd import clock
+from bd.errors import BadInput
+from bd.fleet.held import HELD_S
+from bd.fleet.waiting import offered, turn_in_s
+from bd.ids import check_agent
+from bd.serve.feed import END
+from bd.serve.guard import Refusal
+from bd.serve.routes import Route
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from bd.serve.routes import Ask
+    from bd.serve.site import View
+
+# So many may wait at once; whoever else comes polls meanwhile.
+AT_ONCE = 200
+_waiting: set[int] = set()
+
+
+async def wait(ask: Ask) -> Response:
+    """`/wait?agent=A&timeout=S`: {agent, ready, reason}. `ready` is empty when the time is over, which is no error."""
+    agent = check_agent(ask.query.get("agent", ""))
+    until_s = clock.monotonic() + _seconds(ask.query.get("timeout"))
+    if len(_waiting) >= AT_ONCE:
+        raise Refusal(503, "too many wait here already")
+    _waiting.add(id(ask))
+    try:
+        return await _held(ask, agent, until_s)
+    finally:
+        _waiting.discard(id(ask))
+
+
+async def _held(ask: Ask, agent: str, until_s: float) -> Response:
+    with ask.site.feed.listening() as news:
+        while True:
+            found, reason, turn_s = await ask.site.read(_look, agent)
+            left_s = until_s - clock.monotonic()
+            if found or left_s <= 0 or await ask.request.is_disconnected():
+                return JSONResponse({"agent": agent, "ready": found, **({"reason": reason} if not found else {})})
+            try:
+                one = await asyncio.wait_for(news.get(), max(0.01, min(left_s, turn_s)))
+            except TimeoutError:
+                continue
+            if one.kind == END:
+                raise Refusal(503, "this server ends")
+
+
+def _look(view: View, agent: str) -> tuple[list[str], str, float]:
+    found, reason = offered(view.snapshot, agent)
+    turn_s = turn_in_s(view.snapshot)
+    return found, reason, math.inf if turn_s is None else turn_s
+
+
+def _seconds(text: str | None) -> float:
+    try:
+        seconds = float(text or HELD_S)
+    except ValueError:
+        seconds = math.nan
+    if not seconds >= 0:
+        raise BadInput("timeout is a number of seconds")
+    return min(seconds, HELD_S)
+
+
+ROUTES = (Route("GET", "/wait", wait),)

@@ -1,0 +1,245 @@
+"""Webhooks: what is proved and new is told on, everything else is refused; a new pull request becomes one bead to review it."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from bd.clock import now
+from bd.errors import BadInput
+from bd.serve import hooks, secrets
+from bd.serve.app import application
+from tests.running import result_of
+from tests.serve.conftest import ADA, HOST
+from tests.serve.served import SECRET, github, payload, serving
+from tests.truth import all_beads, tip
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.running import Clone
+    from tests.serve.conftest import Served
+
+JSON = {"content-type": "application/json"}
+SIGNING = "whsec_" + base64.b64encode(bytes(range(32))).decode()
+PLAN = "title: 'Review {{event.{0}.title}}'\ntype: review\nspec: {{context_refs: ['{{event.{0}.{1}}}']}}\n"
+
+
+@pytest.fixture
+def hooked(served: Served, tmp_path: Path) -> Served:
+    """The same site with a secret for each forge, and a trigger for each."""
+    served.site.secrets = {"github": SECRET, "gitea": SECRET, "gitlab": SIGNING}
+    for on, about, address in (
+        ("github:pull_request.opened", "pull_request", "html_url"),
+        ("gitea:pull_request.opened", "pull_request", "html_url"),
+        ("gitlab:merge_request.open", "object_attributes", "url"),
+    ):
+        forge = on.partition(":")[0]
+        (tmp_path / "plan.yaml").write_text(PLAN.format(about, address))
+        served.clone.bd("trigger", "add", f"review-{forge}", "--on", on, "--plan", str(tmp_path / "plan.yaml"))
+    return served
+
+
+def post(served: Served, forge: str, body: bytes, headers: dict[str, str]) -> tuple[int, Any]:
+    answer = served.client.post(f"/hooks/{forge}", content=body, headers={**JSON, **headers})
+    return answer.status_code, answer.json()
+
+
+def gitea(name: str) -> tuple[bytes, dict[str, str]]:
+    body = payload(name)
+    signature = hmac.new(SECRET.encode(), body, "sha256").hexdigest()
+    return body, {"x-gitea-event": "pull_request", "x-gitea-delivery": "f6266f16", "x-gitea-signature": signature}
+
+
+def gitlab(name: str, *, key: bytes = bytes(range(32)), age_s: float = 0) -> tuple[bytes, dict[str, str]]:
+    body, stamp = payload(name), str(int(now().timestamp() - age_s))
+    signature = base64.b64encode(hmac.new(key, b"msg-1." + stamp.encode() + b"." + body, "sha256").digest()).decode()
+    headers = {"x-gitlab-event": "Merge Request Hook", "webhook-id": "msg-1", "webhook-timestamp": stamp}
+    return body, {**headers, "webhook-signature": f"v1,bm90IHRoaXM= v1,{signature}"}
+
+
+# --- from a delivery to a bead ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("forge", "delivery", "title", "address"),
+    [
+        (
+            "github",
+            github("github-pull-request", "pull_request"),
+            "Keep the proxy's certificate in step",
+            "https://github.com/example-fleet/proxy/pull/41",
+        ),
+        ("gitea", gitea("gitea-pull-request"), "Rotate the logs by size", "https://git.example.org/fleet/collector/pulls/12"),
+        (
+            "gitlab",
+            gitlab("gitlab-merge-request"),
+            "Give each queue a name of its own",
+            "https://gitlab.example.org/fleet/scheduler/-/merge_requests/7",
+        ),
+    ],
+)
+def test_a_new_pull_request_is_one_bead(
+    hooked: Served, hub: Path, forge: str, delivery: tuple[bytes, dict[str, str]], title: str, address: str
+) -> None:
+    status, said = post(hooked, forge, *delivery)
+    assert (status, said["triggers"][0]["made"]) == (200, True)
+    [bead] = [one for one in all_beads(hub) if one.title == f"Review {title}"]
+    assert (bead.id, bead.type, bead.priority) == (said["triggers"][0]["root"], "review", 2)
+    assert bead.get("spec") == {"context_refs": [address]}
+    assert bead.get("idempotency_key") == f"trigger/review-{forge}/{address}"
+    assert hooked.client.get(f"/beads/{bead.id}", headers={"accept": "text/html"}).status_code in (200, 404)
+    before = tip(hub)
+    assert post(hooked, forge, *delivery)[0] == 409
+    assert tip(hub) == before
+
+
+def test_two_webhooks_that_tell_of_one_pull_request_make_one_bead(hooked: Served, hub: Path) -> None:
+    body, headers = github("github-pull-request", "pull_request")
+    assert post(hooked, "github", body, headers)[0] == 200
+    other = json.dumps({**json.loads(body), "organization": {"login": "example-fleet"}}).encode()
+    signature = hmac.new(SECRET.encode(), other, "sha256").hexdigest()
+    more = {"x-github-delivery": "another", "x-hub-signature-256": f"sha256={signature}"}
+    status, said = post(hooked, "github", other, {**headers, **more})
+    assert (status, said["triggers"][0]["made"]) == (200, False)
+    assert len([bead for bead in all_beads(hub) if bead.title.startswith("Review")]) == 1
+
+
+def test_an_event_that_nobody_waits_for_makes_nothing(hooked: Served, hub: Path) -> None:
+    before = tip(hub)
+    body = json.dumps({**json.loads(payload("github-pull-request")), "action": "closed"}).encode()
+    signature = hmac.new(SECRET.encode(), body, "sha256").hexdigest()
+    headers = {"x-github-event": "pull_request", "x-github-delivery": "d9", "x-hub-signature-256": f"sha256={signature}"}
+    assert post(hooked, "github", body, headers) == (200, {"delivery": "d9", "event": "pull_request", "triggers": []})
+    assert tip(hub) == before
+
+
+def test_a_push_makes_everybody_look_and_writes_nothing(hooked: Served, hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[bool] = []
+    monkeypatch.setattr(hooked.site.feed, "look", lambda: looks.append(True))
+    before = tip(hub)
+    assert post(hooked, "github", *github("github-push", "push"))[0] == 202
+    assert (looks, tip(hub)) == ([True], before)
+
+
+def test_a_hub_that_is_away_asks_to_be_told_again(hooked: Served, hub: Path) -> None:
+    delivery = github("github-pull-request", "pull_request")
+    away = hub.with_name("away.git")
+    hub.rename(away)
+    assert post(hooked, "github", *delivery)[0] == 503
+    away.rename(hub)
+    assert post(hooked, "github", *delivery)[0] == 200, "what was not done is not taken for done"
+
+
+# --- what is refused --------------------------------------------------------------------------
+
+
+def test_a_replay_is_refused_also_by_a_new_server_and_under_another_id(hooked: Served, hub: Path) -> None:
+    body, headers = github("github-pull-request", "pull_request")
+    assert post(hooked, "github", body, headers)[0] == 200
+    assert post(hooked, "github", body, {**headers, "x-github-delivery": "never-seen"})[0] == 409, "its id is not signed"
+    site = type(hooked.site)(hooked.site.open_hub, (ADA,), ("127.0.0.1",))
+    site.secrets = hooked.site.secrets
+    with TestClient(application(site), base_url=HOST) as client:
+        assert client.post("/hooks/github", content=body, headers={**JSON, **headers}).status_code == 409
+
+
+def test_what_is_remembered_is_bounded(hooked: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hooks, "REMEMBERED", 6)
+    for number in range(8):
+        assert post(hooked, "github", *github("github-push", "push", f"push-{number}"))[0] == 202
+    kept = json.loads((hooked.clone.path / ".git" / "bd" / "deliveries.json").read_text())
+    assert kept == [f"github/push-{number}" for number in range(2, 8)]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"x-hub-signature-256": "sha256=" + "0" * 64},
+        {"x-hub-signature-256": "sha256=ü"},
+        {"x-hub-signature-256": "", "x-hub-signature": "sha1=" + "0" * 40},
+        {"x-github-delivery": ""},
+        {"x-github-delivery": "x" * 300},
+    ],
+)
+def test_what_is_not_proved_is_refused(hooked: Served, hub: Path, headers: dict[str, str]) -> None:
+    before = tip(hub)
+    body, right = github("github-pull-request", "pull_request")
+    sent = {key: value.encode() for key, value in {**JSON, **right, **headers}.items()}
+    answer = hooked.client.post("/hooks/github", content=body, headers=sent)
+    assert answer.status_code == 401
+    assert SECRET not in answer.text
+    assert tip(hub) == before
+
+
+@pytest.mark.parametrize("delivery", [{"key": b"x" * 32}, {"age_s": 301}, {"age_s": -301}])
+def test_a_gitlab_delivery_that_is_forged_or_old(hooked: Served, hub: Path, delivery: dict[str, Any]) -> None:
+    before = tip(hub)
+    assert post(hooked, "gitlab", *gitlab("gitlab-merge-request", **delivery))[0] == 401
+    body, headers = gitlab("gitlab-merge-request")
+    assert post(hooked, "gitlab", body, {**headers, "webhook-id": "msg-2"})[0] == 401, "the id is signed"
+    assert post(hooked, "gitlab", body, {"x-gitlab-token": SIGNING, "x-gitlab-event-uuid": "u1"})[0] == 401
+    assert tip(hub) == before
+
+
+def test_a_gitlab_of_before_has_its_token(hooked: Served, hub: Path) -> None:
+    hooked.site.secrets = {"gitlab": SECRET}
+    body = payload("gitlab-merge-request")
+    assert post(hooked, "gitlab", body, {"x-gitlab-token": SECRET[:-1], "x-gitlab-event-uuid": "u1"})[0] == 401
+    assert post(hooked, "gitlab", body, {"x-gitlab-token": SECRET, "x-gitlab-event-uuid": "u1"})[0] == 200
+
+
+def test_sizes_kinds_and_forges(hooked: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    body, headers = github("github-pull-request", "pull_request")
+    large = b" " * (hooks.LIMIT + 1)
+    assert hooked.client.post("/hooks/github", content=large, headers={**JSON, **headers}).status_code == 413
+    form = {**headers, "content-type": "application/x-www-form-urlencoded"}
+    assert hooked.client.post("/hooks/github", content=body, headers=form).status_code == 415
+    assert post(hooked, "sourcehut", body, headers)[0] == 404
+    for text in (b"[1]", b"{", b"[" * 100_000):
+        signature = hmac.new(SECRET.encode(), text, "sha256").hexdigest()
+        assert post(hooked, "github", text, {**headers, "x-hub-signature-256": f"sha256={signature}"})[0] == 400
+    hooked.site.secrets = {}
+    assert post(hooked, "github", body, headers)[0] == 404
+
+
+def test_secrets_come_from_a_file_or_the_environment_and_are_never_told(tmp_path: Path) -> None:
+    assert secrets.from_environment({"BD_HOOK_SECRET_GITEA": SECRET, "OTHER": "x"}) == {"gitea": SECRET}
+    assert secrets.read(f"# ours\ngithub {SECRET}\n\ngitlab {SIGNING}\n", "f") == {"github": SECRET, "gitlab": SIGNING}
+    for text in (f"bitbucket {SECRET}", "github short-one", f"github {SECRET}\nhushhushhushhushhush"):
+        with pytest.raises(BadInput) as refused:
+            secrets.read(text, "f")
+        assert not {SECRET, "short-one", "hushhushhushhushhush"} & set(str(refused.value).split())
+    kept = tmp_path / "secrets"
+    kept.write_text(f"github {SECRET}\n")
+    kept.chmod(0o644)
+    with pytest.raises(BadInput, match="others on this machine"):
+        secrets.of_file(str(kept))
+    kept.chmod(0o600)
+    assert secrets.of_file(str(kept)) == {"github": SECRET}
+
+
+# --- real processes ---------------------------------------------------------------------------
+
+
+def test_a_delivery_wakes_who_waits_on_another_machine(clone: Callable[[str], Clone], hub: Path, tmp_path: Path) -> None:
+    own, bob = clone("server"), clone("bob")
+    (tmp_path / "plan.yaml").write_text(PLAN.format("pull_request", "html_url"))
+    own.bd("trigger", "add", "review", "--on", "github:pull_request.opened", "--plan", str(tmp_path / "plan.yaml"))
+    with serving(own, env={"BD_HOOK_SECRET_GITHUB": SECRET}) as server:
+        before = tip(hub)
+        waiting = bob.start("wait", "--agent", "bob", "--via", server.url, "--json")
+        status, said = server.post("/hooks/github", *github("github-pull-request", "pull_request"))
+        assert (status, said["triggers"][0]["made"]) == (200, True)
+        result = result_of(waiting)
+        assert (result.code, result.json["ready"]) == (0, [said["triggers"][0]["root"]])
+        assert tip(hub) != before
+        assert SECRET not in result.out + result.err
+        assert server.post("/hooks/github", *github("github-pull-request", "pull_request"))[0] == 409
+        assert server.post("/hooks/github", *github("github-push", "push", "p1"))[0] == 202
