@@ -1,6 +1,6 @@
-"""Write docs/commands.md from the commands themselves, so that it can't drift.
+"""Write docs/commands.md, and the last section of docs/compatibility.md, from the commands themselves, so that they can't drift.
 
-`python docs/generate_commands.py` writes the file; `--check` only says whether it is up to date.
+`python docs/generate_commands.py` writes the files; `--check` only says whether they are up to date.
 Everything is taken from the click objects and the command table; the words about the global
 flags stand here, because these flags are read before click sees the command line.
 """
@@ -14,10 +14,22 @@ from pathlib import Path
 from typing import Any
 
 from bd.cli import globals as global_flags
+from bd.cli.foreign import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
 from bd.cli.group import TITLES, RefusedFlag, bd
 from bd.cli.table import ALIASES, COMMANDS, SECTIONS
 
 PAGE = Path(__file__).with_name("commands.md")
+COMPATIBILITY = Path(__file__).with_name("compatibility.md")
+FOREIGN_HEADING = "## Accepted, ignored, refused\n"
+# The Go tool's commands that do here what they do there.
+ACCEPTED = (
+    "assign, blocked, children, close, comment, comments, comments add, completion, config get, config list, config set,"
+    " config unset, count, create, defer, delete, dep add, dep cycles, dep list, dep remove, dep tree, doctor, dolt pull,"
+    " dolt push, done, epic close-eligible, epic status, export, help, hooks run, human, import, info, init, label add,"
+    " label list, label list-all, label remove, list, migrate, new, note, onboard, ping, prime, priority, purge, q, quickstart,"
+    " ready, reopen, repair-deps, search, setup, show, stale, stats, status, statuses, sync, tag, types, undefer, update,"
+    " version, view, where"
+)
 
 # Every key of bd/cli/globals.py, in the order of the page: how it is written, and what it does.
 GLOBALS = {
@@ -52,6 +64,38 @@ def page() -> str:
         parts.append(f"## {TITLES[section]}\n")
         parts += [_command(name, load(name)) for name, row in COMMANDS.items() if row.section == section]
     return "\n".join(parts)
+
+
+def compatibility() -> str:
+    """docs/compatibility.md with its last section as the tables of bd/cli/foreign.py have it."""
+    before, _, _ = COMPATIBILITY.read_text(encoding="utf-8").partition(FOREIGN_HEADING)
+    flags = vars(global_flags)
+    ignored = {"every command": sorted(flags["_IGNORED"] | flags["_IGNORED_VALUES"]), **_flags_of(IGNORED_FLAGS)}
+    refused = [(f"{name} {flag.rstrip('=')}", words) for name, found in REFUSED_FLAGS.items() for flag, words in found.items()]
+    return "\n".join(
+        [
+            before + FOREIGN_HEADING,
+            "<!-- Written by docs/generate_commands.py from bd/cli/foreign.py. -->\n",
+            f"**Accepted** commands of the Go tool: {', '.join(f'`{name}`' for name in ACCEPTED.split(', '))}.",
+            "[commands.md](commands.md) has the flags of each.\n",
+            "**Ignored** flags are taken and change nothing:\n",
+            "| command | flags |",
+            "| --- | --- |",
+            *(f"| {name} | {', '.join(f'`{flag}`' for flag in found)} |" for name, found in ignored.items()),
+            "\n**Refused** with exit 2, and what to do instead:\n",
+            "| command or flag | instead |",
+            "| --- | --- |",
+            *(
+                f"| `{name}` | {words.replace('|', chr(92) + '|')} |"
+                for name, words in sorted([*REFUSED_COMMANDS.items(), *refused])
+            ),
+            "",
+        ]
+    )
+
+
+def _flags_of(table: dict[str, str]) -> dict[str, list[str]]:
+    return {name: [flag.rstrip("=") for flag in words.split()] for name, words in table.items()}
 
 
 def load(name: str) -> Any:
@@ -224,15 +268,18 @@ def every_example() -> list[tuple[str, str]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the page, or check it; the exit code."""
-    text = page()
-    if "--check" in arguments:
-        is_same = PAGE.is_file() and PAGE.read_text(encoding="utf-8") == text
-        sys.stdout.write("up to date\n" if is_same else f"{PAGE.name} is out of date: run docs/generate_commands.py\n")
-        return 0 if is_same else 1
-    PAGE.write_text(text, encoding="utf-8")
-    sys.stdout.write(f"wrote {PAGE}\n")
-    return 0
+    """Write the pages, or check them; the exit code."""
+    code = 0
+    for path, text in ((PAGE, page()), (COMPATIBILITY, compatibility())):
+        if path.is_file() and path.read_text(encoding="utf-8") == text:
+            sys.stdout.write(f"{path.name} is up to date\n")
+        elif "--check" in arguments:
+            code = 1
+            sys.stdout.write(f"{path.name} is out of date: run docs/generate_commands.py\n")
+        else:
+            path.write_text(text, encoding="utf-8")
+            sys.stdout.write(f"wrote {path}\n")
+    return code
 
 
 if __name__ == "__main__":

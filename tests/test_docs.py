@@ -82,6 +82,13 @@ def test_the_page_of_commands_is_as_the_commands_are() -> None:
     assert text_of("commands.md") == generator.page(), message
 
 
+def test_what_the_go_tool_has_is_accepted_ignored_or_refused_as_the_page_says() -> None:
+    message = "docs/compatibility.md is out of date: python docs/generate_commands.py"
+    assert text_of("compatibility.md") == generator.compatibility(), message
+    for name in generator.ACCEPTED.split(", "):
+        run_here(*name.split(), "--help")
+
+
 def test_every_command_is_documented_with_an_example() -> None:
     page = text_of("commands.md")
     assert [name for name in COMMANDS if f"\n### {name}\n" not in page] == []

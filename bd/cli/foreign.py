@@ -10,7 +10,7 @@ from __future__ import annotations
 IGNORED_FLAGS = {
     "close": "--suggest-next --continue --no-auto --session=",
     "comments": "--local-time",
-    "create": "--ephemeral --no-history --validate --spec-id= --mol-type= --wisp-type= --skip-hooks",
+    "create": "--no-history --validate --spec-id= --skip-hooks",
     "dep tree": "--show-all-paths",
     "doctor": "--clean --deep --perf --check=",
     "export": "--include-memories --scrub",
@@ -27,14 +27,23 @@ IGNORED_FLAGS = {
     "repair-deps": "--fix --orphans --interactive",
     "setup": "--project --stealth --global",
     "show": "--include-dependents --include-comments --short --long --refs --local-time",
-    "stats": "--no-activity --assigned",
+    "stats": "--no-activity",
     "sync": "--flush-only --import-only --no-push --no-pull --full --message=",
-    "update": "--persistent --ephemeral --no-history --spec-id= --session=",
+    "update": "--persistent --no-history --spec-id= --session=",
 }
 
 # Refused, because an answer that takes no notice of them would be a wrong one. With what to do instead.
+_KEPT = "every bead is kept, and offered to whom it fits: leave it out, and bd delete ID --force when it has served"
+_ELSEWHERE = "create it in that hub: bd -C FOLDER create"
 REFUSED_FLAGS = {
-    "create": {"--repo=": "create it in that hub: bd -C FOLDER create", "--rig=": "create it in that hub: bd -C FOLDER create"},
+    "create": {
+        "--repo=": _ELSEWHERE,
+        "--rig=": _ELSEWHERE,
+        "--ephemeral": _KEPT,
+        "--wisp-type=": _KEPT,
+        "--mol-type=": "there are no molecules here; bd create --file PLAN makes many beads at once",
+    },
+    "init": {"--from-jsonl": "bd init, then bd import FILE; or bd migrate, which does both"},
     "list": {
         "--deferred": "bd list --status deferred",
         "--pinned": "bd list --status pinned",
@@ -47,7 +56,11 @@ REFUSED_FLAGS = {
         "--mol=": "there are no molecules here; --parent ID shows what is below a bead",
         "--gated": "there are no gates here",
     },
-    "update": {"--await-id=": "there are no gates here; bd wait-human ID --reason TEXT waits for a person"},
+    "stats": {"--assigned": "bd count --assignee NAME --by-status"},
+    "update": {
+        "--await-id=": "there are no gates here; bd wait-human ID --reason TEXT waits for a person",
+        "--ephemeral": _KEPT,
+    },
 }
 
 _GATES = "bd wait-human waits for a person, bd dep add for a bead, bd defer for a time"
@@ -55,7 +68,7 @@ _PLANS = "bd create --file PLAN makes many beads with their dependencies in one 
 _GIT = "the hub is a git repository: use git for this"
 _MEMORIES = "write it into a bead, a comment, or AGENTS.md"
 
-# Commands of the Go tool that are not here, with what does the same or comes closest.
+# Commands of the Go tool that are not here, with what does the same or comes closest; of a group that is, both words.
 REFUSED_COMMANDS = {
     "admin": "bd doctor, bd archive, bd delete",
     "ado": "bd create --external-ref REF keeps the reference to another tracker",
@@ -63,7 +76,10 @@ REFUSED_COMMANDS = {
     "bootstrap": "bd clone URL joins a hub, bd init makes one",
     "branch": _GIT,
     "compact": "bd archive moves old beads out of the way; nothing is lost",
+    "config validate": "bd doctor checks the settings too",
     "cook": _PLANS,
+    "dep relate": "bd dep add ID OTHER --type relates-to; both show it",
+    "dep unrelate": "bd dep remove ID OTHER, in the order it was added",
     "diff": _GIT,
     "duplicate": "bd dep add ID OTHER --type duplicates, then bd close ID",
     "duplicates": "bd search WORDS",
@@ -79,6 +95,7 @@ REFUSED_COMMANDS = {
     "graph": "bd dep tree ID",
     "jira": "bd create --external-ref REF keeps the reference to another tracker",
     "kv": "bd update ID --set-metadata KEY=VALUE, or a file in the hub",
+    "label propagate": "bd children ID lists them, bd label add ID... LABEL takes many",
     "linear": "bd create --external-ref REF keeps the reference to another tracker",
     "lint": "bd doctor checks the hub",
     "mail": "bd comment ID TEXT",

@@ -49,10 +49,11 @@ class LazyGroup(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            instead = REFUSED_COMMANDS.get(args[0])
-            refusal = f"no command {args[0]!r}" + (" here" if instead else "")
-            raise BadInput(refusal, hint=instead or _nearest(args[0]))
+            _refuse_foreign(args[0])
+            raise BadInput(f"no command {args[0]!r}", hint=_nearest(args[0]))
         name, command, words = super().resolve_command(ctx, args)
+        if isinstance(command, click.Group) and words:
+            _refuse_foreign(f"{name} {words[0]}")
         if ctx.obj is not None and ctx.obj.flags.at and command is not None and not {"-h", "--help"} & {*words}:
             _refuse_present(ALIASES.get(args[0], args[0]))
         return name, command, _plain_switches(ctx, command, words)
@@ -68,6 +69,12 @@ class LazyGroup(click.Group):
             ]
             with formatter.section(TITLES[section]):
                 formatter.write_dl(rows)
+
+
+def _refuse_foreign(name: str) -> None:
+    """Refuse a command of the Go tool that is not here, with what does the same. Raises BadInput."""
+    if name in REFUSED_COMMANDS:
+        raise BadInput(f"no command {name!r} here", hint=REFUSED_COMMANDS[name])
 
 
 def _refuse_present(name: str) -> None:

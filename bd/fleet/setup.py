@@ -108,7 +108,10 @@ def _made(place: Place, prefix: str, domain: str | None) -> tuple[bool, Hub]:
     _refuse_unpushed(place)
     by = identify(None, place.clone_layer, place.user_layer, place.user_name).by
     fields = {"domain": domain} if domain else {}
-    operation = Init(by=by, at=clock.time_text(clock.now(), exact=True), prefix=prefix, fields=fields)
+    tip = place.repo.ref(place.branch)
+    ignored = place.repo.objects.read(f"{tip}:{IGNORE_PATH}") if tip else None
+    lines = (ignored or b"").decode("utf-8", "replace").splitlines()
+    operation = Init(by=by, at=clock.time_text(clock.now(), exact=True), prefix=prefix, fields=fields, ignored=lines)
     outcome = transaction(hub).run(operation, creates_hub=True)
     made = outcome.change is not None and not outcome.change.is_empty
     if not outcome.published:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bd.model import Snapshot
     from bd.operations.base import World
 
-IGNORED = ".stamp\nissues.jsonl\n"
+_IGNORED = (".stamp", "issues.jsonl")
 
 
 def metadata(hub_id: str) -> str:
@@ -26,7 +26,10 @@ def metadata(hub_id: str) -> str:
 
 @register
 class Init(Operation):
-    """Put a hub's first files on a branch: `prefix`, `hub_id`, `fields` (more settings). A hub that is there stays."""
+    """Put a hub's first files on a branch: `prefix`, `hub_id`, `fields` (more settings). A hub that is there stays.
+
+    `ignored` are the lines that `.beads/.gitignore` has already.
+    """
 
     verb: ClassVar[str] = "init"
 
@@ -44,5 +47,7 @@ class Init(Operation):
         # Settings without a format are the Go tool's: they stay, ours are added.
         own = {"format": FORMAT_VERSION, "prefix": self.args["prefix"], **(self.args.get("fields") or {})}
         fields: dict[str, Any] = {**there, **own}
-        files = {METADATA_PATH: metadata(self.args["hub_id"]).encode(), IGNORE_PATH: IGNORED.encode()}
+        ignored = self.args.get("ignored") or []
+        lines = [*ignored, *(line for line in _IGNORED if line not in ignored)]
+        files = {METADATA_PATH: metadata(self.args["hub_id"]).encode(), IGNORE_PATH: ("\n".join(lines) + "\n").encode()}
         return Change({}, f"init: a hub for {self.args['prefix']} by {self.agent}", records={CONFIG_PATH: fields}, files=files)

@@ -67,6 +67,8 @@ def test_a_workspace_becomes_a_hub(tmp_path: Path, tracked: bool) -> None:
     assert git(code.path, "show", "HEAD:README") == "code"
     assert json.loads((code.path / ".beads" / "metadata.json").read_text())["backend"] == "git-yaml"
     assert code.here("config", "get", "prefix").out == "web\n"
+    ignored = "*.db\n.stamp\nissues.jsonl\n" if tracked else ".stamp\nissues.jsonl\n"
+    assert (code.path / ".beads" / ".gitignore").read_text() == ignored
     given = {row["id"]: essence(row) for row in tracker() if row["status"] != "tombstone"}
     exported = {row["id"]: essence(row) for row in code.here("export", "--all", "--json").json}
     assert exported.keys() == given.keys()
