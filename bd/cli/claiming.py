@@ -6,7 +6,7 @@ fetch before it imports anything that is not needed for it.
 
 from __future__ import annotations
 
-from bd.errors import BadInput
+from bd.errors import BadInput, StaleToken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def claim(
     if resume:
         asked.update({"resume": True, "also_me": [name for name in (app.hub.place.user_name, app.hub.place.user_mail) if name]})
     outcome = _published(app, asked) if take_next else app.publish(Claim(**asked))
+    _refuse_ended(app, outcome)
     if app.out.is_json or app.out.quiet:
         app.show_written(outcome, "Claimed")
     else:
@@ -76,6 +77,23 @@ def _published(app: App, asked: dict[str, Any]) -> Outcome:
             raise
         app.out.note(f"freed {', '.join(freed)}, which had stalled")
     return app.publish(Claim(**asked))
+
+
+def _refuse_ended(app: App, outcome: Outcome) -> None:
+    """Say so where a claim that was won has ended in the same push, by another command. Raises StaleToken where none is left."""
+    won = outcome.change.tokens if outcome.change else ()
+    snapshot = app.hub.snapshot(outcome.commit)
+    heads = {bead_id: snapshot.head(bead_id) for _, bead_id in won}
+    current = {claim.get("token") for bead in heads.values() if bead for claim in bead.claims}
+    ended = [bead_id for token, bead_id in won if token not in current]
+    if not ended:
+        return
+    words = f"the claim of {', '.join(ended)} was won, and another command has ended it in the same push"
+    if len(ended) < len(won):
+        app.out.note(words)
+        return
+    outcome.acknowledge()
+    raise StaleToken(words, hint=f"`bd history {ended[0]}` tells who; `bd claim --next` takes other work", id=ended[0])
 
 
 def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:

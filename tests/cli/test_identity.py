@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -244,3 +244,28 @@ def test_an_agent_named_badly_is_refused_everywhere(board: Clone) -> None:
 
 def test_whoami_needs_a_hub(tmp_path: Path) -> None:
     run_here("whoami", "--agent", "bob", cwd=tmp_path, code=4)
+
+
+@pytest.mark.parametrize("words", [("--json",), ()])
+def test_a_claim_that_has_ended_in_the_same_push_is_not_told_as_held(
+    board: Clone, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One push may carry the claim and, right behind it, what another command did about it."""
+    from bd.operations import publish as publishing
+    from bd.operations.claims import Release
+
+    publish = publishing.publish
+
+    def and_ended(hub: Any, operation: Any) -> Any:
+        outcome = publish(hub, operation)
+        release = Release(by="human:Ada", at=operation.at, ids=["hub-bug"], reason="not now", force=True)
+        return outcome._replace(commit=publish(hub, release).commit)
+
+    monkeypatch.setattr(publishing, "publish", and_ended)
+    told = board.here("claim", "hub-bug", "--agent", "bob", *words, code=5)
+    assert "has ended it in the same push" in told.err
+    if words:
+        assert told.json["code"] == "stale_token"
+    monkeypatch.undo()
+    assert not list((board.path / ".git" / "bd" / "journal").glob("*.json")), "who claims next is not handed it"
+    assert tip_bead(board.path, "hub-bug").status == "open"  # type: ignore[union-attr]
