@@ -8,7 +8,7 @@ WORKERS ?= $(shell expr $$(nproc 2> /dev/null || echo 1) + 1)
 SEED ?= 1
 RUNS ?= 100
 
-.PHONY: browser clients demo test check check-all torture bench lint types clean
+.PHONY: browser clients demo test check check-all torture bench lint types docs links recording clean
 
 demo: $(STAMP)  ## four agents race through a hub made for the occasion
 	$(BIN)/bd demo
@@ -22,9 +22,9 @@ clients:  ## the real clients that tests/clients runs, from their registries
 browser: $(STAMP)  ## what drives a browser in tests; the browser is the machine's own Chromium
 	$(BIN)/python -m pip install --quiet --editable ".[browser]"
 
-check: lint types test  ## what every change has to pass
+check: lint types docs test  ## what every change has to pass
 
-check-all: lint types  ## with the slow tests, in two time zones
+check-all: lint types docs  ## with the slow tests, in two time zones
 	TZ=America/Denver $(BIN)/python -m pytest -q -n $(WORKERS)
 	TZ=Asia/Kolkata $(BIN)/python -m pytest -q -n $(WORKERS)
 
@@ -35,6 +35,15 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
+
+docs: $(STAMP)  ## the pages as a site, site/index.html; a warning or a dead link inside of it ends it
+	$(BIN)/sphinx-build -W --keep-going --quiet -b html docs site
+
+recording: $(STAMP)  ## docs/demo.cast and docs/demo.svg anew
+	$(BIN)/python docs/record.py
+
+links: $(STAMP)  ## the links that lead outside, over the network
+	$(BIN)/sphinx-build --quiet -b linkcheck docs site/links
 
 torture: $(STAMP)  ## histories in which everything fails that can: SEED=.. RUNS=..
 	$(BIN)/python -m tests.torture --seed $(SEED) --runs $(RUNS)
@@ -49,4 +58,4 @@ $(STAMP): pyproject.toml
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* site

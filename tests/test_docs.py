@@ -180,6 +180,18 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert not broken
 
 
+def test_every_page_is_in_the_contents_of_the_site() -> None:
+    contents = re.findall(r"```\{toctree\}\n(.*?)```", text_of("index.md"), re.DOTALL)
+    listed = [line for part in contents for line in part.splitlines() if line and not line.startswith(":")]
+    there = sorted(path.stem for path in DOCS.glob("*.md") if path.stem != "index")
+    assert sorted(listed) == there, "docs/index.md lists the pages in the order one needs them; README.md does too"
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [path.name for path in sorted(DOCS.glob("*.md")) if path.stem != "index" and f"(docs/{path.name})" not in readme] == []
+
+
 # --- the examples of the help -----------------------------------------------------------
 
 # What has to have happened before an example makes sense.
