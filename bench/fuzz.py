@@ -15,13 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bd import signers
 from bd.clock import canonical_time, duration_s, typed_time
 from bd.errors import BadInput, Damaged, NotFound, WouldCycle
 from bd.fields import BEAD_FIELDS
 from bd.ids import check_agent, check_bead_id
 from bd.interop import jsonl, plans
 from bd.output import escaped, json_safe
-from bd.store import answers, codec, heard, message, plaintext
+from bd.store import answers, codec, heard, message, plaintext, signatures
 from bd.store.place import check_branch
 
 if TYPE_CHECKING:
@@ -76,6 +77,22 @@ SEEDS: dict[str, list[bytes]] = {
     ],
     "records": [
         b'{"agent": "bob", "beads": ["hub-x"], "interval_s": 30, "progress": [{"at": "2026-01-01T00:00:00Z", "text": "x"}]}'
+    ],
+    "signatures": [
+        (
+            b"tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n"
+            b"author coder <c@h> 1795885707 +0000\n"
+            b"committer coder <c@h> 1795885707 +0000\n"
+            b"gpgsig -----BEGIN SSH SIGNATURE-----\n"
+            b" U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgSlUJigHjFPULWfb2MsGE703xcs\n"
+            b" FK7qMdidS2TAhaTnQAAAADZ2l0AAAAAAAAAAZzaGE1MTIAAABTAAAAC3NzaC1lZDI1NTE5\n"
+            b" AAAAQME6xee3w4Bp31ZBNHYcTi2lGbzs0KKhSuIBpQ9MZMrz75Yx1HAm2aSFMzDAue/4t6\n"
+            b" D7HDKKg89t2gao0++i0g4=\n"
+            b" -----END SSH SIGNATURE-----\n"
+            b"\n"
+            b"one\n"
+        ),
+        b'coder,bob namespaces="git,file",valid-after="20260101Z",valid-before="202612312359" ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEpVCYoB4xT1C1n29jLBhO9N8XLBSu6jHYnUtkwIWk50 words\n',
     ],
     "words": ["a\x1b[2J\u202e\u200d🚀\x9b é".encode()],
 }
@@ -204,6 +221,15 @@ def _records(data: bytes) -> None:
     assert heard.record_of(record) == record
 
 
+def _signatures(data: bytes) -> None:
+    found, real = signatures.of_commit(data), signatures.of_commit(SEEDS["signatures"][0])
+    if found is not None:
+        is_real = real is not None and (found.key, found.payload) == (real.key, real.payload)
+        assert is_real or not signatures.is_good_at_once(found), "a forgery"
+    for signer in signers.read(data.decode("utf-8", "replace").splitlines()):
+        assert signers.key_of(signer.key) == signer.key
+
+
 def _words(data: bytes) -> None:
     text = data.decode("utf-8", "surrogateescape")
     for shown in (escaped(text), escaped(text, one_line=False), json_safe(text)):
@@ -220,6 +246,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "messages": _messages,
     "times": _times,
     "records": _records,
+    "signatures": _signatures,
     "words": _words,
 }
 
