@@ -1,7 +1,8 @@
 """The documentation says what the code does: names, tables, links, examples, and every block that shows a terminal.
 
 All ```console blocks of a page are one session (see terminal.py) in an empty home folder, or in a
-clone of a hub where the page has `<!-- session: in a hub -->`. Commands in ```sh blocks are not run.
+clone of a hub where the page has `<!-- session: in a hub -->`. The lines of ```sh blocks are typed one after the
+other in a hub that has the beads of the examples; what can't be is in NOT_TYPED.
 """
 
 from __future__ import annotations
@@ -350,3 +351,75 @@ def test_what_the_page_shows_comes_out(page: Path, session: Callable[[str], Sess
         real = "\n".join(came)
         assert code == typed.code, f"{where}\nexit {code}\n{real}"
         assert not wrong, "\n".join([where, *wrong, "--- what came", real])
+
+
+# --- what the pages tell one to type ------------------------------------------------------
+
+# Not typed, and why: a line of a ```sh block, without its comment.
+NOT_TYPED = {
+    "make demo": "tests/fleet has its tests, and this repository's CI types it",
+    "make test": "these are the tests",
+    "pip install .": "installs from the network",
+    "python3 -m venv ~/bd": "the line below it installs from the network",
+    "~/bd/bin/pip install .": "installs from the network",
+    "export PATH=~/bd/bin:$PATH": "nothing is installed there",
+    "bd work --agent codemonkey -- ./agent.sh": "goes on for ever; tests/fleet has its tests",
+    "bd board --watch": "goes on for ever, in a terminal",
+    "bd log --follow": "goes on for ever; tests/report has its tests",
+    "bd identity allow codemonkey codemonkey.pub": "there is no such key",
+    "bd identity revoke codemonkey": "it was not allowed",
+    "bd wait --agent codemonkey && ./agent.sh": "the command is the agent's own",
+    "bd wait --agent codemonkey --timeout 10m --json": "may take ten minutes; tests/fleet has its tests",
+    'echo "github 7c9e…" > ~/.bd-hooks; chmod 600 ~/.bd-hooks': "the secret is the reader's own",
+    "bd serve --hook-secrets ~/.bd-hooks --name fleet.example.org": "goes on for ever; tests/serve has its tests",
+    'env -i HOME="$HOME" PATH=/usr/bin:/bin git ls-remote ADDRESS': "ADDRESS is the reader's own",
+}
+# Stand-ins for programs of the machine that a page calls, and a test must not.
+STAND_INS = {
+    "crontab": """if [ "$1" = - ]; then cat > ~/crontab; elif [ -e ~/crontab ]; then cat ~/crontab; else echo "no crontab for ada" >&2; exit 1; fi""",
+    "systemctl": ":",
+    "loginctl": ":",
+}
+
+
+def lines_to_type(page: str) -> list[str]:
+    """The lines of all ```sh blocks, without comments; of a line for cron what stands behind its times."""
+    found = []
+    for block in re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            typed = re.sub(r"^[*/0-9]+( [*/0-9,-]+){4}\s+", "", re.sub(r"(^|\s)# .*", "", line)).strip()
+            found += [typed] if typed else []
+    return found
+
+
+SH_PAGES = {page.name: lines_to_type(page.read_text(encoding="utf-8")) for page in PAGES if page.name != "commands.md"}
+
+
+def test_what_is_not_typed_is_in_the_pages() -> None:
+    assert NOT_TYPED.keys() - {line for lines in SH_PAGES.values() for line in lines} == set()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the lines are for a shell")
+@pytest.mark.parametrize("name", [name for name, lines in SH_PAGES.items() if set(lines) - NOT_TYPED.keys()])
+def test_what_a_page_tells_one_to_type_works(name: str, tmp_path: Path, examples_hub: Path) -> None:
+    home = tmp_path / "ada"
+    shutil.copytree(examples_hub, home / "hub")
+    for file, content in {
+        **FILES,
+        "worker.sh": "#!/bin/sh\n",
+        "agent.sh": "#!/bin/sh\n",
+        "review.yaml": FILES["plan.yaml"],
+    }.items():
+        (home / "hub" / file).parent.mkdir(parents=True, exist_ok=True)
+        (home / "hub" / file).write_text(content, encoding="utf-8")
+    for script in ("worker.sh", "agent.sh"):
+        (home / "hub" / script).chmod(0o755)
+    environment = with_bd(tmp_path, {**os.environ, "HOME": str(home)})
+    for program, script in STAND_INS.items():
+        (tmp_path / "programs" / program).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        (tmp_path / "programs" / program).chmod(0o755)
+    for line in SH_PAGES[name]:
+        if line in NOT_TYPED:
+            continue
+        ended = subprocess.run(["bash", "-c", line], cwd=home / "hub", env=environment, capture_output=True, text=True)
+        assert ended.returncode == 0, f"{name}: {line}\n{ended.stdout}{ended.stderr}"
