@@ -30,6 +30,7 @@ waking          from a push to a hub on this machine to the claim of an idle age
 races           clones after one and the same bead, round after round: one winner each time
 tools           other trackers on PATH, and the source paper's recipe as a script, verb by verb
 page            the other tool's browser interface: from a sync until an open page shows what came
+serve           `bd serve`: from another clone's push until an open page is told, and has it, against that push
 past            reading old commits: `history`, `--at` and `audit`
 fuzz            what others wrote, made to do harm, against every reader of it: inputs a second, and what broke
 torture         tests/torture at length: histories with faults, those that happened by kind, and what was broken
