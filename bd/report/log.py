@@ -54,14 +54,16 @@ def _chunks(found: Iterator[Commit]) -> Iterator[list[Commit]]:
 
 
 def _of(commit: Commit, contents: _Contents) -> Iterator[Transition]:
-    beads = dict.fromkeys(file.bead for file in commit.files if file.bead)
+    beads: dict[str, list[File]] = {}
+    for file in commit.files:
+        if file.bead:
+            beads.setdefault(file.bead, []).append(file)
     if not beads or commit.is_merge:  # what a merge brings together is told where it was done
         if commit.verb not in SILENT:
             yield of_hub(commit)
         return
     found: list[Transition] = []
-    for bead_id in beads:
-        files = [file for file in commit.files if file.bead == bead_id]
+    for bead_id, files in beads.items():
         before = contents.bead(bead_id, _first(file.old for file in files))
         after = contents.bead(bead_id, _first(file.new for file in files))
         if before is not None or after is not None:
