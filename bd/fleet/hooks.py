@@ -1,4 +1,4 @@
-"""Telling people of dead letters by this clone's hooks: commands and Apprise URLs of its own, and those of the hub it trusts.
+"""Telling people what happened by this clone's hooks: commands and Apprise URLs of its own, and those of the hub it trusts.
 
 Whoever has a trusted hook may do it, in any clone: the right to is a commit that the remote accepted
 (operations/notifying.py). A hook hears the same key again only where somebody died between telling and saying so.
@@ -11,16 +11,16 @@ import re
 
 from bd import clock
 from bd.errors import BdError, TryAgain
-from bd.fleet import trusted
+from bd.fleet import occasions, trusted
 from bd.operations.notifying import Notified, Notify
 from bd.operations.publish import publish
-from bd.policy import notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
-    from bd.model import Bead
+    from bd.policy.liveness import Stall
     from bd.store.hub import Hub
 
 AT_ONCE = 20
@@ -29,24 +29,29 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _SAID_LIMIT = 300
 
 
-def tell(hub: Hub, by: str) -> list[str]:
-    """Tell people of the dead letters that nobody has told them of; a line for each, and for each hook that failed."""
+def tell(hub: Hub, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
+    """Tell people of what nobody has told them of; a line for each, and for each hook that failed.
+
+    `stalls` are those that were seen and are not freed.
+    """
     hooks = trusted.commands(hub, "notify")
-    waiting = [bead.id for bead in hub.snapshot().live() if bead.status == "dead_letter"] if hooks else []
-    now = clock.now()
-    due = [bead.id for bead in notice.due(hub.snapshot().wholes(waiting), now)][:AT_ONCE]
+    due = occasions.due(hub.snapshot(), stalls)[:AT_ONCE] if hooks else []
     if not due:
         return []
-    right = Notify(by=by, at=clock.time_text(now, exact=True), ids=due)
+    events, ids = {one.id: one.event for one in due}, [one.id for one in due]
+    keys = {one.id: one.key for one in due if one.event != "dead_letter"}
+    right = Notify(by=by, at=clock.time_text(clock.now(), exact=True), ids=ids, **({"keys": keys} if keys else {}))
     try:
         outcome = publish(hub, right)
     except BdError as error:
-        return [f"nobody is told of {', '.join(due)} yet: {error}"]
+        return [f"nobody is told of {', '.join(ids)} yet: {error}"]
     said: list[str] = []
     done: list[str] = []
-    for bead in hub.snapshot(outcome.commit).wholes(list(outcome.change.touched) if outcome.change else []):
-        wrong = [words for hook in hooks if (words := _run(hook, message_of(bead, hub)))]
-        said += [f"{bead.id}: {words}" for words in wrong] or [f"told people that {bead.id} was given up"]
+    snapshot = hub.snapshot(outcome.commit)
+    for bead in snapshot.wholes(list(outcome.change.touched) if outcome.change else []):
+        message = occasions.message_of(bead, events[bead.id], snapshot, stalls)
+        wrong = [words for hook in hooks if (words := _run(hook, message))]
+        said += [f"{bead.id}: {words}" for words in wrong] or [f"told people that {bead.id} {occasions.SAID[events[bead.id]]}"]
         done += [] if wrong else [bead.id]
     if done:
         at = clock.time_text(clock.now(), exact=True)
@@ -55,26 +60,6 @@ def tell(hub: Hub, by: str) -> list[str]:
         except TryAgain as error:
             said.append(f"that people were told of {', '.join(done)} is not published: {error}")
     return said
-
-
-def message_of(bead: Bead, hub: Hub) -> dict[str, Any]:
-    """What a hook is told: `key` is the same for the same transition, however often it is told."""
-    last = (bead.get("failures") or [{}])[-1]
-    cost = bead.get("cost")
-    facts = {
-        "event": "dead_letter",
-        "key": notice.noted(bead).get("key"),
-        "id": bead.id,
-        "title": bead.title,
-        "at": bead.get("dead_lettered_at"),
-        "attempts": bead.attempts_counted,
-        "poison_pill": bool(bead.get("poison_pill")),
-        "agent": last.get("agent"),
-        "reason": last.get("reason"),
-        "error": last.get("error"),
-        "total_cost_usd": cost.get("usd") if isinstance(cost, dict) else None,
-    }
-    return {key: value for key, value in facts.items() if value is not None}
 
 
 def _run(hook: trusted.Command, message: dict[str, Any]) -> str:
@@ -98,7 +83,5 @@ def _by_apprise(hook: trusted.Command, message: dict[str, Any]) -> str:
     sender = apprise.Apprise()
     if not sender.add(hook.text):
         return f"{hook.where} is no URL that Apprise knows"
-    title = f"Given up: {message['id']} {message['title']}"
-    last = f"{message.get('reason', '')}: {message.get('error', '')}".strip(": ")
-    body = f"{message['attempts']} attempts, the last by {message.get('agent', 'somebody')}. {last}\nkey {message['key']}"
+    title, body = occasions.words_of(message)
     return "" if sender.notify(title=title, body=body) else f"{hook.where}: Apprise could not deliver it"

@@ -50,7 +50,7 @@ def poll(hub: Hub, agent: str, *, fetch: bool = True, interval_s: float | None =
     if outcome is not None and outcome.change is not None:
         freed = outcome.change.touched
     if fetch:
-        tell_people(hub, f"agent:{agent}")
+        tell_people(hub, f"agent:{agent}", view._replace(snapshot=hub.snapshot()).stalls)
     snapshot = hub.snapshot()
     now = clock.now()
     busy = fit.no_claims_reason(agent, snapshot, now)

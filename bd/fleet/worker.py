@@ -205,7 +205,7 @@ class Worker:
         try:
             written = publish(hub, Claim(**self._asked(), **args))
         except NothingReady as nothing:
-            self._found_nothing(hub, rest_s, pacer, nothing)
+            self._found_nothing(hub, view, rest_s, pacer, nothing)
             return
         self._nothing = None
         self._lookout.end()
@@ -218,7 +218,7 @@ class Worker:
     def _asked(self, **extra: Any) -> dict[str, Any]:
         return {"by": f"agent:{self.plan.agent}", "at": clock.time_text(clock.now(), exact=True), **extra}
 
-    def _found_nothing(self, hub: Hub, rest_s: float | None, pacer: Pacer, nothing: BdError) -> None:
+    def _found_nothing(self, hub: Hub, view: View, rest_s: float | None, pacer: Pacer, nothing: BdError) -> None:
         """Remember when to look again (a claim may be stalled in `rest_s`), and let people see it."""
         self._nothing = nothing
         self._tip = hub.snapshot().commit
@@ -238,7 +238,7 @@ class Worker:
         self._lookout.begin(hub, pacer.pace.interval_s)
         signs.tell(hub, self.plan.agent, pacer.as_json())
         me = f"agent:{self.plan.agent}"
-        for line in (*hooks.tell(hub, me), *keep_house(hub, me)):
+        for line in (*hooks.tell(hub, me, view._replace(snapshot=hub.snapshot()).stalls), *keep_house(hub, me)):
             self._tell(line)
 
     def _begin(self, hub: Hub, written: Written, pacer: Pacer) -> None:

@@ -1,4 +1,4 @@
-"""Operations on who tells people of a dead letter: taking the right to, and having done so.
+"""Operations on who tells people of what happened to beads: taking the right to, and having done so.
 
 Does not belong here: the rules (policy/notice.py), and running hooks (fleet/hooks.py).
 """
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @register
 class Notify(Operation):
-    """Take the right to tell people of dead letters: `ids`. What is not due any more is left out; that may be all."""
+    """Take the right to tell people of beads: `ids`, and `keys` by id for what is no dead letter.
+
+    What is not due any more is left out; that may be all.
+    """
 
     verb: ClassVar[str] = "notify"
 
@@ -33,10 +36,12 @@ class Notify(Operation):
         def take(bead: Bead) -> Bead:
             if notice.noted(bead).get("right") == self.uid:
                 mine.append(bead.id)
-            elif notice.is_due(bead, self.asked_at):
-                mine.append(bead.id)
-                return lifecycle.touch(notice.taken(bead, self.by, self.uid, self.asked_at), self.asked_at)
-            return bead
+                return bead
+            occasion = notice.occasion_of(bead, (self.args.get("keys") or {}).get(bead.id, ""), snapshot, self.asked_at)
+            if occasion is None or not notice.is_due(bead, occasion, self.asked_at):
+                return bead
+            mine.append(bead.id)
+            return lifecycle.touch(notice.taken(bead, occasion.key, self.by, self.uid, self.asked_at), self.asked_at)
 
         beads, _, failed = self.each(self.args["ids"], snapshot, take)
         return Change(beads, subject("notify", mine, self.by), touched=tuple(mine), failures=tuple(failed))
@@ -44,7 +49,7 @@ class Notify(Operation):
 
 @register
 class Notified(Operation):
-    """Say that people were told of dead letters: `ids`, under the `right` that was taken; another's right is left alone."""
+    """Say that people were told of beads: `ids`, under the `right` that was taken; another's right is left alone."""
 
     verb: ClassVar[str] = "notified"
 

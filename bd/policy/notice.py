@@ -1,24 +1,30 @@
-"""Who tells people that a bead was given up: once, whoever does it, and again only where somebody died doing so.
+"""Who tells people of what happened to a bead: once, whoever does it, and again only where somebody died doing so.
 
-A bead that becomes a dead letter carries the name of that transition (`notified.key`). Who wants to tell takes the
-right to do so by a commit (`by`, `at`, `right`), tells, and says `done`. A right without a `done` lapses.
+Each occasion has a key that everybody works out alike: a bead was given up (it carries that key itself, `notified.key`), waits
+for a person, has stalled and is not freed, or is the root of a DAG that is done. Who wants to tell takes the right to do so by
+a commit (`key`, `by`, `at`, `right`), tells, and says `done`. A right without a `done` lapses.
 """
 
 from __future__ import annotations
 
 from bd.clock import instant_of, time_text, timedelta
+from bd.light import NamedTuple
+from bd.policy.lifecycle import waits_for_human
+from bd.policy.tree import dag_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Bead
+    from bd.model import Bead, Snapshot
 
 LAPSES = timedelta(minutes=10)
 # A hook that fails is tried again whenever the right to it has lapsed, so often.
 TRIES = 5
+EVENTS = ("dead_letter", "waiting", "stalled", "dag_done")
+RECENT = timedelta(days=1)
 
 
 def noted(bead: Bead) -> Mapping[str, Any]:
@@ -32,24 +38,68 @@ def announced(bead: Bead, uid: str) -> Bead:
     return bead.evolve(notified={"key": f"{uid}/{bead.id}"} if uid else None, reviewed=None, resolution=None)
 
 
-def is_due(bead: Bead, now: datetime) -> bool:
-    """Whether people have to be told of a dead letter, and nobody is at it."""
+class Occasion(NamedTuple):
+    """What people are to be told of a bead: `event` is one of EVENTS, `key` the same wherever it is seen."""
+
+    id: str
+    event: str
+    key: str
+
+
+def given_up(bead: Bead) -> Occasion | None:
+    """A dead letter that nobody has looked at; what was imported as one has no key."""
+    key = noted(bead).get("key")
+    if bead.status != "dead_letter" or not key or bead.get("reviewed"):
+        return None
+    return Occasion(bead.id, "dead_letter", str(key))
+
+
+def asked(bead: Bead) -> Occasion | None:
+    """A bead that waits for a person."""
+    return Occasion(bead.id, "waiting", f"waiting/{bead.id}/{bead.get('waiting_since')}") if waits_for_human(bead) else None
+
+
+def stalled(bead: Bead, stall: str) -> Occasion | None:
+    """A bead that has stalled: `stall` is its claim's token, or since when it is in work under nobody's claim."""
+    is_still = any(claim.get("token") == stall for claim in bead.claims) or (bead.status == "in_progress" and not bead.claims)
+    return Occasion(bead.id, "stalled", f"stalled/{bead.id}/{stall}") if stall and is_still else None
+
+
+def done(root: Bead, snapshot: Snapshot, now: datetime, children: Mapping[str, list[Bead]] | None = None) -> Occasion | None:
+    """A DAG whose work was done not long ago; older ones were done before anybody wanted to hear of it."""
+    dag = dag_of(root, snapshot, now, children)
+    ended = max((bead.get("closed_at") or "" for bead in dag.tasks), default="")
+    if root.parent or not dag.members or dag.status != "completed" or not ended or instant_of(ended) < now - RECENT:
+        return None
+    return Occasion(root.id, "dag_done", f"dag_done/{root.id}/{ended}")
+
+
+def occasion_of(bead: Bead, key: str, snapshot: Snapshot, now: datetime) -> Occasion | None:
+    """The occasion with this key, if it still is one. Without a key: that the bead was given up."""
+    event = key.partition("/")[0]
+    found = {
+        "waiting": lambda: asked(bead),
+        "stalled": lambda: stalled(bead, key.removeprefix(f"stalled/{bead.id}/")),
+        "dag_done": lambda: done(bead, snapshot, now),
+    }.get(event, lambda: given_up(bead))()
+    return found if found is not None and key in ("", found.key) else None
+
+
+def is_due(bead: Bead, occasion: Occasion | None, now: datetime) -> bool:
+    """Whether people have to be told of an occasion, and nobody is at it."""
     known = noted(bead)
-    if bead.status != "dead_letter" or not known.get("key") or known.get("done") or bead.get("reviewed"):
+    if occasion is None:
         return False
-    if not known.get("at"):
-        return True
-    return _tries(known) < TRIES and instant_of(known["at"]) + LAPSES <= now
+    if known.get("key") != occasion.key or not known.get("at"):
+        return not known.get("done") or known.get("key") != occasion.key
+    return not known.get("done") and _tries(known) < TRIES and instant_of(known["at"]) + LAPSES <= now
 
 
-def due(beads: Iterable[Bead], now: datetime) -> Iterator[Bead]:
-    return (bead for bead in beads if is_due(bead, now))
-
-
-def taken(bead: Bead, by: str, right: str, at: datetime) -> Bead:
+def taken(bead: Bead, key: str, by: str, right: str, at: datetime) -> Bead:
     """The bead with the right to tell of it taken."""
     known = noted(bead)
-    return bead.evolve(notified={"key": known["key"], "by": by, "at": time_text(at), "right": right, "tries": _tries(known) + 1})
+    tries = _tries(known) if known.get("key") == key else 0
+    return bead.evolve(notified={"key": key, "by": by, "at": time_text(at), "right": right, "tries": tries + 1})
 
 
 def told(bead: Bead) -> Bead:

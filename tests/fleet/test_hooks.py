@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 import threading
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,6 +14,7 @@ import pytest
 
 from tests.race.history import subjects
 from tests.race.processes import at_once
+from tests.running import result_of
 from tests.truth import git, tip_bead
 
 if TYPE_CHECKING:
@@ -172,3 +174,102 @@ def test_without_the_extra_a_url_says_what_is_missing(clone: Clones, monkeypatch
     one.here("claim", "hub-a", "--agent", "coder")
     failed = one.here("fail", "hub-a", "--agent", "coder", "--reason", "auth_failure", "--error", "x")
     assert "pip install 'gitbeads[notify]'" in failed.err
+
+
+# --- other occasions --------------------------------------------------------------------------
+
+
+def ask(clone: Clone) -> None:
+    clone.here("create", "Paint it", "--id", "hub-a")
+    clone.here("claim", "hub-a", "--agent", "coder")
+    clone.here("wait-human", "hub-a", "--reason", "Red or green?", "--agent", "coder")
+
+
+def stall(clone: Clone) -> None:
+    """A claim that nobody gives a sign for; the hub frees none by itself."""
+    with (clone.path / ".beads" / "config.yaml").open("a") as file:
+        file.write("recover: false\n")
+    clone.here("sync")
+    clone.here("create", "Sleep on it", "--id", "hub-a", "--expected", "1m")
+    clone.here("claim", "hub-a", "--agent", "coder")
+
+
+def finish(clone: Clone) -> None:
+    clone.here("create", "All of it", "--id", "hub-a", "-t", "epic")
+    clone.here("create", "A part", "--id", "hub-part", "--parent", "hub-a")
+    clone.here("close", "hub-part", "--force", "--reason", "done")
+
+
+OCCASIONS = [
+    (ask, "waiting", {"question": "Red or green?", "agent": "coder"}),
+    (stall, "stalled", {"agent": "coder"}),
+    (finish, "dag_done", {"done": 1, "total": 1}),
+]
+
+
+@pytest.mark.parametrize(("happen", "event", "facts"), OCCASIONS)
+def test_other_occasions_are_told_once_by_one_of_many(
+    clone: Clones, hub: Path, tmp_path: Path, clock: FakeClock, happen: Any, event: str, facts: dict[str, Any]
+) -> None:
+    heard = tmp_path / "heard"
+    plain, one, other = clone("plain"), clone("one"), clone("other")
+    hook(one, f"cat >> {heard}")
+    hook(other, f"cat >> {heard}")
+    happen(plain)
+    clock.move(minutes=50)
+    ahead = {"BD_CLOCK_OFFSET_S": str((clock.read() - datetime.now(UTC)).total_seconds())}
+    started = [each.start("poll", "--agent", each.path.name, env=ahead) for each in (one, other)]
+    for process in started:
+        assert result_of(process).code in (0, 3)
+    [message] = told(heard)
+    assert (message["event"], message["id"]) == (event, "hub-a")
+    assert facts.items() <= message.items()
+    for each in (one, other):
+        each.here("poll", "--agent", each.path.name, check=False)
+    assert len(told(heard)) == 1
+    assert len(subjects(hub, "notify")) == 1
+    assert "every change kept the rules" in plain.here("audit", "--fetch").out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a hook that kills its parent")
+@pytest.mark.parametrize(("happen", "event", "facts"), OCCASIONS)
+def test_other_occasions_after_a_kill_have_the_same_key(
+    clone: Clones, tmp_path: Path, clock: FakeClock, happen: Any, event: str, facts: dict[str, Any]
+) -> None:
+    heard = tmp_path / "heard"
+    plain, dies, other = clone("plain"), clone("dies"), clone("other")
+    happen(plain)
+    clock.move(minutes=50)
+    ahead = {"BD_CLOCK_OFFSET_S": str((clock.read() - datetime.now(UTC)).total_seconds())}
+    hook(dies, f"cat >> {heard}; kill -9 $PPID")
+    hook(other, f"cat >> {heard}")
+    assert dies.bd("poll", "--agent", "dies", env=ahead, check=False).code == -signal.SIGKILL
+    other.here("poll", "--agent", "other", check=False)
+    assert len(told(heard)) == 1, "the right of who died has not lapsed"
+    clock.move(minutes=11)
+    other.here("poll", "--agent", "other", check=False)
+    clock.move(minutes=11)
+    other.here("poll", "--agent", "other", check=False)
+    first, second = told(heard)
+    assert (first["key"], first["event"]) == (second["key"], event)
+
+
+def test_who_asks_tells_at_once(clone: Clones, tmp_path: Path) -> None:
+    heard = tmp_path / "heard"
+    one = clone("one")
+    hook(one, f"cat >> {heard}")
+    ask(one)
+    assert [message["event"] for message in told(heard)] == ["waiting"]
+    one.here("answer", "hub-a", "green")
+    one.here("wait-human", "hub-a", "--reason", "Which green?")
+    assert [message["question"] for message in told(heard)][0] == "Red or green?"
+
+
+def test_dags_of_before_the_hook_are_old_news(clone: Clones, tmp_path: Path, clock: FakeClock) -> None:
+    heard = tmp_path / "heard"
+    one = clone("one")
+    finish(one)
+    clock.move(days=2)
+    hook(one, f"cat >> {heard}")
+    one.here("overseer", "--once", "--agent", "one")
+    assert told(heard) == []

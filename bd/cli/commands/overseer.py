@@ -42,7 +42,8 @@ def _round(app: App) -> None:
     freed = list(change.touched) if change else []
     for note in change.notes if change else ():
         app.out.note(note)
-    said = [*tell_people(app.hub, app.identity.by), *keep_house(app.hub, app.identity.by)]
+    left = view._replace(snapshot=app.hub.snapshot()).stalls
+    said = [*tell_people(app.hub, app.identity.by, left), *keep_house(app.hub, app.identity.by)]
     if app.identity.agent:
         tell(app.hub, app.identity.agent)
     if app.out.is_json:

@@ -43,7 +43,7 @@ def command(app: App, beads: tuple[str, ...], free: bool) -> None:
     if free:
         _refuse_living(wanted, found)
         outcome = reassign(app.hub, found, app.identity.by)
-        for line in tell_people(app.hub, app.identity.by):
+        for line in tell_people(app.hub, app.identity.by, view._replace(snapshot=app.hub.snapshot()).stalls):
             app.out.note(escaped(line))
         change = outcome.change if outcome else None
         for note in change.notes if change else ():

@@ -1,0 +1,105 @@
+"""Occasions to tell people, looked for in what this clone knows, and the messages about them.
+
+Does not belong here: the rules (policy/notice.py), and who tells (hooks.py).
+"""
+
+from __future__ import annotations
+
+from bd import clock
+from bd.clock import time_text
+from bd.policy import notice
+from bd.policy.dag import ancestors
+from bd.policy.tree import children_by_parent, dag_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+    from typing import Any
+
+    from bd.model import Bead, Snapshot
+    from bd.policy.liveness import Stall
+    from bd.policy.notice import Occasion
+    from bd.store.snapshot import CachedSnapshot
+
+
+def due(snapshot: CachedSnapshot, stalls: Iterable[Stall]) -> list[Occasion]:
+    """What people have to be told of and nobody is at, one occasion a bead, the gravest first."""
+    now = clock.now()
+    found: dict[str, Occasion] = {}
+    for occasion in _seen(snapshot, stalls, now):
+        found.setdefault(occasion.id, occasion)
+    whole = {bead.id: bead for bead in snapshot.wholes(list(found))}
+    return [one for one in found.values() if one.id in whole and notice.is_due(whole[one.id], one, now)]
+
+
+def _seen(snapshot: CachedSnapshot, stalls: Iterable[Stall], now: datetime) -> Iterator[Occasion]:
+    ids = [bead.id for bead in snapshot.live() if bead.status in ("dead_letter", "blocked")]
+    beads = snapshot.wholes(ids)
+    yield from filter(None, map(notice.given_up, beads))
+    yield from filter(None, map(notice.asked, beads))
+    by_id = {stall.id: stall.token or stall.since for stall in stalls}
+    for bead in snapshot.wholes(list(by_id)):
+        occasion = notice.stalled(bead, by_id[bead.id])
+        if occasion is not None:
+            yield occasion
+    yield from _done(snapshot, now)
+
+
+def _done(snapshot: Snapshot, now: datetime) -> Iterator[Occasion]:
+    since = time_text(now - notice.RECENT)
+    lately = [bead for bead in snapshot.every() if bead.status == "closed" and (bead.get("closed_at") or "") >= since]
+    roots = {root.id: root for bead in lately for root in [*ancestors(bead, snapshot), bead][-2:] if not root.parent}
+    children = children_by_parent(snapshot) if roots else {}
+    for root in roots.values():
+        occasion = notice.done(root, snapshot, now, children) if root.id in children else None
+        if occasion is not None:
+            yield occasion
+
+
+def message_of(bead: Bead, event: str, snapshot: CachedSnapshot, stalls: Iterable[Stall] = ()) -> dict[str, Any]:
+    """What a hook is told: `key` is the same for the same occasion, however often it is told."""
+    facts = {"event": event, "key": notice.noted(bead).get("key"), "id": bead.id, "title": bead.title}
+    more: dict[str, Any] = {}
+    if event == "dead_letter":
+        more = _death(bead)
+    elif event == "waiting":
+        more = {"at": bead.get("waiting_since"), "question": bead.get("status_reason"), "agent": bead.get("prefer_agent")}
+    elif event == "stalled":
+        stall = next((one for one in stalls if one.id == bead.id), None)
+        more = {"at": stall.since, "agent": stall.owner, "why": stall.why, "text": stall.text} if stall else {}
+    elif event == "dag_done":
+        dag = dag_of(bead, snapshot, clock.now())
+        more = {"at": str(facts["key"]).rpartition("/")[2], "done": dag.done, "total": len(dag.tasks)}
+    return {key: value for key, value in {**facts, **more}.items() if value not in (None, "")}
+
+
+def _death(bead: Bead) -> dict[str, Any]:
+    last = (bead.get("failures") or [{}])[-1]
+    cost = bead.get("cost")
+    return {
+        "at": bead.get("dead_lettered_at"),
+        "attempts": bead.attempts_counted,
+        "poison_pill": bool(bead.get("poison_pill")),
+        "agent": last.get("agent"),
+        "reason": last.get("reason"),
+        "error": last.get("error"),
+        "total_cost_usd": cost.get("usd") if isinstance(cost, dict) else None,
+    }
+
+
+def words_of(message: dict[str, Any]) -> tuple[str, str]:
+    """A message for people: its title and its text."""
+    agent = message.get("agent", "somebody")
+    last = f"{message.get('reason', '')}: {message.get('error', '')}".strip(": ")
+    head, text = {
+        "dead_letter": ("Given up", f"{message.get('attempts')} attempts, the last by {agent}. {last}"),
+        "waiting": ("Waits for you", f"{message.get('question', '')} (`bd answer {message['id']} TEXT` answers)"),
+        "stalled": ("Has stalled", f"{agent}: {message.get('text', '')}"),
+        "dag_done": ("Done", f"{message.get('done')} of {message.get('total')} tasks"),
+    }[message["event"]]
+    return f"{head}: {message['id']} {message['title']}", f"{text}\nkey {message['key']}"
+
+
+# What became of it, for the log of who told.
+SAID = {"dead_letter": "was given up", "waiting": "waits for a person", "stalled": "has stalled", "dag_done": "is done"}
