@@ -254,15 +254,15 @@ def test_other_occasions_after_a_kill_have_the_same_key(
     assert (first["key"], first["event"]) == (second["key"], event)
 
 
-def test_who_asks_tells_at_once(clone: Clones, tmp_path: Path) -> None:
+def test_who_asks_tells_at_once_and_each_question_is_news(clone: Clones, tmp_path: Path, clock: FakeClock) -> None:
     heard = tmp_path / "heard"
     one = clone("one")
     hook(one, f"cat >> {heard}")
     ask(one)
-    assert [message["event"] for message in told(heard)] == ["waiting"]
+    clock.move(minutes=1)
     one.here("answer", "hub-a", "green")
     one.here("wait-human", "hub-a", "--reason", "Which green?")
-    assert [message["question"] for message in told(heard)][0] == "Red or green?"
+    assert [message["question"] for message in told(heard)] == ["Red or green?", "Which green?"]
 
 
 def test_dags_of_before_the_hook_are_old_news(clone: Clones, tmp_path: Path, clock: FakeClock) -> None:
