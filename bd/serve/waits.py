@@ -48,6 +48,8 @@ async def _held(ask: Ask, agent: str, until_s: float) -> Response:
             left_s = until_s - clock.monotonic()
             if found or left_s <= 0 or await ask.request.is_disconnected():
                 return JSONResponse({"agent": agent, "ready": found, **({"reason": reason} if not found else {})})
+            if ask.site.feed.stale_since:
+                raise Refusal(503, "the hub can't be reached from here")
             try:
                 one = await asyncio.wait_for(news.get(), max(0.01, min(left_s, turn_s)))
             except TimeoutError:

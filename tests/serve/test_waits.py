@@ -5,15 +5,17 @@ from __future__ import annotations
 import socket
 import threading
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bd import clock as bd_clock
-from bd.errors import BadInput, Refused
+from bd.errors import BadInput
 from bd.fleet import alarm, waiting
 from bd.fleet.held import Away, server_of
 from bd.serve import waits
+from bd.serve.feed import STALE
 from bd.store.hub import Hub
 from bd.store.place import locate
 from tests.running import result_of
@@ -48,6 +50,16 @@ def test_what_is_no_question(served: Served, query: str, status: int) -> None:
 def test_only_so_many_may_wait(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waits, "AT_ONCE", 0)
     assert served.client.get("/wait?agent=bob").status_code == 503
+
+
+def test_a_server_that_is_cut_off_from_the_hub_says_so(served: Served, hub: Path) -> None:
+    served.clone.bd("claim", "hub-one", "--agent", "ann")
+    stale = threading.Event()
+    with served.site.feed.told(lambda news: stale.set() if news.kind == STALE else None):
+        hub.rename(hub.with_name("away.git"))
+        served.site.feed.look()
+        stale.wait()
+    assert served.client.get("/wait?agent=bob").status_code == 503, "who asks looks at the hub itself meanwhile"
 
 
 def test_a_private_site_wants_the_token(clone: Callable[[str], Clone], tmp_path: Path) -> None:
@@ -148,6 +160,25 @@ def test_what_is_no_server(url: str) -> None:
         server_of(url)
 
 
-def test_a_redirect_is_not_followed(served: Served) -> None:
-    with dying() as (url, _), pytest.raises((Away, Refused)):
-        server_of(url).ask("bob", 1.0)
+def test_a_redirect_is_not_followed() -> None:
+    asked: list[str] = []
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(302)
+            self.send_header("Location", f"http://127.0.0.1:{server.server_port}/elsewhere")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        with pytest.raises(Away):
+            server_of(f"http://127.0.0.1:{server.server_port}/fleet", ADA.token).ask("bob", 1.0)
+        server.shutdown()
+        thread.join()
+    assert asked == ["/fleet/wait?agent=bob&timeout=1.000"]
