@@ -40,7 +40,8 @@ def tell(hub: Hub, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
         return []
     events, ids = {one.id: one.event for one in due}, [one.id for one in due]
     keys = {one.id: one.key for one in due if one.event != "dead_letter"}
-    right = Notify(by=by, at=clock.time_text(clock.now(), exact=True), ids=ids, **({"keys": keys} if keys else {}))
+    asked: dict[str, Any] = {"ids": ids, **({"keys": keys} if keys else {})}
+    right = Notify(by=by, at=clock.time_text(clock.now(), exact=True), **asked)
     try:
         outcome = publish(hub, right)
     except BdError as error:
