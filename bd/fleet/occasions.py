@@ -67,7 +67,8 @@ def message_of(bead: Bead, event: str, snapshot: CachedSnapshot, stalls: Iterabl
         more = {"at": bead.get("waiting_since"), "question": bead.get("status_reason"), "agent": bead.get("prefer_agent")}
     elif event == "stalled":
         stall = next((one for one in stalls if one.id == bead.id), None)
-        more = {"at": stall.since, "agent": stall.owner, "why": stall.why, "text": stall.text} if stall else {}
+        holder = bead.claim.agent if bead.claim else None
+        more = {"agent": holder, **({"at": stall.since, "why": stall.why, "text": stall.text} if stall else {})}
     elif event == "dag_done":
         dag = dag_of(bead, snapshot, clock.now())
         more = {"at": str(facts["key"]).rpartition("/")[2], "done": dag.done, "total": len(dag.tasks)}

@@ -70,7 +70,7 @@ def test_a_stall_is_an_occasion_as_long_as_its_claim_is_there() -> None:
     token = bead.claims[0]["token"]
     assert notice.stalled(bead, token) == ("hub-a", "stalled", f"stalled/hub-a/{token}")
     assert notice.stalled(bead, "01JZZZZZZZZZZZZZZZZZZZZZZZ") is None
-    assert notice.stalled(bead.evolve(claims=None, status="open"), token) is None
+    assert notice.stalled(bead.evolve(claim=None, status="open"), token) is None
     nobodys = make_bead(status="in_progress")
     assert notice.stalled(nobodys, "2026-02-21T14:00:00Z") is not None
 

@@ -40,7 +40,7 @@ READS = {
 CLONE_ONLY = {"trust", "clone", "demo", "cron", "dolt", "migrate"}
 # What moves only refs beside the branch, and what runs over time by claim, close, fail and reassign: tests/fleet.
 BESIDE = {"heartbeat", "progress"}
-OVER_TIME = {"work", "poll", "wait", "overseer", "stalled", "rebalance", "pool"}
+OVER_TIME = {"work", "poll", "wait", "overseer", "stalled", "rebalance", "pool", "serve"}
 
 
 class Write(NamedTuple):
