@@ -91,14 +91,20 @@ def page_of(name: str) -> str:
     lines = [f'.TH "BD-{name.upper()}" "1" "" "bd {__version__}" "bd"', ".SH NAME", _roff(f"bd-{name} - {COMMANDS[name].help}")]
     for entry in entries:
         words = [f"\\fBbd {_roff(entry['name'])}\\fR", "[OPTIONS]"]
-        words += [f"\\fI{_roff(one['name'])}\\fR" + (" ..." if one["many"] else "") for one in entry["arguments"]]
+        words += [_synopsis(one) for one in entry["arguments"]]
         lines += [".SH SYNOPSIS" if entry is entries[0] else ".SS", " ".join(words), ".PP", _roff(entry["help"])]
         for option in entry["options"]:
-            lines += [".TP", f"\\fB{_roff(', '.join(option['flags']))}\\fR", _roff(option["help"])]
+            value = f" \\fI{_roff('|'.join(option.get('choices', ['VALUE'])))}\\fR" if option["value"] else ""
+            lines += [".TP", f"\\fB{_roff(', '.join(option['flags']))}\\fR{value}", _roff(option["help"])]
     shown = examples(command)
     if shown:
         lines += [".SH EXAMPLES", ".nf", *map(_roff, shown), ".fi"]
     return "\n".join(lines) + "\n"
+
+
+def _synopsis(argument: dict[str, Any]) -> str:
+    words = f"\\fI{_roff(argument['name'])}\\fR" + (" ..." if argument["many"] else "")
+    return words if argument["required"] else f"[{words}]"
 
 
 def _roff(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -222,6 +223,21 @@ def test_the_calls_of_hub_scripts(place: Clone) -> None:
     assert place.here("show", beads[0]["id"], "--json").json[0]["owner"] == "test-person@beads-hub"
     place.here("update", beads[1]["id"], "--status", "blocked")
     place.here("update", beads[1]["id"], "--priority", "0")
+
+
+def test_a_board_is_made_of_what_jq_reads(board: Clone) -> None:
+    if not shutil.which("jq"):
+        pytest.skip("jq is not installed")
+    fields = "id title status priority owner updated_at created_at issue_type notes".split()
+    asked = (
+        f"bd list --json | jq -r '.[] | [{', '.join(f'.{name}' for name in fields)}] | @tsv'; bd dolt pull 2> /dev/null || true"
+    )
+    run = subprocess.run(
+        ["bash", "-c", f'bd() {{ {" ".join(BD)} "$@"; }}; {asked}'], cwd=board.path, capture_output=True, text=True
+    )
+    rows = [line.split("\t") for line in run.stdout.splitlines() if "\t" in line]
+    assert {row[0] for row in rows} == {bead["id"] for bead in board.here("list", "--json").json}
+    assert all(row[2] and row[3] in "01234" and row[5] and row[6] and row[7] for row in rows), run.stdout
 
 
 # --- the terminal viewer ------------------------------------------------------------------
