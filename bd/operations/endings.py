@@ -260,6 +260,11 @@ class Cancel(Operation):
     def _settle_dependents(self, change: Change, snapshot: Snapshot) -> Change:
         beads = dict(change.beads)
         left: list[str] = []
+        below = {child.id for bead_id in change.beads for child in snapshot.children_of(bead_id) if not child.is_done}
+        below -= change.beads.keys()
+        if below:
+            words = f"below what was cancelled, and not offered any more: {', '.join(sorted(below))} (--cascade cancels them)"
+            change = change._replace(notes=(*change.notes, words))
         for bead_id in change.beads:
             for head in snapshot.dependents_of(bead_id):
                 if head.is_done or head.id in change.beads:

@@ -10,7 +10,7 @@ import pytest
 from bd.errors import StaleToken, StillBlocked, WouldCycle, WrongState
 from bd.fields import agent_path
 from bd.operations.claims import Claim
-from bd.operations.endings import Close
+from bd.operations.endings import Cancel, Close
 from bd.operations.spawning import Spawn
 from bd.policy.fit import misfits, offer
 from bd.policy.ready import phase_of
@@ -102,3 +102,15 @@ def test_a_subtask_of_what_waits_for_its_bead() -> None:
     with pytest.raises(WouldCycle):
         spawn(store, new={"deps": ["hub-x"]}, wait=True)
     assert store.bead(spawn(store, new={"deps": ["hub-x"]})).depends_on == ["hub-x"]
+
+
+def test_what_is_below_a_cancelled_bead_is_named() -> None:
+    store = at_work()
+    made = spawn(store)
+    change = store.publish(Cancel(ids=["hub-a"], force=True, reason="no", **by("ada")))
+    assert any(made in note and "not offered any more" in note for note in change.notes)
+    assert offered(store, "other") == []
+    store = at_work()
+    made = spawn(store)
+    change = store.publish(Cancel(ids=["hub-a"], force=True, reason="no", cascade=True, **by("ada")))
+    assert (store.bead(made).status, change.notes) == ("cancelled", ())
