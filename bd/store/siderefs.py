@@ -35,7 +35,8 @@ PROBES = "refs/bd/probe/"
 _PROBED_MARK = "refs/bd/probed"
 _PROBED = "siderefs.json"
 _HEARD = "heard.json"
-_ASK_AGAIN_S = 7 * 86400
+# When a server that refuses such refs is asked again: a week after its probe, sooner where it had taken them before.
+_ASK_AGAIN_S, _ASK_SOON_S = 7 * 86400, 3600
 _RECORD_LIMIT = 1_000_000
 
 
@@ -108,7 +109,8 @@ class SideRefs:
         found = self._noted(_PROBED).get(self._url)
         if not isinstance(found, dict):
             return False
-        return bool(found.get("works")) or abs(at.timestamp() - float(found.get("at_s") or 0)) < _ASK_AGAIN_S
+        again_s = _ASK_SOON_S if found.get("had_worked") else _ASK_AGAIN_S
+        return bool(found.get("works")) or abs(at.timestamp() - float(found.get("at_s") or 0)) < again_s
 
     def give_up(self, why: str, at: datetime) -> None:
         """The server has refused them after all: this clone does without for now."""
@@ -116,7 +118,10 @@ class SideRefs:
             self._note_probe(at, works=False, why=why)
 
     def _note_probe(self, at: datetime, *, works: bool, why: str) -> None:
+        before = self._noted(_PROBED).get(self._url) or {}
         found = {"works": works, "at_s": int(at.timestamp()), **({"why": why} if why else {})}
+        if not works and (before.get("works") or before.get("had_worked")):  # a passing trouble, or another server now
+            found["had_worked"] = True
         self._note(_PROBED, {**self._noted(_PROBED), self._url: found})
         self._usable = works
 

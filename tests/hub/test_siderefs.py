@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd import clock
 from bd.errors import BadInput, StaleToken
 from bd.fleet import pulse
 from bd.operations.claims import Claim, Release
@@ -156,13 +157,17 @@ def test_a_server_that_refuses_them_after_the_probe_gets_the_claim_alone(
     seed(alice, "hub-a")
     mine = opened(alice.path)
     assert mine.sides.probe(START)
-    hook(hub, "update", 'case "$1" in refs/bd/*) echo "none of these here"; exit 1;; esac')
+    refusing = hook(hub, "update", 'case "$1" in refs/bd/*) echo "none of these here"; exit 1;; esac')
     claim(mine)
     assert tip_bead(hub, "hub-a").get("claim")["heartbeat_by"] == "branch"
     assert tip_bead(hub, "hub-a").get("claim")["heartbeat_interval_s"] >= 900
     assert beats_on(hub) == {}
     assert not mine.sides.usable()
     assert "takes no refs beside the branch" in alice.bd("doctor").out
+    refusing.unlink()
+    now = clock.now()
+    assert not mine.sides.probe(now + timedelta(minutes=59)), "it is not asked again at once"
+    assert mine.sides.probe(now + timedelta(minutes=61)), "it may only have been a trouble that passes"
 
 
 @pytest.mark.parametrize("overtaken", [False, True])

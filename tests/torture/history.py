@@ -102,7 +102,7 @@ def _call(yard: Yard, only: str | None) -> Call:
 
 
 def _peace(yard: Yard) -> list[Told]:
-    """All faults are over: every clone syncs, writes once more (so that the tip moves), and syncs again; one sweeps.
+    """All faults are over: every clone syncs, writes once more (so that the tip moves), syncs again, and sweeps.
 
     Locks that git processes killed in the hub's own repository have left there are its operator's to remove.
     """
@@ -119,8 +119,9 @@ def _peace(yard: Yard) -> list[Told]:
     everywhere(lambda name: Call(name, "", "sync", ["sync", "--json"]))
     everywhere(lambda name: workload.create(yard, name, "eve"))
     everywhere(lambda name: Call(name, "", "sync", ["sync", "--json"]))
-    said += yard.run(workload.sweep(yard, yard.clones[0]))
-    del yard.told[-1:]
+    for name in yard.clones:  # one by one: a clone that has given the refs beside the branch up sweeps none
+        said += yard.run(workload.sweep(yard, name))
+        del yard.told[-1:]
     return said
 
 
