@@ -147,7 +147,7 @@ def _rows(screen: pyte.Screen) -> tuple[tuple[Run, ...], ...]:
 
 
 def picture(shown: list[Frame]) -> str:
-    """The frames as one SVG that plays by itself, for ever; who wants no motion sees the last one."""
+    """The frames as one SVG that plays by itself, for ever; where nothing moves one sees the last one."""
     width, height = round(COLUMNS * WIDE) + 2 * MARGIN, ROWS * HIGH + 2 * MARGIN
     start = shown[0].at
     length = shown[-1].at - start + HOLD
@@ -168,8 +168,8 @@ def picture(shown: list[Frame]) -> str:
             "<style>",
             f"text{{font:14px {FONT};fill:{COLOURS['default']};white-space:pre}}.b{{font-weight:bold}}",
             f"@keyframes play{{{''.join(moves)}}}",
-            f".strip{{animation:play {length:.1f}s step-end infinite}}",
-            f"@media(prefers-reduced-motion:reduce){{.strip{{animation:none;transform:{_left(len(shown) - 1, width)}}}}}",
+            f".strip{{animation:play {length:.1f}s step-end infinite;transform:{_left(len(shown) - 1, width)}}}",
+            "@media(prefers-reduced-motion:reduce){.strip{animation:none}}",
             "</style>",
             f"<defs>{''.join(_row(name, row) for row, name in names.items())}</defs>",
             f'<rect width="{width}" height="{height}" rx="8" fill="{BACKGROUND}"/>',
