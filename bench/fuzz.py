@@ -54,6 +54,7 @@ SEEDS: dict[str, list[bytes]] = {
         b"title: t\nbase_priority: 30\ntasks:\n- {name: a, title: a}\n- {name: b, title: b, depends_on: [a]}\n",
         b'{"nodes": [{"key": "a", "title": "a"}], "edges": [{"from": "a", "to": "hub-1"}]}',
         b"dag:\n  title: t\n  tasks:\n  - {id: task_01, title: x, expected: 2h}\n",
+        b"dag:\n  tasks: []\n",
     ],
     "answers": [
         b"100644 blob " + _OID + b"\tbeads/hub-x.yaml\0120000 blob " + _OID + b"\tb\xff\n\0",

@@ -210,6 +210,8 @@ def _dag(raw: dict[str, Any], where: Place) -> list[Spec]:
     if str(first_choice(raw.get("status"))) in ("running", "failed"):
         plan["status"] = "open"
     specs = _one({**plan, "tasks": written_out}, where)
+    if not specs:
+        raise BadInput(f"{where.words}: a bead needs a title", hint="docs/format.md, A plan file")
     root = specs[0]
     root.is_excerpt = True
     for spec in specs[1:]:
