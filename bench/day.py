@@ -1,6 +1,6 @@
 """A day of the hub: the commits that looking costs, which are none, and those of a day with work in it.
 
-The clock is moved on instead of waited for. Looking on are an agent that waits, one that cron lets poll every half hour, a
+The clock is moved on instead of waited for. Looking on are an agent that waits, three that cron lets poll every half hour, a
 `bd serve` that runs all day, and `bd board --publish` every quarter of an hour. Commits are counted by git, on the hub's
 branch, by the verb of their subjects.
 """
@@ -75,7 +75,8 @@ def _quarter(machine: Machine, track: Track, quarter: int, beads: int) -> None:
             _at(machine, track, 0, now_s, "create", f"Bead {quarter}-{number}")
         if beads:
             _at(machine, track, 1, now_s, "work", "--agent", "agent-1", "--once", "--", "true")
-        _at(machine, track, 2, now_s, "poll", "--agent", "agent-2")
+        for place in range(3):  # who falls silent would be news
+            _at(machine, track, place, now_s, "poll", "--agent", f"agent-{place}")
     if quarter % 4 == 0:
         _at(machine, track, 2, now_s, "wait", "--agent", "agent-2", "--timeout", "1s")
 

@@ -41,18 +41,17 @@ def measure(machine: Machine) -> list[Row]:
 
 
 def _way(machine: Machine, how: str, what: list[str], pushes: int, limit: float | None) -> list[Row]:
-    rows: list[Row] = [Note(f"the hub is {how}; {pushes} pushes each")]
+    rows: list[Row] = [Note(f"the hub is {how}; {pushes} pushes each, a round of git alone before each")]
     for name in what:
-        times = _times(machine, name, pushes)
-        figures = {"all_ms": [round(one * 1000, 1) for one in times]}
+        times, git = _times(machine, name, pushes)
+        figures = {"all_ms": [round(one * 1000, 1) for one in times], "git_ms": [round(one * 1000, 1) for one in git]}
         rows += [
             Figure(f"  {name}: median", statistics.median(times), "s", limit),
             Figure(f"  {name}: p95", _p95(times), "s", limit),
-            Note(f"  of {name}, least {min(times):.3f} s, most {max(times):.3f} s", figures),
+            Figure("    git alone: fetch, commit, push", statistics.median(git), "s, median"),
+            Figure("    times git alone, of the medians", statistics.median(times) / statistics.median(git), "x"),
+            Note(f"    least {min(times):.3f} s, most {max(times):.3f} s", figures),
         ]
-    if limit is not None:
-        floor = _git_alone(machine, pushes)
-        rows.append(Figure("  git alone: fetch, commit, push; median", statistics.median(floor), "s"))
     return rows
 
 
@@ -60,9 +59,9 @@ def _p95(times: list[float]) -> float:
     return sorted(times)[max(0, -(-len(times) * 95 // 100) - 1)]
 
 
-def _times(machine: Machine, name: str, pushes: int) -> list[float]:
-    """Seconds from each push to the claim of what it brought."""
-    track = Track(machine, 2, beads=1)
+def _times(machine: Machine, name: str, pushes: int) -> tuple[list[float], list[float]]:
+    """Seconds from each push to the claim of what it brought; and those of git alone, on a hub of its own, in between."""
+    track, alone = Track(machine, 2, beads=1), Track(machine, 1)
     bd = shlex.join(machine.bd)
     agent = "agent-1"
     loop = f"while {bd} wait --agent {agent} -q; do id=$({bd} claim --next --agent {agent} -q) && {bd} close $id --agent {agent} -q; done"
@@ -77,7 +76,8 @@ def _times(machine: Machine, name: str, pushes: int) -> list[float]:
         start_new_session=True,
     )
     try:
-        return [_one(machine, track, number) for number in range(-1, pushes)][1:]
+        rounds = [(_git(machine, alone), _one(machine, track, number)) for number in range(-1, pushes)][1:]
+        return [times for _, times in rounds], [git for git, _ in rounds]
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -123,11 +123,7 @@ def _until_quiet(track: Track) -> None:
         time.sleep(0.1)
 
 
-def _git_alone(machine: Machine, rounds: int) -> list[float]:
-    track = Track(machine, 1)
-    found = []
-    for _ in range(rounds):
-        begun = time.perf_counter()
-        machine.run(["sh", "-c", _GIT], cwd=track.clones[0])
-        found.append(time.perf_counter() - begun)
-    return found
+def _git(machine: Machine, track: Track) -> float:
+    begun = time.perf_counter()
+    machine.run(["sh", "-c", _GIT], cwd=track.clones[0])
+    return time.perf_counter() - begun
