@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import click
@@ -98,6 +99,7 @@ def _watch(app: App, *, refused: bool) -> None:
     """The board anew with every tip."""
     if refused or app.flags.at or not sys.stdout.isatty():
         raise BadInput("--watch shows the board in a terminal", hint="`bd log --follow` prints what happens anywhere")
+    gc.enable()
     commit = app.snapshot(fetch=True).commit
     known = app.hub.published() or commit  # before the board is read: what comes meanwhile shows twice, never not at all
     app.renew()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import click
@@ -56,6 +57,8 @@ def command(app: App, follow: bool, since: str | None, limit: int | None) -> Non
     """
     if follow and app.flags.at:
         raise BadInput("--follow shows what happens, --at what was", hint="leave one of them out")
+    if follow:
+        gc.enable()
     hub = app.hub
     if not app.flags.at and app.flags.fetch is not False and (follow or app.flags.fetch):
         hub.fetch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import click
@@ -41,6 +42,7 @@ def command(app: App, timeout: float | None, via: str | None, token_file: str | 
     agent = app.claimant().agent
     if token_file and not via:
         raise BadInput("--token-file is for --via", hint="--via URL")
+    gc.enable()  # it may take days
     found = wait(app.hub, agent, timeout, _server(via, token_file) if via else None, app.out.note)
     if app.out.is_json:
         app.out.object({"agent": agent, "ready": found})
