@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 from concurrent.futures import ThreadPoolExecutor
 
 from bd import clock
@@ -82,7 +83,7 @@ class Crew:
     def muster(self, notes: Mapping[str, Mapping[str, Any]]) -> None:
         """See who lives of those that were started; what the others have left behind is seen to."""
         for name, note in notes.items():
-            self._try(name, lambda name=name, note=note: self._see(name, note))  # type: ignore[misc]
+            self._try(name, self._see, name, note)
 
     def _see(self, name: str, note: Mapping[str, Any]) -> None:
         session = self._session(name, note.get("how") or {})
@@ -133,18 +134,18 @@ class Crew:
         """Carry a plan out."""
         self._kill([name for name, _ in plan.kill], dict(plan.kill))
         for name, why in plan.drain:
-            self._try(name, lambda name=name, why=why: self._drain(name, why))  # type: ignore[misc]
+            self._try(name, self._drain, name, why)
         unfit = self._why_no_start() if plan.start else ""
         if unfit:
             self.wrong.append(unfit)
         for name in plan.start if not unfit else ():
-            if not self._try(name, lambda name=name: self._start(name)):  # type: ignore[misc]
+            if not self._try(name, self._start, name):
                 self._count(is_failure=True)
 
-    def _try(self, name: str, act: Callable[[], None]) -> bool:
+    def _try(self, name: str, act: Callable[..., None], *what: Any) -> bool:
         """Do something about one member; whether it went well. The next round tries again."""
         try:
-            act()
+            act(*what)
         except (BdError, OSError) as error:
             self.wrong.append(f"{name}: {error}")
             return False
@@ -202,7 +203,7 @@ class Crew:
         for session, is_gone in zip(sessions, gone, strict=True):
             if is_gone:
                 self._round.record("killed", self.pool.name, member=session.name, why=why[session.name])
-                self._try(session.name, lambda session=session: self._bury(session))  # type: ignore[misc]
+                self._try(session.name, self._bury, session)
             else:
                 self.wrong.append(f"{session.name} can't be ended")
 
@@ -210,7 +211,7 @@ class Crew:
         """A session has ended: what it held is open again, its place is free. Its note goes last."""
         name, code, note = session.name, session.exit_code(), self._note_of(session.name)
         held = held_by(name, self._round.hub.snapshot(), clock.now())
-        claims = {bead.id: claim for bead in held for claim in bead.claims if claim.get("agent") == name}
+        claims = {bead.id: claim for bead in held for claim in bead.claims if _is_its(claim, name)}
         tokens = {bead_id: str(claim["token"]) for bead_id, claim in claims.items()}
         session.end_leftovers(tokens.values())
         if claims and not note.get("killed"):
@@ -228,6 +229,11 @@ class Crew:
         """Remember whether a member could be started, and lived for longer than a moment."""
         fails = int(self.note.get("fails") or 0) + 1 if is_failure else 0
         self.note.update({"fails": fails, "failed_s": clock.now().timestamp() if is_failure else None})
+
+
+def _is_its(claim: Mapping[str, Any], name: str) -> bool:
+    """Whether a member of this host made the claim: on another one, somebody may work under the same name."""
+    return claim.get("agent") == name and claim.get("host") in (None, socket.gethostname())
 
 
 def _lost(bead_id: str, claim: Mapping[str, Any], view: View) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shlex
 import signal
+import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -270,3 +272,47 @@ def test_a_pool_is_looked_at_as_often_as_it_says(host: Host, tmp_path: Path) -> 
     assert [watched.round()[1] for _ in range(3)] == [1.0] * 3
     assert len(text_of(f"{tmp_path}/often").split()) == 3
     assert len(text_of(f"{tmp_path}/seldom").split()) == 1
+
+
+def test_a_controller_that_is_killed_at_any_moment_starts_nobody_twice_and_loses_nobody(host: Host) -> None:
+    """Each is killed as soon as a member more is noted: before it is started, while it is, or right after."""
+    names = ["worker-1", "worker-2", "worker-3", "worker-4"]
+    host.pool(max=4, size=4, start=WAITS)
+    for count in range(1, 5):
+        controller = start_process("pool", "run", cwd=host.clone.path)
+        until(lambda count=count: len(list(host.quarters.members())) >= count)  # type: ignore[misc]
+        controller.kill()
+        controller.communicate()
+    host.round()
+    assert host.status["running"] == names
+    leaders = {name: host.leader(name) for name in names}
+    assert host.round() == []
+    assert {name: leaders_of(host, name) for name in names} == {name: [leader] for name, leader in leaders.items()}
+
+
+def leaders_of(host: Host, name: str) -> list[int]:
+    """The processes that lead a member's session, by the system's own account."""
+    mark = f"BD_POOL_PID={host.quarters.path('members', f'{name}.pid')}".encode()
+    found = []
+    for entry in os.listdir("/proc"):
+        with contextlib.suppress(OSError, ValueError), open(f"/proc/{entry}/environ", "rb") as file:
+            if mark in file.read().split(b"\0") and os.getsid(int(entry)) == int(entry):
+                found.append(int(entry))
+    return found
+
+
+def test_what_somebody_of_the_same_name_holds_on_another_host_is_not_given_away(host: Host, hub: Path) -> None:
+    host.pool(max=1, min=1, start=WAITS)
+    seed(host.clone, "hub-a")
+    host.round()
+    host.clone.bd("claim", "hub-a", "--agent", "worker")
+    text = (host.clone.path / "beads" / "hub-a.yaml").read_text()
+    (host.clone.path / "beads" / "hub-a.yaml").write_text(text.replace(socket.gethostname(), "elsewhere"))
+    put(host.clone, "beads", "as from another host")
+    os.killpg(host.leader("worker"), signal.SIGKILL)
+    host.until_ended("worker")
+    host.round()
+    bead = tip_bead(hub, "hub-a")
+    assert bead is not None
+    assert (bead.status, bead.get("failures")) == ("in_progress", None)
+    assert tip_file(hub, ".agent-status/worker.yaml") is not None

@@ -141,7 +141,8 @@ def events(app: App, name: str | None) -> None:
 
 def _line(one: dict[str, Any]) -> str:
     code = f" with exit code {one['exit_code']}" if one.get("exit_code") else ""
-    words = f"{one.get('at', '')} {one.get('pool', '')}: {one.get('member', '')} {one.get('event', '')}{code}"
+    pool = f"{one['pool']}:" if one.get("pool") else ""
+    words = f"{one.get('at', '')} {pool} {one.get('member', '')} {one.get('event', '')}{code}"
     return escaped(f"{' '.join(words.split())}{': ' + str(one['why']) if one.get('why') else ''}")
 
 
