@@ -67,7 +67,7 @@ class Crew:
     def __init__(self, now: Round, pool: Pool) -> None:
         self.pool, self.wrong = pool, list[str]()
         self.running: dict[str, Session] = {}
-        self._round = now
+        self._round, self._has_failed = now, False
         self.note = now.quarters.read(f"pool-{pool.name}.json")
 
     def keep(self) -> None:
@@ -220,13 +220,17 @@ class Crew:
         self._round.publish(Retire(**self._round.asked(agent=name, tokens=tokens, reason=f"{name} was drained")))
         session.forget()
         why = f"it held {', '.join(sorted(claims))}" if claims else ""
-        self._round.record("ended", self.pool.name, member=name, exit_code=code, why=why)
+        log = session.log if code and os.path.exists(session.log) else ""
+        self._round.record("ended", self.pool.name, member=name, exit_code=code, why=why, log=log)
         started = clock.instant_of(str(note["started_at"])) if note.get("started_at") else None
         is_short = started is not None and (clock.now() - started).total_seconds() < SHORT_LIFE_S
         self._count(is_failure=is_short and bool(code) and not note.get("drained_at"))
 
     def _count(self, *, is_failure: bool) -> None:
-        """Remember whether a member could be started, and lived for longer than a moment."""
+        """Remember whether a member could be started, and lived for longer than a moment; many that fail in a round are one."""
+        if self._has_failed:
+            return
+        self._has_failed = is_failure
         fails = int(self.note.get("fails") or 0) + 1 if is_failure else 0
         self.note.update({"fails": fails, "failed_s": clock.now().timestamp() if is_failure else None})
 

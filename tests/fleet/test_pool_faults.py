@@ -131,6 +131,20 @@ def _raise(error: Exception) -> Any:
     raise error
 
 
+def test_members_that_fail_together_are_one_failure_and_their_log_is_told(host: Host) -> None:
+    host.pool(max=3, min=3, start="echo no such model; exit 7")
+    names = ["worker-1", "worker-2", "worker-3"]
+    assert host.round() == [("started", name) for name in names]
+    for name in names:
+        host.until_ended(name)
+    assert sorted(host.round()) == [("ended", name) for name in names]
+    assert host.quarters.read("pool-worker.json")["fails"] == 1
+    last = host.events[-1]
+    assert (last["exit_code"], text_of(last["log"])) == (7, "no such model\n")
+    assert "worker: its members end as soon as they are started" in host.clone.bd("pool", "status").out.splitlines()
+    assert last["log"] in host.clone.bd("pool", "events").out
+
+
 def test_a_full_disk_ends_neither_the_controller_nor_a_member(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     host.pool(max=2, min=1, start=WAITS, scale_interval="1s")
     watched = Watched(host)

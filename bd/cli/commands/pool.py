@@ -73,14 +73,17 @@ def status(app: App) -> None:
             str(len(one["running"])),
             str(len(one["draining"])),
             app.out.age(one.get("last_check"), app.now) or "never",
-            "; ".join([*([one["last_error"]] if "last_error" in one else []), *one.get("flaws", [])]) or one.get("waits", ""),
         )
         for one in shown
     ]
     if rows:
-        app.out.table(["pool", "size", "wants", "runs", "drains", "checked", "what is wrong"], rows)
+        app.out.table(["pool", "size", "wants", "runs", "drains", "checked"], rows)
     else:
         app.out.line("No pools.")
+    for one in shown:
+        for words in (one.get("last_error"), one.get("waits"), *one.get("flaws", [])):
+            if words:
+                app.out.line(escaped(f"{one['name']}: {words}"))
 
 
 def _status(pool: Pool, members: list[tuple[str, dict[str, Any]]], note: dict[str, Any]) -> dict[str, Any]:
@@ -143,7 +146,8 @@ def _line(one: dict[str, Any]) -> str:
     code = f" with exit code {one['exit_code']}" if one.get("exit_code") else ""
     pool = f"{one['pool']}:" if one.get("pool") else ""
     words = f"{one.get('at', '')} {pool} {one.get('member', '')} {one.get('event', '')}{code}"
-    return escaped(f"{' '.join(words.split())}{': ' + str(one['why']) if one.get('why') else ''}")
+    whys = "; ".join(str(one[key]) for key in ("why", "log") if one.get(key))
+    return escaped(f"{' '.join(words.split())}{': ' + whys if whys else ''}")
 
 
 @command.command("run", epilog="\b\nExample:\n  bd pool run --once")

@@ -10,7 +10,7 @@ import click
 from bd import clock
 from bd.cli.context import App
 from bd.cli.options import DURATION, pass_app
-from bd.errors import BadInput, TryAgain
+from bd.errors import BadInput, BdError
 from bd.fleet.sight import look
 from bd.model import Snapshot
 from bd.operations.stealing import Rebalance
@@ -61,7 +61,7 @@ def _looked_at(app: App) -> Snapshot:
 def _tolerant_round(app: App) -> None:
     try:
         _round(app)
-    except TryAgain as error:
+    except (BdError, OSError) as error:
         app.out.note(f"{error}; trying again")
 
 
