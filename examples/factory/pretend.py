@@ -4,7 +4,7 @@
 
 The list has a step for each attempt; after the last one it is done again. A step is one of
   {done: WORDS, output: ANYTHING}      the work is done
-  {fail: KIND, text: WORDS}            the attempt failed; `then: AGENT` lets another agent try next
+  {fail: KIND, text: WORDS}            the attempt failed; `then: [AGENT, AGENT]` routes it to the other of them
   {spawn: TITLE}                       a subtask was found, and the bead waits for it
 and says with `cost` what it cost in US dollars.
 """
@@ -34,7 +34,7 @@ def main() -> int:
     if "then" in step:
         bd("fail", bead["id"], "--reason", step["fail"], "--error", step["text"], "--cost", str(step.get("cost", 0)))
         del os.environ["BD_TOKEN"]  # the claim has ended
-        return bd("update", bead["id"], "--assignee", step["then"])
+        return bd("update", bead["id"], "--assignee", next(name for name in step["then"] if name != os.environ["BD_AGENT"]))
     said = {"outcome": "failed", "kind": step["fail"], "text": step["text"]} if "fail" in step else {"text": step["done"]}
     with open(os.environ["BD_RESULT_FILE"], "w", encoding="utf-8") as file:
         json.dump({**said, "cost": step.get("cost"), "output": step.get("output")}, file)

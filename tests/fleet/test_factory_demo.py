@@ -58,10 +58,11 @@ def a_retry_succeeded(folder: Path) -> None:
 def a_poison_pill_was_given_up_and_people_were_told(folder: Path) -> None:
     steps = [bead for _, bead in history(folder / "hub.git", "Fix the page in the oldest browser")]
     dead = next(bead for bead in steps if bead.status == "dead_letter")
-    assert (dead.get("poison_pill"), dead.attempts, dead.get("max_attempts")) == (True, 3, 9)
-    assert [failure["agent"] for failure in dead.get("failures")] == ["pltops", "pltops", "codemonkey"]
+    assert dead.get("poison_pill")
+    assert 3 <= dead.attempts < dead.get("max_attempts") == 9
+    assert len({failure["agent"] for failure in dead.get("failures")}) >= 2
     told = [json.loads(line) for line in (folder / "told").read_text(encoding="utf-8").splitlines()]
-    assert [(one["id"], one["poison_pill"]) for one in told] == [(dead.id, True)]
+    assert [(one["id"], one["poison_pill"]) for one in told if one["event"] == "dead_letter"] == [(dead.id, True)]
     assert steps[-1].status == "cancelled"
     assert steps[-1].get("notified")["done"]
 
@@ -98,7 +99,8 @@ def a_subtask_was_waited_for(folder: Path) -> None:
     spawned = child[0][0]
     waiting = next(bead for commit, bead in parent if commit == spawned)
     assert (waiting.status, waiting.claim, waiting.depends_on) == ("open", None, [child[0][1].id])
-    assert (waiting.get("prefer_agent"), waiting.attempts_counted) == ("codemonkey", 0)
+    had = next(bead.claim.agent for _, bead in parent if bead.claim)
+    assert (waiting.get("prefer_agent"), waiting.attempts_counted) == (had, 0)
     order = commits(hub)
     done = next(commit for commit, bead in child if bead.status == "closed")
     again = next(commit for commit, bead in parent if bead.claim and bead.attempts == 2)
