@@ -227,6 +227,8 @@ CONFIG_FIELDS: dict[str, Kind] = {
 # Where the configuration keeps the idempotency keys of deleted beads: key to id, so that nothing is made for them again.
 SPENT_KEYS = "spent_keys"
 
+# What the Go tool's JSON calls otherwise: our key to its key.
+JSON_NAMES = {"type": "issue_type", "deadline": "due_at"}
 STORED_STATUSES = ("open", "in_progress", "blocked", "deferred", "validating", "closed", "cancelled", "dead_letter")
 DONE_STATUSES = frozenset({"closed", "cancelled"})
 TYPES = [

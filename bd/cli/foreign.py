@@ -66,12 +66,15 @@ REFUSED_FLAGS = {
 _GATES = "bd wait-human waits for a person, bd dep add for a bead, bd defer for a time"
 _PLANS = "bd create --file PLAN makes many beads with their dependencies in one commit"
 _GIT = "the hub is a git repository: use git for this"
+_TRACKERS = "bd create --external-ref REF keeps the reference to another tracker"
+_HUBS = "bd export and bd import carry beads from hub to hub"
+_EXCLUSIVE = "bd create --exclusive NAME: two beads with one name are never in work at once"
 _MEMORIES = "write it into a bead, a comment, or AGENTS.md"
 
 # Commands of the Go tool that are not here, with what does the same or comes closest; of a group that is, both words.
 REFUSED_COMMANDS = {
     "admin": "bd doctor, bd archive, bd delete",
-    "ado": "bd create --external-ref REF keeps the reference to another tracker",
+    "ado": _TRACKERS,
     "backup": _GIT,
     "bootstrap": "bd clone URL joins a hub, bd init makes one",
     "branch": _GIT,
@@ -90,26 +93,26 @@ REFUSED_COMMANDS = {
     "formula": _PLANS,
     "gate": _GATES,
     "gc": _GIT,
-    "github": "bd create --external-ref REF keeps the reference to another tracker",
-    "gitlab": "bd create --external-ref REF keeps the reference to another tracker",
+    "github": _TRACKERS,
+    "gitlab": _TRACKERS,
     "graph": "bd dep tree ID",
-    "jira": "bd create --external-ref REF keeps the reference to another tracker",
+    "jira": _TRACKERS,
     "kv": "bd update ID --set-metadata KEY=VALUE, or a file in the hub",
     "label propagate": "bd children ID lists them, bd label add ID... LABEL takes many",
-    "linear": "bd create --external-ref REF keeps the reference to another tracker",
+    "linear": _TRACKERS,
     "lint": "bd doctor checks the hub",
     "mail": "bd comment ID TEXT",
     "memories": _MEMORIES,
-    "merge-slot": "bd create --exclusive NAME: two beads with one name are never in work at once",
+    "merge-slot": _EXCLUSIVE,
     "mol": _PLANS,
-    "move": "bd export and bd import carry beads from hub to hub",
-    "notion": "bd create --external-ref REF keeps the reference to another tracker",
+    "move": _HUBS,
+    "notion": _TRACKERS,
     "orphans": "bd doctor names edges that lead nowhere",
     "preflight": "bd doctor checks the hub",
     "promote": "bd update ID --type TYPE",
     "query": "bd list and bd search have filters; --json with jq asks anything else",
     "recall": _MEMORIES,
-    "refile": "bd export and bd import carry beads from hub to hub",
+    "refile": _HUBS,
     "remember": _MEMORIES,
     "rename": "an id stays for ever; bd update ID --title TEXT renames the bead",
     "rename-prefix": "bd config set prefix PREFIX: new ids start with it, old ones stay",
@@ -118,7 +121,7 @@ REFUSED_COMMANDS = {
     "restore": "bd undo, and git has every version",
     "set-state": "bd update ID --add-label LABEL",
     "ship": "bd close ID --reason TEXT",
-    "slot": "bd create --exclusive NAME: two beads with one name are never in work at once",
+    "slot": _EXCLUSIVE,
     "sql": "bd list --json with jq asks anything",
     "state": "bd show ID",
     "supersede": "bd dep add NEW OLD --type supersedes, then bd close OLD",

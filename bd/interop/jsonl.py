@@ -17,7 +17,7 @@ import sys
 from bd import ids
 from bd.clock import canonical_time
 from bd.errors import BadInput, NotFound
-from bd.fields import BEAD_FIELDS
+from bd.fields import BEAD_FIELDS, JSON_NAMES
 from bd.interop.edges import EdgeList
 from bd.interop.statuses import OWN_STATUS, stored
 from bd.light import NamedTuple
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-RENAMED = {"issue_type": "type", "due_at": "deadline"}
+_OWN_NAMES = {name: key for key, name in JSON_NAMES.items()}
 FOREIGN_FIELDS = "foreign_fields"
 # What follows from everything else, or says where the line came from.
 _DERIVED = frozenset(
@@ -48,7 +48,7 @@ _SWITCHES = frozenset({"ephemeral", "pinned", "is_template", "no_history", "crys
 _COLUMNS = frozenset(
     {"source_repo", "agent_state", "hook_bead", "role_bead", "role_type", "rig", "quality_score", "last_activity", "timeout_ns"}
 )
-_EMPTY_IS_UNSET = (STATED_KEYS | _COLUMNS | _SWITCHES | set(RENAMED)) - {"priority"}
+_EMPTY_IS_UNSET = (STATED_KEYS | _COLUMNS | _SWITCHES | set(_OWN_NAMES)) - {"priority"}
 _ZERO_TIME = "0001-01-01T00:00:00"
 
 
@@ -241,7 +241,7 @@ def fields_of(row: dict[str, Any], strays: list[tuple[str, dict[str, Any]]] | No
 
 def _taken(key: str, value: Any) -> tuple[str, Any]:
     """The bead's key and value for one of a row; the value None where the row says nothing by it."""
-    name = "timeout" if key == "timeout_ns" else RENAMED.get(key, key)
+    name = "timeout" if key == "timeout_ns" else _OWN_NAMES.get(key, key)
     if value is None or (value == "" and (key in _EMPTY_IS_UNSET or name in BEAD_FIELDS)):
         return name, None
     if key in _SWITCHES:

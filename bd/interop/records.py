@@ -12,8 +12,8 @@ import os
 from collections import Counter
 
 from bd.errors import BadInput
-from bd.fields import BEAD_FIELDS
-from bd.interop.jsonl import FOREIGN_FIELDS, RENAMED, STRUCTURE
+from bd.fields import BEAD_FIELDS, JSON_NAMES
+from bd.interop.jsonl import FOREIGN_FIELDS, STRUCTURE
 from bd.interop.statuses import OWN_STATUS, in_viewers_words
 from bd.interop.views import edges
 
@@ -29,7 +29,6 @@ _ORDER = (
     *("estimated_minutes", "created_at", "created_by", "updated_at", "started_at", "closed_at", "close_reason"),
     *("deadline", "defer_until", "external_ref", "metadata"),
 )
-_WRITTEN_NAMES = {name: key for key, name in RENAMED.items()}
 _LARGEST_NUMBER = 2**63
 # What the Go tool's exports leave out unless told otherwise.
 _INFRA = frozenset({"agent", "rig", "role", "message"})
@@ -50,7 +49,7 @@ def record_of(bead: Bead, dependent_count: int) -> dict[str, Any]:
         fields["updated_at"] = bead.updated_at  # some readers refuse a line without it
     for key in _ORDER:
         if key in fields:
-            record[_WRITTEN_NAMES.get(key, key)] = fields[key]
+            record[JSON_NAMES.get(key, key)] = fields[key]
     if bead.labels:
         record["labels"] = sorted(bead.labels)
     raw = edges(bead)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import islice
 
 from bd.clock import instant_of
+from bd.fields import JSON_NAMES
 from bd.policy.dag import awaited
 from bd.policy.queue import is_lasting
 from bd.policy.ranking import Ranking, is_critical
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from bd.lineup import Lineup
     from bd.model import Bead, Snapshot
 
-# Stored key -> JSON key, where they differ.
-_RENAMED = {"type": "issue_type", "deadline": "due_at"}
 _AS_THEY_ARE = frozenset(
     """
     title description design acceptance_criteria notes priority type assignee
@@ -55,7 +54,7 @@ def _lasting(bead: Bead) -> dict[str, Any]:
     shown: dict[str, Any] = {"id": bead.id, "title": bead.title}
     for key, value in bead.fields.items():
         if key in _AS_THEY_ARE:
-            shown[_RENAMED.get(key, key)] = value
+            shown[JSON_NAMES.get(key, key)] = value
     shown["priority"] = bead.priority
     shown["issue_type"] = bead.type
     shown["created_at"] = bead.created_at or bead.updated_at or "1970-01-01T00:00:00Z"

@@ -79,6 +79,8 @@ def command(
             _, hub = make_hub(where, chosen, remote=remote, branch=branch)
         app.use(hub)
         app.out.note(f"made a hub: {where}, branch {hub.branch_name}, prefix {chosen}")
+        if os.path.exists(os.path.join(where, ".beads", "issues.jsonl")):
+            app.out.note("for viewers, `bd config set export.auto true` keeps .beads/issues.jsonl up to date from now on")
     _bring_in(app, found)
 
 
