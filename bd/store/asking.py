@@ -38,12 +38,14 @@ class Asking:
             if text is None or len(text) > intents.LIMIT:
                 return False
             sides.append(SideRef(INTENTS + member.uid, self._hub.sides.commit(text, "bd <intent@bd>", now), None))
-        self._entry.write(state="asked", asked_on=base, intents={side.ref.removeprefix(INTENTS): side.new for side in sides})
+        named = {side.ref.removeprefix(INTENTS): side.new for side in sides}
+        self._entry.write(state="asked", asked_on=base, intents=named, unanswered_since_s=int(now.timestamp()))
         begun = clock.monotonic()
         verdict = self._hub.sides.create(sides)
         self.push_s = clock.monotonic() - begun
+        if verdict != "unknown":
+            self._entry.write(durably=False, unanswered_since_s=None, **({"intents": {}} if verdict == "refused" else {}))
         if verdict == "refused":
-            self._entry.write(intents={})
             return False
         for member, side in zip(members, sides, strict=True):
             member.intent, member.asked_on, member.missed = side.new, member.asked_on or base, False

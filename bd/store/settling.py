@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
+from bd import clock
 from bd.store import neighbours, verdicts
-from bd.store.intents import INTENTS
+from bd.store.intents import INTENTS, VALID_S
 from bd.store.journal import TAKEN
 from bd.store.remote import SideRef
 
@@ -136,6 +137,11 @@ class Settling:
             entry.write(gone=not listed)
             self.is_unsure = self.is_unsure or not listed
             return "waiting"
+        if _may_arrive(data):
+            for uid, oid in intents.items():
+                asked = {"asked_on": data["asked_on"], "intents": {uid: oid}, "unanswered_since_s": data["unanswered_since_s"]}
+                self.may_land[uid] = asked
+            return "waiting"
         return ""
 
     def _pass_on(self, data: Mapping[str, Any], commits: list[str]) -> None:
@@ -155,3 +161,9 @@ class Settling:
                 self.inherited.update(data.get("tokens") or [])
                 return True
         return False
+
+
+def _may_arrive(data: Mapping[str, Any]) -> bool:
+    """Whether an ask that got no answer may still be on its way: a git whose bd has died can go on for a while."""
+    since_s = data.get("unanswered_since_s")
+    return isinstance(since_s, int) and abs(clock.now().timestamp() - since_s) < VALID_S

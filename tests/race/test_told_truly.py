@@ -230,3 +230,37 @@ def test_who_is_refused_by_the_server_is_not_told_no_where_a_dead_process_has_as
     assert handed["attempts"] == 1
     assert len(subjects(hub, "claim")) == 1
     assert (entries(alice), intents(hub)) == ([], [])
+
+
+def test_an_ask_of_the_dead_without_an_answer_may_still_arrive(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    """Its git outlives it: who lives and is refused by the server is not told that nothing was written."""
+    alice, bob, hand = clone("alice"), clone("bob"), clone("hand")
+    seed(alice, "hub-a", "hub-b")
+    late, looking = tmp_path / "late", tmp_path / "looking"
+    (hand.path / "README.md").write_text("overtaken\n")
+    git(hand.path, "pull", "--quiet", "--rebase")
+    git(hand.path, "add", "README.md")
+    git(hand.path, "commit", "--quiet", "-m", "by hand")
+    hooks = hub / "hooks"
+    script = f"""
+        if [ "$verb" = fetch ]; then touch {looking}; while ! grep -qs waiting .git/bd/journal/*; do sleep 0.01; done; fi
+        case "$verb $*" in
+        push*refs/bd/intents*)
+            printf "%s\\n" "$@" > {late}
+            printf '#!/bin/sh\\necho frozen until Monday >&2; exit 1\\n' > {hooks}/pre-receive
+            chmod +x {hooks}/pre-receive; kill -9 $PPID; exit 1;;
+        push*) "$real" -C {hand.path} push -q origin HEAD;;
+        esac"""
+    dead = alice.start("comment", "hub-b", "one", env={**LOOK_FIRST, **git_wrapper(tmp_path / "bin", script)})
+    while not looking.exists():
+        bd_clock.sleep(0.01)
+    result = alice.bd("claim", "hub-a", "--agent", "coder", "--json", env=LOOK_FIRST, code=6)
+    assert result_of(dead).code == -signal.SIGKILL
+    assert result.json["written"] == "unknown"
+    (hooks / "pre-receive").unlink()
+    git(alice.path, *late.read_text().splitlines())
+    bob.here("comment", "hub-a", "carries them out", env=LOOK_FIRST)
+    [handed] = alice.here("claim", "hub-a", "--agent", "coder", "--json").json
+    assert handed["attempts"] == 1
+    assert len(subjects(hub, "claim")) == 1
+    assert entries(alice) == []
