@@ -35,6 +35,8 @@ IGNORED_FLAGS = {
 # Refused, because an answer that takes no notice of them would be a wrong one. With what to do instead.
 _KEPT = "every bead is kept, and offered to whom it fits: leave it out, and bd delete ID --force when it has served"
 _ELSEWHERE = "create it in that hub: bd -C FOLDER create"
+_BY_DUE = "bd list --json, and look at due_at"
+_BY_DEFERRED = "bd list --status deferred --json, and look at defer_until"
 REFUSED_FLAGS = {
     "create": {
         "--repo=": _ELSEWHERE,
@@ -43,11 +45,21 @@ REFUSED_FLAGS = {
         "--wisp-type=": _KEPT,
         "--mol-type=": "there are no molecules here; bd create --file PLAN makes many beads at once",
     },
+    "delete": {
+        "--cascade": "bd children ID lists what is below it, bd delete ID... takes many",
+        "--from-file=": "xargs bd delete --force < FILE",
+        "--hard": "the history of a hub is its record and stays",
+    },
     "init": {"--from-jsonl": "bd init, then bd import FILE; or bd migrate, which does both"},
     "list": {
         "--deferred": "bd list --status deferred",
         "--pinned": "bd list --status pinned",
-        "--overdue": "bd list --json, and look at due_at",
+        "--overdue": _BY_DUE,
+        "--due-before=": _BY_DUE,
+        "--due-after=": _BY_DUE,
+        "--defer-before=": _BY_DEFERRED,
+        "--defer-after=": _BY_DEFERRED,
+        "--has-metadata-key=": "bd list --json | jq '.[] | select(.metadata.KEY)'",
         "--empty-description": "bd list --json | jq '.[] | select(.description == null)'",
         "--skip-labels": "leave it out: labels cost nothing here",
         "--watch": "watch bd list",
@@ -56,6 +68,7 @@ REFUSED_FLAGS = {
         "--mol=": "there are no molecules here; --parent ID shows what is below a bead",
         "--gated": "there are no gates here",
     },
+    "show": {"--as-of=": "bd show ID --at WHEN", "--children": "bd children ID", "--watch": "watch bd show ID"},
     "stats": {"--assigned": "bd count --assignee NAME --by-status"},
     "update": {
         "--await-id=": "there are no gates here; bd wait-human ID --reason TEXT waits for a person",
