@@ -32,6 +32,7 @@ _LISTEN_S = 60.0
 _WATCHED_S = 10.0
 _WAITING_NEWS = 16
 _AFTER_BUG_S = 5.0
+_GRACE_S = 2.0
 
 
 class News(NamedTuple):
@@ -112,7 +113,7 @@ class Feed:
     def close(self) -> None:
         self.end()
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(_GRACE_S)  # it may be asking a hub that does not answer
 
     def _tell(self, kind: str, text: str = "") -> None:
         news = News(kind, self.tip, clock.time_text(clock.now()), text, self.stale_since)

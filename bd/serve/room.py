@@ -51,6 +51,7 @@ class Room:
         """Open the hub anew before it is used again: what it read once a process may have changed."""
         self._thread.submit(self._leave)
 
-    def close(self) -> None:
+    def close(self, *, waits: bool = True) -> None:
+        """Let the hub go, after what is being done; `waits` for that, as a write is worth."""
         self._thread.submit(self._leave)
-        self._thread.shutdown()
+        self._thread.shutdown(wait=waits)

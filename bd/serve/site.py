@@ -44,6 +44,7 @@ class View(NamedTuple):
     snapshot: CachedSnapshot
     settings: Settings
     now: datetime
+    kept: Kept
 
     @property
     def name(self) -> str:
@@ -55,7 +56,7 @@ class View(NamedTuple):
 
     def flow(self) -> Flow:
         """The flow of work up to the tip."""
-        return flow_of(self.hub, self.tip)
+        return self.kept.get("flow", self.tip, self.now, lambda: flow_of(self.hub, self.tip))
 
 
 class Done(NamedTuple):
@@ -100,12 +101,12 @@ class Site:
         self.feed.close()
         for helper in self.helpers:
             helper.close()
-        self._reader.close()
+        self._reader.close(waits=False)  # a history may take long to read, and nobody waits for it any more
         self._writer.close()
 
     async def read(self, function: Callable[Concatenate[View, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """What the function makes of the hub as it now is."""
-        return await self._reader.do(lambda hub: function(_view(hub), *args, **kwargs))
+        return await self._reader.do(lambda hub: function(_view(hub, self.pasts), *args, **kwargs))
 
     async def write(self, person: Person, make: Make) -> Done:
         """Publish an operation in the person's name. Raises what it is refused with."""
@@ -120,9 +121,9 @@ class Site:
         return done
 
 
-def _view(hub: Hub) -> View:
+def _view(hub: Hub, kept: Kept) -> View:
     snapshot = hub.snapshot()
-    return View(hub, snapshot, hub.settings(snapshot), clock.now())
+    return View(hub, snapshot, hub.settings(snapshot), clock.now(), kept)
 
 
 def _write(hub: Hub, name: str, make: Make) -> Done:

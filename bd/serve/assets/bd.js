@@ -59,10 +59,12 @@ async function refresh() {
   try {
     while (isOutdated) {
       isOutdated = false;
+      const begun = performance.now();
       const answer = await fetch(location.href, { headers: { accept: 'text/html' }, cache: 'no-store' });
       if (!answer.ok) break;
       renew(new DOMParser().parseFromString(await answer.text(), 'text/html'));
-      document.documentElement.dataset.renewed = String(Number(document.documentElement.dataset.renewed || 0) + 1);
+      // What takes the server long is asked for less often: a busy hub shall not keep it busy for this page alone.
+      if (isOutdated) await new Promise((done) => setTimeout(done, Math.max(100, performance.now() - begun)));
     }
   } catch {
     isOutdated = true; // the server is away; it says when it is back
