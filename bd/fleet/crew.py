@@ -209,7 +209,8 @@ class Crew:
 
     def _bury(self, session: Session) -> None:
         """A session has ended: what it held is open again, its place is free. Its note goes last."""
-        name, code, note = session.name, session.exit_code(), self._note_of(session.name)
+        name, code, lived_s = session.name, session.exit_code(), session.lived_s()
+        note = self._note_of(name)
         held = held_by(name, self._round.hub.snapshot(), clock.now())
         claims = {bead.id: claim for bead in held for claim in bead.claims if _is_its(claim, name)}
         tokens = {bead_id: str(claim["token"]) for bead_id, claim in claims.items()}
@@ -222,8 +223,7 @@ class Crew:
         why = f"it held {', '.join(sorted(claims))}" if claims else ""
         log = session.log if code and os.path.exists(session.log) else ""
         self._round.record("ended", self.pool.name, member=name, exit_code=code, why=why, log=log)
-        started = clock.instant_of(str(note["started_at"])) if note.get("started_at") else None
-        is_short = started is not None and (clock.now() - started).total_seconds() < SHORT_LIFE_S
+        is_short = lived_s is not None and lived_s < SHORT_LIFE_S
         self._count(is_failure=is_short and bool(code) and not note.get("drained_at"))
 
     def _count(self, *, is_failure: bool) -> None:

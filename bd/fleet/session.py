@@ -190,6 +190,13 @@ class Session:
         """How it ended; None where it could not say, as after a kill."""
         return self._number("exit")
 
+    def lived_s(self) -> float | None:
+        """For how long it ran, whenever that is asked; None where it could not say how it ended."""
+        try:
+            return os.path.getmtime(self._path("exit")) - os.path.getmtime(self._path("pid"))
+        except OSError:
+            return None
+
     def _number(self, kind: str) -> int | None:
         try:
             with open(self._path(kind), encoding="ascii") as file:

