@@ -163,6 +163,11 @@ class App:
         layers = place.clone_layer, place.user_layer
         return identify(self.flags.agent, *layers, place.user_name, actor=self.flags.actor)
 
+    @property
+    def work_for(self) -> str | None:
+        """Whose work is asked about: --agent's, or that of the pool whose check this runs in."""
+        return self.flags.agent or os.environ.get("BD_CHECK_OF")
+
     def claimant(self, *, compatible: bool = False) -> Identity:
         """Who claims; a person at a terminal (and the compatibility forms) may under git's name."""
         from bd.identity import claimant

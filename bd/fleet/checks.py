@@ -39,7 +39,8 @@ def wanted(pool: Pool, snapshot: Snapshot, folder: str, *, is_trusted: bool, is_
 
 def run_check(pool: Pool, folder: str) -> Wanted:
     """Run a pool's check in a clone of the hub, under the pool's name."""
-    ran = trusted.run(pool.check, {"BD_AGENT": pool.name, "BD_POOL": pool.name}, CHECK_LIMIT_S, folder=folder)
+    names = {"BD_AGENT": pool.name, "BD_POOL": pool.name, "BD_CHECK_OF": pool.name}
+    ran = trusted.run(pool.check, names, CHECK_LIMIT_S, folder=folder)
     why = ran.err[:_SAID_LIMIT]
     if ran.code is None:
         return Wanted(None, f"its check {why}")

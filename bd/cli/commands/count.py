@@ -39,10 +39,10 @@ def command(app: App, ready: bool, group: str | None, **flags: Any) -> None:
         wanted = wanted._replace(everything=True)
     if ready:
         beads = ready_beads(snapshot, now)
-        if app.flags.agent:
+        if app.work_for:
             from bd.policy import fit
 
-            beads = Lineup(fit.fitting(beads, app.flags.agent, snapshot, now))
+            beads = Lineup(fit.fitting(beads, app.work_for, snapshot, now))
         if wanted != Wanted(everything=True):
             beads = Lineup(filter(passing(snapshot, wanted, now, app.settings), beads))
     else:

@@ -41,8 +41,8 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, explain: bo
     Ready means open, unblocked, due and held by nobody. With --agent: only what that agent may
     take, by the same rule that `bd claim --next` uses.
     """
-    name = app.flags.agent
-    snapshot = app.snapshot(fetch=name is not None)
+    name = app.work_for
+    snapshot = app.snapshot(fetch=app.flags.agent is not None)
     now = app.now
     ready = ready_beads(snapshot, now)
     wanted = wanted_of(app, snapshot, **flags)._replace(everything=True)
