@@ -371,6 +371,13 @@ NOT_TYPED = {
     "bd wait --agent codemonkey && ./agent.sh": "the command is the agent's own",
     "bd wait --agent codemonkey --timeout 10m --json": "may take ten minutes; tests/fleet has its tests",
     'echo "github 7c9e…" > ~/.bd-hooks; chmod 600 ~/.bd-hooks': "the secret is the reader's own",
+    "pip install 'gitbeads[serve]'": "installs from the network",
+    "cd ~/hub && bd serve": "goes on for ever; tests/serve has its tests",
+    "bd serve --token-file ~/.bd-tokens": "goes on for ever; tests/serve has its tests",
+    "bd serve --token-file ~/.bd-tokens --name fleet.example.org": "goes on for ever; tests/serve has its tests",
+    "bd serve --host 0.0.0.0 --token-file ~/.bd-tokens --private": "goes on for ever; tests/serve has its tests",
+    """curl -H "Authorization: Bearer $TOKEN" --json '{"title": "Renew the certificate", "priority": 1}' http://127.0.0.1:8750/beads""": "no server runs",
+    """curl -H "Authorization: Bearer $TOKEN" --json '{"text": "the blue one"}' http://127.0.0.1:8750/beads/hub-7k3q/answer""": "no server runs",
     "bd serve --hook-secrets ~/.bd-hooks --name fleet.example.org": "goes on for ever; tests/serve has its tests",
     'env -i HOME="$HOME" PATH=/usr/bin:/bin git ls-remote ADDRESS': "ADDRESS is the reader's own",
 }
