@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
@@ -28,7 +29,10 @@ def with_bd(folder: Path, environment: dict[str, str]) -> dict[str, str]:
     script = programs / "bd"
     script.write_text(f'#!/bin/sh\nexec {" ".join(map(shlex.quote, BD))} "$@"\n', encoding="utf-8")
     script.chmod(0o755)
-    return {**environment, "PATH": f"{programs}{os.pathsep}{environment['PATH']}"}
+    # Only what pages use, and the system's own: a crontab takes no long line, and whoever runs the tests may have a long path.
+    used = (shutil.which(name, path=environment["PATH"]) for name in ("git", "bash", "python3", "jq", "ssh"))
+    folders = dict.fromkeys([str(programs), *(os.path.dirname(path) for path in used if path), *os.defpath.split(os.pathsep)])
+    return {**environment, "PATH": os.pathsep.join(folder for folder in folders if folder)}
 
 
 class Typed(NamedTuple):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
 import re
 import subprocess
 import sys
 import typing
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -234,5 +236,6 @@ print([db.execute(f"select {n}").fetchone() for n in (1, 2, 1)])
 
 def test_an_extension_gets_along_with_the_light_functools() -> None:
     """Its statements are remembered with it, and whoever comes later gets the whole module."""
-    ended = subprocess.run([sys.executable, "-S", "-c", LOADS], capture_output=True, text=True)
+    place = {**os.environ, "PYTHONPATH": str(Path(light.__file__).parents[1])}
+    ended = subprocess.run([sys.executable, "-S", "-c", LOADS], capture_output=True, text=True, env=place)
     assert (ended.stdout, ended.stderr) == ("[(1,), (2,), (1,)]\n", "")

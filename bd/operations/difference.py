@@ -51,7 +51,7 @@ def operation_of(
             continue
         old = _fields(bead_id, old_data)
         path = entry.path if new is not None and old is None else None
-        edits.append({"id": bead_id, "old": old, "new": new, "text": new_data, "path": path})
+        edits.append({"id": bead_id, "old": old, "new": new, "text": new_data, "path": path, "was": old_data})
     at = time_of_seconds(message.signed_by(headers)[1])
     name = author.split(" <", maxsplit=1)[0]
     by, uid = form.get("by") or f"human:{name}", form.get("uid") or commit
@@ -74,8 +74,12 @@ def _joined(edits: list[dict[str, Any]]) -> list[dict[str, Any]]:
         before = gone.get(edit["id"])
         if edit["new"] is None and edit["id"] in new:
             continue
+        was = edit.pop("was")
         old = before["old"] if before and edit["old"] is None else edit["old"]
-        found.append({**edit, "old": old, "new_uid": None if old else ids.mint()})
+        is_only_moved = before is not None and before.get("was", was) == edit["text"]
+        found.append(
+            {**edit, "old": old, "text": None if is_only_moved else edit["text"], "new_uid": None if old else ids.mint()}
+        )
     return found
 
 

@@ -33,15 +33,16 @@ def test_which_check_a_bead_asks_for(output: Any, kind: str) -> None:
 def test_only_what_was_checked_is_closed() -> None:
     bead = make_bead(output={"validation": "regex", "validation_schema": "yes", "data": "yes"})
     seal = validation.seal_of(bead)
-    validation.refuse_unvalidated(bead, {"hub-a": seal})
-    validation.refuse_unvalidated(make_bead(), {})
+    assert validation.sealed(bead, {"hub-a": seal}, START).get("output")["validated"]["kind"] == "regex"
+    assert validation.sealed(make_bead(), {}, START) == make_bead()
     with pytest.raises(NotValidated, match="asks for validation"):
-        validation.refuse_unvalidated(bead, {"hub-b": seal})
+        validation.sealed(bead, {"hub-b": seal}, START)
     for change in ({"data": "no"}, {"validation_schema": "no"}, {"artifacts": ["x"]}, {"validation": "judge"}):
         changed = bead.evolve(output={**bead.get("output"), **change})
         with pytest.raises(NotValidated, match="has changed since"):
-            validation.refuse_unvalidated(changed, {"hub-a": seal})
-    validation.refuse_unvalidated(validation.passed(bead, START), {"hub-a": seal})
+            validation.sealed(changed, {"hub-a": seal}, START)
+    passed = validation.sealed(bead, {"hub-a": seal}, START)
+    assert validation.seal_of(passed) == seal, "that it passed is no change of what was judged"
 
 
 def test_it_shows_while_it_is_checked() -> None:
