@@ -72,23 +72,29 @@ def gitlab(name: str, *, key: bytes = bytes(range(32)), age_s: float = 0) -> tup
     [
         (
             "github",
-            github("github-pull-request", "pull_request"),
+            lambda: github("github-pull-request", "pull_request"),
             "Keep the proxy's certificate in step",
             "https://github.com/example-fleet/proxy/pull/41",
         ),
-        ("gitea", gitea("gitea-pull-request"), "Rotate the logs by size", "https://git.example.org/fleet/collector/pulls/12"),
+        (
+            "gitea",
+            lambda: gitea("gitea-pull-request"),
+            "Rotate the logs by size",
+            "https://git.example.org/fleet/collector/pulls/12",
+        ),
         (
             "gitlab",
-            gitlab("gitlab-merge-request"),
+            lambda: gitlab("gitlab-merge-request"),  # signed with the time, which has to be now
             "Give each queue a name of its own",
             "https://gitlab.example.org/fleet/scheduler/-/merge_requests/7",
         ),
     ],
 )
 def test_a_new_pull_request_is_one_bead(
-    hooked: Served, hub: Path, forge: str, delivery: tuple[bytes, dict[str, str]], title: str, address: str
+    hooked: Served, hub: Path, forge: str, delivery: Callable[[], tuple[bytes, dict[str, str]]], title: str, address: str
 ) -> None:
-    status, said = post(hooked, forge, *delivery)
+    sent = delivery()
+    status, said = post(hooked, forge, *sent)
     assert (status, said["triggers"][0]["made"]) == (200, True)
     [bead] = [one for one in all_beads(hub) if one.title == f"Review {title}"]
     assert (bead.id, bead.type, bead.priority) == (said["triggers"][0]["root"], "review", 2)
@@ -96,7 +102,7 @@ def test_a_new_pull_request_is_one_bead(
     assert bead.get("idempotency_key") == f"trigger/review-{forge}/{address}"
     assert hooked.client.get(f"/beads/{bead.id}", headers={"accept": "text/html"}).status_code in (200, 404)
     before = tip(hub)
-    assert post(hooked, forge, *delivery)[0] == 409
+    assert post(hooked, forge, *sent)[0] == 409
     assert tip(hub) == before
 
 
