@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
+from click.utils import PacifyFlushWrapper
 
 from bd import __version__
 from bd.cli.foreign import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
@@ -179,6 +182,10 @@ def run(app: App, words: Sequence[str]) -> int:
         code = bd.main(list(words), prog_name="bd", standalone_mode=False, obj=app)
     except click.Abort:
         raise Interrupted("interrupted") from None
+    except SystemExit:
+        if type(sys.stdout) is PacifyFlushWrapper:  # so click ends where a reader has gone away, which is no error
+            return 0
+        raise
     except click.ClickException as error:
         hint = None
         if isinstance(error, click.NoSuchOption) and error.ctx is not None:

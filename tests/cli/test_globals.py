@@ -194,6 +194,16 @@ def test_a_reader_that_goes_away(board: Clone) -> None:
     assert "Error" not in run.stderr
 
 
+@pytest.mark.parametrize("args", [["export"], ["log", "--json"], ["metrics"]])
+def test_who_reads_no_more_makes_no_failure(args: list[str], board: Clone) -> None:
+    """Nobody reads at all; click alone would end with exit 1 and no word."""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    ended = subprocess.run([*BD, *args], cwd=board.path, stdout=theirs, stderr=subprocess.PIPE, text=True)
+    os.close(theirs)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 # --- letters and colours ------------------------------------------------------------------
 
 

@@ -69,6 +69,13 @@ def test_a_token_file_is_made_for_nobody_else_to_read(own: Clone, tmp_path: Path
         assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_token_file_that_can_be_neither_read_nor_made_is_told_as_such(own: Clone, tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\xff")
+    for path in (tmp_path / "nowhere" / "tokens", tmp_path, tmp_path / "binary"):
+        refused = own.here("serve", "--port", "0", "--token-file", str(path), code=2)
+        assert "the token file can't be read or made" in refused.err
+
+
 def test_a_token_file_that_others_may_read_is_warned_of(own: Clone, tmp_path: Path) -> None:
     path = tmp_path / "tokens"
     path.write_text("Ada 0123456789abcdef\n")

@@ -81,7 +81,15 @@ def _equip(site: Site, secrets_file: str | None, forwards: tuple[str, ...]) -> N
 
 
 def _people(app: App, path: str) -> tuple[Person, ...]:
-    """The people of the token file; a file that is not there yet is made, with a token for who starts the server."""
+    """The people of the token file, which is made where it is not there yet. Raises BadInput."""
+    try:
+        return _people_of(app, path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"the token file can't be read or made: {error}", hint="name a file in a folder that is there") from error
+
+
+def _people_of(app: App, path: str) -> tuple[Person, ...]:
+    """A new file has a token for who starts the server."""
     from bd.serve import people
 
     if not os.path.exists(path):
