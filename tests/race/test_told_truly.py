@@ -39,6 +39,14 @@ def raising(error: Exception) -> Callable[[], object]:
     return action
 
 
+def commit_by_hand(hand: Clone) -> None:
+    """Something that overtakes whoever has looked already, once it is pushed."""
+    (hand.path / "README.md").write_text("overtaken\n")
+    git(hand.path, "pull", "--quiet", "--rebase")
+    git(hand.path, "add", "README.md")
+    git(hand.path, "commit", "--quiet", "-m", "by hand")
+
+
 def entries(clone: Clone) -> list[dict[str, object]]:
     """What a clone's journal has not settled."""
     return [json.loads(path.read_text().splitlines()[-1]) for path in (clone.path / ".git" / "bd" / "journal").glob("*.json")]
@@ -205,10 +213,7 @@ def test_who_is_refused_by_the_server_is_not_told_no_where_a_dead_process_has_as
     alice, hand = clone("alice"), clone("hand")
     seed(alice, "hub-a", "hub-b")
     looking = tmp_path / "looking"
-    (hand.path / "README.md").write_text("overtaken\n")
-    git(hand.path, "pull", "--quiet", "--rebase")
-    git(hand.path, "add", "README.md")
-    git(hand.path, "commit", "--quiet", "-m", "by hand")
+    commit_by_hand(hand)
     script = f"""
         if [ "$verb" = fetch ]; then touch {looking}; while ! grep -qs waiting .git/bd/journal/*; do sleep 0.01; done; fi
         case "$verb $*" in
@@ -237,10 +242,7 @@ def test_an_ask_of_the_dead_without_an_answer_may_still_arrive(clone: Clones, hu
     alice, bob, hand = clone("alice"), clone("bob"), clone("hand")
     seed(alice, "hub-a", "hub-b")
     late, looking = tmp_path / "late", tmp_path / "looking"
-    (hand.path / "README.md").write_text("overtaken\n")
-    git(hand.path, "pull", "--quiet", "--rebase")
-    git(hand.path, "add", "README.md")
-    git(hand.path, "commit", "--quiet", "-m", "by hand")
+    commit_by_hand(hand)
     hooks = hub / "hooks"
     script = f"""
         if [ "$verb" = fetch ]; then touch {looking}; while ! grep -qs waiting .git/bd/journal/*; do sleep 0.01; done; fi
