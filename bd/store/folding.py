@@ -55,7 +55,7 @@ class Folding:
 
     def waiting(self, base: str, party: Sequence[Member], left: Mapping[str, SideRef]) -> Others:
         """What other clones ask for at this base, and what removes the intents that nobody waits for (`left` among them)."""
-        if not self._hub.remote:
+        if not self._hub.remote or not self._hub.fetching.intents:  # `left` are among these
             return NOBODY
         if not self._hub.sides.usable() or self._hub.cache.requires_signatures():  # nobody carries anything out any more
             self._clear_away(left)
@@ -67,7 +67,7 @@ class Folding:
 
     def _clear_away(self, left: Mapping[str, SideRef]) -> None:
         """Take back one by one what nobody will answer: what this clone's dead have asked for, and what others have left long ago."""
-        if self._has_cleared or not self._hub.fetching.intents:
+        if self._has_cleared:
             return
         self._has_cleared = True
         gone = intents.abandoned(self._hub, intents.read(self._hub, self._hub.fetching.intents), clock.now())
