@@ -7,13 +7,12 @@ does then (worker.py).
 from __future__ import annotations
 
 import os
-from threading import Thread
-
-from bd import clock
+from contextlib import contextmanager
+from threading import Event, Thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _LOOK_EVERY_S = 0.5
 
@@ -29,13 +28,23 @@ def environment() -> dict[str, str]:
     return {"BD_DRAIN": "1"} if is_asked() else {}
 
 
-def watch(wake: Callable[[], None]) -> None:
-    """Call `wake` once, from a thread of its own, when the file appears; a waiting worker ends at once then."""
+@contextmanager
+def watched(wake: Callable[[], None]) -> Iterator[None]:
+    """Within the block `wake` is called once, by another thread, when the file appears: a waiting worker ends at once then."""
+    is_over = Event()
 
     def look() -> None:
         while not is_asked():
-            clock.sleep(_LOOK_EVERY_S)
+            if is_over.wait(_LOOK_EVERY_S):
+                return
         wake()
 
+    thread = Thread(target=look, name="bd drain", daemon=True)
     if os.environ.get("BD_DRAIN_FILE"):
-        Thread(target=look, daemon=True).start()
+        thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        if thread.ident is not None:
+            thread.join()

@@ -90,9 +90,9 @@ class Worker:
 
     def run(self) -> int:
         """Work until there is nothing to do (`once`), the plan is done, or somebody stops it. How many attempts were made."""
-        drain.watch(lambda: self._events.put("drain"))
         try:
-            return self._loop()
+            with drain.watched(lambda: self._events.put("drain")):
+                return self._loop()
         finally:  # after a bug, or a hub that can't be gone on with: nobody works on for a worker that is gone
             for job in self._jobs:
                 job.break_off()

@@ -184,6 +184,16 @@ def refuse(hub: Path, name: str, script: str) -> Path:
     return hook
 
 
+def test_no_thread_outlives_its_worker(clone: Clones, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BD_DRAIN_FILE", str(tmp_path / "drain"))  # of a pool that does not drain it
+    ann, before = clone("ann"), set(threading.enumerate())
+    ann.here("create", "One", "--id", "hub-a")
+    ann.here("work", "--max-tasks", "1", "--agent", "coder", "--", "true")
+    ann.here("work", "--once", "--agent", "coder", "--", "true", code=3)
+    for thread in set(threading.enumerate()) - before:
+        thread.join()  # one that goes on for ever is told of here
+
+
 def test_finished_work_is_kept_in_the_clone_while_the_hub_is_away(clone: Clones, hub: Path, tmp_path: Path) -> None:
     alice = clone("alice")
     for bead_id in ("hub-a", "hub-b"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -135,7 +136,7 @@ def test_following_shows_each_transition_once(clone: Callable[[str], Clone], hub
     real, in_step = bd_clock.sleep, [False]
 
     def sleep(seconds: float) -> None:
-        if in_step[0]:  # somebody else's command waits for a lock
+        if in_step[0] or current_thread() is not main_thread():  # somebody else waits: a command for a lock, another's thread
             real(seconds)
             return
         try:
