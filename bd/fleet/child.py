@@ -106,6 +106,13 @@ class Child:
             else:
                 self._process.send_signal(number)
 
+    def end(self, grace_s: float) -> None:
+        """Have nothing left of it: what does not heed TERM within the grace is killed."""
+        self.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(grace_s)
+        self.kill()
+
     def terminate(self) -> None:
         self.signal(signal.SIGTERM)
 

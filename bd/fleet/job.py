@@ -32,6 +32,8 @@ GRACE_S = 10.0
 # The child's own lines are told no more often than this.
 PROGRESS_EVERY_S = 300.0
 _NOTE_LIMIT = 300
+# The same where its worker breaks off, and nobody can wait for long.
+_BREAK_S = 2.0
 
 
 class Command(NamedTuple):
@@ -209,9 +211,9 @@ class Job:
 
     def break_off(self) -> None:
         """Leave nothing running of it: its worker is going."""
-        self.child.terminate()
         if self.trial is not None:
             self.trial.give_up("the worker broke off")
+        self.child.end(_BREAK_S)
         self.stop_beating()
 
     def settled_elsewhere(self, snapshot: Snapshot) -> tuple[str, str] | None:

@@ -40,14 +40,15 @@ class Trial:
         self._process: subprocess.Popen[bytes] | None = None
         self._given_up_s: float | None = None
         self._lock = threading.Lock()
-        threading.Thread(target=self._run, daemon=True).start()
+        self._is_given_up = threading.Event()
+        threading.Thread(target=self._run, name="bd trial", daemon=True).start()
 
     def _run(self) -> None:
         found = Verdict(None, "the check broke off")
         try:
             hub = self._open_hub()
             try:
-                found = check(hub, self._made, self._folder, self._started)
+                found = check(hub, self._made, self._folder, self._started, self._is_given_up.wait)
             finally:
                 hub.close()
         except (BdError, OSError) as error:  # it says nothing about the output
@@ -65,6 +66,7 @@ class Trial:
 
     def give_up(self, words: str) -> None:
         """End it without a verdict on the output."""
+        self._is_given_up.set()
         with self._lock:
             if self.verdict is None:
                 self.verdict = Verdict(None, words)

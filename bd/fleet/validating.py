@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bd.store.hub import Hub
 
     Started = Callable[[subprocess.Popen[bytes]], None]
+    Pause = Callable[[float], bool | None]
 
 COMMAND_LIMIT_S = 1800.0
 CHECK_LIMIT_S = 20.0
@@ -51,14 +52,20 @@ class Verdict(NamedTuple):
     words: str = ""
 
 
-def check(hub: Hub, bead: Bead, folder: str | None = None, started: Started = lambda _: None) -> Verdict:
-    """Check a bead's output; commands run in the folder, and `started` may end them."""
+def check(
+    hub: Hub,
+    bead: Bead,
+    folder: str | None = None,
+    started: Started = lambda _: None,
+    pause: Pause | None = None,
+) -> Verdict:
+    """Check a bead's output; commands run in the folder, and `started` may end them. Where `pause` says so, it is given up."""
     kind, output = validation.kind_of(bead), validation.output_of(bead)
     rule, data = output.get("validation_schema"), output.get("data")
     if kind in ("json-schema", "regex"):
         found = _by_process(kind, rule, data)
     elif kind == "url":
-        found = _by_url(rule, output)
+        found = _by_url(rule, output, pause or clock.sleep)
     elif kind == "test-pass":
         found = _by_tests(hub, rule, bead, folder, started)
     elif kind == "judge":
@@ -96,7 +103,7 @@ def _by_process(kind: str, rule: Any, data: Any) -> Verdict:
     return Verdict(said["passed"], said["words"])
 
 
-def _by_url(rule: Any, output: dict[str, Any]) -> Verdict:
+def _by_url(rule: Any, output: dict[str, Any], pause: Pause) -> Verdict:
     """Every URL that came out answers 2xx, sooner or later."""
     given = rule if isinstance(rule, dict) else {"url": rule}
     urls = _urls(given.get("url"), output)
@@ -113,7 +120,8 @@ def _by_url(rule: Any, output: dict[str, Any]) -> Verdict:
         for tried in range(1, most):
             if not wrong:
                 break
-            clock.sleep(min(URL_PAUSE_MAX_S, pause_s * 2 ** (tried - 1)))
+            if pause(min(URL_PAUSE_MAX_S, pause_s * 2 ** (tried - 1))):
+                return Verdict(None, f"{url} {wrong}, and was asked no more")
             wrong = _asked(url)
         if wrong:
             return Verdict(False, f"{url} {wrong} (asked {most} times)")

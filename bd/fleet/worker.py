@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import queue
 import random
 import shutil
 import socket
@@ -16,6 +15,7 @@ import socket
 from bd import clock
 from bd.errors import BadInput, BdError, Damaged, NotFound, NothingReady, RemoteUnreachable, ServerRefused, StaleToken, TryAgain
 from bd.fleet import drain, hooks, progress, signs, validating
+from bd.fleet.events import Events
 from bd.fleet.housekeeping import keep_house, pack_when_full
 from bd.fleet.job import Job
 from bd.fleet.lookout import Lookout
@@ -72,7 +72,7 @@ class Worker:
         self._on_line = on_line
         self._as_json = as_json
         self._jobs: list[Job] = []
-        self._events: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._events = Events()
         self._stopping = 0
         self._idle_since_s = clock.monotonic()
         self._next_look_s, self._tip = 0.0, ""
@@ -137,10 +137,10 @@ class Worker:
             rests.append(self._lookout.pause_s())
             if self.plan.max_idle_s is not None and not self._jobs:
                 rests.append(max(0.0, self._idle_since_s + self.plan.max_idle_s - clock.monotonic()))
-        try:
-            if self._events.get(timeout=max(0.01, min(rests, default=3600.0))) == "hub":
-                self._next_look_s = 0.0
-        except queue.Empty:
+        event = self._events.next(max(0.01, min(rests, default=3600.0)))
+        if event == "hub":
+            self._next_look_s = 0.0
+        elif not event:
             self._peek()
         for job in self._jobs:
             job.check_limits()

@@ -10,7 +10,7 @@ import asyncio
 import sys
 import traceback
 from contextlib import contextmanager
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 
 from bd import clock
 from bd.errors import BdError
@@ -31,7 +31,7 @@ MOVED, SIGNS, STALE, BACK, END = "moved", "signs", "stale", "back", "end"
 _LISTEN_S = 60.0
 _WATCHED_S = 10.0
 _WAITING_NEWS = 16
-_AFTER_BUG_S = 5.0
+_AGAIN_S = 5.0
 _GRACE_S = 2.0
 
 
@@ -56,7 +56,7 @@ class Feed:
         self._listeners: set[Callable[[News], None]] = set()
         self._lock = Lock()
         self._alarm: Alarm | None = None
-        self._is_ended = False
+        self._over = Event()
         self._thread = Thread(target=self._run, name="bd feed", daemon=True)
         self.tip = self.seen_at = self.stale_since = self.trouble = ""
 
@@ -105,8 +105,8 @@ class Feed:
         self._thread.start()
 
     def end(self) -> None:
-        """Tell every listener that it is over."""
-        self._is_ended = True
+        """Tell every listener that it is over. Not for signal handlers: it takes locks."""
+        self._over.set()
         self._tell(END)
         self.look()
 
@@ -128,13 +128,15 @@ class Feed:
     # --- the thread ---
 
     def _run(self) -> None:
-        while not self._is_ended:
+        while not self._over.is_set():
             try:
                 self._attend()
+            except (BdError, OSError) as error:  # a clone that is gone, say
+                self._stale(str(error))
             except Exception as error:  # noqa: BLE001  whatever it is, those who look are told, and it is tried again
                 traceback.print_exception(error, file=sys.stderr)
                 self._stale(f"the hub can't be followed: {error}")
-                clock.sleep(_AFTER_BUG_S)
+            self._over.wait(_AGAIN_S)
 
     def _attend(self) -> None:
         hub = self._open_hub()
@@ -147,7 +149,7 @@ class Feed:
 
     def _follow(self, hub: Hub, alarm: Alarm) -> None:
         peeking, heard, listened_s = Peeking(hub, LONGEST_S), "", 0.0
-        while not self._is_ended:
+        while not self._over.is_set():
             if clock.monotonic() - listened_s >= _LISTEN_S:
                 heard, listened_s = self._listen(hub, heard), clock.monotonic()
             if self._look(hub):

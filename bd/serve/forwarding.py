@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
 from contextlib import closing
 from threading import Event, Thread
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 # What changes without the hub's moving (an agent that is there again) is seen at least so often.
 _LOOK_S = 60.0
+_GRACE_S = 2.0
 
 
 class Forwarding:
@@ -29,7 +32,7 @@ class Forwarding:
     ) -> None:
         self._feed, self._open_hub, self._tell = feed, open_hub, tell
         self._gateways = [Gateway(target, token, tell) for target in targets]
-        self._woken, self._is_ended = Event(), False
+        self._woken, self._is_ended, self._trouble = Event(), False, ""
         self._thread = Thread(target=self._run, name="bd forward", daemon=True)
 
     def start(self) -> None:
@@ -38,26 +41,44 @@ class Forwarding:
     def close(self) -> None:
         self._is_ended = True
         self._woken.set()
+        if self._thread.is_alive():
+            self._thread.join(_GRACE_S)  # it may be posting to one that does not answer
 
     def _hear(self, news: News) -> None:
         self._woken.set()
 
     def _run(self) -> None:
-        with closing(self._open_hub()) as hub, self._feed.told(self._hear):
-            while not self._is_ended:
-                self._woken.clear()
-                self._woken.wait(max(0.01, self._round(hub)))
+        with self._feed.told(self._hear):
+            while self._goes_on():
+                try:
+                    with closing(self._open_hub()) as hub:
+                        while self._goes_on():
+                            self._woken.wait(max(0.01, self._round(hub)))
+                except Exception as error:  # noqa: BLE001  whatever it is, it is told, and tried again
+                    self._doubt(error)
+                    self._woken.wait(_LOOK_S)
+
+    def _goes_on(self) -> bool:
+        """Whether there is more to do. What wakes it from here on ends the next wait."""
+        self._woken.clear()
+        return not self._is_ended
 
     def _round(self, hub: Hub) -> float:
         """Tell every gateway what it has not heard; in how many seconds again."""
-        try:
-            snapshot = hub.snapshot()
-            for gateway in self._gateways:
-                if not self._is_ended:
-                    gateway.offer(hub, snapshot)
-            turn_s = turn_in_s(snapshot)
-        except (BdError, OSError) as error:
-            self._tell(f"nothing is forwarded now: {error}")
-            return _LOOK_S
+        snapshot = hub.snapshot()
+        for gateway in self._gateways:
+            if not self._is_ended:
+                gateway.offer(hub, snapshot)
+        self._trouble = ""
         rests = [rest for gateway in self._gateways if (rest := gateway.rest_s) is not None]
+        turn_s = turn_in_s(snapshot)
         return min([_LOOK_S, *rests, *([turn_s] if turn_s is not None else [])])
+
+    def _doubt(self, error: Exception) -> None:
+        """Say once what is wrong."""
+        if str(error) == self._trouble:
+            return
+        self._trouble = str(error)
+        if not isinstance(error, BdError | OSError):
+            traceback.print_exception(error, file=sys.stderr)
+        self._tell(f"nothing is forwarded now: {error}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import socket
+from contextlib import suppress
 
 import uvicorn
 
@@ -80,4 +82,6 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.force_exit = self.should_exit  # asked twice
         self.should_exit = True
-        self._site.feed.end()
+        with suppress(RuntimeError):  # no loop, no pages
+            loop = asyncio.get_running_loop()  # a signal comes at any time, also while this thread has the feed's locks
+            loop.call_soon_threadsafe(self._site.feed.end)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ import pytest
 
 from bd import clock as bd_clock
 from bd.fleet import validating
+from bd.fleet.outcome import DONE, Outcome
+from bd.fleet.trial import Trial
 from bd.store.hub import Hub
 from bd.store.place import locate
 from tests.memory import make_bead
@@ -121,6 +124,22 @@ def test_a_page_has_to_be_live(opened: Hub, page: Callable[..., str], monkeypatc
         assert verdict(opened, validation="url", **nowhere).passed is False
     closed = verdict(opened, validation="url", validation_schema={"url": "http://127.0.0.1:9/", "tries": 1})
     assert "does not answer" in closed.words
+
+
+def test_a_check_that_is_given_up_asks_no_more(opened: Hub, page: Callable[..., str]) -> None:
+    """Its pauses end, too: who gave it up is not outlived by it."""
+    before, url = set(threading.enumerate()), page(503, 500, 200)
+    made = make_bead(output={"validation": "url", "validation_schema": {"url": url, "pause": "1m"}})
+    ended = threading.Event()
+    trial = Trial(Outcome(DONE, "", ""), made, "", lambda: Hub(opened.place), ended.set)
+    while len(_Page.answers) == 3:
+        time.sleep(0.01)
+    trial.give_up("the worker was stopped")
+    ended.wait()
+    assert trial.concluded().text == "could not be validated: the worker was stopped"
+    for thread in set(threading.enumerate()) - before:
+        thread.join()
+    assert _Page.answers == [500, 200]
 
 
 def configure(clone: Clone, **commands: dict[str, str]) -> None:

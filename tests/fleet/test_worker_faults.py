@@ -16,6 +16,7 @@ import pytest
 
 from bd.fleet.child import Child
 from bd.fleet.outcome import DONE, FAILED, outcome_of, read_result
+from bd.fleet.worker import Worker
 from bd.store.hub import Hub
 from bd.store.place import locate
 from tests.running import BD
@@ -192,6 +193,26 @@ def test_no_thread_outlives_its_worker(clone: Clones, tmp_path: Path, monkeypatc
     ann.here("work", "--once", "--agent", "coder", "--", "true", code=3)
     for thread in set(threading.enumerate()) - before:
         thread.join()  # one that goes on for ever is told of here
+
+
+def test_a_worker_that_breaks_off_leaves_nothing_running(clone: Clones, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also a command that does not heed TERM."""
+    said = tmp_path / "said"
+
+    def broken(_: Worker) -> None:
+        while not said.exists():
+            time.sleep(0.05)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Worker, "_wait", broken)
+    ann, before = clone("ann"), set(threading.enumerate())
+    ann.here("create", "One", "--id", "hub-a")
+    script = f"trap '' TERM; echo $$ > {said}.new; mv {said}.new {said}; while :; do sleep 0.1; done"
+    ann.here("work", "--agent", "coder", "--", "sh", "-c", script, code=130)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(said.read_text()), 0)
+    for thread in set(threading.enumerate()) - before:
+        thread.join()
 
 
 def test_finished_work_is_kept_in_the_clone_while_the_hub_is_away(clone: Clones, hub: Path, tmp_path: Path) -> None:

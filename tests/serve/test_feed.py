@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import threading
 from contextlib import contextmanager
 from queue import Queue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from uvicorn import Config
 
 from bd.cli.context import App, Globals
+from bd.serve.app import application
 from bd.serve.feed import BACK, END, MOVED, STALE, Feed, News
+from bd.serve.listening import _Server
+from bd.serve.site import Site
 from tests.truth import git, tip
 
 if TYPE_CHECKING:
@@ -81,6 +88,34 @@ def test_a_hub_that_was_rewritten_is_told_and_the_clone_stays_as_it_is(clone: Ca
         feed.look()
         assert "rewritten" in next_of(news, STALE).text
         assert feed.tip == known
+
+
+def test_a_clone_that_is_gone_is_told_and_ends_at_once(clone: Callable[[str], Clone], capfd: pytest.CaptureFixture[str]) -> None:
+    own = clone("own")
+    own.path.rename(own.path.with_name("away"))
+    with followed(own) as (_, news):
+        assert next_of(news, STALE).text
+    assert "bd feed" not in [thread.name for thread in threading.enumerate()]
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_signal_that_comes_as_somebody_begins_to_listen_ends_the_server(clone: Callable[[str], Clone]) -> None:
+    """Its handler runs in the thread that it interrupts, whatever locks that has."""
+    site = Site(lambda: App(Globals(directory=str(clone("own").path))).hub)
+    server = _Server(Config(application(site)), site)
+
+    class Interrupted(set[Any]):
+        def add(self, listener: Any) -> None:
+            server.handle_exit(signal.SIGTERM, None)
+            super().add(listener)
+
+    async def listens() -> str:
+        site.feed._listeners = Interrupted()
+        with site.feed.listening() as news:
+            return (await news.get()).kind
+
+    assert asyncio.run(listens()) == END
+    assert server.should_exit
 
 
 @pytest.mark.parametrize("branch", ["main"])

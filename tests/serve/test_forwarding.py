@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Queue
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd import clock as bd_clock
-from bd.errors import BadInput
+from bd.errors import BadInput, BdError
 from bd.serve import gateway
+from bd.serve.feed import Feed
+from bd.serve.forwarding import Forwarding
 from bd.serve.gateway import Gateway, Target, target_of
 from bd.store.hub import Hub
 from bd.store.place import locate
@@ -22,6 +25,7 @@ from tests.serve.served import serving
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from bd.store.snapshot import CachedSnapshot
     from tests.running import Clone
 
 
@@ -161,6 +165,55 @@ def test_what_is_no_gateway(text: str) -> None:
     with pytest.raises(BadInput):
         target_of(text)
     assert target_of("bob=https://x/y") == Target("bob", "https://x/y")
+
+
+def test_trouble_of_any_kind_is_told_once_and_does_not_end_it(local_hub: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    local_hub.here("create", "One", "--id", "hub-a")
+    told: Queue[str] = Queue()
+    real, failing = Gateway.offer, [RuntimeError("a bug"), RuntimeError("a bug"), BdError("not today")]
+
+    def offer(self: Gateway, hub: Hub, snapshot: CachedSnapshot) -> None:
+        if failing:
+            forwarding._woken.set()  # something is new meanwhile
+            raise failing.pop(0)
+        real(self, hub, snapshot)
+
+    monkeypatch.setattr(Gateway, "offer", offer)
+    with listening() as heard:
+        feed = Feed(lambda: Hub(locate(str(local_hub.path))))
+        targets = [target_of(f"bob={heard.url}")]
+        forwarding = Forwarding(feed, lambda: Hub(locate(str(local_hub.path))), targets, told.put)
+        forwarding.start()
+        assert heard.posts.get()[1]["bead"]["id"] == "hub-a"
+        forwarding.close()
+    words = [told.get() for _ in range(told.qsize())]
+    assert words == ["nothing is forwarded now: a bug", "nothing is forwarded now: not today"]
+    assert feed.listeners == 0
+
+
+def test_it_ends_whenever_it_is_told_to(local_hub: Clone) -> None:
+    """Also between its look whether it shall end and its rest."""
+    feed, rests = Feed(lambda: Hub(locate(str(local_hub.path)))), list[float | None]()
+
+    class Late(threading.Event):
+        def clear(self) -> None:
+            if not forwarding._is_ended:
+                closing.start()
+                while not self.is_set():
+                    time.sleep(0.01)
+            super().clear()
+
+        def wait(self, timeout: float | None = None) -> bool:
+            rests.append(timeout)
+            return super().wait(0)
+
+    forwarding = Forwarding(feed, lambda: Hub(locate(str(local_hub.path))), [], pytest.fail)
+    forwarding._woken = Late()
+    closing = threading.Thread(target=forwarding.close)
+    forwarding.start()
+    forwarding._thread.join()
+    closing.join()
+    assert (rests, feed.listeners) == ([], 0)
 
 
 def test_a_real_server_posts_what_a_push_brings(clone: Callable[[str], Clone]) -> None:
