@@ -11,7 +11,11 @@ if TYPE_CHECKING:
 
     Kind = Literal["text", "int", "number", "bool", "time", "duration", "list", "map", "maps", "any", "priority", "status"]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+# Hubs of this format and later ones are written as they are; older ones are brought forward first.
+WRITABLE_SINCE = 1
+# Before this, each archived bead has a file of its own.
+VOLUMES_SINCE = 2
 TITLE_LIMIT = 500
 FILE_LIMIT = 5_000_000
 
@@ -271,14 +275,35 @@ def is_agent(text: str) -> bool:
     return 0 < len(text) <= _AGENT_LIMIT and text[0] != "-" and not text.strip(_AGENT_CHARS) and text not in _DEVICES
 
 
+def suffix_of(bead_id: str) -> str:
+    """What stands behind the prefix: `7k3q` of `hub-7k3q`, `7k3q.2x` of `beads-hub-7k3q.2x`."""
+    return bead_id.rsplit("-", 1)[-1]
+
+
 def bead_path(bead_id: str) -> str:
     """Where an active bead's file lies in the hub."""
     return f"{BEADS_DIR}{bead_id}.yaml"
 
 
 def archive_path(bead_id: str, ended_at: str) -> str:
-    """Where the file of a bead that ended at this (canonical) instant lies in the archive."""
+    """Where the file of a bead that ended at this (canonical) instant lies in the archive, if it has one of its own."""
     return f"{ARCHIVE_DIR}{ended_at[:7]}/{bead_id}.yaml"
+
+
+def volume_path(ended_at: str, number: int) -> str:
+    """A volume of the archive for the month of an instant."""
+    return f"{ARCHIVE_DIR}{ended_at[:7]}-{number:03}.yaml"
+
+
+def is_volume(path: str) -> bool:
+    """Whether a file at this path of a hub is a volume of its archive: many beads in one file (store/volumes.py)."""
+    return path.startswith(ARCHIVE_DIR) and path.endswith(".yaml") and "/" not in path[len(ARCHIVE_DIR) :]
+
+
+def volume_of(path: str) -> str | None:
+    """The volume that a bead's path leads into; None where the bead has a file of its own."""
+    volume = path.rpartition("/")[0]
+    return volume if is_volume(volume) else None
 
 
 def agent_path(name: str) -> str:

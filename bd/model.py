@@ -5,7 +5,7 @@ Plain classes and NamedTuples instead of dataclasses: a claim's start-up can't a
 
 from __future__ import annotations
 
-from bd.fields import ARCHIVE_DIR, CONFIG_PATH, DONE_STATUSES, bead_path, capacity_path
+from bd.fields import ARCHIVE_DIR, CONFIG_PATH, DONE_STATUSES, bead_path, capacity_path, suffix_of
 from bd.ledger import Ledger, LedgerOverlay
 from bd.light import NamedTuple
 from bd.lineup import Recall, awaits, mentions
@@ -232,6 +232,10 @@ class Snapshot(Recall, Ledger):
         """The hub path of a bead's file: where it is, or where it would be made."""
         raise NotImplementedError
 
+    def bead_paths(self, folder: str) -> list[str]:
+        """The hub paths of the bead files below a folder."""
+        return [path for path in (self.path_of(bead.id) for bead in self.every()) if path.startswith(folder)]
+
     def record(self, path: str) -> Mapping[str, Any] | None:
         """The fields of the YAML file at the path (an agent, a capacity file, the configuration)."""
         raise NotImplementedError
@@ -305,11 +309,6 @@ class Change(NamedTuple):
     @property
     def is_empty(self) -> bool:
         return not (self.beads or self.records or self.files or self.moves)
-
-
-def suffix_of(bead_id: str) -> str:
-    """What stands behind the prefix: `7k3q` of `hub-7k3q`, `7k3q.2x` of `beads-hub-7k3q.2x`."""
-    return bead_id.rsplit("-", 1)[-1]
 
 
 class Overlay(LedgerOverlay, Snapshot):

@@ -62,7 +62,7 @@ LARGE, FLAT = Shape(10_000, 7_000), Shape(10_000)
 HUGE = Shape(100_000, 87_000)
 # One of that size that archives as it goes: fewer than 3,000 in the active folder.
 OLD = Shape(100_000, 97_200)
-_ARCHIVED_A_MONTH = 7_000
+_ARCHIVED_A_MONTH, _VOLUME_SIZE = 7_000, 250
 
 
 class Hub(NamedTuple):
@@ -102,7 +102,25 @@ class _Fabric:
         return "".join(CROCKFORD[(value >> (5 * place)) & 31] for place in range(25, -1, -1))
 
     def files(self) -> Iterator[tuple[str, str]]:
-        """Every (path, text); later beads depend on and belong to earlier ones."""
+        """Every (path, text): the beads, archived ones in volumes as bd makes them."""
+        volumes: dict[str, list[str]] = {}
+        for path, text in self._beads():
+            _, _, place = path.partition("beads/archive/")
+            month, _, name = place.partition("/")
+            if not name:
+                yield path, text
+                continue
+            number = len(volumes.setdefault(month, [])) // _VOLUME_SIZE + 1
+            volumes[month].append(f"--- # {name.removesuffix('.yaml')}, {len(text.encode())} bytes\n{text}")
+            if len(volumes[month]) % _VOLUME_SIZE == 0:
+                yield f"beads/archive/{month}-{number:03}.yaml", "".join(volumes[month][-_VOLUME_SIZE:])
+        for month, texts in volumes.items():
+            if len(texts) % _VOLUME_SIZE:
+                number = len(texts) // _VOLUME_SIZE
+                yield f"beads/archive/{month}-{number + 1:03}.yaml", "".join(texts[number * _VOLUME_SIZE :])
+
+    def _beads(self) -> Iterator[tuple[str, str]]:
+        """Every bead as (path, text), as if each had a file; later ones depend on and belong to earlier ones."""
         active = self._shape.beads - self._shape.archived
         ids: list[str] = []
         epics: list[str] = []

@@ -113,8 +113,14 @@ class Track:
         with tarfile.open(fileobj=io.BytesIO(data)) as files:
             for member in files:
                 file = files.extractfile(member)
-                if file is not None and member.name.endswith(".yaml"):
-                    found[member.name.rsplit("/", 1)[-1].removesuffix(".yaml")] = file.read().decode()
+                if file is None or not member.name.endswith(".yaml"):
+                    continue
+                text = file.read().decode()
+                if member.name.startswith("beads/archive/"):
+                    _, *parts = re.split(r"(?m)^--- # (\S+), \d+ bytes\n", text)
+                    found |= dict(zip(parts[::2], parts[1::2], strict=True))
+                else:
+                    found[member.name.rsplit("/", 1)[-1].removesuffix(".yaml")] = text
         return found
 
     def titles(self) -> list[str]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bd.config import merge
-from bd.fields import ARCHIVE_DIR, CONFIG_PATH, LONG_FIELDS, bead_path
+from bd.fields import ARCHIVE_DIR, CONFIG_PATH, FORMAT_VERSION, LONG_FIELDS, bead_path, suffix_of
 from bd.lineup import mentions
-from bd.model import Bead, Change, Damage, Overlay, Snapshot, suffix_of
+from bd.model import Bead, Change, Damage, Overlay, Snapshot
 from bd.operations.base import World
 from tests.clocks import START
 
@@ -144,7 +144,7 @@ class MemoryStore:
     """A hub in memory. `publish` is the transaction's loop without git: decide, be overtaken, decide again."""
 
     def __init__(self, *beads: Bead, records: Mapping[str, Mapping[str, Any]] | None = None, now: datetime = START) -> None:
-        self.tip = MemorySnapshot(beads, {CONFIG_PATH: {"format": 1, "prefix": "hub"}, **(records or {})})
+        self.tip = MemorySnapshot(beads, {CONFIG_PATH: {"format": FORMAT_VERSION, "prefix": "hub"}, **(records or {})})
         self.now = now
         self.subjects: list[str] = []
 

@@ -7,6 +7,7 @@ whether `bd close` worked would only ask the same cache twice.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,20 @@ def all_beads(repository: Path | str, branch: str = "main") -> list[Bead]:
     ]
     found = (tip_bead(repository, name, branch) for name in names if "/" not in name)
     return [bead for bead in found if bead is not None]
+
+
+def bead_files(repository: Path | str, branch: str = "main") -> dict[str, bytes]:
+    """Every bead's file at the tip, in the order of their paths; those in a volume of the archive as if they were files in a folder."""
+    found: dict[str, bytes] = {}
+    for path in (path for path in tip_paths(repository, branch) if path.startswith("beads/")):
+        data = tip_file(repository, path, branch) or b""
+        if path.count("/") == 2 and path.startswith("beads/archive/"):
+            _, *parts = re.split(rb"(?m)^--- # (\S+), \d+ bytes\n", data)
+            documents = zip(parts[::2], parts[1::2], strict=True)
+            found |= {f"{path}/{name.decode()}.yaml": text for name, text in documents}
+        else:
+            found[path] = data
+    return dict(sorted(found.items()))
 
 
 def log(repository: Path | str, branch: str = "main") -> list[str]:

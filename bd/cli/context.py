@@ -291,8 +291,7 @@ class App:
         """The error to tell: a bead that is not found because its file can't be read is damaged, not absent."""
         if not isinstance(error, NoSuchBead) or self._hub is None:
             return error
-        from bd.fields import BEADS_DIR
-        from bd.model import suffix_of
+        from bd.fields import BEADS_DIR, suffix_of
 
         typed = error.data.get("id")
         for damage in (self._snapshot or self._hub.snapshot()).damages:

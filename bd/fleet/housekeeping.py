@@ -148,7 +148,7 @@ def _archive(hub: Hub, by: str) -> list[str]:
         at = clock.time_text(clock.now(), exact=True)
         change = publish(hub, Archive(by=by, at=at, limit=_ARCHIVED_AT_ONCE)).change
         moved += len(change.touched) if change is not None else 0
-        if change is None or not change.result["left"]:
+        if change is None or len(change.touched) < _ARCHIVED_AT_ONCE:
             break
     return [f"archived {moved} beads"] if moved else []
 

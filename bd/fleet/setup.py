@@ -141,7 +141,7 @@ def _refuse_unpushed(place: Place) -> None:
 
 
 class Joined(NamedTuple):
-    """A clone that was made, and how many archived beads it does not write out as files."""
+    """A clone that was made, and how many files of the archive it does not write out."""
 
     hub: Hub
     left_out: int

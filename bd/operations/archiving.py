@@ -1,15 +1,21 @@
-"""Archiving: what has long been done is moved out of the way, and nothing else about it changes."""
+"""Archiving: what has long been done is moved out of the way, and nothing else about it changes.
+
+It goes to volumes, many beads in one file, for the month they ended in: few files are what keeps pushes fast, and what hosts
+advise. What is large keeps a file of its own.
+"""
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bd.clock import instant_of, timedelta
-from bd.fields import ARCHIVE_DIR, archive_path
+from bd.fields import ARCHIVE_DIR, FORMAT_VERSION, VOLUMES_SINCE, archive_path, volume_of, volume_path
 from bd.model import Change
 from bd.operations.base import Operation, register, subject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
     from datetime import datetime
     from typing import Any, ClassVar
 
@@ -21,6 +27,10 @@ LIMIT = 2000
 # Where the active folder has more files than this, done beads go earlier, but never on the day they ended.
 CROWDED = 3000
 _SOONEST = timedelta(days=1)
+# A volume with so many beads is full; each write to one rewrites all of it, and hosts advise files below a megabyte.
+VOLUME_SIZE = 250
+# A bead whose fields come to more characters keeps a file of its own.
+LARGE = 20_000
 
 
 def ended_at(bead: Bead) -> str:
@@ -29,17 +39,67 @@ def ended_at(bead: Bead) -> str:
 
 
 def due(snapshot: Snapshot, before: datetime) -> list[Bead]:
-    """The beads that ended before this instant and are to be archived, the oldest first.
+    """The beads that ended before this instant and are to be archived, the oldest first. What has no date stays."""
+    found = [bead for bead in snapshot.ended() if ended_at(bead) and instant_of(ended_at(bead)) < before]
+    return _oldest_first(found)
 
-    Left out: what has no date, and what would be moved onto a file that can't be read.
+
+def scattered(snapshot: Snapshot) -> list[Bead]:
+    """The archived beads that have files of their own, the oldest first: bd gave each one in its first versions."""
+    paths = {path for path in snapshot.bead_paths(ARCHIVE_DIR) if not volume_of(path)}
+    ids = {path.rpartition("/")[2].removesuffix(".yaml") for path in paths}
+    found = snapshot.heads(sorted(ids))
+    return _oldest_first([bead for bead in found if bead.is_done and ended_at(bead) and snapshot.path_of(bead.id) in paths])
+
+
+def _oldest_first(beads: list[Bead]) -> list[Bead]:
+    return sorted(beads, key=lambda bead: (ended_at(bead).rstrip("Z"), bead.id))
+
+
+def _is_large(bead_id: str, snapshot: Snapshot) -> bool:
+    bead = snapshot.bead(bead_id)
+    return bead is not None and len(str(bead.fields)) > LARGE
+
+
+def placed(beads: Iterable[Bead], snapshot: Snapshot) -> dict[str, str]:
+    """Where these beads go: each to the last volume of the month that it ended in, while there is room in it.
+
+    In a hub of an older format each has a file of its own, for there may be a bd that can't read volumes.
     """
-    damaged = {damage.path for damage in snapshot.damages}
-    found = [
-        bead
-        for bead in snapshot.ended()
-        if ended_at(bead) and instant_of(ended_at(bead)) < before and archive_path(bead.id, ended_at(bead)) not in damaged
-    ]
-    return sorted(found, key=lambda bead: (ended_at(bead).rstrip("Z"), bead.id))
+    has_volumes = snapshot.config().get("format", FORMAT_VERSION) >= VOLUMES_SINCE
+    damaged = {place for damage in snapshot.damages for place in (damage.path, volume_of(damage.path))}
+    counts: dict[str, dict[int, int]] = {}
+    moves: dict[str, str] = {}
+    for bead in beads:
+        ended = ended_at(bead)
+        alone = archive_path(bead.id, ended)
+        if not has_volumes or _is_large(bead.id, snapshot):
+            if alone not in damaged:  # else it stays where it is: nothing is moved onto a file that can't be read
+                moves[bead.id] = alone
+            continue
+        month = ended[:7]
+        volumes = counts[month] = counts.get(month) or _volumes(month, snapshot)
+        number = max(volumes)
+        while volumes.get(number, 0) >= VOLUME_SIZE or volume_path(month, number) in damaged:
+            number += 1
+        volumes[number] = volumes.get(number, 0) + 1
+        moves[bead.id] = f"{volume_path(month, number)}/{bead.id}.yaml"
+    return moves
+
+
+def _first_small(beads: list[Bead], count: int, snapshot: Snapshot) -> list[Bead]:
+    """The first so many that need no files of their own; no more of them are read than it takes."""
+    return list(islice((bead for bead in beads if not _is_large(bead.id, snapshot)), count))
+
+
+def _volumes(month: str, snapshot: Snapshot) -> dict[int, int]:
+    """How many beads are in each volume of a month, by its number; at least the first is named."""
+    found = {1: 0}
+    for path in snapshot.bead_paths(f"{ARCHIVE_DIR}{month}-"):
+        number = path.removeprefix(f"{ARCHIVE_DIR}{month}-").partition(".yaml/")[0]
+        if number.isdecimal():
+            found[int(number)] = found.get(int(number), 0) + 1
+    return found
 
 
 @register
@@ -47,20 +107,28 @@ class Archive(Operation):
     """Move beads that were done long ago to the archive: `older_than_s` (unset: the setting), `limit`.
 
     Which ones is decided on the tip, the oldest first; a replay names them (`ids`) and leaves out
-    what has been reopened, moved or deleted since.
+    what has been reopened, moved or deleted since. Archived beads with files of their own are gathered in volumes,
+    as far as the limit goes.
     """
 
     verb: ClassVar[str] = "archive"
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
+        limit = self.args.get("limit") or LIMIT
         if "ids" in self.args:
             named = (snapshot.head(bead_id) for bead_id in self.args["ids"])
-            found = [bead for bead in named if bead and bead.is_done and not self._is_archived(bead, snapshot)]
+            found = [
+                bead for bead in named if bead and bead.is_done and ended_at(bead) and not volume_of(snapshot.path_of(bead.id))
+            ]
+            wanted = found
         else:
             found = self._found(snapshot, world)
-        moved = found[: self.args.get("limit") or LIMIT]
-        moves: Mapping[str, str] = {bead.id: archive_path(bead.id, ended_at(bead)) for bead in moved}
-        result = {"archived": list(moves), "left": len(found) - len(moved)}
+            wanted = found[:limit]
+            wanted += _first_small(scattered(snapshot), limit - len(wanted), snapshot)
+        moves = {bead_id: path for bead_id, path in placed(wanted, snapshot).items() if path != snapshot.path_of(bead_id)}
+        gathered = [bead_id for bead_id in moves if snapshot.path_of(bead_id).startswith(ARCHIVE_DIR)]
+        archived = [bead_id for bead_id in moves if bead_id not in gathered]
+        result = {"archived": archived, "gathered": gathered, "left": max(0, len(found) - limit)}
         return Change({}, subject("archive", moves, self.by), moves=moves, touched=tuple(moves), result=result)
 
     def _found(self, snapshot: Snapshot, world: World) -> list[Bead]:
@@ -76,9 +144,6 @@ class Archive(Operation):
         """What ended before this is old."""
         given = self.args.get("older_than_s")
         return self.asked_at - timedelta(seconds=world.settings.archive_after if given is None else given)
-
-    def _is_archived(self, bead: Bead, snapshot: Snapshot) -> bool:
-        return snapshot.path_of(bead.id).startswith(ARCHIVE_DIR)
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         form = super().pinned(change, before)

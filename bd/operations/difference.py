@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bd import ids
 from bd.clock import time_of_seconds
-from bd.fields import BEADS_DIR, fields_of_path
+from bd.fields import BEADS_DIR, fields_of_path, is_volume, volume_of
 from bd.operations.hand import HandCommit
 from bd.store import codec, message
-from bd.store.files import bead_id_of, is_wanted
+from bd.store.files import bead_id_of, entries_of, is_wanted
 from bd.store.gitrepo import GITLINK
 
 TYPE_CHECKING = False
@@ -32,7 +32,12 @@ def operation_of(
     files: dict[str, Any] = {}
     modes: dict[str, str] = {}
     tip = hub.published() or ""
-    for entry in repo.diff(parent or None, commit):
+    entries = entries_of(repo, parent or None, commit)
+    for volume in [entry.path for entry in entries if is_volume(entry.path)]:  # what can't be taken apart is one file
+        files[volume] = tuple(repo.objects.read(f"{one}:{volume}") if one else None for one in (parent, commit, tip))
+    for entry in entries:
+        if entry.path in files or volume_of(entry.path) in files:
+            continue
         old_data = repo.objects.read(f"{parent}:{entry.path}") if parent else None
         is_link = entry.mode == GITLINK and entry.oid
         new_data = entry.oid.encode() if entry.oid and is_link else repo.objects.read(entry.oid) if entry.oid else None

@@ -6,7 +6,7 @@ from bd.errors import NotFound, WrongState
 from bd.fields import BEADS_DIR, bead_path
 from bd.operations.recovery import Undo
 from bd.store import codec, message
-from bd.store.files import bead_id_of
+from bd.store.files import bead_id_of, entries_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def undo_of_last(hub: Hub, ask: Callable[[list[str]], dict[str, Any]]) -> Undo:
     beads: dict[str, Any] = {}
     before_at: dict[str, str] = {}
     after_at: dict[str, str] = {}
-    for entry in hub.repo.diff(parents[0], commit, BEADS_DIR.rstrip("/")):
+    for entry in entries_of(hub.repo, parents[0], commit, BEADS_DIR.rstrip("/")):
         bead_id = bead_id_of(entry.path)
         if bead_id is None:
             continue

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @register
 class Upgrade(Operation):
-    """Give the hub this format. Up to now every older file is read as it is, so only the version changes."""
+    """Give the hub this format. Up to now every older file is read as it is, so only the version changes; `archive` gathers old files."""
 
     verb: ClassVar[str] = "upgrade"
     brings_forward: ClassVar[bool] = True

@@ -5,7 +5,17 @@ from __future__ import annotations
 import os
 
 from bd.errors import BdError, Damaged
-from bd.fields import ARCHIVE_DIR, BEADS_DIR, CONFIG_PATH, FORMAT_VERSION, SIGNERS_PATH, agent_path, capacity_path
+from bd.fields import (
+    ARCHIVE_DIR,
+    BEADS_DIR,
+    CONFIG_PATH,
+    FORMAT_VERSION,
+    SIGNERS_PATH,
+    VOLUMES_SINCE,
+    WRITABLE_SINCE,
+    agent_path,
+    capacity_path,
+)
 from bd.light import NamedTuple
 from bd.operations.capacity import capacity_of
 from bd.operations.sync import edited
@@ -52,7 +62,11 @@ def _files(hub: Hub, snapshot: CachedSnapshot) -> Iterator[Finding]:
     for damage in snapshot.cache.doubles():
         yield Finding("damage", "double_id", damage.path, damage.reason)
     version = version_of(hub.repo, snapshot)
-    if version is not None and version != FORMAT_VERSION:
+    if version is not None and WRITABLE_SINCE <= version < VOLUMES_SINCE:
+        words = f"has format {version}, where each archived bead is a file of its own, which makes pushes slow as they get many"
+        advice = "`bd doctor --fix` brings the hub forward, once every machine has this version of bd"
+        yield Finding("note", "format", CONFIG_PATH, f"{words}: {advice}")
+    elif version is not None and version != FORMAT_VERSION:
         advice = "upgrade bd here" if version > FORMAT_VERSION else "`bd doctor --fix` brings the hub forward"
         words = f"has format {version}, this bd has {FORMAT_VERSION}, and writes nothing until then: {advice}"
         yield Finding("warning", "format", CONFIG_PATH, words)

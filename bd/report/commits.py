@@ -10,7 +10,8 @@ from bd.clock import time_of_seconds
 from bd.fields import ARCHIVE_DIR, BEADS_DIR
 from bd.light import NamedTuple
 from bd.store import message
-from bd.store.files import bead_id_of
+from bd.store.answers import Entry
+from bd.store.files import bead_id_of, with_volumes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,17 +151,22 @@ def _sides(repo: GitRepo, lines: Sequence[Sequence[str]], limits: Sequence[str])
     args = ("diff-tree", "--stdin", "--always", "-r", "-z", "--root", "--raw", "--no-renames", "--full-index", *limits)
     _, out, _ = repo.run(*args, data=data)
     parts = iter(out.decode("utf-8", "surrogateescape").split("\0")[:-1])
-    found: list[File] = []
     next(parts, None)  # the first commit's name
+    found: list[Entry] = []
     for part in parts:
         if part.startswith(":"):
-            _, _, old, new, _ = part.split(" ")
-            found.append(File(next(parts), _blob(old), _blob(new)))
+            _, mode, old, new, _ = part.split(" ")
+            found.append(Entry(next(parts), _blob(new), mode, _blob(old)))
         else:
-            yield tuple(found)
+            yield _files(repo, found)
             found = []
-    yield tuple(found)
+    yield _files(repo, found)
 
 
-def _blob(oid: str) -> str:
-    return "" if oid.strip("0") == "" else oid
+def _files(repo: GitRepo, entries: Sequence[Entry]) -> tuple[File, ...]:
+    """The files that differ, as if each archived bead had one of its own."""
+    return tuple(File(entry.path, entry.old or "", entry.oid or "") for entry in with_volumes(repo, entries))
+
+
+def _blob(oid: str) -> str | None:
+    return oid if oid.strip("0") else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.fields import ARCHIVE_DIR, BEADS_DIR, FILE_LIMIT
+from bd.fields import FILE_LIMIT, bead_path, volume_of
 from bd.light import NamedTuple
 from bd.report import commits
 from bd.report.commits import BY_HAND, who
@@ -56,33 +56,38 @@ def _pair(pair: tuple[Any, Any]) -> dict[str, Any]:
     return {key: value for key, value in zip(("old", "new"), pair, strict=True) if value is not None}
 
 
-def events(repo: GitRepo, bead_id: str, tip: str, since: str | None = None) -> list[Event]:
+def events(repo: GitRepo, bead_id: str, tip: str, since: str | None = None, *, path: str = "") -> list[Event]:
     """The bead's events, oldest first, without those that `since` has; cut off where a shallow clone is.
 
-    Moves to the archive and back are followed, and so is a file that got another id.
+    `path` is where its file lies at the tip. Moves to the archive and back are followed, and so is a file that got another id.
     """
     ranges = (f"^{since}",) if since else ()
-    made = list(commits.read(repo, tip, *ranges, paths=[*_paths(repo, tip, bead_id)]))
-    if any(_vanishes(commit) for commit in made):  # to a folder of the archive that is gone by now
-        paths = (f"{BEADS_DIR}{bead_id}.yaml", f":(glob){ARCHIVE_DIR}*/{bead_id}.yaml")
-        made = list(commits.read(repo, tip, *ranges, paths=paths))
+    paths = {bead_path(bead_id), volume_of(path) or path or bead_path(bead_id)}
+    while True:
+        limits = [f":(literal){one}" for one in sorted(paths)]
+        made = [_of_bead(commit, bead_id) for commit in commits.read(repo, tip, *ranges, paths=limits)]
+        others = _elsewhere(repo, made, bead_id) - paths
+        if not others:
+            break
+        paths |= others
     found = [event for event in (_event(repo, commit, bead_id) for commit in made) if event is not None]
     if found and not since and "id" in found[0].changes:
         return [*_before_its_id(repo, found[0], bead_id), *found]
     return found
 
 
-def _paths(repo: GitRepo, tip: str, bead_id: str) -> Iterator[str]:
-    """Where the bead's file may have been. Git is much faster with names than with a pattern."""
-    yield f"{BEADS_DIR}{bead_id}.yaml"
-    _, out, _ = repo.run("ls-tree", "-z", "--name-only", "--full-tree", tip, ARCHIVE_DIR)
-    for folder in out.decode("utf-8", "surrogateescape").split("\0")[:-1]:
-        yield f":(literal){folder}/{bead_id}.yaml"
+def _of_bead(commit: Commit, bead_id: str) -> Commit:
+    """The commit with none of its files but the bead's."""
+    return commit._replace(sides=tuple(tuple(file for file in side if file.bead == bead_id) for side in commit.sides))
 
 
-def _vanishes(commit: Commit) -> bool:
-    """Whether it seems to take the bead's file away without deleting the bead."""
-    return commit.verb != "delete" and any(file.old and not file.new for file in commit.files) and len(commit.files) == 1
+def _elsewhere(repo: GitRepo, made: Sequence[Commit], bead_id: str) -> set[str]:
+    """Where the bead's file was besides: what comes or goes in a commit may have been moved in it."""
+    names = [commit.name for commit in made if len(commit.files) == 1 and not (commit.files[0].old and commit.files[0].new)]
+    if not names:
+        return set()
+    whole = commits.read(repo, names[0], "--no-walk", *names[1:])
+    return {volume_of(file.path) or file.path for commit in whole for file in _of_bead(commit, bead_id).files}
 
 
 def _event(repo: GitRepo, commit: Commit, bead_id: str) -> Event | None:

@@ -7,7 +7,7 @@ from bd.fields import BEAD_FIELDS, BEADS_DIR, DONE_STATUSES
 from bd.light import NamedTuple
 from bd.report.audit import examine
 from bd.store import codec
-from bd.store.files import bead_id_of
+from bd.store.files import bead_id_of, entries_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def prove(repo: GitRepo, branch: str) -> Proof:
 
 def _statuses(repo: GitRepo, tip: str) -> dict[str, str]:
     """The status of every bead at a commit; one whose file can't be read is not done."""
-    files = [(bead_id_of(entry.path), entry.oid or "") for entry in repo.diff(None, tip, BEADS_DIR)]
+    files = [(bead_id_of(entry.path), entry.oid or "") for entry in entries_of(repo, None, tip, BEADS_DIR)]
     known = [(bead_id, oid) for bead_id, oid in files if bead_id]
     contents = repo.objects.read_many([oid for _, oid in known])
     found: dict[str, str] = {}

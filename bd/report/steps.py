@@ -7,7 +7,7 @@ from bd.light import NamedTuple
 from bd.report import commits, rules
 from bd.report.rules import BeadChange
 from bd.report.versions import Versions
-from bd.store.files import bead_id_of
+from bd.store.files import bead_id_of, entries_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Reading:
 
     def _elsewhere(self, bead: str, commit: str) -> Version | None:
         """A bead that two files had and that one of them still has."""
-        for entry in self.repo.diff(None, commit, bead_path(bead), ARCHIVE_DIR):
+        for entry in entries_of(self.repo, None, commit, bead_path(bead), ARCHIVE_DIR):
             if bead_id_of(entry.path) == bead and entry.oid:
                 return self.versions.get(bead, entry.oid)
         return None
@@ -109,7 +109,8 @@ class Reading:
         """A bead at some commit."""
         path = bead_path(bead)
         entries = [entry for entry in self.repo.diff(None, commit, path) if entry.oid]
-        entries = entries or [e for e in self.repo.diff(None, commit, ARCHIVE_DIR) if bead_id_of(e.path) == bead and e.oid]
+        archived = [] if entries else entries_of(self.repo, None, commit, ARCHIVE_DIR)
+        entries = entries or [entry for entry in archived if bead_id_of(entry.path) == bead and entry.oid]
         return self.versions.get(bead, entries[0].oid or "") if entries else None
 
 

@@ -109,7 +109,7 @@ class Versions:
     def claimed_at(self, commit: str) -> Iterator[Version]:
         """The beads that are claimed at a commit."""
         found: list[tuple[str, str]] = []
-        for entry in self._repo.diff(None, commit, BEADS_DIR):
+        for entry in self._repo.diff(None, commit, BEADS_DIR):  # archived ones are claimed by nobody
             bead_id = bead_id_of(entry.path)
             if bead_id and entry.path == f"{BEADS_DIR}{bead_id}.yaml" and entry.oid:
                 found.append((bead_id, entry.oid))

@@ -86,7 +86,7 @@ def _bead(view: View, ask: Ask) -> Page:
     found = view.snapshot.bead(bead_id)
 
     def past() -> list[Event]:
-        return events(view.hub.repo, bead_id, view.snapshot.commit)
+        return events(view.hub.repo, bead_id, view.snapshot.commit, path=view.snapshot.path_of(bead_id))
 
     # A bead's past grows only when the bead changes: the hub may move on without its being read again.
     made_of = found.fields if found else view.snapshot.commit

@@ -68,7 +68,7 @@ def _rows(repo: GitRepo, commit: str, key: str, masks: Mapping[str, Any]) -> Ite
     """The files of a key as they stand, or with what is believed in the place of what stands there."""
     from bd.store import guarded  # noqa: PLC0415  the same
     from bd.store.contents import key_of  # noqa: PLC0415
-    from bd.store.files import parse_entries, parse_file  # noqa: PLC0415
+    from bd.store.files import entries_of, parse_entries, parse_file  # noqa: PLC0415
 
     if "/" in key:
         entries = repo.diff(None, commit, key)
@@ -81,7 +81,8 @@ def _rows(repo: GitRepo, commit: str, key: str, masks: Mapping[str, Any]) -> Ite
         else:
             yield from parse_entries(repo, entries) if entries else [key]
         return
-    entries = [entry for entry in repo.diff(None, commit, bead_path(key), ARCHIVE_DIR.rstrip("/")) if key_of(entry.path) == key]
+    listed = entries_of(repo, None, commit, bead_path(key), ARCHIVE_DIR.rstrip("/"))
+    entries = [entry for entry in listed if key_of(entry.path) == key]
     for row in parse_entries(repo, entries):
         if key in masks and not isinstance(row, str) and row.fields is not None:
             row.fields = {**{name: value for name, value in row.fields.items() if name not in guarded.GUARDED}, **masks[key]}

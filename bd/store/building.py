@@ -23,7 +23,7 @@ from bd.store.packing import Packed, packed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import IO
 
 # What is read, sent and stored at once.
@@ -71,6 +71,7 @@ class _Reader:
             (
                 (repo.git_dir, repo.common_dir, repo.work_tree, repo.timeout_s),
                 [[tuple(entry) for entry in piece] for piece in pieces],
+                _places(repo, [entry.oid for piece in pieces for entry in piece]),
             )
         )
         self._process: subprocess.Popen[bytes] | None = None
@@ -117,6 +118,12 @@ class _Reader:
         return None
 
 
+def _places(repo: GitRepo, oids: Iterable[str | None]) -> dict[str, tuple[str, str]]:
+    """Where those of these objects are that only a volume of the archive holds."""
+    known = repo.objects.shelf.places if repo.objects.shelf else {}
+    return {oid: known[oid] for oid in oids if oid in known}
+
+
 def _received(stream: IO[bytes]) -> bytes:
     """One answer. Raises EOFError where it is not whole."""
     head = stream.read(len(_MARK) + _LENGTH)
@@ -134,9 +141,13 @@ def serve() -> None:
     import gc  # noqa: PLC0415  here alone
 
     gc.disable()
-    place, pieces = marshal.loads(sys.stdin.buffer.read())
+    place, pieces, places = marshal.loads(sys.stdin.buffer.read())
     git_dir, common_dir, work_tree, timeout_s = place
     repo = GitRepo(git_dir, common_dir, work_tree, timeout_s=timeout_s)
+    if places:
+        from bd.store.volumes import shelf_of  # noqa: PLC0415  of an archive without volumes nothing is needed
+
+        shelf_of(repo.objects).places.update(places)
     out = sys.stdout.buffer
     for piece in pieces:
         found = _read_here(repo, [Entry(*values) for values in piece])

@@ -13,11 +13,11 @@ from __future__ import annotations
 import marshal
 
 from bd.config import hub_setting
-from bd.fields import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH
+from bd.fields import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume
 from bd.light import suppress
 from bd.model import Damage
 from bd.store import belief, database, findings
-from bd.store.files import Row, is_wanted, parse_entries
+from bd.store.files import Row, entries_of, is_wanted, parse_entries
 from bd.store.findings import chunks, marks
 from bd.store.packing import DEPENDS, WAITS, Packed, head_of, packed, whole_of
 
@@ -108,7 +108,8 @@ class Cache:
 
     def _forward(self, commit: str, on_progress: Callable[[int, int], None] | None) -> None:
         known = self.commit if self.commit and self._repo.objects.read(self.commit) is not None else None
-        entries = self._repo.diff(known, commit, *(folder.rstrip("/") for folder in (BEADS_DIR, ".beads", CAPACITY_DIR)))
+        folders = (folder.rstrip("/") for folder in (BEADS_DIR, ".beads", CAPACITY_DIR))
+        entries = entries_of(self._repo, known, commit, *folders)
         wanted = [entry for entry in entries if is_wanted(entry.path)]
         if known is None:
             self._fill(wanted, commit, on_progress)
@@ -200,8 +201,9 @@ class Cache:
         """Follow a write of our own without reading it back; left for the next reader when the file is busy."""
         before = self.commit
         rows = list(rows)
-        if any((row if isinstance(row, str) else row.path) in belief.DECIDING for row in rows):
-            return  # whether these are believed is for the next reader to find out
+        paths = [row if isinstance(row, str) else row.path for row in rows]
+        if any(path in belief.DECIDING or is_volume(path) for path in paths):
+            return  # whether these are believed, and which beads are in them, is for the next reader to find out
         try:
             if self._db.in_transaction:
                 self._db.execute("COMMIT")
@@ -219,14 +221,16 @@ class Cache:
     def bead(self, bead_id: str) -> tuple[str, str, bool, dict[str, Any]] | None:
         """(path, oid, is_simple, whole fields) of a bead; an active file wins over an archived one."""
         query = "SELECT path, oid, simple, head, body FROM beads JOIN heads USING (n) LEFT JOIN bodies USING (n) WHERE id = ?"
-        rows = self.ask(f"{query} ORDER BY length(path) LIMIT 1", (bead_id,))
+        rows = self.ask(f"{query} ORDER BY length(path), path LIMIT 1", (bead_id,))
         if not rows:
             return None
         row = rows[0]
         return row[0], row[1], bool(row[2]), whole_of(row[3], row[4])
 
     def head(self, bead_id: str) -> dict[str, Any] | None:
-        rows = self.ask("SELECT head FROM beads JOIN heads USING (n) WHERE id = ? ORDER BY length(path) LIMIT 1", (bead_id,))
+        rows = self.ask(
+            "SELECT head FROM beads JOIN heads USING (n) WHERE id = ? ORDER BY length(path), path LIMIT 1", (bead_id,)
+        )
         return head_of(rows[0][0]) if rows else None
 
     def heads(self, which: str = "every", arguments: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
@@ -244,7 +248,9 @@ class Cache:
     def heads_of(self, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
         """The heads of many beads; where two files claim an id, the active one comes last."""
         for chunk in chunks(ids):
-            query = f"SELECT head FROM beads JOIN heads USING (n) WHERE id IN ({marks(chunk)}) ORDER BY length(path) DESC"
+            query = (
+                f"SELECT head FROM beads JOIN heads USING (n) WHERE id IN ({marks(chunk)}) ORDER BY length(path) DESC, path DESC"
+            )
             for (blob,) in self.ask(query, chunk):
                 yield head_of(blob)
 
@@ -253,7 +259,7 @@ class Cache:
         found: dict[str, dict[str, Any]] = {}
         tables = "beads JOIN heads USING (n) LEFT JOIN bodies USING (n)"
         for chunk in chunks(ids):
-            query = f"SELECT head, body FROM {tables} WHERE id IN ({marks(chunk)}) ORDER BY length(path) DESC"
+            query = f"SELECT head, body FROM {tables} WHERE id IN ({marks(chunk)}) ORDER BY length(path) DESC, path DESC"
             for head, body in self.ask(query, chunk):
                 fields = whole_of(head, body)
                 found[fields["id"]] = fields
@@ -332,6 +338,12 @@ class Cache:
         query = "SELECT path, fields FROM records WHERE path >= ? AND path < ?"
         rows = self.ask(query, (folder, folder + "\U0010ffff"))
         return {path[len(folder) :].removesuffix(".yaml"): marshal.loads(blob) for path, blob in rows}
+
+    def bead_paths(self, folder: str) -> list[str]:
+        """The paths of the bead files whose paths start so."""
+        return [
+            row[0] for row in self.ask("SELECT path FROM beads WHERE path >= ? AND path < ?", (folder, folder + "\U0010ffff"))
+        ]
 
     def damages(self) -> list[Damage]:
         found = [Damage(path, reason) for path, reason in self.ask("SELECT path, reason FROM damages")]

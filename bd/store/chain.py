@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from bd.config import hub_setting
 from bd.errors import BadInput, Damaged
-from bd.fields import BEAD_FIELDS, CAPACITY_DIR, CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH, bead_path, fields_of_path
+from bd.fields import (
+    BEAD_FIELDS,
+    CAPACITY_DIR,
+    CONFIG_PATH,
+    FILE_LIMIT,
+    SIGNERS_PATH,
+    bead_path,
+    fields_of_path,
+    is_volume,
+    volume_of,
+)
 from bd.light import NamedTuple
 from bd.model import Change, Overlay
 from bd.store import message, yamltext
@@ -65,6 +75,8 @@ class Chain:
         # What all steps together change: one layer on the base, however many there are.
         self._sum = Change({}, "")
         self._texts: dict[str, tuple[bytes, bool] | None] = {}
+        # The volumes of the archive as the chain leaves them: the documents by bead.
+        self._volumes: dict[str, dict[str, bytes]] = {}
         self._rows: dict[str, Row | str] = {}
 
     @property
@@ -92,7 +104,7 @@ class Chain:
             return change
         kept = dict(self._texts), dict(self._rows)
         try:
-            files = self._encode(change, before)
+            files = self._in_volumes(self._encode(change, before))
         except BaseException:
             self._texts, self._rows = kept
             raise
@@ -130,6 +142,33 @@ class Chain:
         return list(self._rows.values())
 
     # --- files ---
+
+    def _in_volumes(self, files: dict[str, bytes | None]) -> dict[str, bytes | None]:
+        """The same where archived beads have no files of their own: what becomes of the volumes they are in."""
+        if not any(volume_of(path) or is_volume(path) for path in files):
+            return files
+        from bd.store import volumes  # noqa: PLC0415  what is archived hardly ever changes
+
+        found = {path: data for path, data in files.items() if not volume_of(path)}
+        self._volumes |= {path: volumes.parse(data or b"").documents for path, data in found.items() if is_volume(path)}
+        changed: dict[str, dict[str, bytes]] = {}
+        for path, data in files.items():
+            volume = volume_of(path)
+            if volume is None or volume in found:  # who writes a whole volume has written its beads
+                continue
+            if volume not in changed:
+                known = self._volumes.get(volume)
+                there = self._repo.objects.read(f"{self._base.commit}:{volume}") if known is None else None
+                changed[volume] = dict(volumes.parse(there or b"").documents if known is None else known)
+            bead_id = path.rpartition("/")[2].removesuffix(".yaml")
+            if data is None:
+                changed[volume].pop(bead_id, None)
+            else:
+                changed[volume][bead_id] = data
+        for volume, documents in changed.items():
+            found[volume] = volumes.compose(documents) if documents else None
+        self._volumes.update(changed)
+        return found
 
     def _encode(self, change: Change, before: Snapshot) -> dict[str, bytes | None]:
         files: dict[str, bytes | None] = {}
@@ -260,5 +299,8 @@ def _joined(total: Change, change: Change) -> Change:
 
 def _refuse_damaged(path: str, damaged: Mapping[str, str], mended: Mapping[str, Any]) -> None:
     """What can't be read is never rewritten, except by the person who mends it."""
+    volume = volume_of(path)
+    if volume in damaged and volume is not None:
+        raise Damaged(f"{volume} {damaged[volume]}", hint="mend it by hand; `bd doctor` lists every damaged file")
     if path in damaged and path not in mended:
         raise Damaged(f"{path} {damaged[path]}", hint="mend it by hand, bd leaves it alone; `bd doctor` lists every damaged file")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bd.fields import ARCHIVE_DIR, BEADS_DIR, FILE_LIMIT, bead_path
 from bd.ids import is_bead_id
 from bd.store import guarded
-from bd.store.files import bead_id_of, is_wanted
+from bd.store.files import bead_id_of, entries_of, is_wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Contents:
     def archived(self, key: str, commit: str) -> Any:
         """What is guarded of an archived bead at a commit."""
         if self._listed[0] != commit:
-            entries = self._repo.diff(None, commit, ARCHIVE_DIR.rstrip("/"))
+            entries = entries_of(self._repo, None, commit, ARCHIVE_DIR.rstrip("/"))
             self._listed = commit, {key_of(one.path): one.oid for one in entries if one.oid and one.mode in FILE_MODES}
         return self.of(key, self._listed[1].get(key))
 

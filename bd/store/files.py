@@ -13,6 +13,8 @@ from bd.fields import (
     TRIGGERS_DIR,
     fields_of_path,
     is_agent,
+    is_volume,
+    volume_of,
 )
 from bd.ids import is_bead_id
 
@@ -55,6 +57,20 @@ def bead_id_of(path: str) -> str | None:
     if folder == "beads" or (folder.startswith(ARCHIVE_DIR) and folder.count("/") == 2):
         return stem
     return None
+
+
+def entries_of(repo: GitRepo, old: str | None, new: str, *paths: str) -> Sequence[Entry]:
+    """The files in which two commits differ (`old` None: every file), as if each archived bead had one of its own."""
+    return with_volumes(repo, repo.diff(old, new, *paths))
+
+
+def with_volumes(repo: GitRepo, entries: Sequence[Entry]) -> Sequence[Entry]:
+    """What git lists, with the beads of each volume in its place."""
+    if not any(is_volume(entry.path) or volume_of(entry.path) for entry in entries):
+        return entries
+    from bd.store.volumes import looked_into  # noqa: PLC0415  what is archived hardly ever changes
+
+    return looked_into(repo.objects, entries)
 
 
 def parse_entries(
@@ -104,6 +120,8 @@ def parse_file(path: str, oid: str, data: bytes | None) -> Row:
         return Row(path, oid, None, is_simple=False, reason="is missing from the repository")
     if path == SIGNERS_PATH:  # git's own format, not YAML
         return Row(path, oid, {"lines": data.decode("utf-8", "replace").splitlines()}, is_simple=False)
+    if is_volume(path):
+        return Row(path, oid, None, is_simple=False, reason=_fault_of_volume(path, data))
     misnamed = _misnamed(path)
     if misnamed:
         return Row(_printable(path), oid, None, is_simple=False, reason=misnamed)
@@ -115,3 +133,14 @@ def parse_file(path: str, oid: str, data: bytes | None) -> Row:
     except codec.Unreadable as error:
         return Row(path, oid, None, is_simple=False, reason=str(error))
     return Row(path, oid, parsed.fields, is_simple=parsed.is_simple)
+
+
+def _fault_of_volume(path: str, data: bytes) -> str | None:
+    """Why not everything in a volume can be read; None where it can."""
+    from bd.store.volumes import parse  # noqa: PLC0415  the same
+
+    volume = parse(data)
+    if volume.fault:
+        return volume.fault
+    beads = (parse_file(f"{path}/{bead_id}.yaml", "", document) for bead_id, document in volume.documents.items())
+    return next((f"holds {bead_id_of(bead.path)}, which {bead.reason}" for bead in beads if bead.reason is not None), None)

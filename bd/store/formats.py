@@ -1,13 +1,13 @@
 """The version of a hub's format: which ones this bd writes, and what it says where it doesn't.
 
-Reads take a hub of any version as far as they understand it; writes never mix versions. Does not belong here: bringing a
+Reads take a hub of any version as far as they understand it; writes never make a newer version of it by the way. Does not belong here: bringing a
 hub forward (operations/upgrading.py).
 """
 
 from __future__ import annotations
 
 from bd.errors import Damaged, NewerFormat, NoHub, OlderFormat
-from bd.fields import CONFIG_PATH, FILE_LIMIT, FORMAT_VERSION
+from bd.fields import CONFIG_PATH, FILE_LIMIT, FORMAT_VERSION, WRITABLE_SINCE
 from bd.light import Pattern
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def check(repo: GitRepo, snapshot: CachedSnapshot, branch_name: str, *, brings_f
 
     `brings_forward`: for the write that ends an older format. Raises NoHub, NewerFormat, OlderFormat, Damaged.
     """
-    if snapshot.config().get("format") == FORMAT_VERSION and snapshot.record(CONFIG_PATH) is not None:
+    if WRITABLE_SINCE <= snapshot.config().get("format", 0) <= FORMAT_VERSION and snapshot.record(CONFIG_PATH) is not None:
         return  # what is checked with every write
     version = version_of(repo, snapshot)
     if version is not None and version > FORMAT_VERSION:
@@ -43,7 +43,7 @@ def check(repo: GitRepo, snapshot: CachedSnapshot, branch_name: str, *, brings_f
     if broken:
         hint = "edit that file, commit it and `git push`; bd writes nothing until then"
         raise Damaged(f"{CONFIG_PATH} {broken.reason}", hint=hint)
-    if version is not None and version < FORMAT_VERSION and not brings_forward:
+    if version is not None and version < WRITABLE_SINCE and not brings_forward:
         raise OlderFormat(version, FORMAT_VERSION)
     if snapshot.record(CONFIG_PATH) is None:
         raise NoHub(f"the branch {branch_name} holds no hub", hint="`bd init` makes one")

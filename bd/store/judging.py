@@ -18,6 +18,7 @@ from bd.store import guarded, message, signatures
 from bd.store.answers import difference
 from bd.store.checks import Checks
 from bd.store.contents import Contents, key_of
+from bd.store.files import with_volumes
 from bd.store.joining import Sides
 from bd.store.standing import Standing
 
@@ -272,5 +273,5 @@ def _changes(repo: GitRepo, lines: Sequence[Sequence[str]]) -> dict[str, list[li
     found: dict[str, list[list[Entry]]] = {}
     for (name, _), records in zip(pairs, groups, strict=True):
         entries = difference(b"\0".join([*records, b""])) if records else []
-        found.setdefault(name, []).append([entry for entry in entries if key_of(entry.path)])
+        found.setdefault(name, []).append([entry for entry in with_volumes(repo, entries) if key_of(entry.path)])
     return found

@@ -16,6 +16,7 @@ import zlib
 from _thread import get_ident
 
 from bd.errors import BadInput, Damaged, TryAgain
+from bd.fields import volume_of
 from bd.store.answers import is_oid, size_in
 from bd.store.trees import FOLDER, Tree, TreeEntry
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from bd.store.gitrepo import Draft, GitRepo
     from bd.store.process import Process
+    from bd.store.volumes import Shelf
 
     _Blob = tuple[bytes | None, bytes]  # its mode (None: as it is there), its raw object name
 
@@ -190,6 +192,8 @@ class ObjectReader:
         self._process: Process | None = None
         self._trees: dict[str, Tree] = {}
         self._is_plain: bool | None = None
+        # The volumes of the archive that this command has looked into (volumes.py).
+        self.shelf: Shelf | None = None
 
     def close(self) -> None:
         if self._process is not None:
@@ -198,10 +202,24 @@ class ObjectReader:
 
     def read(self, name: str, *, at_most: int | None = None) -> bytes | None:
         """The content of the object a name means, or its first `at_most` bytes; None when there is none."""
-        return next(self.read_many([name], at_most=at_most))
+        found = next(self.read_many([name], at_most=at_most))
+        if found is None and (volume := volume_of(name.partition(":")[2])):
+            from bd.store.volumes import shelf_of  # noqa: PLC0415  what is archived is hardly ever asked for
+
+            return shelf_of(self).at(name.partition(":")[0], volume, name.rpartition("/")[2].removesuffix(".yaml"))
+        return found
 
     def read_many(self, names: Sequence[str], *, at_once: int = 200, at_most: int | None = None) -> Iterator[bytes | None]:
-        """The contents of many objects in order, of each its first `at_most` bytes. `at_once` requests stay below a pipe's buffer."""
+        """The contents of many objects in order, of each its first `at_most` bytes. `at_once` requests stay below a pipe's buffer.
+
+        Documents of volumes that were looked into are objects too.
+        """
+        there = self.shelf
+        others = self._read_many([name for name in names if not (there and name in there.places)], at_once, at_most)
+        for name in names:
+            yield there.document(name, at_most) if there and name in there.places else next(others)
+
+    def _read_many(self, names: Sequence[str], at_once: int, at_most: int | None) -> Iterator[bytes | None]:
         if any("\n" in name for name in names):
             raise BadInput("a name with a line break in it")
         start = 0

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import marshal
 
-from bd.fields import ARCHIVE_DIR, BEADS_DIR, DONE_STATUSES, LONG_FIELDS, WAITING_LINKS
+from bd.fields import ARCHIVE_DIR, BEADS_DIR, DONE_STATUSES, LONG_FIELDS, WAITING_LINKS, suffix_of
 from bd.ledger import Spent, spent_of
 from bd.light import NamedTuple
 from bd.lineup import is_calm, made_of, rank_of
-from bd.model import suffix_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -114,6 +114,9 @@ class CachedSnapshot(Snapshot):
         found = self.cache.bead(bead_id)
         return found[0] if found else bead_path(bead_id)
 
+    def bead_paths(self, folder: str) -> list[str]:
+        return self.cache.bead_paths(folder)
+
     def record(self, path: str) -> Mapping[str, Any] | None:
         found = self.cache.record(path)
         return found[2] if found else None

@@ -11,7 +11,7 @@ import os
 from bd.fields import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR
 from bd.store.gitrepo import GitRepo
 
-# A hub with fewer archived beads is written out whole.
+# A hub with fewer files in its archive is written out whole.
 LIMIT = 3000
 # Writing out many files takes its time.
 _LONGEST_S = 3600.0
@@ -21,7 +21,7 @@ _SETTINGS = ("core.sparseCheckout", "core.sparseCheckoutCone", "index.sparse")
 
 
 def write_out(repo: GitRepo) -> int:
-    """Write the files of a clone that was made without any; how many archived beads are left out."""
+    """Write the files of a clone that was made without any; how many files of the archive are left out."""
     if not repo.work_tree or repo.run("rev-parse", "--quiet", "--verify", "HEAD^{tree}", check=False)[0]:
         return 0
     archived = repo.run("ls-tree", "-r", "--name-only", "HEAD", "--", ARCHIVE_DIR)[1].count(b"\n")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
+from bd.fields import suffix_of
 from bd.light import suppress
-from bd.model import suffix_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -80,7 +80,7 @@ def test_history_goes_on_through_the_archive_and_back(board: Clone, clock: FakeC
     clock.move(days=400)
     board.here("archive")
     archived = board.here("history", "hub-done", "--json").json[-1]
-    there = "beads/archive/2026-02/hub-done.yaml"
+    there = "beads/archive/2026-02-001.yaml/hub-done.yaml"
     assert (archived["verb"], archived["changes"]) == ("archive", {"file": {"old": "beads/hub-done.yaml", "new": there}})
     board.here("reopen", "hub-done", "hub-off")
     verbs = [event["verb"] for event in board.here("history", "hub-done", "--json").json]

@@ -127,7 +127,7 @@ NAMES: dict[str, str] = {
     f"beads/{'x' * 200}.yaml": "can't be a bead's id",
     "beads/hub-\udcff\udcfe.yaml": "not UTF-8",
     "beads/deeper/hub-x.yaml": "lies where no bead belongs",
-    "beads/archive/hub-x.yaml": "lies where no bead belongs",
+    "beads/archive/hub-x.yaml": "is a volume of the archive, and lacks a line",
     "beads/archive/2026-01/x/hub-x.yaml": "lies where no bead belongs",
     ".beads/agents/-x.yaml": "can't be an agent's",
     ".beads/agents/UPPER.yaml": "can't be an agent's",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.fields import FORMAT_VERSION
+from bd.fields import FORMAT_VERSION, WRITABLE_SINCE
 from tests.truth import commit_file, git, log, tip, tip_bead, tip_file
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
-NEWER, OLDER = FORMAT_VERSION + 1, FORMAT_VERSION - 1
+NEWER, OLDER = FORMAT_VERSION + 1, WRITABLE_SINCE - 1
 CONFIG = ".beads/config.yaml"
 # Settings as a bd of the future may have them: kinds of value that this one can't read.
 OF_THE_FUTURE = {
@@ -163,3 +163,26 @@ def test_the_doctor_leaves_a_newer_hub_alone(hub: Path, tmp_path: Path, alice: C
     alice.here("list", "--fetch")
     alice.here("doctor", "--fix", "--yes")
     assert tip(hub) == planted
+
+
+def test_a_hub_of_the_format_before_goes_on_as_it_is_until_somebody_brings_it_forward(
+    hub: Path, tmp_path: Path, alice: Clone
+) -> None:
+    plant(hub, tmp_path, "format: 1\nprefix: hub\n")
+    alice.here("close", "hub-a", "--force", "--reason", "done")
+    alice.here("archive", "--older-than", "0s")
+    month = tip_bead_path(hub).split("/")[2]
+    assert tip_bead_path(hub) == f"beads/archive/{month}/hub-a.yaml", "another machine may have a bd that reads no volumes"
+    found = alice.here("doctor", "--json").json["findings"]
+    assert [(one["level"], one["code"]) for one in found] == [("note", "format")]
+    alice.here("doctor", "--fix", "--yes")
+    assert alice.here("archive", "--json").json["gathered"] == ["hub-a"]
+    assert tip_bead_path(hub) == f"beads/archive/{month}-001.yaml"
+    assert alice.here("show", "hub-a", "--json").json[0]["status"] == "closed"
+    assert alice.here("audit", "--json").json["violations"] == []
+
+
+def tip_bead_path(hub: Path) -> str:
+    """The one file below beads/."""
+    (path,) = git(hub, "ls-tree", "-r", "--name-only", "main", "beads/").split()
+    return path

@@ -557,7 +557,7 @@ def test_a_workspace_of_the_go_tool_is_a_hub_after_init(tmp_path: Path) -> None:
     assert (made["created"], made["prefix"]) == (True, "go")
     assert place.here("q", "Ours").out.startswith("go-")
     text = (tip_file(place.path, ".beads/config.yaml") or b"").decode()
-    assert {'# issue-prefix: ""', "sync.mode: git", "format: 1"} <= set(text.splitlines())
+    assert {'# issue-prefix: ""', "sync.mode: git", "format: 2"} <= set(text.splitlines())
     assert place.here("init", "--json").json["created"] is False
     assert git(place.path, "status", "--porcelain") == ""
 

@@ -9,7 +9,7 @@ import pytest
 from bd.store import checkout, plainmove, sparse
 from tests.race.seeds import seed
 from tests.running import Clone
-from tests.truth import git, tip, tip_bead
+from tests.truth import bead_files, git, tip, tip_bead
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,11 +25,15 @@ ARCHIVED = IDS[1:]
 
 @pytest.fixture
 def old_hub(clone: Clones, hub: Path) -> Path:
-    """A hub with three archived beads and one open one."""
+    """A hub with three archived beads, each in a file of its own as they used to be, and one open one."""
     alice = clone("alice")
     seed(alice, *IDS)
     alice.here("close", *ARCHIVED, "--reason", "done", "--force")
-    alice.here("archive", "--older-than", "0s")
+    (alice.path / "beads/archive/2026-02").mkdir(parents=True)
+    for name in ARCHIVED:
+        git(alice.path, "mv", f"beads/{name}.yaml", f"beads/archive/2026-02/{name}.yaml")
+    git(alice.path, "commit", "--quiet", "-m", "archived")
+    alice.here("sync")
     assert len(archived_in(hub)) == len(ARCHIVED)
     return hub
 
@@ -52,7 +56,7 @@ def joined(bd: Callable[..., Result], hub: Path, folder: Path) -> tuple[Clone, R
 @pytest.mark.usefixtures("few")
 def test_a_large_archive_is_left_in_git(bd: Callable[..., Result], old_hub: Path, tmp_path: Path) -> None:
     joiner, said = joined(bd, old_hub, tmp_path / "joiner")
-    assert "3 archived beads are in git alone" in said.out
+    assert "3 files of the archive are in git alone" in said.out
     assert (joiner.path / "beads" / "hub-a.yaml").exists()
     assert (joiner.path / ".beads" / "config.yaml").exists()
     assert not (joiner.path / "beads" / "archive").exists()
@@ -69,7 +73,13 @@ def test_writes_follow_in_such_a_clone(bd: Callable[..., Result], old_hub: Path,
     joiner.here("close", "hub-a", "--reason", "done", "--force")
     joiner.here("archive", "--older-than", "0s")
     assert not (joiner.path / "beads" / "hub-a.yaml").exists()
-    assert sorted(path.rsplit("/", 1)[-1] for path in archived_in(old_hub)) == ["hub-a.yaml", "hub-b.yaml", "hub-d.yaml"]
+    assert sorted(path.rsplit("/", 1)[-1] for path in bead_files(old_hub)) == [
+        "hub-a.yaml",
+        "hub-b.yaml",
+        "hub-c.yaml",
+        "hub-d.yaml",
+    ]
+    assert len(archived_in(old_hub)) == 1, "gathered in a volume"
     assert git(joiner.path, "status", "--porcelain") == ""
     assert git(joiner.path, "rev-parse", "HEAD") == tip(old_hub)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bd.fields import bead_path
 from bd.model import Bead, Change, Damage, Overlay
 from bd.operations import archiving
-from bd.operations.archiving import Archive, due
+from bd.operations.archiving import Archive, placed
 from bd.operations.beads import Comment, Delete
 from bd.operations.endings import Reopen
 from bd.operations.hand import HandCommit
@@ -46,15 +46,15 @@ def test_what_ended_long_ago_moves_by_the_month_it_ended_in() -> None:
     )
     change = store.publish(archive())
     assert change.moves == {
-        "hub-d": "beads/archive/2025-11/hub-d.yaml",
-        "hub-b": "beads/archive/2025-12/hub-b.yaml",
-        "hub-a": "beads/archive/2026-01/hub-a.yaml",
+        "hub-d": "beads/archive/2025-11-001.yaml/hub-d.yaml",
+        "hub-b": "beads/archive/2025-12-001.yaml/hub-b.yaml",
+        "hub-a": "beads/archive/2026-01-001.yaml/hub-a.yaml",
     }
     assert list(change.moves) == ["hub-d", "hub-b", "hub-a"], "the oldest first"
     assert not change.beads
     assert not change.is_empty
-    assert change.result == {"archived": ["hub-d", "hub-b", "hub-a"], "left": 0}
-    assert store.tip.path_of("hub-b") == "beads/archive/2025-12/hub-b.yaml"
+    assert change.result == {"archived": ["hub-d", "hub-b", "hub-a"], "gathered": [], "left": 0}
+    assert store.tip.path_of("hub-b") == "beads/archive/2025-12-001.yaml/hub-b.yaml"
     assert store.decide(archive()).is_empty, "once"
 
 
@@ -85,14 +85,43 @@ def test_a_crowded_folder_lets_the_oldest_go_earlier_but_none_within_a_day(monke
 def test_so_many_at_once_and_the_rest_the_next_time() -> None:
     store = MemoryStore(*[ended(f"hub-{number}", f"2026-01-0{number}T00:00:00Z") for number in range(1, 6)])
     first = store.publish(archive(limit=2))
-    assert first.result == {"archived": ["hub-1", "hub-2"], "left": 3}
-    assert store.publish(archive(limit=9)).result == {"archived": ["hub-3", "hub-4", "hub-5"], "left": 0}
+    assert first.result == {"archived": ["hub-1", "hub-2"], "gathered": [], "left": 3}
+    assert store.publish(archive(limit=9)).result == {"archived": ["hub-3", "hub-4", "hub-5"], "gathered": [], "left": 0}
 
 
 def test_it_never_moves_onto_a_file_that_cannot_be_read() -> None:
-    damage = Damage("beads/archive/2026-01/hub-a.yaml", "is empty")
-    found = due(MemorySnapshot([ended("hub-a"), ended("hub-b")], damages=[damage]), START)
-    assert [bead.id for bead in found] == ["hub-b"]
+    damages = [Damage(f"beads/archive/2026-01{name}.yaml", "is empty") for name in ("-001", "/hub-a")]
+    large = ended("hub-a", notes="n" * archiving.LARGE)
+    snapshot = MemorySnapshot([large, ended("hub-b")], damages=damages)
+    assert placed([large, ended("hub-b")], snapshot) == {"hub-b": "beads/archive/2026-01-002.yaml/hub-b.yaml"}
+
+
+def test_a_volume_has_room_for_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archiving, "VOLUME_SIZE", 2)
+    store = MemoryStore(*[ended(f"hub-{number}") for number in range(3)])
+    store.publish(archive(limit=1))
+    assert [path.split("/")[2] for path in store.publish(archive()).moves.values()] == ["2026-01-001.yaml", "2026-01-002.yaml"]
+    store.publish(Reopen(ids=["hub-0"], **by()))
+    store.put(ended("hub-8"), ended("hub-9"))
+    moves = store.publish(archive()).moves
+    assert [path.split("/")[2] for path in moves.values()] == ["2026-01-002.yaml", "2026-01-003.yaml"], "the last one is filled"
+
+
+def test_what_is_large_keeps_a_file_of_its_own() -> None:
+    store = MemoryStore(ended("hub-a", notes="n" * archiving.LARGE), ended("hub-b"))
+    change = store.publish(archive())
+    assert change.moves == {"hub-a": "beads/archive/2026-01/hub-a.yaml", "hub-b": "beads/archive/2026-01-001.yaml/hub-b.yaml"}
+    assert store.decide(archive()).is_empty, "and is not looked at again"
+
+
+def test_archived_beads_with_files_of_their_own_are_gathered_as_far_as_the_limit_goes() -> None:
+    old = {f"hub-{number}": f"beads/archive/2026-01/hub-{number}.yaml" for number in range(3)}
+    store = MemoryStore(*map(ended, old), ended("hub-9"))
+    store.tip = MemorySnapshot([*map(ended, old), ended("hub-9")], archived=old)
+    change = store.publish(archive(limit=3))
+    assert change.result == {"archived": ["hub-9"], "gathered": ["hub-0", "hub-1"], "left": 0}
+    assert store.publish(archive(limit=3)).result["gathered"] == ["hub-2"]
+    assert store.decide(archive()).is_empty
 
 
 def test_an_archived_bead_counts_as_before() -> None:

@@ -67,7 +67,7 @@ def a_hub() -> MemoryStore:
         make_bead("hub-g", uid=UIDS["g"], status="dead_letter", attempts=3, title="Fix g", notified=NOTIFIED, failures=[BROKE]),
         held("hub-h", "coder", "t-h", uid=UIDS["h"], title="Fix h", claim={"started_at": None}),
         records={
-            CONFIG_PATH: {"format": 1, "prefix": "hub", "schedules": [DAILY]},
+            CONFIG_PATH: {"format": FORMAT_VERSION, "prefix": "hub", "schedules": [DAILY]},
             trigger_path("old"): {"name": "old", "on": "file:x", "plan": [{"name": "root", "title": "Look"}]},
             agent_path("swarm"): {"name": "swarm", "pool": {"max": 3}},
             agent_path("coder"): {"name": "coder", "role": "coding", "max_concurrent": 5},
@@ -417,7 +417,7 @@ def test_a_hub_is_made_once() -> None:
     from bd.store.empty import EMPTY
 
     change = made.decide(EMPTY, store.world)
-    assert change.records == {CONFIG_PATH: {"format": 1, "prefix": "hub", "domain": "d"}}
+    assert change.records == {CONFIG_PATH: {"format": FORMAT_VERSION, "prefix": "hub", "domain": "d"}}
     assert made.decide(EMPTY, store.world) == change
 
 

@@ -17,6 +17,7 @@ from bd.store.database import SCHEMA
 from bd.store.files import Row, bead_id_of, is_wanted, parse_file
 from bd.store.hub import Hub
 from bd.store.place import locate
+from bd.store.volumes import compose
 from tests.memory import held, make_bead
 from tests.truth import commit_file, git, tip
 
@@ -97,6 +98,11 @@ def shuffled_hub(folder: Path, rng: random.Random) -> str:
             file.write_text(rng.choice(["<<<<<<< ours\n", "id: other\ntitle: x\n", "", "a: [\n", f"id: {name}\nid: {name}\n"]))
         elif what == "link":
             file.symlink_to("hub-0.yaml")
+    volume = folder / "beads/archive" / rng.choice(["2026-01-001.yaml", "2026-02-001.yaml"])
+    volume.parent.mkdir(parents=True, exist_ok=True)
+    inside = {f"old-{number}": text_of(f"old-{number}", status="closed", notes=f"{rng.random()}").encode() for number in range(3)}
+    inside |= {"old-bad": b"a: [\n"} if rng.random() < 0.3 else {}
+    volume.write_bytes(compose(inside) + (b"" if rng.random() < 0.7 else b"--- # old-1\n") if rng.random() < 0.8 else b"words\n")
     agent = folder / agent_path(rng.choice(["coder", "reader"]))
     agent.parent.mkdir(exist_ok=True)
     agent.write_text(f"name: {agent.stem}\ninterval: {rng.randrange(1, 60)}m\n")
@@ -307,6 +313,7 @@ def test_two_commands_at_once_see_one_commit_each(local_hub: Clone, hub_of: Call
         ("beads/hub-1.2x.yaml", "hub-1.2x", True),
         ("beads/archive/2026-01/hub-1.yaml", "hub-1", True),
         ("beads/archive/hub-1.yaml", None, True),
+        ("beads/archive/2026-01-001.yaml/hub-1.yaml", "hub-1", True),
         ("beads/archive/2026-01/deep/hub-1.yaml", None, True),
         ("beads/deep/hub-1.yaml", None, True),
         ("beads/hub-1.yml", "hub-1.yml", False),

@@ -13,7 +13,7 @@ from bd.store.place import locate
 from tests.race.history import subjects
 from tests.race.seeds import put, seed
 from tests.store.test_cache import cache_path, cold, content
-from tests.truth import commits, git, tip, tip_file, tip_paths
+from tests.truth import bead_files, commits, git, tip, tip_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     Clones = Callable[[str], Clone]
 
 OLD = "2026-01-05T10:00:00Z"
-ARCHIVED = "beads/archive/2026-01/{}.yaml"
+VOLUME = "beads/archive/2026-01-001.yaml"
+ARCHIVED = f"{VOLUME}/{{}}.yaml"
+# A file of its own in the archive: a person's, or an earlier bd's.
+APART = "beads/archive/2026-01/{}.yaml"
 
 
 def seed_done(writer: Clone, *bead_ids: str, **fields: str) -> None:
@@ -32,7 +35,7 @@ def seed_done(writer: Clone, *bead_ids: str, **fields: str) -> None:
 
 
 def beads_of(repository: Path) -> list[str]:
-    return [path for path in tip_paths(repository) if path.startswith("beads/")]
+    return [*bead_files(repository)]
 
 
 @contextlib.contextmanager
@@ -66,7 +69,7 @@ def test_the_bytes_are_as_they_were_and_it_is_one_commit(local_hub: Clone) -> No
     count = len(commits(local_hub.path))
     local_hub.here("archive")
     assert beads_of(local_hub.path) == [ARCHIVED.format("hub-a"), ARCHIVED.format("hub-b")]
-    assert {name: tip_file(local_hub.path, ARCHIVED.format(name)) for name in before} == before
+    assert {name: bead_files(local_hub.path)[ARCHIVED.format(name)] for name in before} == before
     assert len(commits(local_hub.path)) == count + 1
     assert git(local_hub.path, "status", "--porcelain") == ""
     assert_cache_is_as_cold(local_hub)
@@ -132,8 +135,7 @@ def test_whatever_is_done_the_cache_holds_what_git_holds(seed_number: int, local
         assert_cache_is_as_cold(local_hub)
         paths = beads_of(local_hub.path)
         assert sorted(path.rpartition("/")[2] for path in paths) == [f"{name}.yaml" for name in names], command
-        for path in paths:
-            data = tip_file(local_hub.path, path) or b""
+        for path, data in bead_files(local_hub.path).items():
             assert path.startswith("beads/hub") or b"status: closed" in data, command
         assert git(local_hub.path, "status", "--porcelain") == ""
 
@@ -152,7 +154,7 @@ def test_an_archiving_kept_in_the_clone_is_published_without_what_was_reopened(c
     bob.here("reopen", "hub-a")
     assert alice.here("sync", "--json").json["refused"] == []
     assert beads_of(hub) == [ARCHIVED.format("hub-b"), "beads/hub-a.yaml", "beads/hub-c.yaml"]
-    assert b"meanwhile" in (tip_file(hub, ARCHIVED.format("hub-b")) or b"")
+    assert b"meanwhile" in bead_files(hub)[ARCHIVED.format("hub-b")]
     assert_cache_is_as_cold(alice)
     assert git(alice.path, "status", "--porcelain") == ""
     assert len(subjects(hub, "archive")) == 1
@@ -167,7 +169,7 @@ def test_a_reopening_kept_in_the_clone_finds_the_bead_in_the_archive(clone: Clon
     bob.here("archive")
     alice.here("sync")
     assert beads_of(hub) == [ARCHIVED.format("hub-b"), "beads/hub-a.yaml"]
-    assert b"words" in (tip_file(hub, ARCHIVED.format("hub-b")) or b"")
+    assert b"words" in bead_files(hub)[ARCHIVED.format("hub-b")]
     assert git(alice.path, "status", "--porcelain") == ""
 
 
@@ -181,7 +183,7 @@ def test_a_large_archiving_is_replayed_from_its_difference(clone: Clones, hub: P
     bob.here("comment", "hub-b", "words")
     assert alice.here("sync", "--json").json["refused"] == []
     assert beads_of(hub) == [ARCHIVED.format("hub-b"), ARCHIVED.format("hub-c"), "beads/hub-a.yaml"]
-    assert b"words" in (tip_file(hub, ARCHIVED.format("hub-b")) or b"")
+    assert b"words" in bead_files(hub)[ARCHIVED.format("hub-b")]
     assert subjects(hub, "archive") == ["archive: hub-a hub-b hub-c by Test Person"]
 
 
@@ -207,17 +209,20 @@ def test_two_thousand_and_more_take_two_commits(local_hub: Clone) -> None:
 def test_a_hand_edit_of_an_archived_file_is_published_where_it_lies(clone: Clones, hub: Path) -> None:
     alice = clone("alice")
     seed_done(alice, "hub-a", "hub-b", "hub-c")
-    alice.here("archive")
+    (alice.path / "beads/archive/2026-01").mkdir(parents=True)
+    for name in ("hub-a", "hub-b", "hub-c"):
+        git(alice.path, "mv", f"beads/{name}.yaml", APART.format(name))
+    git(alice.path, "commit", "--quiet", "-m", "tidy up")
     for name, words in (("hub-a", "notes: 'late   words'  # mine\n"), ("hub-b", "")):
-        file = alice.path / ARCHIVED.format(name)
+        file = alice.path / APART.format(name)
         text = file.read_text()
         file.write_text(text + words if words else text.replace("status: closed", "status: open"))
-    (alice.path / ARCHIVED.format("hub-c")).unlink()
+    (alice.path / APART.format("hub-c")).unlink()
     assert alice.here("sync", "--json").json["refused"] == []
-    assert beads_of(hub) == [ARCHIVED.format("hub-a"), "beads/hub-b.yaml"], (
+    assert beads_of(hub) == [APART.format("hub-a"), "beads/hub-b.yaml"], (
         "what was opened by hand came back, what was removed is gone"
     )
-    assert b"notes: 'late   words'  # mine\n" in (tip_file(hub, ARCHIVED.format("hub-a")) or b"")
+    assert b"notes: 'late   words'  # mine\n" in (tip_file(hub, APART.format("hub-a")) or b"")
     assert git(alice.path, "status", "--porcelain") == ""
 
 
@@ -229,7 +234,7 @@ def test_an_edit_of_a_file_that_was_archived_meanwhile_follows_it(clone: Clones,
     bob.here("archive")
     assert alice.here("sync", "--json").json["refused"] == []
     assert beads_of(hub) == [ARCHIVED.format("hub-a")]
-    assert b"notes: mine" in (tip_file(hub, ARCHIVED.format("hub-a")) or b"")
+    assert b"notes: mine" in bead_files(hub)[ARCHIVED.format("hub-a")]
     assert not file.exists()
     assert git(alice.path, "status", "--porcelain") == ""
 
@@ -286,13 +291,13 @@ def test_an_id_of_two_files_is_left_for_a_person(local_hub: Clone) -> None:
     (folder / "hub-a.yaml").write_text((local_hub.path / "beads/hub-a.yaml").read_text().replace("Do hub-a", "Another"))
     put(local_hub, "beads", "a double")
     local_hub.here("archive")
-    assert beads_of(local_hub.path) == [ARCHIVED.format("hub-a"), ARCHIVED.format("hub-b"), "beads/hub-a.yaml"]
+    assert beads_of(local_hub.path) == [ARCHIVED.format("hub-b"), APART.format("hub-a"), "beads/hub-a.yaml"]
 
 
 def test_doctor_tells_of_an_open_bead_in_the_archive(local_hub: Clone) -> None:
     seed(local_hub, "hub-a")
     (local_hub.path / "beads/archive/2026-01").mkdir(parents=True)
-    git(local_hub.path, "mv", "beads/hub-a.yaml", ARCHIVED.format("hub-a"))
+    git(local_hub.path, "mv", "beads/hub-a.yaml", APART.format("hub-a"))
     git(local_hub.path, "commit", "--quiet", "-m", "by hand")
     assert [(one["code"], one["where"]) for one in local_hub.here("doctor", "--json").json["findings"]] == [
         ("archived_open", "hub-a")

@@ -26,9 +26,10 @@ Examples:
 def command(app: App, older_than: str | None, dry_run: bool, limit: int) -> None:
     """Move beads that were done long ago out of the way.
 
-    Their files go to beads/archive/YEAR-MONTH/, the oldest first, in one commit. They count as before: found
-    by show, search and list --all. Reopening one brings it back. Idle agents do this once a day. Where beads/
-    has more than 3,000 files, and no age is given, the oldest go earlier, but none within a day.
+    They go to beads/archive/, the oldest first, in one commit: up to 250 beads in a file for the month they
+    ended in. They count as before: found by show, search and list --all. Reopening one brings it back. Idle
+    agents do this once a day. Where beads/ has more than 3,000 files, and no age is given, the oldest go
+    earlier, but none within a day. Archived beads that still have files of their own are gathered likewise.
     """
     older_than_s = duration_s(older_than) if older_than else None
     operation = Archive(**app.asked(older_than_s=older_than_s, limit=limit))
@@ -37,13 +38,14 @@ def command(app: App, older_than: str | None, dry_run: bool, limit: int) -> None
         _show(app, change.result, "Would archive", {"dry_run": True})
         return
     outcome = app.publish(operation)
-    result = outcome.change.result if outcome.change else {"archived": [], "left": 0}
+    result = outcome.change.result if outcome.change else {"archived": [], "gathered": [], "left": 0}
     _show(app, result, "✓ Archived", {"published": outcome.published})
 
 
 def _show(app: App, result: dict[str, object], verb: str, more: dict[str, bool]) -> None:
-    ids = result["archived"]
+    ids, gathered = result["archived"], result["gathered"]
     assert isinstance(ids, list)
+    assert isinstance(gathered, list)
     if app.out.is_json:
         app.out.object({**result, **more})
         return
@@ -51,6 +53,10 @@ def _show(app: App, result: dict[str, object], verb: str, more: dict[str, bool])
         for bead_id in ids:
             app.out.line(bead_id)
     left = f"; {result['left']} more for another run" if result["left"] else ""
-    app.out.said(
-        f"{verb} {len(ids)} {'bead' if len(ids) == 1 else 'beads'}{left}" if ids else "Nothing is old enough to archive."
-    )
+    app.out.said(f"{verb} {_beads(ids)}{left}" if ids else "Nothing is old enough to archive.")
+    if gathered:
+        app.out.said(f"  and gathered {_beads(gathered)} of the archive that had files of their own")
+
+
+def _beads(ids: list[str]) -> str:
+    return f"{len(ids)} {'bead' if len(ids) == 1 else 'beads'}"

@@ -30,5 +30,5 @@ def command(app: App, url: str, folder: str | None, branch: str | None) -> None:
         return
     app.out.said(f"✓ Cloned {without_password(url)} to {where}: {beads} beads")
     if left_out:
-        app.out.said(f"  {left_out} archived beads are in git alone: `git sparse-checkout disable` writes their files too")
+        app.out.said(f"  {left_out} files of the archive are in git alone: `git sparse-checkout disable` writes their files too")
     app.out.said(f"  Next: cd {where} && bd ready")

@@ -37,7 +37,7 @@ def command(app: App, bead: str, limit: int, since: str | None) -> None:
     snapshot = app.snapshot()
     bead_id = _known(bead, snapshot)
     start = start_of(app.hub, since, snapshot.commit) if since else None
-    found = events(app.hub.repo, bead_id, snapshot.commit, start)[-limit or None :]
+    found = events(app.hub.repo, bead_id, snapshot.commit, start, path=snapshot.path_of(bead_id))[-limit or None :]
     if not found and not since and not snapshot.exists(bead_id):
         raise NoSuchBead(bead)
     if app.out.is_json:

@@ -1,0 +1,230 @@
+"""Volumes of the archive: what is put in comes out byte for byte, whatever a person does to one is seen bead by bead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bd.fields import is_volume, volume_of
+from bd.store import volumes
+from bd.store.hub import Hub
+from bd.store.place import locate
+from bd.store.volumes import compose, parse
+from tests.store.test_moves import VOLUME, assert_cache_is_as_cold, seed_done
+from tests.truth import bead_files, commit_file, git, tip, tip_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.running import Clone
+
+    Clones = Callable[[str], Clone]
+
+IDS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_-]{0,9}(\.[a-z0-9]{1,4})?", fullmatch=True)
+# What could be taken for the beginning of another document, and what has no line end.
+PIECES = st.sampled_from(
+    [b"--- # hub-a\n", b"--- # hub-a, 3 bytes\n", b"---\n", b"\n", b"id: x\n", b"x", b"\r\n", b"\xff", b"...\n"]
+)
+DOCUMENTS = st.lists(PIECES, max_size=6).map(b"".join)
+
+
+@given(st.dictionaries(IDS, DOCUMENTS, max_size=6))
+@example({"hub-a": b"", "hub-b": b""})
+@example({"hub-a": b"x", "hub-b": b"--- # hub-a, 1 bytes\nx"})
+def test_what_is_put_in_comes_out(documents: dict[str, bytes]) -> None:
+    volume = parse(compose(documents))
+    assert (volume.documents, volume.fault) == (documents, None)
+
+
+@given(st.dictionaries(IDS, DOCUMENTS, max_size=4))
+def test_the_bytes_are_the_same_whatever_the_order(documents: dict[str, bytes]) -> None:
+    assert compose(documents) == compose(dict(reversed(documents.items())))
+
+
+@given(st.binary(max_size=200) | DOCUMENTS)
+def test_nothing_of_any_text_is_taken_for_two_documents_or_lost_without_a_fault(data: bytes) -> None:
+    volume = parse(data)
+    size = sum(map(len, volume.documents.values()))
+    assert size <= len(data)
+    if data and volume.fault is None:
+        assert volume.documents
+
+
+def test_a_document_that_was_edited_ends_where_the_next_one_begins() -> None:
+    data = compose({"hub-a": b"id: hub-a\n", "hub-b": b"id: hub-b\n"})
+    longer = data.replace(b"id: hub-a\n", b"id: hub-a\nnotes: by hand\n")
+    assert parse(longer).documents == {"hub-a": b"id: hub-a\nnotes: by hand\n", "hub-b": b"id: hub-b\n"}
+    shorter = data.replace(b"id: hub-a\n", b"")
+    assert parse(shorter).documents == {"hub-a": b"", "hub-b": b"id: hub-b\n"}
+    typed = b"--- # hub-z\nid: hub-z\n" + data
+    assert list(parse(typed).documents) == ["hub-z", "hub-a", "hub-b"], "a person need not count"
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        (b"id: hub-a\n", "lacks a line"),
+        (b"# words\n--- # hub-a\n", "lacks a line"),
+        (compose({"hub-a": b"x\n"}) * 2, "holds hub-a twice"),
+        (b"--- # hub-a\n" + b"x" * 100, "larger than"),
+    ],
+)
+def test_what_is_wrong_with_a_volume(data: bytes, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(volumes, "LIMIT", 100)
+    assert fault in (parse(data).fault or "")
+
+
+@pytest.mark.parametrize(
+    ("path", "is_one", "inside"),
+    [
+        ("beads/archive/2026-01-001.yaml", True, None),
+        ("beads/archive/2026-01-001.yaml/hub-a.yaml", False, "beads/archive/2026-01-001.yaml"),
+        ("beads/archive/2026-01/hub-a.yaml", False, None),
+        ("beads/hub-a.yaml", False, None),
+        ("beads/archive/README.md", False, None),
+    ],
+)
+def test_which_paths_are_volumes(path: str, is_one: bool, inside: str | None) -> None:
+    assert (is_volume(path), volume_of(path)) == (is_one, inside)
+
+
+# --- by hand, on real git ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def archived(clone: Clones) -> Clone:
+    """A clone of a hub with three archived beads."""
+    alice = clone("alice")
+    seed_done(alice, "hub-a", "hub-b", "hub-c")
+    alice.here("archive")
+    return alice
+
+
+def test_what_a_person_does_in_a_volume_is_done_to_its_beads(archived: Clone, hub: Path) -> None:
+    file = archived.path / VOLUME
+    documents = parse(file.read_bytes()).documents
+    documents["hub-a"] += b"notes: 'late   words'  # mine\n"
+    documents["hub-b"] = documents["hub-b"].replace(b"status: closed", b"status: open")
+    del documents["hub-c"]
+    file.write_bytes(b"".join(b"--- # %s\n%s" % (name.encode(), text) for name, text in documents.items()))
+    assert archived.here("sync", "--json").json["refused"] == []
+    assert [*bead_files(hub)] == [f"{VOLUME}/hub-a.yaml", "beads/hub-b.yaml"]
+    assert b"notes: 'late   words'  # mine\n" in bead_files(hub)[f"{VOLUME}/hub-a.yaml"]
+    assert git(archived.path, "status", "--porcelain") == ""
+    assert archived.here("audit", "--json").json["violations"] == []
+
+
+def test_two_people_in_one_volume_take_nothing_from_each_other(archived: Clone, clone: Clones, hub: Path) -> None:
+    bob = clone("bob")
+    bob.here("comment", "hub-a", "from bob")
+    bob.here("reopen", "hub-b")
+    file = archived.path / VOLUME
+    file.write_bytes(file.read_bytes().replace(b"title: Do hub-c", b"title: Done hub-c"))
+    assert archived.here("sync", "--json").json["refused"] == []
+    found = bead_files(hub)
+    assert b"from bob" in found[f"{VOLUME}/hub-a.yaml"]
+    assert b"title: Done hub-c" in found[f"{VOLUME}/hub-c.yaml"]
+    assert "beads/hub-b.yaml" in found
+
+
+@pytest.mark.parametrize(
+    ("broken", "kept"),
+    [
+        (lambda data: b"words of mine\n" + data, []),
+        (lambda data: data + parse(data).documents["hub-a"].join([b"--- # hub-a\n", b""]), ["hub-a", "hub-b", "hub-c"]),
+    ],
+)
+def test_a_broken_volume_is_named_left_alone_and_mended(
+    broken: Callable[[bytes], bytes], kept: list[str], archived: Clone, clone: Clones, hub: Path
+) -> None:
+    whole = (archived.path / VOLUME).read_bytes()
+    (archived.path / VOLUME).write_bytes(broken(whole))
+    assert VOLUME in archived.here("sync", check=False).err
+    assert tip_file(hub, VOLUME) == whole, "what can't be read is not published"
+    commit_file(archived.path, VOLUME, broken(whole), "with plain git")
+    git(archived.path, "push", "--quiet", "origin", "HEAD:main")
+    bob = clone("bob")
+    assert [one["where"] for one in bob.here("doctor", "--json", "--offline", check=False).json["findings"]] == [VOLUME]
+    assert [bead["id"] for bead in bob.here("list", "--all", "--json").json] == kept
+    if kept:
+        assert VOLUME in bob.here("comment", "hub-a", "words", code=7).err
+    seed_done(bob, "hub-d")
+    bob.here("archive")
+    assert "beads/archive/2026-01-002.yaml/hub-d.yaml" in bead_files(hub), "nothing goes into a broken one"
+    assert tip_file(hub, VOLUME) == broken(whole)
+    commit_file(bob.path, VOLUME, whole, "mended")
+    bob.here("sync")
+    assert bob.here("doctor", "--json", "--offline").json["findings"] == []
+    assert [bead["id"] for bead in bob.here("list", "--all", "--json").json] == ["hub-a", "hub-b", "hub-c", "hub-d"]
+    assert_cache_is_as_cold(bob)
+
+
+def test_a_bead_in_a_volume_that_can_not_be_read_is_named_and_the_others_are_read(archived: Clone, hub: Path) -> None:
+    whole = (archived.path / VOLUME).read_bytes()
+    bad = whole.replace(b"title: Do hub-b", b"title: [Do hub-b")
+    (archived.path / VOLUME).write_bytes(bad)
+    assert "holds hub-b, which is not YAML" in archived.here("sync", check=False).err
+    commit_file(archived.path, VOLUME, bad, "with plain git")
+    git(archived.path, "push", "--quiet", "origin", "HEAD:main")
+    archived.here("sync", check=False)
+    found = archived.here("doctor", "--json", "--offline", check=False).json["findings"]
+    assert [one["where"] for one in found] == [f"{VOLUME}/hub-b.yaml"]
+    assert [bead["id"] for bead in archived.here("list", "--all", "--json").json] == ["hub-a", "hub-c"]
+    archived.here("comment", "hub-a", "words")
+    assert b"title: [Do hub-b" in (tip_file(hub, VOLUME) or b""), "its neighbours are written around it"
+    assert_cache_is_as_cold(archived)
+
+
+def test_a_folder_with_a_volumes_name_is_damage_and_nothing_of_it_is_lost(local_hub: Clone) -> None:
+    seed_done(local_hub, "hub-a")
+    text = "id: hub-x\ntitle: x\nstatus: closed\nclosed_at: 2026-01-05T10:00:00Z\n"
+    commit_file(local_hub.path, "beads/archive/2026-01-001.yaml/hub-x.yaml", text, "odd")
+    assert local_hub.here("show", "hub-x", check=False).code
+    local_hub.here("archive")
+    assert tip_file(local_hub.path, "beads/archive/2026-01-001.yaml/hub-x.yaml") == text.encode()
+
+
+# --- clones that lack history -------------------------------------------------------------------
+
+
+def test_a_shallow_clone_reads_what_only_a_volume_holds(archived: Clone, hub: Path, tmp_path: Path) -> None:
+    archived.here("create", "One more", "--id", "hub-z")
+    git(tmp_path, "clone", "--quiet", "--depth", "1", f"file://{hub}", "short")
+    repo = Hub(locate(str(tmp_path / "short"))).repo
+    assert repo.objects.read(git(hub, "rev-parse", "main~2:beads/hub-a.yaml")) is None, "the file is not there"
+    from tests.running import Clone as Made
+
+    short = Made(tmp_path / "short")
+    assert [bead["id"] for bead in short.here("list", "--all", "--json").json] == ["hub-a", "hub-b", "hub-c", "hub-z"]
+    assert short.here("show", "hub-b", "--json").json[0]["status"] == "closed"
+    short.here("reopen", "hub-b")
+    assert "beads/hub-b.yaml" in bead_files(hub)
+    assert tip(short.path) == tip(hub)
+
+
+def test_many_beads_in_volumes_are_read_by_several_processes(local_hub: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bd.store import building
+
+    monkeypatch.setattr(building, "WORTH_A_PROCESS", 4)
+    monkeypatch.setattr(building, "PIECE", 2)
+    seed_done(local_hub, *(f"hub-{number}" for number in range(9)))
+    local_hub.here("archive")
+    for name in ("cache.db", "cache.db-wal", "cache.db-shm"):
+        (local_hub.path / ".git" / "bd" / name).unlink(missing_ok=True)
+    assert [bead["id"] for bead in local_hub.here("list", "--all", "--json").json] == [f"hub-{number}" for number in range(9)]
+
+
+def test_history_of_a_bead_tells_nothing_of_its_neighbours(archived: Clone) -> None:
+    archived.here("reopen", "hub-b")
+    archived.here("comment", "hub-c", "words")
+    events = archived.here("history", "hub-a", "--json").json
+    assert [event["verb"] for event in events] == ["by hand", "archive"]
+    archived.here("reopen", "hub-a")
+    assert archived.here("history", "hub-a", "--json").json[-1]["changes"]["file"] == {
+        "old": f"{VOLUME}/hub-a.yaml",
+        "new": "beads/hub-a.yaml",
+    }
