@@ -35,6 +35,9 @@ QUIET = (
     "core.quotePath=off",
     "-c",
     "push.pushOption=",
+    # By a bitmap git finds what to push without a look at what the server has to make deltas against: whole trees are sent.
+    "-c",
+    "pack.useBitmaps=false",
 )
 
 
