@@ -73,6 +73,13 @@ def json_safe(text: str) -> str:
     return text if text.isascii() and "\x7f" not in text else _UNSEEN_IN_JSON.sub(_json_escape, text)
 
 
+def _lacking(value: Any, what: Iterable[str]) -> Any:
+    """A JSON object, or each one of an array, with a key that says what it lacks."""
+    if isinstance(value, list):
+        return [_lacking(one, what) for one in value]
+    return {**value, "left_out": list(what)} if isinstance(value, dict) else value
+
+
 def sentence(text: str) -> str:
     """Words of anywhere as a line of their own: with a capital and a full stop, and nothing that moves a cursor."""
     return escaped(text[:1].upper() + text[1:].rstrip(".") + ".")
@@ -92,6 +99,7 @@ class Output:
         self.is_json = is_json
         self.quiet = quiet
         self.exit_code = 0
+        self.left_out: tuple[str, ...] = ()  # what the answer lacks; JSON says so, too
         self._style = f"\x1b{os.urandom(8).hex()}"  # stands before each style of bd's own, where no text can have it
 
     # --- the two streams ---
@@ -100,6 +108,8 @@ class Output:
         """Print the one JSON document: two spaces of indentation, one key a line."""
         import json  # noqa: PLC0415
 
+        if self.left_out:
+            value = _lacking(value, self.left_out)
         if os.environ.get("BD_JSON_ENVELOPE") == "1":
             value = {"schema_version": 1, "data": value}
         sys.stdout.write(json_safe(json.dumps(value, indent=2, ensure_ascii=False)) + "\n")

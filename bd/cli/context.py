@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from bd.config import Settings
     from bd.errors import BdError
+    from bd.fleet.sight import View
     from bd.identity import Identity
     from bd.model import Bead, Snapshot
     from bd.operations.base import Operation
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from bd.store.outcome import Outcome
     from bd.store.snapshot import CachedSnapshot
     from bd.store.tokens import Tokens
+
+
+# What agents say there is not kept: of the past nobody has it.
+SIGNS = "signs of life beside the branch"
 
 
 class Globals(NamedTuple):
@@ -149,6 +154,29 @@ class App:
             number = len(edited_files(self.hub.repo, "beads", ".beads"))
             if number:
                 self.out.note(f"{number} edited files are not published; `bd sync` publishes them")
+
+    def look(self, *, required: bool = False) -> View:
+        """The hub with its agents' signs of life, looked at now; with `--at` as far as the files of then tell of them.
+
+        Where the remote is away it is what this clone last knew, with a warning. Raises RemoteUnreachable if `required`.
+        """
+        from bd.fleet import sight
+
+        fetch = self.flags.fetch is not False
+        if self.flags.at:
+            return sight.View(self.snapshot(), self.settings(), {}, self.now)
+        if required:
+            return sight.look(self.hub, fetch=fetch)
+        view, away = sight.look_if_possible(self.hub, fetch=fetch)
+        if away:
+            self.out.note(f"warning: {away}; answering from what this clone has")
+        return view
+
+    def leave_out(self, *what: str) -> None:
+        """With `--at`: say that the answer lacks what only this moment has."""
+        if self.flags.at:
+            self.out.left_out = what
+            self.out.note(f"as of then, without what only this moment has: {', '.join(what)}")
 
     def settings(self) -> Settings:
         return self.hub.settings(self.snapshot())

@@ -26,8 +26,9 @@ class Row(NamedTuple):
 # What `--at` is for: these answer as of the past. Anything else is about now, or changes things.
 PAST = frozenset(
     """
-    agent audit blocked board children comments config cost count dag dep dlq epic export friction history identity label list
-    log metrics ready schedule search show stale stats trigger why
+    agent attention audit blocked board children comments config context cost count dag dep dlq epic export friction history
+    identity info label list log metrics plan pool prime ready rebalance repair-deps schedule search show stale stalled stats
+    trigger why
     """.split()
 )
 

@@ -12,6 +12,8 @@ from bd.store.beats import beat_age_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from bd.config import Settings
     from bd.policy.liveness import Stall
     from bd.store.hub import Hub
@@ -22,15 +24,19 @@ LOOK_EVERY_S = 10.0
 
 
 class View(NamedTuple):
-    """What one look showed: the hub, the settings that hold, and the signs of each claim by token."""
+    """What one look showed: the hub, the settings that hold, and the signs of each claim by token.
+
+    `then` is the time of a look at the past, at which nobody's signs beside the branch can be seen any more.
+    """
 
     snapshot: CachedSnapshot
     settings: Settings
     sights: dict[str, Sight]
+    then: datetime | None = None
 
     @property
     def stalls(self) -> list[Stall]:
-        return liveness.stalls(self.snapshot, self.sights, clock.now(), self.settings)
+        return liveness.stalls(self.snapshot, self.sights, self.then or clock.now(), self.settings)
 
     @property
     def abandoned(self) -> list[Stall]:

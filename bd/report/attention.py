@@ -8,7 +8,6 @@ from bd.light import NamedTuple
 from bd.policy.capacity import duty_of, held_by, is_presumed_offline
 from bd.policy.lifecycle import waits_for_human
 from bd.report.selection import dead_letters
-from bd.store.kept import kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from bd.model import Bead, Snapshot
     from bd.policy.liveness import Stall
-    from bd.store.hub import Hub
+    from bd.store.kept import KeptCommit
 
 
 class Attention(NamedTuple):
@@ -39,14 +38,14 @@ class Attention(NamedTuple):
         return {**self._asdict(), "total": self.total}
 
 
-def gather(hub: Hub, snapshot: Snapshot, stalls: Iterable[Stall], now: datetime) -> Attention:
-    """Everything that needs a person now, in the hub and in this clone; `stalls` are what a look at the fleet showed."""
+def gather(snapshot: Snapshot, stalls: Iterable[Stall], refused: Iterable[KeptCommit], now: datetime) -> Attention:
+    """Everything that needs a person: in the hub, in what a look at the fleet showed, and in what was refused and kept."""
     live = sorted(snapshot.live(), key=lambda bead: (bead.priority, bead.id))
     return Attention(
         _oldest_first(_dead_letter(bead, now) for bead in dead_letters(snapshot) if not bead.get("reviewed")),
         _oldest_first(_waiting(bead, now) for bead in live if waits_for_human(bead)),
         _oldest_first(_stalled(stall, snapshot, now) for stall in stalls),
-        [_set(uid=item.uid, commit=item.commit, error=item.error) for item in kept(hub)],
+        [_set(uid=item.uid, commit=item.commit, error=item.error) for item in refused],
         _oldest_first(_offline(name, snapshot, now) for name in _silent(snapshot, now)),
         [damage._asdict() for damage in snapshot.damages],
     )

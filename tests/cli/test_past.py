@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.cli.context import SIGNS
 from bd.cli.table import COMMANDS, PAST
 from tests.truth import commit_file, git, tip, tip_bead
 
@@ -147,6 +148,15 @@ READS = {
     "trigger": ("trigger list", "o trigger", "hub-"),
     "config": ("config get prefix", "hub", "other"),
     "identity": ("identity list", "Nobody may sign here yet", "allowed"),
+    "attention": ("attention", "Nothing needs a person", "hub-"),
+    "stalled": ("stalled", "Nothing has stalled", "hub-"),
+    "prime": ("prime --agent codemonkey", "4 beads are ready for you", "You hold"),
+    "info": ("info", "6 beads", "9 beads"),
+    "pool": ("pool status", "No pools", "codemonkey"),
+    "plan": ("plan export hub-epic", "Draw the form", "Rewrite"),
+    "context": ("context hub-work", "names nothing to start from", "codemonkey"),
+    "rebalance": ("rebalance status", "Nothing would move", "codemonkey"),
+    "repair-deps": ("repair-deps", "Every edge leads to a bead", "hub-"),
 }
 
 
@@ -180,6 +190,7 @@ def test_what_is_about_now_or_changes_things_refuses_the_past(board: Clone, name
         *("dep add hub-res hub-bug", "label add hub-bug x", "comments add hub-bug x", "agent remove codemonkey"),
         *("config set agent bob --clone", "config set agent bob --user", "config set prefix x", "friction --create"),
         *("schedule run", "trigger run", "trigger fire x -", "identity init", "identity allow", "identity revoke bob"),
+        *("stalled --reassign", "plan apply -", "rebalance", "pool run --once", "pool scale codemonkey 2", "context"),
     ],
 )
 def test_what_changes_things_beside_a_read_refuses_the_past(board: Clone, args: str) -> None:
@@ -208,6 +219,72 @@ def test_what_time_decides_is_as_it_was(board: Clone, clock: FakeClock) -> None:
         assert board.here("why", "hub-bug", "--at", at, "--json").json["ready"] is False
     assert "hub-bug" not in board.here("ready", "--at", then).out
     assert board.here("why", "hub-bug", "--at", "2026-02-21T19:00:00Z", "--json").json["ready"] is True
+
+
+def test_what_had_stalled_is_told_by_the_files_of_then(board: Clone, clock: FakeClock) -> None:
+    claimed = tip(board.path)
+    clock.move(days=2)
+    board.here("close", "hub-work", "--force", "--reason", "it was done")
+    assert board.here("stalled", "--json").json == []
+    told = board.here("stalled", "--at", "1d", "--json")
+    [one] = told.json
+    assert (one["id"], one["owner"].partition("@")[0], one["why"]) == ("hub-work", "codemonkey", "overdue")
+    assert one["left_out"] == [SIGNS]
+    assert told.err == f"as of then, without what only this moment has: {SIGNS}\n"
+    assert board.here("stalled", "--at", claimed, "--json").json == [], "at that moment it had not"
+    assert board.here("attention", "--at", "1d", "--json").json["stalled"][0]["id"] == "hub-work"
+    assert board.here("attention", "--json").json["stalled"] == []
+
+
+def test_a_look_at_the_past_needs_no_hub_and_is_no_look(clone: Callable[[str], Clone], hub: Path) -> None:
+    alice = clone("alice")
+    alice.here("create", "One", "--id", "hub-a")
+    alice.here("claim", "hub-a", "--agent", "bob")
+    hub.rename(hub.with_name("away.git"))
+    for words in ("stalled", "attention", "rebalance status", "pool status", "agent status"):
+        told = alice.here(*words.split(), "--at", "HEAD")
+        assert "warning" not in told.err, told
+        assert SIGNS in told.err
+    assert not (alice.path / ".git" / "bd" / "looks.json").exists()
+
+
+def test_what_a_clone_keeps_is_of_this_moment(clone: Callable[[str], Clone]) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    alice.here("create", "One", "--id", "hub-a")
+    bob.here("sync")
+    for own, title in ((alice, "By Alice"), (bob, "By Bob")):
+        text = (own.path / "beads" / "hub-a.yaml").read_text()
+        commit_file(own.path, "beads/hub-a.yaml", text.replace("title: One", f"title: {title}"), "by hand")
+        own.here("sync", check=False)
+    now, then = bob.here("attention", "--json").json, bob.here("attention", "--at", "HEAD", "--json").json
+    assert len(now["refused"]) == 1
+    assert (then["refused"], then["total"]) == ([], 0)
+    assert then["left_out"] == [SIGNS, "what the hub refused of this clone"]
+    assert "left_out" not in now
+
+
+def test_pools_are_told_by_the_files_of_then(board: Clone) -> None:
+    file = board.path / ".beads" / "agents" / "coder.yaml"
+    file.parent.mkdir(exist_ok=True)
+    commit_file(board.path, ".beads/agents/coder.yaml", "role: coding\npool: {min: 1, max: 3}\n", "a pool")
+    board.here("claim", "hub-bug", "--agent", "coder-2")
+    board.here("drain", "coder-2")
+    then = tip(board.path)
+    board.here("release", "hub-bug", "--reason", "tired", "--force")
+    [pool] = board.here("pool", "status", "--at", then, "--json").json
+    assert (pool["name"], pool["running"], pool["draining"], pool["left_out"][0]) == ("coder", [], ["coder-2"], SIGNS)
+    assert pool["wanted"] >= 1
+    assert board.here("pool", "status", "--json").json[0]["draining"] == [], "nothing runs on this host"
+    assert board.here("pool", "status", "--at", f"{then}~3").out == "No pools.\n"
+
+
+def test_bd_alone_shows_where_you_were(board: Clone) -> None:
+    told = board.here("--at", THEN)
+    assert told.lines[-1].startswith("5 ready, ")
+    assert "Next:" not in told.out
+    assert told.err.endswith("what to do next\n")
+    shown = board.here("--at", THEN, "--json").json
+    assert (sum(shown["phases"].values()), shown["commit"]) == (6, git(board.path, "rev-list", "-1", f"--before={THEN}", "HEAD"))
 
 
 def test_undo_takes_the_last_write_back(board: Clone) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bd.cli.context import SIGNS
 from bd.clock import age_text, duration_text, instant_of
 from bd.output import escaped, sentence
 from bd.policy.fit import pause_of, pause_words
@@ -21,6 +22,7 @@ COLUMNS = ["agent", "role", "status", "beads", "heartbeat", "next poll"]
 
 def show_table(app: App, snapshot: Snapshot, names: list[str]) -> None:
     """A row for each of these agents, and what holds for the fleet."""
+    app.leave_out(SIGNS)
     records = records_of(snapshot, app.now, names)
     if app.out.is_json:
         app.out.json(records)
@@ -60,6 +62,7 @@ def _when(record: dict[str, Any], now: datetime) -> str:
 
 def show_one(app: App, snapshot: Snapshot, name: str) -> None:
     """An agent's file with its presets, and its record."""
+    app.leave_out(SIGNS)
     described = description_of(name, snapshot)
     record = records_of(snapshot, app.now, [name])[0]
     if app.out.is_json:

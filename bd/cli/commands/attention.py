@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from bd.cli.context import App
+from bd.cli.context import SIGNS, App
 from bd.cli.options import pass_app
 from bd.clock import age_text
-from bd.fleet.sight import look_if_possible
 from bd.output import escaped
 from bd.report.attention import Attention, gather
+from bd.store.kept import kept
 
 # The heading of each section, with what to type.
 HEADINGS = {
@@ -32,10 +32,9 @@ def command(app: App) -> None:
     Beads that were given up, questions, stalls, writes the hub refused, agents that fell silent, damaged
     files. Always exit 0. Fetches first, unless told --no-fetch.
     """
-    view, away = look_if_possible(app.hub, fetch=app.flags.fetch is not False)
-    if away:
-        app.out.note(f"warning: {away}; answering from what this clone has")
-    found = gather(app.hub, app.snapshot(), view.stalls, app.now)
+    view = app.look()
+    app.leave_out(SIGNS, "what the hub refused of this clone")
+    found = gather(app.snapshot(), view.stalls, () if app.flags.at else kept(app.hub), app.now)
     if app.out.is_json:
         app.out.object(found.as_json())
     else:

@@ -8,7 +8,7 @@ import sys
 import click
 
 from bd import clock
-from bd.cli.context import App
+from bd.cli.context import SIGNS, App
 from bd.cli.options import pass_app
 from bd.clock import duration_text, time_text
 from bd.errors import BadInput
@@ -60,6 +60,7 @@ def command(app: App, as_html: bool, publish: bool, path: str | None, watch: boo
 
 def _board(app: App) -> Board:
     snapshot = app.snapshot()
+    app.leave_out(SIGNS)
     tip = snapshot.commit if app.flags.at else app.hub.published() or snapshot.commit
     flow = flow_of(app.hub, tip, app.hub.on_progress, keeps=not app.flags.at)
     return gather(snapshot, flow, app.settings(), app.now)

@@ -10,6 +10,7 @@ from bd import __version__, clock
 from bd.cli.context import App
 from bd.cli.named import bead_of
 from bd.cli.options import pass_app
+from bd.errors import BadInput
 
 # The tables that a client of the database would ask for, as what stands for them here.
 _TABLES = ["issues", "dependencies", "labels", "comments", "config"]
@@ -65,6 +66,8 @@ def context(app: App, bead: str | None) -> None:
     if bead is not None:
         _context_of(app, bead)
         return
+    if app.flags.at:
+        raise BadInput("--at looks at the past, and where the hub is, is about now", hint="name a bead, or leave --at out")
     hub = app.hub
     shown = {
         "beads_dir": hub.client_folder(),

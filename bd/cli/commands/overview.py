@@ -39,6 +39,9 @@ def overview(app: App) -> None:
     app.out.line(", ".join(f"{number} {phase.replace('_', ' ')}" for phase, number in counts.items()) or "No live beads.")
     if paused:
         app.out.line(f"{sentence(pause_words(paused))} `bd resume` lets it claim again.")
+    app.leave_out("what to do next")
+    if app.flags.at:
+        return
     if found["ready"]:
         app.out.line(f"Next: `bd ready` ({found['ready'][0].id} is first), `bd claim --next --agent NAME`.")
     else:

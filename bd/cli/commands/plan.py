@@ -43,6 +43,7 @@ def apply(app: App, file: str, *, dry_run: bool, idempotency_key: str | None, pa
     """
     from bd.interop.graphs import read_graph
 
+    app.refuse_past()
     specs = read_graph(file, World(app.now, app.settings()))
     for key, value in (("idempotency_key", idempotency_key), ("parent", parent)):
         specs[0].update({key: value} if value else {})

@@ -9,11 +9,13 @@ from typing import Any
 import click
 
 from bd import clock
-from bd.cli.context import App
+from bd.cli.context import SIGNS, App
 from bd.cli.options import AGENT, pass_app
+from bd.clock import time_text
 from bd.errors import BadInput, WrongState
 from bd.operations.pools import ScalePool
 from bd.output import escaped
+from bd.report.pools import status_of, told_by_files
 from bd.roster import Pool, pools_of
 
 
@@ -56,12 +58,20 @@ def _names(pool: Pool) -> str:
 @command.command("status", epilog="\b\nExample:\n  bd pool status --json")
 @pass_app
 def status(app: App) -> None:
-    """Show what each pool wants, and who of it runs on this host."""
+    """Show what each pool wants, and who of it runs on this host.
+
+    With --at: who of it was there by the capacity files of then, on any host.
+    """
     from bd.fleet.quarters import Quarters
 
-    quarters = Quarters(app.hub)
-    members = list(quarters.members())
-    shown = [_status(pool, members, quarters.read(f"pool-{pool.name}.json")) for pool in pools_of(app.snapshot()).values()]
+    app.leave_out(SIGNS, "what runs on this host and what its checks said")
+    pools = pools_of(app.snapshot()).values()
+    if app.flags.at:
+        shown = [status_of(pool, *told_by_files(pool, app.snapshot(), app.now)) for pool in pools]
+    else:
+        quarters = Quarters(app.hub)
+        members = list(quarters.members())
+        shown = [status_of(pool, members, quarters.read(f"pool-{pool.name}.json")) for pool in pools]
     if app.out.is_json:
         app.out.json(shown)
         return
@@ -72,7 +82,7 @@ def status(app: App) -> None:
             str(one.get("desired", "-")),
             str(len(one["running"])),
             str(len(one["draining"])),
-            app.out.age(one.get("last_check"), app.now) or "never",
+            app.out.age(one.get("last_check"), app.now) or ("-" if app.flags.at else "never"),
         )
         for one in shown
     ]
@@ -84,17 +94,6 @@ def status(app: App) -> None:
         for words in (one.get("last_error"), one.get("waits"), *one.get("flaws", [])):
             if words:
                 app.out.line(escaped(f"{one['name']}: {words}"))
-
-
-def _status(pool: Pool, members: list[tuple[str, dict[str, Any]]], note: dict[str, Any]) -> dict[str, Any]:
-    ours = [(name, one) for name, one in members if one.get("pool") == pool.name]
-    known = {key: note[key] for key in ("desired", "wanted", "last_check", "waits") if note.get(key) not in (None, "")}
-    errors = [str(note[key]) for key in ("check_error", "trouble") if note.get(key)]
-    known.update({"last_error": "; ".join(errors)} if errors else {})
-    known.update({"flaws": list(pool.flaws)} if pool.flaws else {})
-    running = [name for name, one in ours if not one.get("drained_at")]
-    draining = [name for name, one in ours if one.get("drained_at")]
-    return {"name": pool.name, "min": pool.min, "max": pool.max, "running": running, "draining": draining, **known}
 
 
 @command.command("scale", epilog="\b\nExamples:\n  bd pool scale codemonkey 2\n  bd pool scale codemonkey auto")
@@ -133,6 +132,8 @@ def events(app: App, name: str | None) -> None:
     from bd.fleet.quarters import Quarters
 
     found = [one for one in Quarters(app.hub).events() if name in (None, one.get("pool"))]
+    if app.flags.at:
+        found = [one for one in found if str(one.get("at")) <= time_text(app.now)]
     if app.out.is_json:
         app.out.json(found)
         return
@@ -174,6 +175,7 @@ def run(app: App, once: bool) -> None:
         if not app.out.is_json:
             app.out.line(_line(event))
 
+    app.refuse_past()
     lock = quarters.lock()
     if not lock.try_enter():
         raise WrongState("a controller of this hub runs on this host already", hint="`bd pool status` shows what it does")

@@ -35,7 +35,7 @@ def repair_deps(app: App) -> None:
 
     `bd dep remove` takes one away, which needs a person's judgement: a bead may still come.
     """
-    findings = examine(app.hub, app.hub.snapshot(), app.now, remote=False)
+    findings = examine(app.hub, app.snapshot(), app.now, remote=False)
     found = [finding for finding in findings if finding.code in _LOST]
     if app.out.is_json:
         app.out.object({"orphans_found": len(found), "orphans": [finding._asdict() for finding in found], "fixed": 0})

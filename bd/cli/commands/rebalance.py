@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from bd import clock
-from bd.cli.context import App
+from bd.cli.context import SIGNS, App
 from bd.cli.options import DURATION, pass_app
 from bd.errors import BadInput, BdError
-from bd.fleet.sight import look
 from bd.model import Snapshot
 from bd.operations.stealing import Rebalance
 from bd.output import escaped
@@ -44,8 +43,10 @@ def command(ctx: click.Context, dry_run: bool, loop: bool, interval: float) -> N
     if loop and (dry_run or app.out.is_json):
         raise BadInput("--loop goes on for ever, and shows lines", hint="leave out --loop, or --dry-run and --json")
     if dry_run:
-        _show_moves(app, cycle(_looked_at(app), app.now))
+        snapshot = _looked_at(app)
+        _show_moves(app, cycle(snapshot, app.now), snapshot)
         return
+    app.refuse_past()
     if loop:
         gc.enable()
     _round(app)
@@ -55,7 +56,9 @@ def command(ctx: click.Context, dry_run: bool, loop: bool, interval: float) -> N
 
 
 def _looked_at(app: App) -> Snapshot:
-    return look(app.hub, fetch=app.flags.fetch is not False).snapshot
+    snapshot = app.look(required=True).snapshot
+    app.leave_out(SIGNS)
+    return snapshot
 
 
 def _tolerant_round(app: App) -> None:
@@ -84,8 +87,8 @@ def _move(move: Move, snapshot: Snapshot) -> dict[str, Any]:
     return {"id": move.id, "title": title, "from": move.source, "to": move.to, "base_priority": move.base}
 
 
-def _show_moves(app: App, found: Cycle) -> None:
-    moves = [_move(move, app.hub.snapshot()) for move in found.moves]
+def _show_moves(app: App, found: Cycle, snapshot: Snapshot) -> None:
+    moves = [_move(move, snapshot) for move in found.moves]
     if app.out.is_json:
         app.out.json(moves)
     elif app.out.quiet:
@@ -110,7 +113,7 @@ def status(app: App) -> None:
         return
     if agents:
         app.out.table(["agent", "waiting", "gives", "gets", "why nothing"], [_row(one) for one in agents])
-    _show_moves(app, found)
+    _show_moves(app, found, snapshot)
     if found.kept:
         app.out.table(["stays", "why"], list(found.kept.items()))
 

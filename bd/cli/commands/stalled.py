@@ -7,12 +7,11 @@ from typing import Any
 import click
 
 from bd import ids
-from bd.cli.context import App
+from bd.cli.context import SIGNS, App
 from bd.cli.options import pass_app
 from bd.errors import NoSuchBead, WrongState
 from bd.fleet.hooks import tell as tell_people
 from bd.fleet.recovery import reassign
-from bd.fleet.sight import look
 from bd.model import Snapshot
 from bd.output import escaped
 from bd.policy.liveness import Stall
@@ -36,7 +35,10 @@ def command(app: App, beads: tuple[str, ...], free: bool) -> None:
     Reserved and never started, no more signs of life, or over twice the expected time. A claim with fresh signs of
     life is never stalled. Freeing compares token, attempt and the last sign: whoever is back in time keeps the bead.
     """
-    view = look(app.hub, fetch=app.flags.fetch is not False)
+    if free:
+        app.refuse_past()
+    view = app.look(required=True)
+    app.leave_out(SIGNS)
     wanted = {ids.resolve(text, view.snapshot.starting, view.snapshot.exists) for text in beads}
     found = [stall for stall in view.stalls if not wanted or stall.id in wanted]
     shown = [_shown(stall, view.snapshot) for stall in found]

@@ -1,0 +1,35 @@
+"""How a pool is doing: by what its host has noted of its members, or by what the hub's files tell."""
+
+from __future__ import annotations
+
+from bd.policy.capacity import duty_of, is_away
+from bd.policy.scaling import demand
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+    from typing import Any
+
+    from bd.model import Snapshot
+    from bd.roster import Pool
+
+
+def told_by_files(pool: Pool, snapshot: Snapshot, now: datetime) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, Any]]:
+    """Notes as a host has them, made of what the hub's files tell: who is there, and what the pool wants without its check."""
+    there = [name for name in pool.members if snapshot.capacity(name) and not is_away(name, snapshot, now)]
+    notes = [(name, {"pool": pool.name, "drained_at": duty_of(name, snapshot) == "draining"}) for name in there]
+    wanted = pool.size if pool.size is not None or pool.check else demand(pool, snapshot, now)
+    return notes, {} if wanted is None else {"wanted": wanted, "desired": pool.clamped(wanted)}
+
+
+def status_of(pool: Pool, members: Iterable[tuple[str, Mapping[str, Any]]], note: Mapping[str, Any]) -> dict[str, Any]:
+    """A pool's status, of the notes of members of any pool and of what is remembered of this one."""
+    ours = [(name, one) for name, one in members if one.get("pool") == pool.name]
+    known = {key: note[key] for key in ("desired", "wanted", "last_check", "waits") if note.get(key) not in (None, "")}
+    errors = [str(note[key]) for key in ("check_error", "trouble") if note.get(key)]
+    known.update({"last_error": "; ".join(errors)} if errors else {})
+    known.update({"flaws": list(pool.flaws)} if pool.flaws else {})
+    running = [name for name, one in ours if not one.get("drained_at")]
+    draining = [name for name, one in ours if one.get("drained_at")]
+    return {"name": pool.name, "min": pool.min, "max": pool.max, "running": running, "draining": draining, **known}
