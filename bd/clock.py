@@ -23,6 +23,8 @@ else:
         from datetime import datetime, timedelta, timezone
     UTC = timezone.utc  # noqa: UP017  the C module has no such name everywhere
 
+# The most by which two clocks of a fleet may differ.
+SKEW_S = 1800.0
 _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST_S = 36525 * 86400
 _BARE_SECONDS = Pattern(r"(?a)\d+(?:\.\d+)?\Z")

@@ -172,27 +172,37 @@ class Settings(NamedTuple):
         own = self.expected.get(bead_type)
         return duration_s(str(own)) if own else EXPECTED_S.get(bead_type, 3600.0)
 
+    def retry_of(self, bead_type: str) -> dict[str, Any]:
+        """What the hub says of how beads of a type are tried again; empty where it says nothing of them."""
+        types = self.retry.get("types")
+        given = types.get(bead_type) if isinstance(types, dict) else None
+        return given if isinstance(given, dict) else {}
+
+    def attempt_limit(self, bead_type: str, own: Any = None) -> int:
+        """How many attempts a bead may use up: its own limit, else the hub's for its type, else the hub's; at least one."""
+        for limit in (own, self.retry_of(bead_type).get("max_attempts")):
+            number = int(limit) if isinstance(limit, str) and limit.isascii() and limit.isdigit() else limit
+            if isinstance(number, int) and not isinstance(number, bool) and number > 0:
+                return number
+        return max(1, self.max_attempts)
+
 
 def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
     """The settings from layers, the strongest first. Raises BadInput naming the layer of a bad value."""
-    values: dict[str, Any] = {}
-    sources: dict[str, str] = {}
-    for name, key in KEYS.items():
-        values[name], sources[name] = key.default, "default"
-        for layer, mapping in layers:
-            if name in HUB_KEYS and layer != "hub":
-                continue
+    values: dict[str, Any] = {name: key.default for name, key in KEYS.items()}
+    sources = dict.fromkeys(KEYS, "default")
+    for layer, mapping in layers:
+        for name in _named(mapping):
             found = _lookup(mapping, name)
-            if found is None:
+            if found is None or sources[name] != "default" or (name in HUB_KEYS and layer != "hub"):
                 continue
             try:
-                values[name] = key.read(found)
+                values[name] = KEYS[name].read(found)
             except (BadInput, TypeError) as error:
                 if layer == "hub" and _is_newer(mapping):
                     continue
                 raise _bad(layer, name, found, error) from None
             sources[name] = layer
-            break
     expected: dict[str, Any] = {}
     for layer, mapping in reversed(layers):
         found = _lookup(mapping, "expected") or {}
@@ -223,6 +233,12 @@ def _bad(layer: str, name: str, found: Any, error: Exception) -> BdError:
             hint="edit that file, commit it and `git push`; bd writes nothing until then",
         )
     return BadInput(f"{name} = {found!r} ({layer}): {words}")
+
+
+def _named(mapping: Mapping[str, Any]) -> list[str]:
+    """The settings that a layer may have something to say of: of a few, where asking it for each would take longer."""
+    defaults = mapping.get("defaults")
+    return [name for name in {**mapping, **(defaults if isinstance(defaults, dict) else {})} if name in KEYS]
 
 
 def _lookup(mapping: Mapping[str, Any], name: str) -> Any:
@@ -256,4 +272,6 @@ def hub_setting(config: Mapping[str, Any], name: str) -> Any:
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """The settings that `BD_*` variables give, by key."""
-    return {name: environment[f"BD_{name.upper()}"] for name in KEYS if environment.get(f"BD_{name.upper()}")}
+    given = [name for name in environment if name.startswith("BD_") and name.isupper()]
+    found = {name.removeprefix("BD_").lower(): environment[name] for name in given}
+    return {name: value for name, value in found.items() if value and name in KEYS}

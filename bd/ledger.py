@@ -6,8 +6,6 @@ Belongs here: reading entries, and the questions a store answers about them. Doe
 
 from __future__ import annotations
 
-from math import isfinite
-
 from bd.light import NamedTuple
 
 TYPE_CHECKING = False
@@ -33,7 +31,7 @@ def amount_of(value: Any) -> float:
         amount = float(value)
     except (TypeError, ValueError, OverflowError):
         return 0.0
-    return amount if isfinite(amount) and amount > 0 else 0.0
+    return amount if 0 < amount < float("inf") else 0.0
 
 
 def attempts_of(cost: Any) -> list[dict[str, Any]]:

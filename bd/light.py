@@ -192,6 +192,8 @@ def json_text(value: Any, *, compact: bool = False) -> str:
 def _json(value: Any, item: str, pair: str) -> str:
     kind = type(value)
     if kind is str:
+        if value.isascii() and value.isprintable() and '"' not in value and "\\" not in value:
+            return f'"{value}"'  # nothing to escape: a claim's own words need no module for that
         from _json import encode_basestring_ascii  # noqa: PLC0415
 
         text: str = encode_basestring_ascii(value)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from itertools import islice
 
 from bd.clock import age_text, instant_of
 from bd.light import Pattern
@@ -134,8 +133,8 @@ class Output:
 
     def lines(self, texts: Iterable[str]) -> None:
         """Print many lines, each as `line` does, some at a time."""
-        rest = iter(texts)
-        while some := list(islice(rest, _AT_ONCE)):
+        rest = iter(texts)  # asked after the numbers, or the text for which there is no number would be lost
+        while some := [text for _, text in zip(range(_AT_ONCE), rest, strict=False)]:
             parts = (escaped(part, one_line=False) for part in "\n".join(some).split(self._style))
             sys.stdout.write("\x1b".join(parts) + "\n")
 

@@ -98,7 +98,6 @@ def _refuse_ended(app: App, outcome: Outcome) -> None:
 
 def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
     from bd.output import escaped
-    from bd.policy.retry import limit_of
 
     settings = app.hub.settings(app.hub.snapshot(outcome.commit))
     for bead in app.written(outcome):
@@ -107,7 +106,7 @@ def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
             _tell_shared(app, outcome, bead)
             continue
         verb = "Resumed" if resumed else "Claimed" if held.started_at else "Reserved"
-        limit = limit_of(bead, settings)
+        limit = settings.attempt_limit(bead.type, bead.get("max_attempts"))
         name = app.out.styled(bead.id, "bold")
         app.out.line(f"✓ {verb} {name} — {escaped(bead.title)} (attempt {bead.attempts_counted} of {limit})")
         then = "Close it when it is done." if held.started_at else f"Start it before {held.expires_at}: `bd start {bead.id}`."

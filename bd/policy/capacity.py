@@ -7,10 +7,9 @@ newer of the file and what it said beside the branch. Does not belong here: whet
 
 from __future__ import annotations
 
-from bd.clock import age_text, instant_of, time_text
+from bd.clock import SKEW_S, age_text, instant_of, time_text
 from bd.errors import AgentOffline
 from bd.fields import capacity_path
-from bd.policy.liveness import SKEW_S
 from bd.policy.roles import interval_of
 from bd.roster import pool_of, template_of
 

@@ -13,8 +13,6 @@ from bd.light import Pattern, lru_cache
 from bd.model import Overlay
 from bd.policy import capacity
 from bd.policy.money import Purse
-from bd.policy.preference import kept_until
-from bd.policy.queue import ready_beads
 from bd.policy.ready import Reason, is_past, ready_since
 from bd.policy.roles import SKILL_RULES, interval_of, is_fallback, skills_of
 
@@ -99,6 +97,8 @@ def misfits(
         reasons.append(Reason("routed", f"is routed to {bead.assignee}"))
     preferred = bead.get("prefer_agent")
     if preferred and preferred != name:
+        from bd.policy.preference import kept_until  # noqa: PLC0415  few beads are kept for anybody
+
         until = kept_until(bead, snapshot)
         if not is_past(until, now):
             reasons.append(Reason("preferred", f"is kept for {preferred} until {until}"))
@@ -252,4 +252,6 @@ def fitting(ready: Iterable[Bead], name: str, snapshot: Snapshot, now: datetime)
 
 def offer(snapshot: Snapshot, name: str, now: datetime) -> Iterator[Bead]:
     """The beads this agent may take now, best first."""
+    from bd.policy.queue import ready_beads  # noqa: PLC0415  a claim of a certain bead looks at no others
+
     return fitting(ready_beads(snapshot, now), name, snapshot, now)

@@ -9,7 +9,7 @@ clocks of a fleet may differ.
 
 from __future__ import annotations
 
-from bd.clock import instant_of
+from bd.clock import SKEW_S, instant_of
 from bd.light import NamedTuple
 
 TYPE_CHECKING = False
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bd.config import Settings
     from bd.model import Bead, Snapshot
 
-# The most by which two clocks of a fleet may differ.
-SKEW_S = 1800.0
 # Stamps are cut to whole seconds: what happened may be this much younger than its stamp says.
 _CUT_S = 1.0
 # A claim that gives signs of life is stalled after this many of its intervals without one.

@@ -99,29 +99,19 @@ def rule_of(bead: Bead, settings: Settings) -> Rule:
 
 
 def limit_of(bead: Bead, settings: Settings) -> int:
-    """How many attempts the bead may use up: its own limit, else the hub's for its type, else the hub's; at least one."""
-    for limit in (bead.get("max_attempts"), _of_type(bead, settings).get("max_attempts")):
-        number = int(limit) if isinstance(limit, str) and limit.isascii() and limit.isdigit() else limit
-        if isinstance(number, int) and not isinstance(number, bool) and number > 0:
-            return number
-    return max(1, settings.max_attempts)
+    """How many attempts the bead may use up."""
+    return settings.attempt_limit(bead.type, bead.get("max_attempts"))
 
 
 def _given(bead: Bead, settings: Settings) -> dict[str, Any]:
     """Every key of a `retry` map that somebody has set, by who goes first."""
     own = bead.get("retry")
     own = own if isinstance(own, dict) else {}
-    given = {**settings.retry, **_of_type(bead, settings), **own}
+    given = {**settings.retry, **settings.retry_of(bead.type), **own}
     wanted, refused = _kinds(own.get("retry_on")), _kinds(given.get("no_retry_on"))
     if wanted and refused and "no_retry_on" not in own:  # what the bead names goes before what the hub does
         given["no_retry_on"] = sorted(refused - wanted)
     return given
-
-
-def _of_type(bead: Bead, settings: Settings) -> dict[str, Any]:
-    types = settings.retry.get("types")
-    given = types.get(bead.type) if isinstance(types, dict) else None
-    return given if isinstance(given, dict) else {}
 
 
 def check_kind(kind: str) -> str:

@@ -6,12 +6,11 @@ rules find nothing more for who has got something. Does not belong here: moving 
 
 from __future__ import annotations
 
-from bd.clock import age_text, duration_s, duration_text, instant_of
+from bd.clock import SKEW_S, age_text, duration_s, duration_text, instant_of
 from bd.errors import BdError
 from bd.fields import AGENTS_DIR, CAPACITY_DIR
 from bd.light import NamedTuple
 from bd.policy import capacity, fit
-from bd.policy.liveness import SKEW_S
 from bd.policy.money import Purse
 from bd.policy.priority import base_priority
 from bd.policy.queue import ready_beads

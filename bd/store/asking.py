@@ -7,6 +7,7 @@ from bd.errors import RemoteUnreachable
 from bd.light import json_text
 from bd.store import intents
 from bd.store.intents import INTENTS
+from bd.store.member import is_portable
 from bd.store.remote import SideRef
 
 TYPE_CHECKING = False
@@ -75,7 +76,7 @@ class Asking:
 def _text(member: Member, author: str, base: str, tries: int) -> str | None:
     operation = member.operation
     form = getattr(operation, "form", None)
-    if form is None or not intents.is_portable(operation):
+    if form is None or not is_portable(operation):
         return None
     try:
         json_text(form())

@@ -10,9 +10,10 @@ from bd import clock
 from bd.config import of_hub, same_decisions
 from bd.errors import RemoteUnreachable
 from bd.light import suppress
-from bd.store import intents, turns
+from bd.store import intents, strangers, turns
 from bd.store.asking import Asking
-from bd.store.intents import INTENTS, is_portable
+from bd.store.intents import INTENTS
+from bd.store.member import is_portable
 from bd.store.round import NOBODY
 
 TYPE_CHECKING = False
@@ -62,7 +63,7 @@ class Folding:
             return NOBODY
         if self.is_alone:
             return NOBODY
-        others = self._rounds.others(base, {*(member.uid for member in party), *left})
+        others = strangers.others(self._hub, self._rounds.revive, base, {*(member.uid for member in party), *left})
         return others._replace(burials=[*others.burials, *left.values()]) if left else others
 
     def _clear_away(self, left: Mapping[str, SideRef]) -> None:

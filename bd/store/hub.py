@@ -16,7 +16,6 @@ from bd import clock
 from bd.errors import NoHub, NotFound
 from bd.fields import CONFIG_PATH
 from bd.light import cached_property, json_text, suppress
-from bd.store.fetching import Fetching
 from bd.store.gitrepo import ZERO, GitFailed
 from bd.store.place import PUBLISHED, VIEW, Place
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from bd.config import Settings
     from bd.store.cache import Cache
+    from bd.store.fetching import Fetching
     from bd.store.journal import Journal
     from bd.store.lock import CloneLock
     from bd.store.looked import Looked
@@ -77,7 +77,9 @@ class Hub:
     @cached_property
     def fetching(self) -> Fetching:
         """The fetch of the hub branch."""
-        return Fetching(self.repo, self.place)
+        from bd.store.fetching import Fetching as Fetch  # noqa: PLC0415  who may push first fetches nothing
+
+        return Fetch(self.repo, self.place)
 
     @cached_property
     def sides(self) -> SideRefs:
@@ -209,7 +211,8 @@ class Hub:
         """Let go of the writer lock; a fetch that nobody waited for is waited for first."""
         if self._held is None:
             return
-        self.fetching.drop()
+        if "fetching" in self.__dict__:
+            self.fetching.drop()
         held, self._held = self._held, None
         held.__exit__()
 

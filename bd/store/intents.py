@@ -7,7 +7,7 @@ deciding them (round.py), moving their refs (asking.py).
 
 from __future__ import annotations
 
-from bd.clock import instant_of, time_text
+from bd.clock import SKEW_S, instant_of, time_text
 from bd.light import NamedTuple, json_text
 from bd.store import looks
 from bd.store.remote import SideRef
@@ -18,15 +18,12 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.store.chain import Decides
     from bd.store.hub import Hub
 
 INTENTS = "refs/bd/intents/"
 VERSION = 1
 # Asked for this long; then whoever sees it takes it for left behind.
 VALID_S = 90.0
-# The most by which two clocks of a fleet may differ.
-SKEW_S = 1800.0
 LIMIT = 64_000
 # So many are folded into one push.
 AT_ONCE = 100
@@ -105,8 +102,3 @@ def abandoned(hub: Hub, found: Iterable[Intent], now: datetime) -> list[Intent]:
 
 def _age_s(intent: Intent, now: datetime) -> float:
     return (now - instant_of(intent.at)).total_seconds()
-
-
-def is_portable(operation: Decides | None) -> bool:
-    """Whether another process may carry the operation out: its decision needs nothing but the snapshot and its own form."""
-    return operation is not None and bool(getattr(operation, "is_portable", False))

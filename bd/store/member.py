@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bd.store import answer
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -12,6 +10,7 @@ if TYPE_CHECKING:
     from bd.errors import BdError
     from bd.model import Change, Snapshot
     from bd.store.chain import Decides
+    from bd.store.remote import SideRef
 
 
 class Member:
@@ -44,6 +43,8 @@ class Member:
 
     def hear(self, told: Mapping[str, Any], snapshot: Snapshot) -> None:
         """Somebody else has carried it out, or refused it."""
+        from bd.store import answer  # noqa: PLC0415  most writes are carried out by their authors
+
         refusal = answer.error_of(told)
         self.settle(None if refusal else answer.change_of(told, snapshot), refusal)
 
@@ -56,6 +57,16 @@ class Member:
         if shown is not None and shown == self.intent:
             self.missed = False
         return (self.intent is not None and shown != self.intent) or bool(self.may_arrive)
+
+    @property
+    def burial(self) -> SideRef | None:
+        """What deletes its intent, where it has one."""
+        if not self.intent:
+            return None
+        from bd.store.intents import INTENTS  # noqa: PLC0415  most operations are never asked for
+        from bd.store.remote import SideRef as Ref  # noqa: PLC0415
+
+        return Ref(INTENTS + self.uid, None, self.intent)
 
     @property
     def in_doubt(self) -> bool:
@@ -71,6 +82,8 @@ class Member:
 
 def told(change: Change | None, refusal: BdError | None) -> dict[str, Any]:
     """What became of an operation, for its author in another process."""
+    from bd.store import answer  # noqa: PLC0415  most operations' authors are in this one
+
     if refusal is not None:
         return answer.of_error(refusal)
     return answer.of_change(change) if change is not None else {}
@@ -93,3 +106,8 @@ def won(change: Change | None, before: Snapshot | None, inherited: Collection[st
 def needs_beats(operation: Decides | None) -> bool:
     """Whether the signs of life beside the branch have to be listed before the branch is fetched."""
     return bool(getattr(operation, "needs_beats", False))
+
+
+def is_portable(operation: Decides | None) -> bool:
+    """Whether another process may carry the operation out: its decision needs nothing but the snapshot and its own form."""
+    return operation is not None and bool(getattr(operation, "is_portable", False))

@@ -14,7 +14,7 @@ import os
 from bd import clock
 from bd.config import PROCESS_KEYS
 from bd.light import json_text, suppress
-from bd.store.journal import ANSWERED, HAS_FLOCK, TAKEN, Entry
+from bd.store.journal import ANSWERED, TAKEN, Entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,11 +28,6 @@ AT_ONCE = 64
 _WAITING = ".json"
 _POLL_S = 0.004
 _POLL_CAP_S = 0.03
-
-
-def may_wait() -> bool:
-    """Whether waiting by one's journal entry works here: it has to be seen whether its process lives."""
-    return HAS_FLOCK
 
 
 def kin(hub: Hub) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bd.errors import BdError, Damaged
 from bd.light import NamedTuple
 from bd.store import message, shallow
-from bd.store.place import REWRITTEN, VIEW
+from bd.store.place import REWRITTEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,11 +51,8 @@ class Replay:
         self._revive = revive
         self._by_difference = by_difference
 
-    def unpublished(self, base: str | None, hand: str | None) -> list[Pending]:
-        """The pending operations in order: this clone's view, then the commits of the local branch tip `hand`."""
-        view = self._repo.ref(VIEW) if self._hub.remote else None
-        if view == self._hub.published_before:  # a fetch never takes anything away
-            view = None
+    def unpublished(self, base: str | None, view: str | None, hand: str | None) -> list[Pending]:
+        """The pending operations in order: this clone's `view`, then the commits of the local branch tip `hand`."""
         tips = [tip for tip in (view, hand) if tip and tip != base]
         if base and self._hub.remote and tips and shallow.is_shallow(self._repo):
             for tip in tips:

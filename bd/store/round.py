@@ -1,7 +1,7 @@
 """One round of a transaction: everything that goes to the hub in one push, decided on one base.
 
-First what this clone has not published yet, then its own operations and the intents of other clones, in the order that
-the tip gives them (turns.py). Each is decided on what the ones before it left, and fails alone. Belongs here: deciding
+First what this clone has not published yet (replay.py), then its own operations and those of other clones (strangers.py),
+in the order that the tip gives them (turns.py). Each is decided on what the ones before it left, and fails alone. Belongs here: deciding
 a round. Does not belong here: whose turn it is, pushing, and what became of it (transaction.py).
 """
 
@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from bd import clock
 from bd.errors import BdError
-from bd.light import NamedTuple
-from bd.store import answer, intents, turns, verdicts
+from bd.light import NamedTuple, cached_property
 from bd.store.chain import Chain
-from bd.store.intents import INTENTS
+from bd.store.place import VIEW
 from bd.store.remote import SideRef
 
 TYPE_CHECKING = False
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from bd.store.hub import Hub
     from bd.store.intents import Intent
     from bd.store.member import Member
-    from bd.store.replay import RefusedReplay, Replay
+    from bd.store.replay import Pending, RefusedReplay, Replay
     from bd.store.snapshot import CachedSnapshot
 
     Decided = tuple[Change | None, BdError | None]
@@ -77,49 +76,23 @@ class Rounds:
     def __init__(
         self,
         hub: Hub,
-        replay: Replay,
+        *,
         world: Callable[..., Any],
         author: Callable[[str, Any], str],
         revive: Callable[[Mapping[str, Any]], Decides],
+        by_difference: Callable[[str, str, str], Decides],
     ) -> None:
         self._hub = hub
-        self._replay = replay
         self.world = world
         self._author = author
         self.revive = revive
+        self._by_difference = by_difference
         self.beating: Beating | None = None
         self.beats: Mapping[str, str] | None = None
 
     def author(self, by: str, snapshot: CachedSnapshot) -> str:
         """The git author for who asks, on a snapshot."""
         return self._author(by, self._hub.settings(snapshot))
-
-    # --- who takes part ---
-
-    def others(self, base: str, own: set[str]) -> Others:
-        """The intents of other clones that may be folded on this base; and what removes those that nobody waits for."""
-        seen = {uid: oid for uid, oid in self._hub.fetching.intents.items() if uid not in own}
-        if not seen:
-            return NOBODY
-        found = intents.read(self._hub, seen)
-        gone = intents.abandoned(self._hub, found, clock.now())
-        waiting = [intent for intent in found if intent not in gone]
-        done = verdicts.since(self._hub.repo, [intent.base for intent in waiting], base)
-        gone += [intent for intent in waiting if intent.uid in done]
-        bases = {intent.base for intent in waiting if intent.base != base}
-        known = {oid for oid in bases if self._hub.repo.objects.read(oid) is not None} | {base}
-        fitting = [intent for intent in waiting if intent.uid not in done and intent.base in known]
-        revived = [(intent, self._revived(intent.form)) for intent in fitting]
-        strangers = [Stranger(intent, operation) for intent, operation in revived if operation is not None]
-        return Others(strangers[: intents.AT_ONCE], [intent.burial for intent in gone])
-
-    def _revived(self, form: Mapping[str, Any]) -> Decides | None:
-        """The operation of a form; None for one that this version does not know, or that only its author may carry out."""
-        try:
-            operation = self.revive(form)
-        except Exception:  # noqa: BLE001  whatever it is, it is left to its author
-            return None
-        return operation if intents.is_portable(operation) else None
 
     # --- deciding ---
 
@@ -137,14 +110,13 @@ class Rounds:
         """The round on this base. Raises what a refusal of the only operation on no base at all is."""
         world = self.world(snapshot, self.beats)
         chain = Chain(self._hub.repo, snapshot, world)
-        pending = self._replay.unpublished(base, hand)
-        refused, renamed = self._replay.onto(chain, pending, declined, tries)
+        refused, renamed = self._onto(chain, self._pending(base, hand), declined, tries)
         by_uid = {member.uid: member for member in members}
         foreign = {stranger.intent.uid: stranger for stranger in others.strangers}
         decided: dict[str, Decided] = {}
         intents_of: dict[str, SideRef] = {}
         told: list[str] = []
-        for uid in turns.order(base or "0" * 40, [*by_uid, *foreign]) if len(by_uid) + len(foreign) > 1 else [*by_uid]:
+        for uid in _in_turn(base, [*by_uid, *foreign]):
             if uid in foreign:
                 if self._fold(chain, foreign[uid], snapshot, told):
                     intents_of[uid] = foreign[uid].intent.burial
@@ -153,8 +125,8 @@ class Rounds:
             if renamed:
                 member.operation.follow(renamed)
             decided[uid] = self._own(chain, member, world, base, tries, declined)
-            if member.intent:
-                intents_of[uid] = SideRef(INTENTS + uid, None, member.intent)
+            if member.burial:
+                intents_of[uid] = member.burial
         if told and chain.steps:
             chain.tell("".join(told))
         sides = self._beside(chain, world.now)
@@ -180,24 +152,29 @@ class Rounds:
             return None, BdError(f"a bug in bd: {type(error).__name__}: {error}")  # a neighbour's crash is its own answer
 
     def _fold(self, chain: Chain, stranger: Stranger, snapshot: CachedSnapshot, told: list[str]) -> bool:
-        """Carry another clone's operation out; whether its intent is answered by that. Refusals are told by the last commit."""
-        intent, operation = stranger
+        from bd.store import strangers  # noqa: PLC0415  most rounds carry nobody along
 
-        def trailer(change: Change) -> str:
-            return verdicts.line(intent.uid, answer.of_change(change))
+        return strangers.fold(chain, stranger, lambda: self.world(snapshot, None, is_folded=True), told)
 
-        try:
-            world = self.world(snapshot, None, is_folded=True)
-            at_s = seconds_of(operation.at)
-            change = chain.add(operation, intent.author, at_s, tries=intent.tries, world=world, told=trailer)
-        except BdError as error:
-            told.append(verdicts.line(intent.uid, answer.of_error(error)))
-            return True
-        except Exception:  # noqa: BLE001  what another clone asked for may be made by a newer bd: left to its author
-            return False
-        if change.is_empty:
-            told.append(verdicts.line(intent.uid, answer.of_change(change)))
-        return True
+    # --- what is not published yet ---
+
+    @cached_property
+    def _replay(self) -> Replay:
+        from bd.store.replay import Replay as Reader  # noqa: PLC0415  most writes find everything published
+
+        return Reader(self._hub, self.revive, self._by_difference)
+
+    def _pending(self, base: str | None, hand: str | None) -> list[Pending]:
+        """The operations that this clone has not published yet."""
+        view = self._hub.repo.ref(VIEW) if self._hub.remote else None
+        if view == self._hub.published_before:  # a fetch never takes anything away
+            view = None
+        return self._replay.unpublished(base, view, hand) if {view, hand} - {None, base} else []
+
+    def _onto(
+        self, chain: Chain, pending: list[Pending], declined: Mapping[str, BdError], tries: int
+    ) -> tuple[list[RefusedReplay], dict[str, str]]:
+        return self._replay.onto(chain, pending, declined, tries) if pending else ([], {})
 
     # --- the refs beside the branch ---
 
@@ -226,6 +203,15 @@ def _with_intents(
         if step.operation.uid in rest:
             beside.append(rest.pop(step.operation.uid))
     sides[-1].extend([*rest.values(), *burials])
+
+
+def _in_turn(base: str | None, uids: list[str]) -> list[str]:
+    """The operations' uids in the order in which they are decided on a base."""
+    if len(uids) < 2:
+        return uids
+    from bd.store import turns  # noqa: PLC0415  most rounds have one operation
+
+    return turns.order(base or "0" * 40, uids)
 
 
 def seconds_of(stamp: str) -> int:

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from bd import clock
 from bd.errors import BdError, NoHub, RemoteUnreachable
-from bd.store import giving_up, neighbours, verdicts
-from bd.store.folding import Folding
+from bd.light import cached_property
 from bd.store.member import Member, needs_beats, told, won
 from bd.store.outcome import Outcome
 from bd.store.place import PUBLISHED, VIEW
 from bd.store.pushing import Pushing, refused_by_server
 from bd.store.round import NOBODY
-from bd.store.settling import Settling
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,10 +23,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.store.chain import Decides
+    from bd.store.folding import Folding
     from bd.store.hub import Hub
     from bd.store.journal import Entry
     from bd.store.pushing import Verdict
     from bd.store.round import Others, Round, Rounds
+    from bd.store.settling import Settling
 
 STUCK_LIMIT = 3
 
@@ -58,7 +58,6 @@ class Transaction:
         self._step = on_step
         self._rng = rng
         self._pushing = Pushing(hub, on_step, hand)
-        self._settling = self.settling = Settling(hub)
         self._own = Member(operation) if operation is not None else None
         self._party = [self._own] if self._own else []
         self._made: dict[str, Round] = {}
@@ -70,11 +69,26 @@ class Transaction:
         self._deadline: float | None = None
         self._base: str | None = None
         self._may_push_first = hub.was_fresh and not creates_hub and hand is None and not needs_beats(operation)
-        self._has_just_looked = self._is_last_look = False
+        self._has_looked = self._has_just_looked = self._is_last_look = False
         self._first_view = self._repo.ref(VIEW)
         self._has_unpublished = bool(hub.remote) and self._first_view not in (None, hub.published_before)
-        may_ask = hand is None and not creates_hub and not self._has_unpublished
-        self._folding = Folding(hub, entry, rounds, self._pushing, may_ask=may_ask, on_step=on_step)
+
+    # What only a look has a use for: who may push first imports none of it, and who fetches does so meanwhile.
+
+    @cached_property
+    def _folding(self) -> Folding:
+        """This transaction among those of other clones."""
+        from bd.store.folding import Folding as Among  # noqa: PLC0415
+
+        may_ask = self._hand is None and not self._creates_hub and not self._has_unpublished
+        return Among(self._hub, self._entry, self._rounds, self._pushing, may_ask=may_ask, on_step=self._step)
+
+    @cached_property
+    def settling(self) -> Settling:
+        """What dead processes of this clone had begun."""
+        from bd.store.settling import Settling as Settled  # noqa: PLC0415
+
+        return Settled(self._hub)
 
     # --- the loop ---
 
@@ -102,7 +116,7 @@ class Transaction:
                 if self._party and not self._open():
                     return self._finished(None)
             others = self._waiting() if is_looked else NOBODY
-            if self._stands_back(others, snapshot):
+            if is_looked and self._stands_back(others, snapshot):
                 continue
             made = self._decide(snapshot, others)
             if not is_looked and not self._is_news(made):
@@ -116,7 +130,7 @@ class Transaction:
         """Find the tip to build on; False where it is the one of a moment ago. Raises RemoteUnreachable, NoHub."""
         if self._may_push_first:
             if self._hub.journal.is_empty() and not self._has_unpublished:
-                self._see(self._hub.published())
+                self._base = self._hub.published()
                 if self._base:
                     return False
             self._may_push_first = False
@@ -127,8 +141,11 @@ class Transaction:
         elif self._has_just_looked and self._rounds.beats is None:
             tip = self._repo.ref(PUBLISHED)
         else:
+            from bd.store import folding, hearing, settling  # noqa: PLC0415  while git fetches, as what follows needs them
+
+            assert folding and hearing and settling  # noqa: PT018
             tip = self._hub.finish_fetch()
-        self._has_just_looked = False
+        self._has_looked, self._has_just_looked = True, False
         if tip is None and not self._creates_hub:
             where = f" on {self._hub.remote}" if self._hub.remote else ""
             raise NoHub(f"the hub branch {self._hub.branch_name} does not exist{where}", hint="`bd init` makes a hub")
@@ -140,9 +157,9 @@ class Transaction:
         self._folding.see(tip)
 
     def _snapshot(self) -> Any:
-        from bd.store.empty import EMPTY  # noqa: PLC0415  only init needs it
-
         if not self._base:
+            from bd.store.empty import EMPTY  # noqa: PLC0415  only init needs it
+
             return EMPTY
         snapshot = self._hub.snapshot(self._base)
         if not self._creates_hub:
@@ -157,47 +174,28 @@ class Transaction:
         landed = self._pushing.landed_in(self._base)
         if landed in self._made:  # not necessarily the last one that was tried
             self._take_results(self._made[landed])
-        self._settling.settle(self._base or "", snapshot, [member.operation for member in self._open()])
-        if self._settling.is_unsure:
+        self.settling.settle(self._base or "", snapshot, [member.operation for member in self._open()])
+        if self.settling.is_unsure:
             return False
-        self._settling.tell(self._open(), snapshot)
-        listed = self._hub.fetching.intents
-        gone = [member for member in self._open() if member.see(listed)]
-        if not gone:
-            return True
-        found = verdicts.since(self._repo, [member.asked_on for member in gone], self._base or "")
-        missed = False
-        for member in gone:
-            if member.uid in found:
-                member.hear(found[member.uid].answer, snapshot)
-            elif member.intent is None or listed.get(member.uid) == member.intent:
-                continue  # nothing has come of an ask without an answer so far
-            elif member.missed:
-                member.forget_intent()
-            else:  # gone without a verdict proves nothing before the branch was fetched once more
-                member.missed = missed = True
-        return not missed
+        self.settling.tell(self._open(), snapshot)
+        from bd.store import hearing  # noqa: PLC0415  imported while git fetches
+
+        return hearing.hear(self._repo, self._open(), self._hub.fetching.intents, self._base or "", snapshot)
 
     def _invite(self, snapshot: Any) -> None:
-        """Take the operations along that wait for this clone's lock, once: until they are answered nobody else is let in."""
+        """Take the operations along that wait for this clone's lock, once."""
         if self._own is None or self._creates_hub or self._hand:
             return
-        room = neighbours.AT_ONCE - len(self._party)
-        for path, data in neighbours.take(self._hub.journal, neighbours.kin(self._hub), room):
-            try:
-                member = Member(self._rounds.revive(data["form"]), path)
-            except (KeyError, TypeError, BdError) as error:
-                neighbours.answer(path, {"answer": {"code": "bug", "message": f"a bug in bd: {error!r}"}})
-                continue
-            self._settling.tell([member], snapshot)
-            self._party.append(member)
+        from bd.store import hearing  # noqa: PLC0415  imported while git fetches
+
+        self._party += hearing.invited(self._hub, self._rounds, self.settling, snapshot, len(self._party))
 
     # --- a round ---
 
     def _waiting(self) -> Others:
         if not self._base or self._creates_hub:
             return NOBODY
-        return self._folding.waiting(self._base, self._party, self._settling.left)
+        return self._folding.waiting(self._base, self._party, self.settling.left)
 
     def _stands_back(self, others: Others, snapshot: Any) -> bool:
         """Whether the push is left to others for now, within the time there is. Raises TryAgain."""
@@ -277,7 +275,8 @@ class Transaction:
         """Write to the journal what is about to be pushed, and what it answers to whom."""
         change = made.decided.get(self._own.uid, (None, None))[0] if self._own else None
         batch = {uid: told(*result) for uid, result in made.decided.items()} if len(made.decided) > 1 else {}
-        tokens = won(change, self._hub.snapshot(made.base) if made.base else None, self._settling.inherited)
+        inherited = self.settling.inherited if self._has_looked else ()
+        tokens = won(change, self._hub.snapshot(made.base) if made.base else None, inherited)
         self._entry.write(
             durably=False, state="pushing", base=made.base, commits=commits, tokens=tokens, hand=self._hand, batch=batch
         )
@@ -296,6 +295,8 @@ class Transaction:
         self._stuck = self._stuck + 1 if verdict.kind == "stuck" else 0
         if self._stuck >= STUCK_LIMIT:
             if self._is_bare:
+                from bd.store import giving_up  # noqa: PLC0415  few writes give up
+
                 raise giving_up.stuck(verdict.words, in_doubt=self.in_doubt)
             self._go_bare()
         self._refuse_to_go_on()
@@ -316,6 +317,8 @@ class Transaction:
         if not self._folding.asking.withdraw(self._open()) and not self._is_last_look:
             self._is_last_look = True  # somebody has carried it out meanwhile: one more look says so
             return
+        from bd.store import giving_up  # noqa: PLC0415  few writes give up
+
         raise giving_up.out_of_time(self._tries, in_doubt=self.in_doubt)
 
     def _go_bare(self) -> None:
@@ -371,7 +374,8 @@ class Transaction:
         base = made.base if made else self._base
         from bd.store import finishing  # noqa: PLC0415  imported while git pushes
 
-        arrival = finishing.Arrival(tip, made, base, self._first_view, self._hand, self._settling.landed, landed is not None)
+        half_way = self.settling.landed if self._has_looked else []
+        arrival = finishing.Arrival(tip, made, base, self._first_view, self._hand, half_way, landed is not None)
         outcome = finishing.arrive(self._hub, arrival, self._own, self._rounds, self._step)
         tries = max(self._tries, 1)
         self._is_unheard = not finishing.answer(self._party, tip, tries)
@@ -379,18 +383,18 @@ class Transaction:
 
     def _unreachable(self, error: RemoteUnreachable) -> Outcome:
         """Keep what may be kept in this clone. Raises for claims, and (kept all the same) for what names a token."""
+        from bd.store import giving_up, keeping  # noqa: PLC0415  only where the remote can't be reached
+
         if self.in_doubt:
             raise giving_up.doubt() from error
-        from bd.store import keeping  # noqa: PLC0415  only where the remote can't be reached
-
         return keeping.keep_here(self._hub, self._rounds, self._operation, error, self._step)
 
     @property
     def in_doubt(self) -> bool:
         """Whether something of this transaction may still come to the hub, or a neighbour has not heard that it did."""
-        return self._pushing.in_doubt or self._is_unheard or any(map(self._settling.doubts, self._open()))
+        return self._pushing.in_doubt or self._is_unheard or any(self.settling.doubts(member) for member in self._open())
 
     @property
     def is_own_in_doubt(self) -> bool:
         """Whether the caller's operation may still come to the hub."""
-        return self._own is not None and not self._own.is_settled and (self._pushing.in_doubt or self._settling.doubts(self._own))
+        return self._own is not None and not self._own.is_settled and (self._pushing.in_doubt or self.settling.doubts(self._own))

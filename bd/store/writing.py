@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from bd.errors import RemoteUnreachable, ServerRefused, TryAgain
 from bd.light import json_text, suppress
-from bd.store import giving_up, intents, neighbours
-from bd.store.member import needs_beats
+from bd.store.journal import HAS_FLOCK
+from bd.store.member import is_portable, needs_beats
 from bd.store.outcome import Outcome
-from bd.store.replay import Replay
 from bd.store.round import Rounds
 from bd.store.transaction import Transaction
 
@@ -40,7 +39,7 @@ class Writing:
         rng: random.Random | None = None,
     ) -> None:
         self._hub = hub
-        self._rounds = Rounds(hub, Replay(hub, revive, by_difference), world, author, revive)
+        self._rounds = Rounds(hub, world=world, author=author, revive=revive, by_difference=by_difference)
         self._step = on_step or _no_step
         self._rng = rng
 
@@ -52,14 +51,14 @@ class Writing:
         """
         entry = self._hub.journal.begin(operation.uid if operation else "sync", **_names(operation))
         fetch = not needs_beats(operation)
-        form = None if creates_hub else _form(operation)
         try:
-            if form is None or not neighbours.may_wait():
-                self._hub.begin_write(fetch=fetch)
-            elif not self._hub.try_write(fetch=fetch):
-                outcome = self._through_a_neighbour(entry, form)
+            if not self._hub.try_write(fetch=fetch):
+                # Waiting by the entry works where it can be seen whether its process lives.
+                form = _form(operation) if HAS_FLOCK and not creates_hub else None
+                outcome = self._through_a_neighbour(entry, form) if form is not None else None
                 if outcome is not None:
                     return _told(entry, outcome)
+                self._hub.begin_write(fetch=fetch)
             return self._under_lock(operation, entry, hand=hand, creates_hub=creates_hub)
         finally:
             self._hub.end_write()
@@ -81,6 +80,8 @@ class Writing:
             pushed = transaction.settling.may_land.get(entry.uid, {})
             _leave(entry, error, in_doubt=transaction.in_doubt, pushed=pushed)
             if transaction.is_own_in_doubt and isinstance(error, TryAgain | ServerRefused):
+                from bd.store import giving_up  # noqa: PLC0415  few writes give up
+
                 raise giving_up.doubt() from error
             raise
         if transaction.in_doubt:  # about a neighbour's operation: this clone's next command finds out
@@ -90,6 +91,8 @@ class Writing:
 
     def _through_a_neighbour(self, entry: Entry, form: dict[str, Any]) -> Outcome | None:
         """Wait for whoever holds the lock to carry the operation out; None when the lock is ours after all."""
+        from bd.store import neighbours  # noqa: PLC0415  most writes find the lock free
+
         tokens = (form.get("args") or {}).get("new_tokens") or []
         entry.write(durably=False, state="waiting", form=form, kin=neighbours.kin(self._hub), tokens=tokens)
         settings = self._hub.settings()
@@ -166,7 +169,7 @@ def _names(operation: Decides | None) -> dict[str, Any]:
 
 def _form(operation: Decides | None) -> dict[str, Any] | None:
     """What another process needs to carry the operation out; None where only this one can."""
-    if not intents.is_portable(operation):
+    if not is_portable(operation):
         return None
     form: dict[str, Any] = operation.form()  # type: ignore[union-attr]
     try:

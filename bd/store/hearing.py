@@ -1,0 +1,54 @@
+"""What a look at the hub says of the operations that are on their way, and whom a transaction then takes along.
+
+Belongs here: this clone's operations after a look. Does not belong here: those of other clones (strangers.py), and what
+the dead have left (settling.py).
+"""
+
+from __future__ import annotations
+
+from bd.errors import BdError
+from bd.store import neighbours, verdicts
+from bd.store.member import Member
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from bd.store.gitrepo import GitRepo
+    from bd.store.hub import Hub
+    from bd.store.round import Rounds
+    from bd.store.settling import Settling
+
+
+def hear(repo: GitRepo, members: Sequence[Member], listed: Mapping[str, str], tip: str, snapshot: Any) -> bool:
+    """Take in what became of those that were asked for on the remote; False when only another look can tell."""
+    gone = [member for member in members if member.see(listed)]
+    if not gone:
+        return True
+    found = verdicts.since(repo, [member.asked_on for member in gone], tip)
+    missed = False
+    for member in gone:
+        if member.uid in found:
+            member.hear(found[member.uid].answer, snapshot)
+        elif member.intent is None or listed.get(member.uid) == member.intent:
+            continue  # nothing has come of an ask without an answer so far
+        elif member.missed:
+            member.forget_intent()
+        else:  # gone without a verdict proves nothing before the branch was fetched once more
+            member.missed = missed = True
+    return not missed
+
+
+def invited(hub: Hub, rounds: Rounds, settling: Settling, snapshot: Any, number: int) -> list[Member]:
+    """The operations that wait for this clone's lock, beside so many that have it: until they are answered nobody else is let in."""
+    party: list[Member] = []
+    for path, data in neighbours.take(hub.journal, neighbours.kin(hub), neighbours.AT_ONCE - number):
+        try:
+            member = Member(rounds.revive(data["form"]), path)
+        except (KeyError, TypeError, BdError) as error:
+            neighbours.answer(path, {"answer": {"code": "bug", "message": f"a bug in bd: {error!r}"}})
+            continue
+        settling.tell([member], snapshot)
+        party.append(member)
+    return party

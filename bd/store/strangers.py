@@ -1,0 +1,68 @@
+"""What other clones ask for, carried out in a round of this clone's: which of it may be, and the answer to each.
+
+Belongs here: other clones' operations in one round. Does not belong here: their intents (intents.py), the round (round.py).
+"""
+
+from __future__ import annotations
+
+from bd import clock
+from bd.errors import BdError
+from bd.store import answer, intents, verdicts
+from bd.store.member import is_portable
+from bd.store.round import NOBODY, Others, Stranger, seconds_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from bd.model import Change
+    from bd.store.chain import Chain, Decides
+    from bd.store.hub import Hub
+
+
+def others(hub: Hub, revive: Callable[[Mapping[str, Any]], Decides], base: str, own: set[str]) -> Others:
+    """The intents of other clones that may be folded on this base; and what removes those that nobody waits for."""
+    seen = {uid: oid for uid, oid in hub.fetching.intents.items() if uid not in own}
+    if not seen:
+        return NOBODY
+    found = intents.read(hub, seen)
+    gone = intents.abandoned(hub, found, clock.now())
+    waiting = [intent for intent in found if intent not in gone]
+    done = verdicts.since(hub.repo, [intent.base for intent in waiting], base)
+    gone += [intent for intent in waiting if intent.uid in done]
+    bases = {intent.base for intent in waiting if intent.base != base}
+    known = {oid for oid in bases if hub.repo.objects.read(oid) is not None} | {base}
+    fitting = [intent for intent in waiting if intent.uid not in done and intent.base in known]
+    revived = [(intent, _revived(revive, intent.form)) for intent in fitting]
+    strangers = [Stranger(intent, operation) for intent, operation in revived if operation is not None]
+    return Others(strangers[: intents.AT_ONCE], [intent.burial for intent in gone])
+
+
+def _revived(revive: Callable[[Mapping[str, Any]], Decides], form: Mapping[str, Any]) -> Decides | None:
+    """The operation of a form; None for one that this version does not know, or that only its author may carry out."""
+    try:
+        operation = revive(form)
+    except Exception:  # noqa: BLE001  whatever it is, it is left to its author
+        return None
+    return operation if is_portable(operation) else None
+
+
+def fold(chain: Chain, stranger: Stranger, world: Any, told: list[str]) -> bool:
+    """Carry another clone's operation out; whether its intent is answered by that. Refusals are told by the last commit."""
+    intent, operation = stranger
+
+    def trailer(change: Change) -> str:
+        return verdicts.line(intent.uid, answer.of_change(change))
+
+    try:
+        at_s = seconds_of(operation.at)
+        change = chain.add(operation, intent.author, at_s, tries=intent.tries, world=world(), told=trailer)
+    except BdError as error:
+        told.append(verdicts.line(intent.uid, answer.of_error(error)))
+        return True
+    except Exception:  # noqa: BLE001  what another clone asked for may be made by a newer bd: left to its author
+        return False
+    if change.is_empty:
+        told.append(verdicts.line(intent.uid, answer.of_change(change)))
+    return True
