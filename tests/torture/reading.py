@@ -5,6 +5,7 @@ Written without bd's audit, so that the two can disagree.
 
 from __future__ import annotations
 
+import re
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -46,27 +47,36 @@ def history(repository: Path, tip: str, env: Mapping[str, str]) -> list[Commit]:
     parts = out.decode("utf-8", "replace").split("\x01")[1:]
     changes = [_changes(part) for part in parts]
     contents = _blobs(repository, env, {oid for each in changes for _, oid in each if oid.strip("0")})
-    parsed: dict[tuple[str, str], Bead | None] = {}
-    beads: dict[str, Bead] = {}
+    parsed: dict[tuple[str, bytes], Bead | None] = {}
+    files: dict[str, dict[str, bytes]] = {}
     found: list[Commit] = []
     for part, changed in zip(parts, changes, strict=True):
         oid, subject, uids, _ = part.partition("\n")[0].split("\x02")
-        beads, torn = dict(beads), []
-        gone = [_id(path) for path, blob in changed if not blob.strip("0")]
-        for bead_id in gone:
-            beads.pop(bead_id, None)
         for path, blob in changed:
+            files.pop(path, None)
             if blob.strip("0"):
-                key = (_id(path), blob)
+                files[path] = _documents(path, contents[blob])
+        beads: dict[str, Bead] = {}
+        torn: list[str] = []
+        for path in sorted(files, key=lambda path: -path.count("/")):  # where two are of one bead, the active one counts
+            for key in files[path].items():
                 if key not in parsed:
-                    parsed[key] = _parsed(contents[blob], key[0])
+                    parsed[key] = _parsed(key[1], key[0])
                 bead = parsed[key]
-                if bead is None:
-                    torn.append(path)
-                else:
+                if bead is not None:
                     beads[key[0]] = bead
+                elif path in dict(changed):
+                    torn.append(path)
         found.append(Commit(oid, subject, tuple(uids.split()), beads, tuple(torn)))
     return found
+
+
+def _documents(path: str, data: bytes) -> dict[str, bytes]:
+    """The beads in a file, by id: one, or those of a volume of the archive."""
+    if path.count("/") != 2:
+        return {_id(path): data}
+    _, *parts = re.split(rb"(?m)^--- # (\S+), \d+ bytes\n", data)
+    return {name.decode(): text for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def _changes(part: str) -> list[tuple[str, str]]:

@@ -82,6 +82,10 @@ def reopen(yard: Yard, clone: str, agent: str) -> Call:
     return Call(clone, agent, "reopen", ["reopen", bead, "--agent", agent, "--json"], bead)
 
 
+def archive(yard: Yard, clone: str, agent: str) -> Call:
+    return Call(clone, agent, "archive", ["archive", "--older-than", "0s", "--agent", agent, "--json"])
+
+
 def depend(yard: Yard, clone: str, agent: str) -> Call:
     bead, on = yard.rng.sample(yard.beads, k=2)
     return Call(clone, agent, "dep", ["dep", "add", bead, on, "--agent", agent, "--json"], bead)
@@ -190,6 +194,7 @@ MIX: dict[Callable[[Yard, str, str], Call], int] = {
     notes: 8,
     priority: 3,
     reopen: 4,
+    archive: 4,
     depend: 3,
     undo: 2,
     sync: 4,
