@@ -5,6 +5,8 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 STAMP := $(VENV)/.installed
 # One more than there are cores: tests wait for git, and for one another.
 WORKERS ?= $(shell expr $$(nproc 2> /dev/null || echo 1) + 1)
+# Tests and demonstrations start thousands of processes: none shall compile bd anew, whatever the machine's image says.
+export PYTHONDONTWRITEBYTECODE :=
 SEED ?= 1
 RUNS ?= 100
 
@@ -14,10 +16,10 @@ demo: $(STAMP)  ## four agents race through a hub made for the occasion
 	$(BIN)/bd demo
 
 test: $(STAMP)  ## the tests
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow"
 
-clients:  ## the real clients that tests/clients runs, from their registries
-	tests/clients/install.sh $(PYTHON)
+clients: $(STAMP)  ## the real clients that tests/clients runs, from their registries
+	tests/clients/install.sh $(BIN)/python
 
 browser: $(STAMP)  ## what drives a browser in tests; the browser is the machine's own Chromium
 	$(BIN)/python -m pip install --quiet --editable ".[browser]"
@@ -25,8 +27,8 @@ browser: $(STAMP)  ## what drives a browser in tests; the browser is the machine
 check: lint types docs test  ## what every change has to pass
 
 check-all: lint types docs  ## with the slow tests, in two time zones
-	TZ=America/Denver $(BIN)/python -m pytest -q -n $(WORKERS)
-	TZ=Asia/Kolkata $(BIN)/python -m pytest -q -n $(WORKERS)
+	TZ=America/Denver $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+	TZ=Asia/Kolkata $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

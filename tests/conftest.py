@@ -32,7 +32,7 @@ from bd import clock as bd_clock
 from tests.clocks import FakeClock
 from tests.memory import make_bead
 from tests.running import BD, Clone, Result, run_here
-from tests.sealing import sealed_environment
+from tests.sealing import seal, sealed_environment
 from tests.truth import git
 
 if TYPE_CHECKING:
@@ -62,11 +62,7 @@ def pytest_configure() -> None:
 @pytest.fixture(autouse=True)
 def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Own HOME and git configuration, and nothing of the machine's; the test starts in tmp_path."""
-    environment = sealed_environment(tmp_path / "home")
-    for name in set(os.environ) - set(environment):
-        monkeypatch.delenv(name)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
+    seal(monkeypatch, tmp_path / "home")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

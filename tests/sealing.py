@@ -8,28 +8,43 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
+# Nothing is packed and nothing is flushed: no test is about that, and each takes time in every command.
 GIT_CONFIGURATION = """\
 [user]
 \tname = Test Person
 \temail = person@example.org
 [init]
 \tdefaultBranch = main
+\ttemplateDir =
 [protocol]
 \tallow = never
 [protocol "file"]
 \tallow = always
 [advice]
 \tdetachedHead = false
+[core]
+\tfsync = none
+[gc]
+\tauto = 0
+[receive]
+\tautoGC = false
+[maintenance]
+\tauto = false
 """
-_FOREIGN = ("GIT_", "BD_", "BEADS_")
+# What is let in: where programs are and files go, the zone of the run, and what the tests' own tools hand down. So
+# PYTHONDONTWRITEBYTECODE stays outside, with which each process would compile bd anew.
+_KEPT = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "TMPDIR", "TZ", "USER", "LOGNAME", "CI", "PICTURES")
+_KEPT_OF_TOOLS = ("PYTEST_", "COV_", "COVERAGE_", "PLAYWRIGHT_")
 
 
 def sealed_environment(home: Path) -> dict[str, str]:
-    """This process's environment with nothing in it that could change a test's result."""
+    """The environment of a test's processes: a HOME and git settings of their own, and of the machine's only what is let in."""
     home.mkdir(parents=True, exist_ok=True)
     configuration = home / "gitconfig"
     configuration.write_text(GIT_CONFIGURATION, encoding="utf-8")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(_FOREIGN)}
+    kept = {key: value for key, value in os.environ.items() if key in _KEPT or key.startswith(_KEPT_OF_TOOLS)}
     return {
         **kept,
         "HOME": str(home),
@@ -39,5 +54,16 @@ def sealed_environment(home: Path) -> dict[str, str]:
         "EDITOR": "false",
         "VISUAL": "false",
         "GIT_EDITOR": "false",
+        "LANG": "C.UTF-8",
+        "TERM": "xterm",
         "NO_COLOR": "1",
     }
+
+
+def seal(patch: pytest.MonkeyPatch, home: Path) -> None:
+    """Make the sealed environment that of this process, for as long as the patch lasts."""
+    environment = sealed_environment(home)
+    for name in set(os.environ) - set(environment):
+        patch.delenv(name)
+    for name, value in environment.items():
+        patch.setenv(name, value)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -48,34 +50,99 @@ LONG_FUNCTIONS: dict[str, int] = {}
 CATCHERS = {"cli/commands/show.py"}
 
 
-def tree_of(module: str) -> ast.Module:
-    return ast.parse((PACKAGE / module).read_text(encoding="utf-8"))
+class Handler(NamedTuple):
+    """An `except`: its line, and the name of what it catches; the empty text for everything, `...` for several."""
+
+    line: int
+    caught: str
+
+
+class Module(NamedTuple):
+    """What the rules ask about a module. Each is read once; to keep its tree would cost more than it saves."""
+
+    docstring: str
+    lines: int
+    imports: list[str]
+    imports_at_the_top: list[str]
+    names_imported_from: list[str]  # `datetime.now` of `from datetime import now`
+    calls: list[tuple[int, str]]  # (line, `a.b.c` of `a.b.c()`)
+    handlers: list[Handler]
+    functions: dict[str, int]  # the lines of each function, its signature and docstring not counted, by qualified name
+
+
+@functools.cache
+def read(module: str) -> Module:
+    text = (PACKAGE / module).read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    nodes = list(ast.walk(tree))
+    imports = imports_of(nodes)
+    return Module(
+        ast.get_docstring(tree) or "",
+        len(text.splitlines()),
+        [name for name, _ in imports],
+        [name for name, statement in imports if statement in tree.body],
+        [f"{name}.{alias.name}" for name, node in imports if isinstance(node, ast.ImportFrom) for alias in node.names],
+        [(node.lineno, dotted(node.func)) for node in nodes if isinstance(node, ast.Call)],
+        [Handler(node.lineno, caught_by(node)) for node in nodes if isinstance(node, ast.ExceptHandler)],
+        functions_of(tree),
+    )
 
 
 def is_allowed(module: str, places: tuple[str, ...]) -> bool:
     return any(module == place or (place.endswith("/") and module.startswith(place)) for place in places)
 
 
-def for_types_only(tree: ast.Module) -> set[ast.AST]:
+def dotted(node: ast.expr) -> str:
+    """`a.b.c` of an attribute; the empty text for anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        inner = dotted(node.value)
+        return f"{inner}.{node.attr}" if inner else node.attr
+    return ""
+
+
+def caught_by(handler: ast.ExceptHandler) -> str:
+    return "" if handler.type is None else dotted(handler.type) or "..."
+
+
+def for_types_only(nodes: list[ast.AST]) -> set[ast.AST]:
     """Everything below an `if TYPE_CHECKING:`."""
     found: set[ast.AST] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             found.update(inner for statement in node.body for inner in ast.walk(statement))
     return found
 
 
-def imports_of(tree: ast.Module) -> list[tuple[str, ast.stmt]]:
+def imports_of(nodes: list[ast.AST]) -> list[tuple[str, ast.stmt]]:
     """(module, statement) of every import that runs."""
-    skipped = for_types_only(tree)
+    skipped = for_types_only(nodes)
     found: list[tuple[str, ast.stmt]] = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if node in skipped:
             continue
         if isinstance(node, ast.Import):
             found += [(alias.name, node) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.append((node.module, node))
+    return found
+
+
+def functions_of(tree: ast.Module) -> dict[str, int]:
+    found: dict[str, int] = {}
+
+    def walk(node: ast.AST, above: str) -> None:
+        for inner in ast.iter_child_nodes(node):
+            name = above
+            if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                name = f"{above}.{inner.name}" if above else inner.name
+            if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                body = inner.body[1:] if ast.get_docstring(inner) and len(inner.body) > 1 else inner.body
+                found[name] = (inner.end_lineno or 0) - body[0].lineno + 1
+            walk(inner, name)
+
+    walk(tree, "")
     return found
 
 
@@ -89,38 +156,23 @@ def test_only_its_module_imports_a_library(library: str) -> None:
         module
         for module in MODULES
         if not is_allowed(module, IMPORTERS[library])
-        and any(name == library or name.startswith(f"{library}.") for name, _ in imports_of(tree_of(module)))
+        and any(name == library or name.startswith(f"{library}.") for name in read(module).imports)
     ]
     assert not strangers
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_heavy_libraries_are_imported_where_they_are_used(module: str) -> None:
-    tree = tree_of(module)
-    at_the_top = {name.partition(".")[0] for name, statement in imports_of(tree) if statement in tree.body}
-    assert not at_the_top & set(HEAVY)
-
-
-def dotted(node: ast.expr) -> str:
-    """`a.b.c` of an attribute; the empty text for anything else."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        inner = dotted(node.value)
-        return f"{inner}.{node.attr}" if inner else node.attr
-    return ""
+def test_heavy_libraries_are_imported_where_they_are_used() -> None:
+    assert not [
+        (module, name) for module in MODULES for name in read(module).imports_at_the_top if name.partition(".")[0] in HEAVY
+    ]
 
 
 @pytest.mark.parametrize("call", CLOCK)
 def test_only_the_clock_reads_the_clock(call: str) -> None:
     strangers = []
     for module in MODULES:
-        tree = tree_of(module)
-        calls = [dotted(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        imported = [
-            f"{name}.{alias.name}" for name, node in imports_of(tree) if isinstance(node, ast.ImportFrom) for alias in node.names
-        ]
-        if any(name == call or name.endswith(f".{call}") for name in [*calls, *imported]) and module not in CLOCK[call]:
+        names = [*(name for _, name in read(module).calls), *read(module).names_imported_from]
+        if any(name == call or name.endswith(f".{call}") for name in names) and module not in CLOCK[call]:
             strangers.append(module)
     assert not strangers
 
@@ -130,14 +182,13 @@ def test_only_few_start_programs() -> None:
     strangers = [
         module
         for module in MODULES
-        if not is_allowed(module, STARTERS)
-        and any(dotted(node.func).startswith(starts) for node in ast.walk(tree_of(module)) if isinstance(node, ast.Call))
+        if not is_allowed(module, STARTERS) and any(name.startswith(starts) for _, name in read(module).calls)
     ]
     assert not strangers
 
 
 def test_only_gitrepo_uses_what_starts_programs() -> None:
-    users = {module for module in MODULES for name, _ in imports_of(tree_of(module)) if name == "bd.store.process"}
+    users = {module for module in MODULES if "bd.store.process" in read(module).imports}
     assert users == {"store/gitrepo.py"}
 
 
@@ -146,10 +197,8 @@ def test_policy_touches_nothing_outside() -> None:
     forbidden = {"os", "io", "pathlib", "subprocess", "sqlite3", "random", "secrets", "socket", "time", "tempfile"}
     for module in MODULES:
         if module.startswith("policy/"):
-            tree = tree_of(module)
-            assert not {name.partition(".")[0] for name, _ in imports_of(tree)} & forbidden, module
-            calls = {dotted(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-            assert not calls & {"open", "print", "input", "clock.now", "now"}, module
+            assert not {name.partition(".")[0] for name in read(module).imports} & forbidden, module
+            assert not {name for _, name in read(module).calls} & {"open", "print", "input", "clock.now", "now"}, module
 
 
 def test_commands_catch_nothing_and_exit_nowhere() -> None:
@@ -158,54 +207,30 @@ def test_commands_catch_nothing_and_exit_nowhere() -> None:
     for module in MODULES:
         if not module.startswith("cli/commands/"):
             continue
-        for node in ast.walk(tree_of(module)):
-            if isinstance(node, ast.Call) and dotted(node.func) in ("sys.exit", "exit", "os._exit", "quit"):
-                offenders.append(f"{module}:{node.lineno} {dotted(node.func)}")
-            if isinstance(node, ast.ExceptHandler) and (
-                node.type is None or dotted(node.type) in ("Exception", "BaseException", "BdError")
-            ):
-                offenders.append(f"{module}:{node.lineno} except {dotted(node.type) if node.type else ''}")
+        exits = [(line, name) for line, name in read(module).calls if name in ("sys.exit", "exit", "os._exit", "quit")]
+        offenders += [f"{module}:{line} {name}" for line, name in exits]
+        wide = [handler for handler in read(module).handlers if handler.caught in ("", "Exception", "BaseException", "BdError")]
+        offenders += [f"{module}:{handler.line} except {handler.caught}" for handler in wide]
     assert not [offender for offender in offenders if offender.partition(":")[0] not in CATCHERS]
     assert not CATCHERS - {offender.partition(":")[0] for offender in offenders}, "take it off the list"
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_names_say_what_is_in_it(module: str) -> None:
-    words = set(Path(module).stem.split("_"))
-    assert not words & {"utils", "util", "helpers", "helper", "common", "manager", "misc", "stuff"}
-    docstring = ast.get_docstring(tree_of(module))
-    assert docstring, "a module's docstring says what belongs in it"
+def test_names_say_what_is_in_it() -> None:
+    empty = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "stuff"}
+    assert not [module for module in MODULES if empty & set(Path(module).stem.split("_"))]
+    silent = [module for module in MODULES if not read(module).docstring]
+    assert not silent, "a module's docstring says what belongs in it"
 
 
 def test_modules_stay_small() -> None:
-    lengths = {module: len((PACKAGE / module).read_text(encoding="utf-8").splitlines()) for module in MODULES}
+    lengths = {module: read(module).lines for module in MODULES}
     assert {module: length for module, length in lengths.items() if length > LONG_MODULES.get(module, MODULE_LIMIT)} == {}
     outgrown = {module for module in LONG_MODULES if lengths.get(module, 0) <= MODULE_LIMIT}
     assert not outgrown, "these are short enough now: take them off the list"
 
 
-def functions_of(module: str) -> dict[str, int]:
-    """The lines of each function, its signature and docstring not counted, by qualified name."""
-    found: dict[str, int] = {}
-
-    def walk(node: ast.AST, above: str) -> None:
-        for inner in ast.iter_child_nodes(node):
-            name = above
-            if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                name = f"{above}.{inner.name}" if above else inner.name
-            if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                body = inner.body[1:] if ast.get_docstring(inner) and len(inner.body) > 1 else inner.body
-                found[f"{module}:{name}"] = (inner.end_lineno or 0) - body[0].lineno + 1
-            walk(inner, name)
-
-    walk(tree_of(module), "")
-    return found
-
-
 def test_functions_stay_small() -> None:
-    lengths: dict[str, int] = {}
-    for module in MODULES:
-        lengths.update(functions_of(module))
+    lengths = {f"{module}:{name}": length for module in MODULES for name, length in read(module).functions.items()}
     assert {name: length for name, length in lengths.items() if length > LONG_FUNCTIONS.get(name, FUNCTION_LIMIT)} == {}
     outgrown = {name for name in LONG_FUNCTIONS if lengths.get(name, 0) <= FUNCTION_LIMIT}
     assert not outgrown, "these are short enough now: take them off the list"

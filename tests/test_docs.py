@@ -298,7 +298,7 @@ def test_the_examples_of_the_help_work(command: str, typed: str, tmp_path: Path,
     for name, content in FILES.items():
         (hub / name).parent.mkdir(parents=True, exist_ok=True)
         (hub / name).write_text(content, encoding="utf-8")
-    agent = {"BD_AGENT": "codemonkey"}
+    agent = {"BD_AGENT": "codemonkey", "PATH": with_bd(tmp_path, dict(os.environ))["PATH"]}
     for words in BEFORE.get(typed, BEFORE.get(command, [])):
         run_here(*shlex.split(words), cwd=hub, env=agent)
     typed_here = typed.replace("EDITOR=vim", "VISUAL=true").partition(" | jq")[0]
@@ -306,7 +306,7 @@ def test_the_examples_of_the_help_work(command: str, typed: str, tmp_path: Path,
         run_here(*shlex.split(typed_here)[1:], cwd=hub, env=agent, code=EXPECTED.get(typed, 0))
         return
     ended = subprocess.run(
-        ["bash", "-c", typed_here], cwd=hub, env=with_bd(tmp_path, dict(os.environ)), capture_output=True, text=True
+        ["bash", "-c", typed_here], cwd=hub, env={**os.environ, "PATH": agent["PATH"]}, capture_output=True, text=True
     )
     assert ended.returncode == 0, ended.stderr
 

@@ -10,7 +10,7 @@ import pytest
 from bd import clock as bd_clock
 from tests.clocks import FakeClock
 from tests.running import Clone, run_here
-from tests.sealing import sealed_environment
+from tests.sealing import seal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,8 +44,7 @@ def told_board(tmp_path_factory: pytest.TempPathFactory, templates: Path) -> Pat
     shutil.copytree(templates / "local", folder / "board")
     clock = FakeClock()
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in sealed_environment(folder / "home").items():
-            patch.setenv(name, value)
+        seal(patch, folder / "home")
         patch.setenv("BD_SESSION", "test")
         patch.setattr(bd_clock, "now", clock.read)
         for line in STORY.splitlines():

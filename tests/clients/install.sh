@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Install the clients that tests/clients runs, each where the tests look for it: .clients/ in the repository.
-# usage: tests/clients/install.sh [PYTHON]
+# usage: tests/clients/install.sh [PYTHON], a Python that has pip
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
 python=${1:-python3}
 
-"$python" -m venv .clients/mcp
-.clients/mcp/bin/pip install --quiet --disable-pip-version-check beads-mcp==1.3.2
+# Without a pip of its own, and without compiling what no test imports.
+"$python" -m venv --without-pip .clients/mcp
+"$python" -m pip --python .clients/mcp/bin/python install --quiet --disable-pip-version-check --no-compile beads-mcp==1.3.2
 
 if ! command -v npm > /dev/null; then
     echo "npm is not here: going on without the browser interface" >&2

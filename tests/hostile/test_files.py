@@ -10,7 +10,7 @@ import pytest
 
 from tests.hostile.planting import GOOD, GOOD_PATH, Special, everything_goes_on, gitlink, harmless, link, plant, tree_of
 from tests.running import Clone, Result, run_process
-from tests.sealing import sealed_environment
+from tests.sealing import seal
 from tests.truth import commit_file, git, tip
 
 if TYPE_CHECKING:
@@ -167,8 +167,7 @@ def board(tmp_path_factory: pytest.TempPathFactory, templates: Path) -> Board:
     """Made once: every test only looks, or writes what the others don't look at."""
     folder = tmp_path_factory.mktemp("hostile")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in sealed_environment(folder / "home").items():
-            patch.setenv(name, value)
+        seal(patch, folder / "home")
         return Board(folder, templates)
 
 

@@ -24,14 +24,10 @@ if TYPE_CHECKING:
 # No call may take longer than this, however much fails: longer is a hang.
 PATIENCE_S = 60.0
 SETTINGS = {"BD_RETRY_TIME": "2.5", "BD_GIT_TIMEOUT": "1.5", "BD_LOCK_TIMEOUT": "4"}
-# On top of every test's: the folders may be another user's, and nothing is packed but by a fault.
+# On top of every test's: the folders may be another user's.
 CONFIGURATION = """\
 [safe]
 \tdirectory = *
-[gc]
-\tauto = 0
-[maintenance]
-\tauto = false
 """
 
 
