@@ -98,7 +98,7 @@ def run_here(
 
 @contextlib.contextmanager
 def _surroundings(cwd: Path | str | None, env: Mapping[str, str] | None, stdin: io.StringIO) -> Iterator[None]:
-    environment, typed = dict(os.environ), sys.stdin
+    before, typed = dict(os.environ), sys.stdin
     os.environ.update(env or {})
     sys.stdin = stdin
     try:
@@ -106,8 +106,10 @@ def _surroundings(cwd: Path | str | None, env: Mapping[str, str] | None, stdin: 
             yield
     finally:
         sys.stdin = typed
-        os.environ.clear()
-        os.environ.update(environment)
+        # Only what has changed: a thread of the test may be reading it at this moment.
+        for name in os.environ.keys() - before.keys():
+            del os.environ[name]
+        os.environ.update({name: value for name, value in before.items() if os.environ.get(name) != value})
 
 
 class Clone(NamedTuple):

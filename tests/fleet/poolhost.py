@@ -37,8 +37,8 @@ class Host:
         file = self.clone.path / ".beads" / "agents" / f"{name}.yaml"
         file.parent.mkdir(exist_ok=True)
         file.write_text(f"name: {name}\npool:\n{lines}", encoding="utf-8")
-        self.clone.bd("sync")
-        self.clone.bd("trust", "--yes")
+        self.clone.here("sync")
+        self.clone.here("trust", "--yes")
 
     def round(self) -> list[tuple[str, str]]:
         """One round of the controller: (event, member) of what it did."""
@@ -47,7 +47,7 @@ class Host:
 
     @property
     def status(self) -> dict[str, Any]:
-        return next(one for one in self.clone.bd("pool", "status", "--json").json if one["name"] == "worker")
+        return next(one for one in self.clone.here("pool", "status", "--json").json if one["name"] == "worker")
 
     @property
     def quarters(self) -> Quarters:

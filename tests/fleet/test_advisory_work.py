@@ -85,7 +85,7 @@ def test_an_agent_that_leaves_gives_back_its_own_claims_only(clone: Clones, hub:
     make(alice, "hub-a")
     alice.bd("config", "set", "claim_mode", "advisory")
     for name in ("ann", "ben"):
-        alice.bd("agent", "add", name)
+        alice.here("agent", "add", name)
         alice.bd("claim", "hub-a", "--agent", name)
-    alice.bd("agent", "remove", "ann", "--release")
+    alice.here("agent", "remove", "ann", "--release")
     assert holders(hub) == ["ben"]

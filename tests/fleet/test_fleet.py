@@ -66,11 +66,11 @@ def until(what: Callable[[], bool], limit_s: float = 60) -> None:
 def test_four_agents_drain_forty_beads_and_a_death_in_the_middle_costs_none(clone: Clones, hub: Path, tmp_path: Path) -> None:
     ada = clone("ada")
     for agent, role in ROLES.items():
-        ada.bd("agent", "add", agent, "--role", role, "--interval", "5s")
+        ada.here("agent", "add", agent, "--role", role, "--interval", "5s")
     plan = [{"title": f"{TITLES[agent]} {number}", "id": f"hub-{agent}{number}"} for agent in ROLES for number in range(10)]
     plan[10] = {"title": "Fix the victim", "id": "hub-victim", "priority": 0}
     (tmp_path / "plan.json").write_text(json.dumps(plan))
-    ada.bd("create", "--file", str(tmp_path / "plan.json"))
+    ada.here("create", "--file", str(tmp_path / "plan.json"))
     clones = {agent: clone(agent) for agent in ROLES}
     pid_path = tmp_path / "child"
     workers = {"codemonkey": start(clones["codemonkey"], "codemonkey", pid_path, tmp_path / "codemonkey.log")}
@@ -83,7 +83,7 @@ def test_four_agents_drain_forty_beads_and_a_death_in_the_middle_costs_none(clon
     for worker in workers.values():
         worker.terminate()
         worker.wait(timeout=60)
-    done = {bead["id"]: bead for bead in json.loads(ada.bd("list", "--all", "--json", "--fetch").out)}
+    done = {bead["id"]: bead for bead in json.loads(ada.here("list", "--all", "--json", "--fetch").out)}
     assert len(done) == 40
     assert {bead["status"] for bead in done.values()} == {"closed"}
     for bead_id, bead in done.items():
@@ -98,22 +98,22 @@ def test_four_agents_drain_forty_beads_and_a_death_in_the_middle_costs_none(clon
 
 def test_a_paused_fleet_claims_nothing_and_goes_on_afterwards(clone: Clones, hub: Path) -> None:
     ada, coder = clone("ada"), clone("coder")
-    ada.bd("create", "Do it", "--id", "hub-a")
-    ada.bd("pause", "--reason", "the disk is full")
+    ada.here("create", "Do it", "--id", "hub-a")
+    ada.here("pause", "--reason", "the disk is full")
     result = coder.bd("work", "--agent", "coder", "--once", "--", "true", code=3)
     assert "the disk is full" in result.err
     assert coder.bd("poll", "--agent", "coder", "--json", code=3, env={"BD_CLOCK_OFFSET_S": "7200"}).json["ready"] == 0
     assert subjects(hub, "claim") == []
-    ada.bd("resume")
+    ada.here("resume")
     coder.bd("work", "--agent", "coder", "--once", "--", "true")
     assert tip_bead(hub, "hub-a").status == "closed"
 
 
 def test_an_agent_that_is_set_offline_gets_no_work(clone: Clones, hub: Path) -> None:
     ada, coder = clone("ada"), clone("coder")
-    ada.bd("agent", "add", "coder", "--role", "coding")
-    ada.bd("create", "Fix it", "--id", "hub-a")
-    ada.bd("offline", "coder")
+    ada.here("agent", "add", "coder", "--role", "coding")
+    ada.here("create", "Fix it", "--id", "hub-a")
+    ada.here("offline", "coder")
     coder.bd("work", "--agent", "coder", "--once", "--", "true", code=3)
     assert tip_bead(hub, "hub-a").attempts == 0
 
@@ -129,7 +129,7 @@ def test_an_idle_hour_of_ten_agents_makes_no_commits_and_few_polls(clone: Clones
             due += shared.here(*words, code=3, env={"BD_CLOCK_OFFSET_S": str(minute * 60)}).json["due"]
     assert git(hub, "rev-parse", "main") == before
     assert due <= 10 * (3600 / 900 + 1)
-    clone("ada").bd("create", "Do it", "--id", "hub-a")
+    clone("ada").here("create", "Do it", "--id", "hub-a")
     woken = shared.bd("poll", "--agent", "agent-3", "--interval", "15m", "--json", env={"BD_CLOCK_OFFSET_S": "3600"}).json
     assert (woken["due"], woken["ready"]) == (True, 1)
 
@@ -137,7 +137,7 @@ def test_an_idle_hour_of_ten_agents_makes_no_commits_and_few_polls(clone: Clones
 def test_a_bead_whose_worker_always_dies_is_given_up_after_three_claims(clone: Clones, hub: Path) -> None:
     """Killed right after each claim, so that nobody ever starts."""
     ada, coder = clone("ada"), clone("coder")
-    ada.bd("create", "Do it", "--id", "hub-a")
+    ada.here("create", "Do it", "--id", "hub-a")
     later_s = 0
     for attempt in (1, 2, 3):
         later_s += 7200
@@ -156,18 +156,18 @@ def test_a_bead_whose_worker_always_dies_is_given_up_after_three_claims(clone: C
 
 def test_a_bead_that_is_only_ever_given_back_is_spaced_out_and_never_given_up(clone: Clones, hub: Path) -> None:
     ada, coder = clone("ada"), clone("coder")
-    ada.bd("create", "Broken", "--id", "hub-a", "-p", "0")
-    ada.bd("create", "Fine", "--id", "hub-b")
+    ada.here("create", "Broken", "--id", "hub-a", "-p", "0")
+    ada.here("create", "Fine", "--id", "hub-b")
     script = "test $BD_BEAD_ID = hub-b || exit 75"
     waits = []
-    for turn in range(10):
+    for turn in range(5):  # more often than a bead may fail
         clocks = {"BD_CLOCK_OFFSET_S": str(turn * 7200)}
         coder.bd("work", "--agent", "coder", "--once", "--max-tasks", "1", "--", "sh", "-c", script, env=clocks)
         waits.append(tip_bead(hub, "hub-a").get("retry_at") or "")
         coder.bd("work", "--agent", "coder", "--once", "--", "sh", "-c", script, env=clocks, check=False)
     bead = tip_bead(hub, "hub-a")
     assert (bead.status, bead.attempts_counted) == ("open", 0)
-    assert bead.attempts >= 10
+    assert bead.attempts >= 5
     assert waits == sorted(waits)
     assert tip_bead(hub, "hub-b").status == "closed"
 
@@ -175,8 +175,8 @@ def test_a_bead_that_is_only_ever_given_back_is_spaced_out_and_never_given_up(cl
 def test_an_idle_agent_keeps_house(clone: Clones, hub: Path) -> None:
     """What was done long ago is archived by whoever has nothing else to do, once."""
     ada, coder = clone("ada"), clone("coder")
-    ada.bd("create", "Do it", "--id", "hub-a")
-    ada.bd("close", "hub-a")
+    ada.here("create", "Do it", "--id", "hub-a")
+    ada.here("close", "hub-a")
     much_later = {"BD_CLOCK_OFFSET_S": str(40 * 86400)}
     coder.bd("work", "--agent", "coder", "--once", "--", "true", code=3, env=much_later)
     assert "archived 1 beads" not in coder.bd("work", "--agent", "coder", "--once", "--", "true", code=3, env=much_later).err
@@ -255,8 +255,8 @@ def test_an_idle_agent_says_so_once_and_then_now_and_then(clone: Clones, hub: Pa
 
 def test_an_agent_that_is_removed_leaves_no_record(clone: Clones, hub: Path) -> None:
     ada = clone("ada")
-    ada.bd("agent", "add", "coder", "--role", "coding")
+    ada.here("agent", "add", "coder", "--role", "coding")
     ada.bd("poll", "--agent", "coder", code=3)
     assert "refs/bd/agents/coder" in git(hub, "for-each-ref")
-    ada.bd("agent", "remove", "coder")
+    ada.here("agent", "remove", "coder")
     assert "refs/bd/agents/coder" not in git(hub, "for-each-ref")

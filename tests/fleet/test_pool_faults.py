@@ -142,8 +142,8 @@ def test_members_that_fail_together_are_one_failure_and_their_log_is_told(host: 
     assert host.quarters.read("pool-worker.json")["fails"] == 1
     last = host.events[-1]
     assert (last["exit_code"], text_of(last["log"])) == (7, "no such model\n")
-    assert "worker: its members end as soon as they are started" in host.clone.bd("pool", "status").out.splitlines()
-    assert last["log"] in host.clone.bd("pool", "events").out
+    assert "worker: its members end as soon as they are started" in host.clone.here("pool", "status").out.splitlines()
+    assert last["log"] in host.clone.here("pool", "events").out
 
 
 def test_a_full_disk_ends_neither_the_controller_nor_a_member(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_a_full_disk_ends_neither_the_controller_nor_a_member(host: Host, monkey
     def full(_self: Quarters, _name: str, _note: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    host.clone.bd("pool", "scale", "worker", "2")
+    host.clone.here("pool", "scale", "worker", "2")
     with monkeypatch.context() as broken:
         broken.setattr(Quarters, "write", full)
         watched.controller._looked_s.clear()
@@ -172,7 +172,7 @@ def test_a_hub_that_is_away_changes_no_size_and_is_waited_for(host: Host, hub: P
     seed(host.clone, "hub-a", "hub-b")
     assert host.round() == [("started", "worker-1"), ("started", "worker-2")]
     leaders = [host.leader(name) for name in ("worker-1", "worker-2")]
-    host.clone.bd("cancel", "hub-a", "hub-b", "--reason", "silence")
+    host.clone.here("cancel", "hub-a", "hub-b", "--reason", "silence")
     hub.rename(tmp_path / "away")
     assert host.round() == [("check failed", "")]
     assert "can't be reached" in host.status["last_error"]
@@ -190,8 +190,8 @@ def test_a_write_that_does_not_come_through_stops_no_other_pool(host: Host, monk
     host.pool(max=1, size=1, start=WAITS, cooldown_down="0s")
     host.pool(name="other", max=1, size=0, start=WAITS)
     host.round()
-    host.clone.bd("pool", "scale", "worker", "0")
-    host.clone.bd("pool", "scale", "other", "1")
+    host.clone.here("pool", "scale", "worker", "0")
+    host.clone.here("pool", "scale", "other", "1")
     with monkeypatch.context() as broken:
         broken.setattr("bd.fleet.crew.publish", lambda _hub, _operation: _raise(RemoteUnreachable("the hub is away")))
         told = host.clone.here("pool", "run", "--once", "--json").json
@@ -204,7 +204,7 @@ def test_an_agent_file_that_can_not_be_read_drains_nobody(host: Host) -> None:
     host.pool(name="other", max=1, min=0, start=WAITS)
     host.round()
     leaders = [host.leader(name) for name in ("worker-1", "worker-2")]
-    host.clone.bd("pool", "scale", "other", "1")
+    host.clone.here("pool", "scale", "other", "1")
     (host.clone.path / ".beads" / "agents" / "worker.yaml").write_text("name: worker\npool: {max: 2\n")
     put(host.clone, ".beads/agents", "a slip")
     assert sorted(host.round()) == [("started", "other"), ("trouble", "")]
@@ -218,7 +218,7 @@ def test_a_pool_that_is_gone_drains_its_members(host: Host) -> None:
     host.round()
     host.leader("worker")
     (host.clone.path / ".beads" / "agents" / "worker.yaml").unlink()
-    host.clone.bd("sync")
+    host.clone.here("sync")
     assert host.round() == [("draining", "worker")]
     host.until_ended("worker")
     assert host.round() == [("ended", "worker")]
@@ -229,9 +229,9 @@ def test_what_can_not_be_in_a_pool_is_told_and_not_done(host: Host) -> None:
     status = host.status
     assert len(status["flaws"]) == 3
     assert (status["min"], status["max"]) == (2, 2)
-    shown = host.clone.bd("pool", "status").out
+    shown = host.clone.here("pool", "status").out
     assert "`min: 5` is more than `max`" in " ".join(shown.split())
-    found = host.clone.bd("doctor", "--json").json["findings"]
+    found = host.clone.here("doctor", "--json").json["findings"]
     assert [one["where"] for one in found if one["code"] == "pool"] == [".beads/agents/worker.yaml"] * 3
     host.pool(max=2, start=WAITS, provider="cloud", min=1)
     assert host.round() == [("trouble", "")]
@@ -246,7 +246,7 @@ def test_names_that_lead_elsewhere_are_nobodys(host: Host) -> None:
 def test_a_name_that_two_have_is_told(host: Host) -> None:
     host.pool(max=2, names=["toast"], start=WAITS)
     host.pool(name="other", max=2, names=["toast"], start=WAITS)
-    [found] = [one for one in host.clone.bd("doctor", "--json").json["findings"] if one["code"] == "pool"]
+    [found] = [one for one in host.clone.here("doctor", "--json").json["findings"] if one["code"] == "pool"]
     assert "member toast is also a member of other" in found["text"]
 
 

@@ -35,7 +35,7 @@ def test_a_burst_and_then_silence(host: Host, hub: Path) -> None:
     assert host.round() == [], "nobody is started twice"
     assert (host.status["running"], host.status["desired"]) == (names, 3)
     assert os.path.isdir(host.quarters.path("clones", "worker-1", ".git"))
-    host.clone.bd("cancel", *(f"hub-n{number}" for number in range(5)), "--reason", "silence")
+    host.clone.here("cancel", *(f"hub-n{number}" for number in range(5)), "--reason", "silence")
     assert sorted(host.round()) == [("draining", name) for name in names]
     assert b"status: draining" in (tip_file(hub, ".agent-status/worker-1.yaml") or b"")
     for name in names:
@@ -43,7 +43,7 @@ def test_a_burst_and_then_silence(host: Host, hub: Path) -> None:
     assert sorted(host.round()) == [("ended", name) for name in names]
     assert host.status["running"] == host.status["draining"] == []
     assert tip_file(hub, ".agent-status/worker-1.yaml") is None, "its capacity file is gone"
-    assert "draining: fewer are needed" in host.clone.bd("pool", "events").out
+    assert "draining: fewer are needed" in host.clone.here("pool", "events").out
 
 
 def test_a_burst_is_done_whoever_is_killed_meanwhile(host: Host, hub: Path, tmp_path: Path) -> None:
@@ -121,10 +121,10 @@ def test_a_drained_worker_closes_what_it_has_and_leaves_what_that_makes_ready_to
     work = f"{shlex.join(BD)} work --interval 1s -- sh -c {shlex.quote(tells)}"
     host.pool(max=1, size=1, start=work, cooldown_down="0s")
     seed(host.clone, "hub-a")
-    host.clone.bd("create", "The next step", "--id", "hub-b", "--deps", "hub-a", "--assignee", "worker")
+    host.clone.here("create", "The next step", "--id", "hub-b", "--deps", "hub-a", "--assignee", "worker")
     host.round()
     until(started.exists)
-    host.clone.bd("pool", "scale", "worker", "0")
+    host.clone.here("pool", "scale", "worker", "0")
     assert host.round() == [("draining", "worker")]
     assert claimed_by(hub, "hub-a") == "worker", "what it is at, it finishes"
     go.touch()
@@ -146,7 +146,7 @@ def test_a_member_that_ends_well_and_has_not_closed_is_told_of(host: Host, hub: 
     host.round()
     host.leader("worker")
     host.clone.bd("claim", "hub-a", "--agent", "worker")
-    host.clone.bd("pool", "scale", "worker", "0")
+    host.clone.here("pool", "scale", "worker", "0")
     host.round()
     host.until_ended("worker")
     assert host.round() == [("ended", "worker")]
@@ -194,7 +194,7 @@ def test_a_check_counts_for_the_pool_what_its_members_may_take(host: Host) -> No
 
 def test_commands_that_nobody_has_trusted_do_not_run(host: Host, tmp_path: Path) -> None:
     host.pool(max=1, min=1, start=f"touch {tmp_path}/ran", check=f"touch {tmp_path}/ran; echo 1")
-    host.clone.bd("trust", "--revoke")
+    host.clone.here("trust", "--revoke")
     host.round()
     assert not (tmp_path / "ran").exists()
     assert "bd trust" in host.status["last_error"]
@@ -202,12 +202,12 @@ def test_commands_that_nobody_has_trusted_do_not_run(host: Host, tmp_path: Path)
 
 def test_a_size_somebody_asked_for_goes_before_the_check(host: Host) -> None:
     host.pool(max=3, start=WAITS, check="echo 0", cooldown_down="0s")
-    host.clone.bd("pool", "scale", "worker", "1")
+    host.clone.here("pool", "scale", "worker", "1")
     assert host.round() == [("started", "worker-1")]
-    host.clone.bd("pool", "scale", "worker", "up")
+    host.clone.here("pool", "scale", "worker", "up")
     assert host.round() == [("started", "worker-2")]
-    assert "may have 0 to 3 members" in host.clone.bd("pool", "scale", "worker", "4", code=2).err
-    host.clone.bd("pool", "scale", "worker", "auto")
+    assert "may have 0 to 3 members" in host.clone.here("pool", "scale", "worker", "4", code=2).err
+    host.clone.here("pool", "scale", "worker", "auto")
     assert sorted(host.round()) == [("draining", "worker-1"), ("draining", "worker-2")]
 
 

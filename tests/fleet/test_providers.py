@@ -65,7 +65,7 @@ def test_members_in_tmux(host: Host, tmp_path: Path) -> None:
     until(lambda: text_of(f"{tmp_path}/who") != "")
     assert text_of(f"{tmp_path}/who").split() == ["worker-1", "worker", "none"]
     assert text_of(f"{tmp_path}/where").strip() == host.quarters.path("clones", "worker-1")
-    host.clone.bd("pool", "scale", "worker", "0")
+    host.clone.here("pool", "scale", "worker", "0")
     assert host.round() == [("draining", "worker-1")]
     until(lambda: not has_session("bd-hub-worker-1"))
     assert host.round() == [("ended", "worker-1")]
@@ -81,7 +81,7 @@ def test_a_deaf_member_in_tmux_is_killed(host: Host, hub: Path, monkeypatch: pyt
     assert host.round() == [("started", "worker")]
     leader = host.leader("worker")
     host.clone.bd("claim", "hub-a", "--agent", "worker")
-    host.clone.bd("pool", "scale", "worker", "0")
+    host.clone.here("pool", "scale", "worker", "0")
     assert host.round() == [("draining", "worker")]
     told = host.clone.here("pool", "run", "--once", "--json").json
     assert [one["event"] for one in told] == ["killed", "ended"]
@@ -127,7 +127,7 @@ def test_members_under_systemd(host: Host, systemd: Path, tmp_path: Path) -> Non
     until(lambda: text_of(f"{tmp_path}/who") != "")
     assert text_of(f"{tmp_path}/who").split() == ["worker-1", os.environ["XDG_STATE_HOME"], clone]
     assert host.round() == []
-    host.clone.bd("pool", "scale", "worker", "0")
+    host.clone.here("pool", "scale", "worker", "0")
     assert host.round() == [("draining", "worker-1")]
     host.until_ended("worker-1")
     assert host.round() == [("ended", "worker-1")]
@@ -180,7 +180,7 @@ def test_members_by_commands_of_the_pools_own(host: Host, tmp_path: Path) -> Non
     clone = host.quarters.path("clones", "worker-1")
     assert text_of(f"{tmp_path}/worker-1.said").strip() == f"bd-hub-worker-1 in {clone} of hub"
     assert host.round() == [], "it is found again, and nobody started beside it"
-    host.clone.bd("pool", "scale", "worker", "0")
+    host.clone.here("pool", "scale", "worker", "0")
     assert host.round() == [("draining", "worker-1")]
     assert text_of(f"{tmp_path}/worker-1.nudge") == "nudged worker-1\n"
     assert host.round() == [("killed", "worker-1"), ("ended", "worker-1")]

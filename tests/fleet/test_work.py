@@ -33,7 +33,7 @@ json.dump({words}, open(os.environ["BD_RESULT_FILE"], "w"))
 
 def make(clone: Clone, *ids: str, title: str = "Do it") -> None:
     for bead_id in ids:
-        clone.bd("create", f"{title} {bead_id}", "--id", bead_id)
+        clone.here("create", f"{title} {bead_id}", "--id", bead_id)
 
 
 def says(**words: object) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ def test_nothing_to_do_is_exit_3_and_says_why(clone: Clones) -> None:
 
 def test_the_command_gets_the_bead_and_says_how_it_went(clone: Clones, hub: Path) -> None:
     alice = clone("alice")
-    alice.bd("create", "Do it", "--id", "hub-a", "--description", "All of it.")
+    alice.here("create", "Do it", "--id", "hub-a", "--description", "All of it.")
     script = (
         "import json, os, sys; bead = json.load(open(os.environ['BD_BEAD_FILE'])); "
         "assert bead['id'] == os.environ['BD_BEAD_ID'] == 'hub-a'; "
@@ -159,8 +159,8 @@ def test_notes_made_while_working_ride_into_the_bead(clone: Clones, hub: Path) -
 
 def test_a_command_that_takes_too_long_is_ended(clone: Clones, hub: Path) -> None:
     alice = clone("alice")
-    alice.bd("create", "--file", "-", input="tasks:\n- title: Long\n  id: hub-a\n  spec: {max_duration: 1s}\n")
-    bead_id = alice.bd("list", "-q").lines[0]
+    alice.here("create", "--file", "-", input="tasks:\n- title: Long\n  id: hub-a\n  spec: {max_duration: 1s}\n")
+    bead_id = alice.here("list", "-q").lines[0]
     alice.bd("work", "--agent", "coder", "--once", "--", "sleep", "60")
     (failure,) = tip_bead(hub, bead_id).get("failures")
     assert failure["reason"] == "timeout"
@@ -180,7 +180,7 @@ def test_a_claim_that_is_taken_away_stops_the_command(clone: Clones, hub: Path, 
     make(alice, "hub-a")
     worker = start(alice, "--agent", "coder", "--max-tasks", "1", "--json", "--", "sleep", "60", log=tmp_path / "log")
     until(lambda: in_hand(hub))
-    bob.bd("cancel", "hub-a", "--force", "--reason", "not wanted")
+    bob.here("cancel", "hub-a", "--force", "--reason", "not wanted")
     out, _ = worker.communicate(timeout=30)
     assert [one["outcome"] for one in json.loads(out)] == ["lost"]
     assert tip_bead(hub, "hub-a").status == "cancelled"
@@ -346,7 +346,7 @@ def test_a_sign_by_hand_moves_no_branch(clone: Clones, hub: Path) -> None:
         f"refs/bd/claims/{tip_bead(hub, 'hub-a').get('claim')['token']}",
     ]
     assert re.search(r"progress, \d+s ago: half", alice.bd("show", "hub-a", "--fetch").out)
-    alice.bd("close", "hub-a", "--agent", "coder")
+    alice.here("close", "hub-a", "--agent", "coder")
     assert git(hub, "for-each-ref", "refs/bd/claims") == ""
     assert [note["text"] for note in tip_bead(hub, "hub-a").get("progress")] == ["half"]
 
@@ -356,7 +356,7 @@ def test_a_sign_for_a_claim_that_was_taken_away_is_refused(clone: Clones, hub: P
     make(alice, "hub-a")
     alice.bd("claim", "hub-a", "--agent", "coder")
     alice.bd("heartbeat", "--agent", "coder")
-    bob.bd("cancel", "hub-a", "--force", "--reason", "not wanted")
+    bob.here("cancel", "hub-a", "--force", "--reason", "not wanted")
     alice.bd("heartbeat", "--agent", "coder", code=5, env={"BD_CLOCK_OFFSET_S": "60"})
 
 
@@ -374,8 +374,8 @@ def test_a_claim_from_the_future_is_a_warning_and_never_stolen(clone: Clones) ->
     alice, bob = clone("alice"), clone("bob")
     make(alice, "hub-a")
     alice.bd("claim", "hub-a", "--agent", "coder", env={"BD_CLOCK_OFFSET_S": "7200"})
-    bob.bd("sync")
-    assert "a clock is off" in bob.bd("doctor").out
+    bob.here("sync")
+    assert "a clock is off" in bob.here("doctor").out
     assert bob.bd("stalled", "--json").json == []
 
 

@@ -70,7 +70,7 @@ def test_a_result_file_that_is_a_pipe_or_a_device_is_not_waited_for(tmp_path: Pa
 def test_what_the_hub_can_not_keep_is_a_failure_and_the_worker_goes_on(clone: Clones, hub: Path, output: str) -> None:
     alice = clone("alice")
     for bead_id in ("hub-a", "hub-b"):
-        alice.bd("create", "Do it", "--id", bead_id)
+        alice.here("create", "Do it", "--id", bead_id)
     script = f"[ $BD_BEAD_ID = hub-b ] || printf '%s' '{{\"output\": {output}}}' > $BD_RESULT_FILE"
     assert work(alice, "sh", "-c", script) == [("hub-a", "failed"), ("hub-b", "done")]
     (failure,) = tip_bead(hub, "hub-a").get("failures")
@@ -80,9 +80,9 @@ def test_what_the_hub_can_not_keep_is_a_failure_and_the_worker_goes_on(clone: Cl
 
 def test_a_bead_that_may_not_be_closed_is_a_failure_and_not_left_claimed(clone: Clones, hub: Path) -> None:
     alice, bob = clone("alice"), clone("bob")
-    alice.bd("create", "Do it", "--id", "hub-a")
+    alice.here("create", "Do it", "--id", "hub-a")
     child = f"cd {bob.path} && {sys.executable} -m bd create Part --id hub-a.1 --parent hub-a --assignee other"
-    alice.bd("agent", "add", "other", "--role", "coding")
+    alice.here("agent", "add", "other", "--role", "coding")
     assert work(alice, "sh", "-c", child, options=("--once", "--max-tasks", "1")) == [("hub-a", "failed")]
     bead = tip_bead(hub, "hub-a")
     assert bead.claim is None
@@ -218,21 +218,21 @@ def test_a_worker_that_breaks_off_leaves_nothing_running(clone: Clones, tmp_path
 def test_finished_work_is_kept_in_the_clone_while_the_hub_is_away(clone: Clones, hub: Path, tmp_path: Path) -> None:
     alice = clone("alice")
     for bead_id in ("hub-a", "hub-b"):
-        alice.bd("create", "Do it", "--id", bead_id)
+        alice.here("create", "Do it", "--id", bead_id)
     worker = start(alice, "--once", "--", *waiting(tmp_path), log=tmp_path / "log")
     until((tmp_path / "runs").exists)
     hub.rename(tmp_path / "away.git")
     (tmp_path / "go").touch()
     assert ended(worker) == [("hub-a", "done")]
     (tmp_path / "away.git").rename(hub)
-    alice.bd("sync")
+    alice.here("sync")
     assert tip_bead(hub, "hub-a").get("close_reason") == "did it"
     assert tip_bead(hub, "hub-b").claim is None
 
 
 def test_a_server_that_refuses_for_a_moment_costs_no_finished_work(clone: Clones, hub: Path, tmp_path: Path) -> None:
     alice = clone("alice")
-    alice.bd("create", "Do it", "--id", "hub-a")
+    alice.here("create", "Do it", "--id", "hub-a")
     worker = start(alice, "--once", "--", *waiting(tmp_path), log=tmp_path / "log")
     until((tmp_path / "runs").exists)
     hook = refuse(hub, "pre-receive", f"touch {tmp_path}/refused; exit 1")
@@ -245,7 +245,7 @@ def test_a_server_that_refuses_for_a_moment_costs_no_finished_work(clone: Clones
 
 def test_a_claim_ends_where_the_server_no_longer_takes_refs_beside_the_branch(clone: Clones, hub: Path, tmp_path: Path) -> None:
     alice = clone("alice")
-    alice.bd("create", "Do it", "--id", "hub-a")
+    alice.here("create", "Do it", "--id", "hub-a")
     worker = start(alice, "--once", "--", *waiting(tmp_path), log=tmp_path / "log")
     until((tmp_path / "runs").exists)
     refuse(hub, "update", "case $1 in refs/bd/*) exit 1;; esac")
@@ -257,14 +257,14 @@ def test_a_claim_ends_where_the_server_no_longer_takes_refs_beside_the_branch(cl
 def test_a_probe_leaves_nothing_on_a_server_that_does_not_list(clone: Clones, hub: Path) -> None:
     git(hub, "config", "uploadpack.hideRefs", "refs/bd")
     alice = clone("alice")
-    alice.bd("create", "Do it", "--id", "hub-a")
+    alice.here("create", "Do it", "--id", "hub-a")
     assert work(alice, "true") == [("hub-a", "done")]
     assert git(hub, "for-each-ref", "--format=%(refname)", "refs/bd") == "refs/bd/probed"  # of whoever made the hub
 
 
 def test_a_bead_that_is_gone_is_lost_and_leaves_nothing_behind(clone: Clones, hub: Path, tmp_path: Path) -> None:
     alice, bob = clone("alice"), clone("bob")
-    alice.bd("create", "Do it", "--id", "hub-a")
+    alice.here("create", "Do it", "--id", "hub-a")
     worker = start(alice, "--once", "--", *waiting(tmp_path), log=tmp_path / "log")
     until((tmp_path / "runs").exists)
     git(bob.path, "pull", "--quiet")
@@ -284,7 +284,7 @@ def test_a_bead_that_is_gone_is_lost_and_leaves_nothing_behind(clone: Clones, hu
 def test_a_signal_to_the_whole_group_still_gives_the_bead_back(clone: Clones, hub: Path, tmp_path: Path, number: int) -> None:
     """As Ctrl-C in a terminal does: the worker's git processes get it too."""
     alice = clone("alice")
-    alice.bd("create", "Do it", "--id", "hub-a")
+    alice.here("create", "Do it", "--id", "hub-a")
     worker = start(alice, "--grace", "1s", "--", *waiting(tmp_path), log=tmp_path / "log")
     until((tmp_path / "runs").exists)
     for _ in range(3):
@@ -308,7 +308,7 @@ def test_what_killed_workers_left_is_removed_a_day_later(clone: Clones) -> None:
 
 def test_what_an_ended_command_started_ends_with_it(clone: Clones, tmp_path: Path) -> None:
     alice = clone("alice")
-    alice.bd("create", "Do it", "--id", "hub-a")
+    alice.here("create", "Do it", "--id", "hub-a")
     script = f"(trap '' TERM; exec sleep 60) & echo $! > {tmp_path}/forked; exec sleep 60"
     assert work(alice, "sh", "-c", script, options=("--once", "--idle-timeout", "1s")) == [("hub-a", "failed")]
     forked = int((tmp_path / "forked").read_text())

@@ -39,8 +39,8 @@ class Served(NamedTuple):
 def served(clone: Callable[[str], Clone]) -> Iterator[Served]:
     """A site that Ada may change, on a clone of a hub with two beads."""
     own = clone("server")
-    own.bd("create", "Mend the proxy", "--id", "hub-one", "--priority", "1")
-    own.bd("create", "Tell the users", "--id", "hub-two", "--deps", "hub-one")
+    own.here("create", "Mend the proxy", "--id", "hub-one", "--priority", "1")
+    own.here("create", "Tell the users", "--id", "hub-two", "--deps", "hub-one")
     site = Site(lambda: App(Globals(directory=str(own.path))).hub, (ADA,), ("127.0.0.1", "localhost"))
     with TestClient(application(site), base_url=HOST) as client:
         yield Served(own, site, client)

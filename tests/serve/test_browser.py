@@ -28,13 +28,13 @@ PAGES = ("", "beads", "beads?q=proxy&status=all", "beads/hub-one", "beads/hub-tw
 @pytest.fixture
 def own(clone: Callable[[str], Clone]) -> Clone:
     made = clone("server")
-    made.bd("agent", "add", "bob", "--max", "2")
-    made.bd("create", "Mend the proxy", "--id", "hub-one", "--priority", "1")
-    made.bd("create", "Tell <b>the</b> users", "--id", "hub-two", "--deps", "hub-one")
-    made.bd("create", "Which logo?", "--id", "hub-ask")
-    made.bd("claim", "hub-ask", "--agent", "bob")
-    made.bd("wait-human", "hub-ask", "--agent", "bob", "--reason", "the blue or the red one?")
-    made.bd("claim", "hub-one", "--agent", "bob")
+    made.here("agent", "add", "bob", "--max", "2")
+    made.here("create", "Mend the proxy", "--id", "hub-one", "--priority", "1")
+    made.here("create", "Tell <b>the</b> users", "--id", "hub-two", "--deps", "hub-one")
+    made.here("create", "Which logo?", "--id", "hub-ask")
+    made.here("claim", "hub-ask", "--agent", "bob")
+    made.here("wait-human", "hub-ask", "--agent", "bob", "--reason", "the blue or the red one?")
+    made.here("claim", "hub-one", "--agent", "bob")
     return made
 
 
