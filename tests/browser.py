@@ -34,7 +34,7 @@ _QUIET = ("--disable-gpu", "--disable-quic", "--disable-background-networking", 
 class Browser:
     """A running browser; `open` gives pages, `errors` what they threw, `outside` what they wanted from other machines."""
 
-    def __init__(self, context: Any, pictures: Path) -> None:
+    def __init__(self, context: Any, pictures: str) -> None:
         self._context = context
         self._pictures = pictures
         self.errors: list[str] = []
@@ -48,11 +48,10 @@ class Browser:
         page.goto(url)
         return page
 
-    def picture(self, page: Page, name: str) -> Path:
-        """A picture of the whole page, `NAME.png`: in the folder that PICTURES names, to be looked at, or in the test's own."""
-        path = self._pictures / f"{name}.png"
-        page.screenshot(path=path, full_page=True)
-        return path
+    def picture(self, page: Page, name: str) -> None:
+        """A picture of the whole page to be looked at, `NAME.png` in the folder that PICTURES names; none where it names none."""
+        if self._pictures:
+            page.screenshot(path=Path(self._pictures, f"{name}.png"), full_page=True)
 
     def _only_from_here(self, route: Route) -> None:
         if urlsplit(route.request.url).hostname in ("127.0.0.1", "localhost", None):
@@ -63,7 +62,7 @@ class Browser:
 
 
 @contextlib.contextmanager
-def started(folder: Path, *, width: int = 1280, height: int = 900) -> Iterator[Browser]:
+def started(*, width: int = 1280, height: int = 900) -> Iterator[Browser]:
     """A browser for one test: its own process, nothing kept, no requests to other machines."""
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: `make browser` does it")
     program = next(filter(None, map(shutil.which, _NAMES)), None)
@@ -73,6 +72,6 @@ def started(folder: Path, *, width: int = 1280, height: int = 900) -> Iterator[B
     with playwright.sync_playwright() as driver, driver.chromium.launch(executable_path=program, args=_QUIET) as chromium:
         context = chromium.new_context(viewport={"width": width, "height": height}, locale="en-GB", timezone_id="UTC")
         context.set_default_timeout(_PATIENCE_MS)
-        browser = Browser(context, Path(os.environ.get("PICTURES") or folder))
+        browser = Browser(context, os.environ.get("PICTURES", ""))
         yield browser
         assert not browser.errors

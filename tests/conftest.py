@@ -94,11 +94,11 @@ def bd() -> Callable[..., Result]:
 
 
 @pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
+def browser() -> Iterator[Browser]:
     """Chromium without a window: `browser.open(url)` is a page of Playwright's."""
     from tests.browser import started
 
-    with started(tmp_path) as running:
+    with started() as running:
         yield running
 
 
@@ -116,6 +116,8 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [*BD, "init", "local", "--prefix", "hub"],
     ):
         subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+    for sample in folder.rglob("*.sample"):  # most of the files that each test would copy
+        sample.unlink()
     return folder
 
 

@@ -17,7 +17,6 @@ GIT_CONFIGURATION = """\
 \temail = person@example.org
 [init]
 \tdefaultBranch = main
-\ttemplateDir =
 [protocol]
 \tallow = never
 [protocol "file"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import TYPE_CHECKING
 
@@ -14,30 +15,34 @@ from tests.running import run_here, run_process
 from tests.truth import commits, git, tip
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     import pytest
 
 
+@functools.cache
+def parsed(hub: Path, oid: str, path: str) -> Bead:
+    """A bead's file as git has it; many commits have the same one."""
+    data = git(hub, "cat-file", "blob", oid).encode()
+    return Bead(codec.parse_bead(data, path.removeprefix("beads/").removesuffix(".yaml")).fields)
+
+
+@functools.cache
+def at(hub: Path, commit: str) -> dict[str, Bead]:
+    """Every bead as of a commit, by its path."""
+    listed = [line.split(None, 3) for line in git(hub, "ls-tree", "-r", commit, "--", "beads").splitlines()]
+    return {path: parsed(hub, oid, path) for _, _, oid, path in listed}
+
+
 def history(hub: Path, title: str) -> list[tuple[str, Bead]]:
-    """(commit, bead) of each commit that wrote the bead of this title, oldest first; as git has them."""
-    found = []
+    """(commit, bead) of each commit that wrote the bead of this title, oldest first."""
+    found: list[tuple[str, Bead]] = []
+    before: dict[str, Bead] = {}
     for commit in commits(hub):
-        changed = git(hub, "diff-tree", "--no-commit-id", "--name-only", "-r", commit, "--", "beads").splitlines()
-        for path in changed:
-            data = git(hub, "cat-file", "blob", f"{commit}:{path}").encode()
-            bead = Bead(codec.parse_bead(data, path.removeprefix("beads/").removesuffix(".yaml")).fields)
-            if bead.title == title:
-                found.append((commit, bead))
+        after = at(hub, commit)
+        found += [(commit, bead) for path, bead in after.items() if bead.title == title and before.get(path) is not bead]
+        before = after
     return found
-
-
-def at(hub: Path, commit: str) -> Iterator[Bead]:
-    """Every bead as of a commit."""
-    for path in git(hub, "ls-tree", "-r", "--name-only", commit, "--", "beads").splitlines():
-        data = git(hub, "cat-file", "blob", f"{commit}:{path}").encode()
-        yield Bead(codec.parse_bead(data, path.removeprefix("beads/").removesuffix(".yaml")).fields)
 
 
 def kinds(bead: Bead) -> list[str]:
@@ -81,7 +86,7 @@ def a_ceiling_refused_a_claim_until_it_was_raised(folder: Path) -> None:
     hub = folder / "hub.git"
     root = history(hub, "Build a landing page for the client")
     raised = next(commit for commit, bead in root if bead.get("budget_ceiling_usd") == 15)
-    before = {bead.title: bead for bead in at(hub, f"{raised}^")}
+    before = {bead.title: bead for bead in at(hub, git(hub, "rev-parse", f"{raised}^")).values()}
     deploy = before["Deploy the page"]
     assert (deploy.status, deploy.attempts) == ("open", 0)
     assert before["Test the page against the requirements"].status == "closed"  # all it waited for
@@ -111,7 +116,7 @@ def a_subtask_was_waited_for(folder: Path) -> None:
 def no_spending_ever_exceeded_its_ceiling(folder: Path) -> None:
     hub = folder / "hub.git"
     for commit in commits(hub):
-        beads = list(at(hub, commit))
+        beads = at(hub, commit).values()
         ceilings = [bead.get("budget_ceiling_usd") for bead in beads if bead.get("budget_ceiling_usd")]
         for ceiling in ceilings:
             reserved = sum((bead.get("claim") or {}).get("reserved_usd", 0) for bead in beads)

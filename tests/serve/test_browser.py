@@ -92,8 +92,8 @@ def test_pages_render_and_nothing_is_wrong_with_them(browser: Browser, server: S
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_fit_a_phone(scheme: str, server: Server, tmp_path: Path) -> None:
-    with started(tmp_path, width=360, height=740) as narrow:
+def test_pages_fit_a_phone(scheme: str, server: Server) -> None:
+    with started(width=360, height=740) as narrow:
         for place, path in enumerate(PAGES):
             page = narrow.open(server.url + path)
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
