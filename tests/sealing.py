@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-# Nothing is packed and nothing is flushed: no test is about that, and each takes time in every command.
+# Nothing is packed by itself: a process for that after every command takes time, and one may still run when a test ends.
 GIT_CONFIGURATION = """\
 [user]
 \tname = Test Person
@@ -23,8 +23,6 @@ GIT_CONFIGURATION = """\
 \tallow = always
 [advice]
 \tdetachedHead = false
-[core]
-\tfsync = none
 [gc]
 \tauto = 0
 [receive]

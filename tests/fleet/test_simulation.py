@@ -24,7 +24,7 @@ SERVICE_S, PUSH_S = 0.4, 0.2
 
 
 def test_the_pushes_of_a_real_fleet_are_those_on_paper(clone: Callable[[str], Clone], hub: Path) -> None:
-    """Within a quarter. Tried again plainly, as where the server takes no intents, it would be far from that."""
+    """As near as runs on paper are to one another. Tried again plainly, as where the server takes no intents, it would be far off."""
     writer, *agents = [clone(name) for name in ("writer", *(f"a{number}" for number in range(AGENTS)))]
     seed(writer, *course.work_ids(BEADS, SERVICE_S, Random(1)))
     for number, agent in enumerate(agents):
@@ -38,7 +38,13 @@ def test_the_pushes_of_a_real_fleet_are_those_on_paper(clone: Callable[[str], Cl
     runs = course.on_paper(real)
     assert {(run.claims, run.closes) for run in runs} == {(claims, closes)} == {(BEADS, BEADS)}
     said = f"{real}; on paper {[(run.pushes, run.lost, run.asks) for run in runs]}"
-    assert 0.75 < mean(run.pushes + run.asks for run in runs) / (real.pushes + real.asks) < 1.25, said
-    assert 0.75 < mean(run.lost for run in runs) / real.lost < 1.25, said
+    assert is_among([run.pushes + run.asks for run in runs], real.pushes + real.asks), said
+    lost = [run.lost for run in runs]
+    assert is_among(lost, real.lost), said
     plain = course.on_paper(real, retry="plain")
-    assert mean(run.lost for run in plain) / real.lost > 1.25, f"this could not fail: {plain}"
+    assert not is_among(lost, mean(run.lost for run in plain)), f"this could not fail: {plain}"
+
+
+def is_among(numbers: list[int], number: float) -> bool:
+    """Whether a number is one of these, give or take a quarter: the machine's load is no part of what is on paper."""
+    return 0.75 * min(numbers) < number < 1.25 * max(numbers)
