@@ -12,7 +12,7 @@ from bd.model import Bead, Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.checking import check_status, checked
-from bd.operations.graph import refuse_circles
+from bd.operations.graph import refuse_circles, with_ages
 from bd.operations.heating import attended
 from bd.operations.keys import with_spent
 from bd.policy import lifecycle, validation
@@ -52,8 +52,9 @@ class Update(Operation):
         beads, done, failed = self.each(self.args["ids"], snapshot, change_one)
         words = self.args.get("verb_words") or "update"
         change = Change(beads, subject(words, done, self.by), touched=tuple(done), failures=tuple(failed))
-        if self.args.get("set", {}).get("parent"):
+        if "parent" in self.args.get("set", {}):
             refuse_circles(change, snapshot)
+            change = with_ages(change, snapshot, self.asked_at)
         if self.args.get("set", {}).get("exclusive"):
             refuse_overlap(change, snapshot)
         if self.args.get("status") or "assignee" in self.args.get("set", {}):
@@ -171,7 +172,7 @@ class Delete(Operation):
             failures=tuple(failed),
             result={"dependencies_removed": freed, "references_updated": freed},
         )
-        return with_capacity(with_spent(change, snapshot), snapshot, owners, world.now)
+        return with_capacity(with_spent(with_ages(change, snapshot, self.asked_at), snapshot), snapshot, owners, world.now)
 
 
 def _without(bead: Bead, target: str) -> Bead:

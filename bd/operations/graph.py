@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from bd.clock import time_text
+from bd.clock import instant_of, time_text
 from bd.errors import BadInput, WouldCycle, WrongState
 from bd.model import Bead, Change, Overlay
 from bd.operations.base import Operation, register
 from bd.operations.heating import attended
 from bd.policy import lifecycle
 from bd.policy.dag import find_cycle, find_parent_loop
+from bd.policy.ready import is_blocked, ready_since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
     from typing import Any, ClassVar
 
-    from bd.model import Snapshot
+    from bd.model import Link, Snapshot
     from bd.operations.base import World
 
 _BLOCKS = frozenset({"blocks", "depends-on", "blocked-by"})
@@ -36,6 +38,23 @@ def refuse_circles(change: Change, snapshot: Snapshot, names: Mapping[str, str] 
         circle = [(names or {}).get(bead_id, bead_id) for bead_id in circle]
         words = f"these would wait for each other: {' -> '.join(circle)}"
         raise WouldCycle(words, hint="`bd dep tree` shows what waits for what", cycle=circle)
+
+
+def with_ages(change: Change, snapshot: Snapshot, asked_at: datetime) -> Change:
+    """The change in which no bead gets older by an edge fewer: one that becomes ready by it counts from now, others as before."""
+    after, beads = Overlay(snapshot, change), dict(change.beads)
+    for bead_id, bead in change.beads.items():
+        before = snapshot.head(bead_id)
+        if bead is None or before is None or bead.status != "open" or _edges(bead) == _edges(before):
+            continue
+        since = time_text(asked_at) if is_blocked(before, snapshot, asked_at) else ready_since(before, snapshot)
+        if since and not is_blocked(bead, after, asked_at) and instant_of(ready_since(bead, after)) < instant_of(since):
+            beads[bead_id] = bead.evolve(reopened_at=since)
+    return change._replace(beads=beads)
+
+
+def _edges(bead: Bead) -> tuple[list[str], str | None, list[Link]]:
+    return bead.depends_on, bead.parent, bead.links
 
 
 class _Edge(Operation):
@@ -109,7 +128,7 @@ class DepRemove(_Edge):
             links=[link for link in bead.get("links", []) if link.get("id") != target],
             parent=None if bead.parent == target else bead.parent,
         )
-        return self.change(bead, after, target)
+        return with_ages(self.change(bead, after, target), snapshot, self.asked_at)
 
     def _target_id(self, bead: Bead, snapshot: Snapshot) -> str:
         typed = str(self.args["ids"][1]).strip()

@@ -12,7 +12,7 @@ from bd.model import Bead, Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.checking import check_title, refuse_twin
-from bd.operations.graph import refuse_circles
+from bd.operations.graph import refuse_circles, with_ages
 from bd.operations.keys import with_spent
 from bd.policy import lifecycle
 from bd.policy.fit import refuse_overlap
@@ -64,6 +64,7 @@ class Edit(Operation):
         after = lifecycle.touch(merged, self.asked_at) if merged.updated_at == tip.updated_at else merged
         texts = {snapshot.path_of(tip.id): self.args["text"]} if self.args.get("text") and dict(tip.fields) == old else {}
         change = Change({tip.id: after}, subject("edit", [tip.id], self.by), texts=texts, moves=moves, touched=(tip.id,))
+        change = with_ages(change, snapshot, self.asked_at)
         refuse_circles(change, snapshot)
         refuse_overlap(change, snapshot)
         return with_capacity(change, snapshot, tip.holders, world.now)
