@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bd.fields import bead_path
 from bd.store.contents import FILE_MODES, key_of
-from bd.store.standing import NOBODY, joined
+from bd.store.standing import NOBODY, common, joined
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Sides:
         self._changes = [_by_key(entries) for entries in changes]
         self.paths = {entry.path for entries in changes for entry in entries}
         self.is_merge = len(parents) > 1
-        self._bases: dict[str, str | None] = {}
+        self._bases: dict[int, list[str]] = {}
         self.standing = self._joined(is_shallow=is_shallow)
         self.masks: Mapping[str, Any] = (
             {key: mask for _, masks in self._believed for key, mask in masks.items()} if self.is_merge else self._believed[0][1]
@@ -91,12 +91,14 @@ class Sides:
             other = self._held(key, place)
             if found == other:
                 continue
-            base = self._base(place)
-            masks = self._after.get(base or "", _NOTHING)[1]
-            began = masks[key] if key in masks else self._contents.at(key, base) if base else None
-            if found == began or (other != began and self.after(key) == other):
+            began = [self._began(key, base) for base in self._bases_of(place)] or [None]
+            if all(found == one for one in began) or (all(other != one for one in began) and self.after(key) == other):
                 found = other
         return found
+
+    def _began(self, key: str, base: str) -> Any:
+        masks = self._after.get(base, _NOTHING)[1]
+        return masks[key] if key in masks else self._contents.at(key, base)
 
     def _all(self, key: str) -> list[Entry]:
         return [entry for own in self._changes for entry in own.get(key, ())]
@@ -125,13 +127,12 @@ class Sides:
 
     # --- merges ---
 
-    def _base(self, place: int) -> str | None:
-        """Where the first parent and another one parted."""
-        other = self.parents[place]
-        if other not in self._bases:
-            _, out, _ = self._repo.run("merge-base", self.parents[0], other, check=False)
-            self._bases[other] = out.decode().strip() or None
-        return self._bases[other]
+    def _bases_of(self, place: int) -> list[str]:
+        """Where a parent and those before it, all of them together, parted; sides that have met before parted at several."""
+        if place not in self._bases:
+            _, out, _ = self._repo.run("merge-base", "--all", self.parents[place], *self.parents[:place], check=False)
+            self._bases[place] = out.decode().split()
+        return self._bases[place]
 
     def _joined(self, *, is_shallow: bool) -> Standing:
         found = self._believed[0][0]
@@ -140,8 +141,8 @@ class Sides:
             if (found.signers, found.is_required) == (other.signers, other.is_required):
                 found = found._replace(at_s=max(found.at_s, other.at_s))
                 continue
-            base = self._base(place)
-            found = joined(self._after.get(base or "", _NOTHING)[0], found, other, is_shallow=is_shallow)
+            base = common([self._after.get(base, _NOTHING)[0] for base in self._bases_of(place)])
+            found = joined(base, found, other, is_shallow=is_shallow)
         return found
 
 

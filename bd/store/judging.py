@@ -123,7 +123,7 @@ class _Walk:
     def _found(self, name: str) -> Judged:
         """The first commit that a shallow clone has: what stands there has to be taken as it is."""
         lines = tuple(self._text(name, SIGNERS_PATH).splitlines())
-        return Judged(name, "", "", False, Standing(lines, self._requires(name)))
+        return Judged(name, "", "", False, Standing(lines, self._requires(name, False)))
 
     def _judge(self, commit: _Commit, sides: Sides) -> Judged:
         """What it is worth, after what its parents say."""
@@ -141,7 +141,7 @@ class _Walk:
                 signers=(*kept, *(line for line in new if line not in kept)), at_s=max(after.at_s, commit.at_s)
             )
         if CONFIG_PATH in sides.paths and (signer or not before.signers):
-            after = after._replace(is_required=self._requires(commit.name))
+            after = after._replace(is_required=self._requires(commit.name, before.is_required))
         verdict = self._weigh(commit, sides, signer)
         if sides.is_tearing:
             words = "histories meet here that let different people in first, so that nobody is believed from here on"
@@ -152,7 +152,7 @@ class _Walk:
             words,
             before.is_in_force,
             after,
-            verdict.masks,
+            verdict.masks if verdict.masks != sides.masks else sides.masks,  # else each commit has a copy
             tuple(sorted(verdict.untrue)),
             tuple(sorted(verdict.overruled)),
             tuple(sorted(verdict.removed)),
@@ -220,13 +220,14 @@ class _Walk:
         data = self._repo.objects.read(f"{commit}:{path}", at_most=FILE_LIMIT) if commit else None
         return (data or b"").decode("utf-8", "replace")
 
-    def _requires(self, commit: str) -> bool:
+    def _requires(self, commit: str, otherwise: bool) -> bool:
+        """Whether the settings at a commit require signatures, if they can be read."""
         from bd.store import codec  # noqa: PLC0415  settings change rarely
 
         with suppress(codec.Unreadable):
             fields = codec.parse(self._text(commit, CONFIG_PATH).encode(), CONFIG_FIELDS).fields
             return bool(hub_setting(fields, "require_signed"))
-        return False
+        return otherwise
 
 
 class _Verdict(NamedTuple):

@@ -8,6 +8,10 @@ from __future__ import annotations
 from bd import signers
 from bd.light import NamedTuple
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 # In the place of signers, where histories meet that let different people in first: it is no line, so nobody may sign.
 TORN = "# histories meet here that do not know each other's signers"
 
@@ -36,6 +40,13 @@ class Standing(NamedTuple):
 
 
 NOBODY = Standing()
+
+
+def common(bases: Sequence[Standing]) -> Standing:
+    """What both sides knew that parted at these commits: the lines of any of them; they differ on a requirement in its favour."""
+    if len(bases) < 2:
+        return bases[0] if bases else NOBODY
+    return Standing(tuple(dict.fromkeys(line for one in bases for line in one.signers)), all(one.is_required for one in bases))
 
 
 def joined(base: Standing, one: Standing, other: Standing, *, is_shallow: bool) -> Standing:

@@ -9,6 +9,10 @@ import pytest
 
 from bd.fields import BEAD_FIELDS
 from bd.store import guarded
+from bd.store.hub import Hub
+from bd.store.judging import walk
+from bd.store.place import locate
+from bd.store.standing import NOBODY
 from tests.hostile.test_signed_claims import FORGED, ada, codes, forge, key_path, state
 from tests.truth import git, tip_bead
 
@@ -226,6 +230,29 @@ def test_who_takes_the_signers_away_turns_nothing_off(ada: Clone, clone: Clones)
     everywhere(clone, ada, expected="open -")
 
 
+def test_settings_that_can_not_be_read_turn_nothing_off(ada: Clone, clone: Clones, tmp_path: Path) -> None:
+    """Also where somebody who may has broken them."""
+    mallory = clone("mallory").path
+    forge(mallory, key=key_path(tmp_path, "coder"), text="prefix: [", message="by hand", path=".beads/config.yaml")
+    forge(mallory)
+    told = (mallory / ".beads" / "config.yaml").read_text()
+    assert told == "prefix: ["
+    git(mallory, "revert", "--no-edit", "HEAD~1")
+    git(mallory, "push", "--quiet", "origin", "HEAD:main")
+    assert ("unsigned", "hub-a") in codes(clone("fresh"))
+
+
+def test_what_is_believed_instead_is_there_once_for_all_later_commits(ada: Clone, clone: Clones) -> None:
+    """Else a few thousand beads that somebody took away would be held as often as there are commits."""
+    forge(clone("mallory").path)
+    for number in range(3):
+        ada.here("create", f"More {number}", "--agent", "ada")
+    repo = Hub(locate(str(ada.path))).repo
+    *_, one, two, three = walk(repo, git(ada.path, "rev-parse", "HEAD"), None, NOBODY)
+    assert set(one.masks) == {"hub-a"}
+    assert one.masks is two.masks is three.masks
+
+
 # --- merges ------------------------------------------------------------------------------------
 
 
@@ -315,3 +342,63 @@ def test_who_lets_herself_in_beside_is_not_believed(first: bool, ada: Clone, clo
     assert found.code == 5
     assert "torn" in [one["code"] for one in ada.here("doctor", "--json", check=False).json["findings"]]
     assert tip_bead(hub, "hub-b").status == "open"  # type: ignore[union-attr]
+
+
+def revoked(ada: Clone, folder: Path) -> str:
+    """Let coder sign no more; the hub's tip, as this clone then has it."""
+    ada.here("identity", "revoke", "coder", "--agent", "ada")
+    git(folder, "fetch", "--quiet")
+    return git(folder, "rev-parse", "origin/main")
+
+
+def before_coder(folder: Path) -> str:
+    """The commit that let in ada, and nobody else yet."""
+    return git(folder, "rev-list", "--reverse", "origin/main", "--", ".beads/allowed_signers").split()[0]
+
+
+def test_a_merge_of_three_lets_nobody_in_again(ada: Clone, clone: Clones, tmp_path: Path) -> None:
+    """Its first side is so old that what was taken back since looks new."""
+    mallory = clone("mallory").path
+    old, aside = before_coder(mallory), git(mallory, "rev-parse", "HEAD")
+    tip = revoked(ada, mallory)
+    merge(mallory, tip, old, tip, aside)
+    forge(mallory, key=key_path(tmp_path, "coder"))
+    everywhere(clone, ada, expected="open -")
+    assert ("unsigned", "hub-a") in codes(ada)
+
+
+def test_sides_that_have_met_before_let_nobody_in_again(
+    ada: Clone, clone: Clones, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They parted at two commits, and at the later one coder was not let in yet."""
+    mallory = clone("mallory").path
+    old, before = before_coder(mallory), git(mallory, "rev-parse", "HEAD")
+    git(mallory, "checkout", "--quiet", "--detach", old)
+    with monkeypatch.context() as later:
+        later.setenv("GIT_COMMITTER_DATE", "2099-01-01T00:00:00Z")
+        git(mallory, "commit", "--quiet", "--allow-empty", "-m", "beside")
+    beside = git(mallory, "rev-parse", "HEAD")
+    merge(mallory, before, before, beside)
+    aside = git(mallory, "commit-tree", f"{before}^{{tree}}", "-m", "aside", "-p", before, "-p", beside)
+    tip = revoked(ada, mallory)
+    merge(mallory, tip, tip, aside)
+    git(mallory, "checkout", "--quiet", "-B", "main", before)
+    forge(mallory, key=key_path(tmp_path, "coder"))
+    everywhere(clone, ada, expected="open -")
+    assert ("unsigned", "hub-a") in codes(ada)
+
+
+@pytest.mark.parametrize("first", ["old", "tip"])
+def test_a_merge_of_three_takes_nothing_back(first: str, ada: Clone, clone: Clones) -> None:
+    """Of a bead that was open, then claimed, then closed, the claim does not come back."""
+    mallory = clone("mallory").path
+    old = git(mallory, "rev-parse", "HEAD")
+    ada.here("claim", "hub-a", "--agent", "coder")
+    git(mallory, "fetch", "--quiet")
+    aside = git(mallory, "rev-parse", "origin/main")
+    ada.here("close", "hub-a", "--reason", "done", "--agent", "coder")
+    git(mallory, "fetch", "--quiet")
+    tip = git(mallory, "rev-parse", "origin/main")
+    merge(mallory, aside, *((old, tip, aside) if first == "old" else (tip, old, aside)))
+    everywhere(clone, ada, expected="closed coder")
+    assert ("unsigned", "hub-a") in codes(ada)
