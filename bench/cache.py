@@ -41,7 +41,9 @@ while place < len(out):
 import time
 begun = time.perf_counter()
 for text in texts:
-    CSafeLoader(text).get_single_data()
+    loader = CSafeLoader(text)
+    while loader.check_data():  # a volume of the archive is many documents
+        loader.get_data()
 print(time.perf_counter() - begun)
 """
 
