@@ -46,7 +46,6 @@ _HELD_LIMIT = 16_000_000
 _SKIP_SIZE = 1_000_000
 # What is worth a faster hash.
 LARGE = 250_000
-_LARGE_TREE = 20_000
 # So many trees are kept: one write reads the same few again and again.
 _TREES_KEPT = 8
 SHA256_LENGTH = 64
@@ -167,9 +166,7 @@ class LooseWriter:
             os.makedirs(folder, exist_ok=True)
             descriptor = os.open(fresh, flags, 0o444)
         try:
-            # A large tree is names of objects, which no compression makes smaller: it would take longer than all else here.
-            level = 0 if kind == b"tree" and len(data) > _LARGE_TREE else 1
-            packed = zlib.compress(kind + b" %d\0" % len(data) + data, level)
+            packed = zlib.compress(kind + b" %d\0" % len(data) + data, 1)
             while packed:
                 packed = packed[os.write(descriptor, packed) :]
         finally:
