@@ -6,6 +6,7 @@ whether `bd close` worked would only ask the same cache twice.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ from bd.model import Bead
 from bd.store import codec
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -27,8 +29,32 @@ def git(folder: Path | str, *args: str, data: bytes | None = None, check: bool =
     return result.stdout.decode("utf-8", "replace").strip()
 
 
+def contents(repository: Path | str, names: Sequence[str]) -> list[bytes]:
+    """What these objects hold, by any name that git knows, in one process; of a folder, its raw tree."""
+    asked = "".join(f"{name}\n" for name in names).encode()
+    out = subprocess.run(
+        ["git", "-C", os.fspath(repository), "cat-file", "--batch"], input=asked, capture_output=True, check=True
+    ).stdout
+    found, place = [], 0
+    for name in names:
+        end = out.index(b"\n", place)
+        header = out[place:end]
+        assert not header.endswith(b" missing"), name
+        place = end + 1 + int(header.split()[-1])
+        found.append(out[end + 1 : place])
+        place += 1
+    return found
+
+
 def tip(repository: Path | str, branch: str = "main") -> str:
-    """The commit at the end of the branch."""
+    """The commit at the end of the branch. A ref's own file counts before packed ones, and takes no process to read."""
+    for folder in (".git", ""):
+        with (
+            contextlib.suppress(OSError),
+            open(os.path.join(repository, folder, "refs", "heads", branch), encoding="ascii") as ref,
+        ):
+            if re.fullmatch(r"[0-9a-f]{40,64}\n", text := ref.read()):
+                return text.strip()
     return git(repository, "rev-parse", "--verify", f"refs/heads/{branch}")
 
 
@@ -56,15 +82,17 @@ def all_beads(repository: Path | str, branch: str = "main") -> list[Bead]:
     names = [
         path.removeprefix("beads/").removesuffix(".yaml") for path in tip_paths(repository, branch) if path.startswith("beads/")
     ]
-    found = (tip_bead(repository, name, branch) for name in names if "/" not in name)
-    return [bead for bead in found if bead is not None]
+    names = [name for name in names if "/" not in name]
+    texts = contents(repository, [f"refs/heads/{branch}:{bead_path(name)}" for name in names])
+    return [Bead(codec.parse_bead(data, name).fields) for name, data in zip(names, texts, strict=True)]
 
 
 def bead_files(repository: Path | str, branch: str = "main") -> dict[str, bytes]:
     """Every bead's file at the tip, in the order of their paths; those in a volume of the archive as if they were files in a folder."""
     found: dict[str, bytes] = {}
-    for path in (path for path in tip_paths(repository, branch) if path.startswith("beads/")):
-        data = tip_file(repository, path, branch) or b""
+    paths = [path for path in tip_paths(repository, branch) if path.startswith("beads/")]
+    texts = contents(repository, [f"refs/heads/{branch}:{path}" for path in paths])
+    for path, data in zip(paths, texts, strict=True):
         if path.count("/") == 2 and path.startswith("beads/archive/"):
             _, *parts = re.split(rb"(?m)^--- # (\S+), \d+ bytes\n", data)
             documents = zip(parts[::2], parts[1::2], strict=True)

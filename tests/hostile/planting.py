@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
+import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.truth import git
@@ -83,14 +85,25 @@ def _blob(repository: Path, content: str | bytes | Special) -> tuple[str, str]:
     if isinstance(content, Special) and content.mode == FOLDER:
         return FOLDER, content.content.decode()
     mode, data = content if isinstance(content, Special) else (FILE, content.encode() if isinstance(content, str) else content)
-    return mode, data.decode() if mode == GITLINK else git(repository, "hash-object", "-w", "--stdin", data=data)
+    return mode, data.decode() if mode == GITLINK else _stored(repository, "blob", data)
 
 
 def _written(repository: Path, entries: dict) -> str:
     ready = {name: (FOLDER, _written(repository, entry)) if isinstance(entry, dict) else entry for name, entry in entries.items()}
     order = sorted(ready, key=lambda name: name + b"/" if ready[name][0] == FOLDER else name)
     raw = b"".join(ready[name][0].encode() + b" " + name + b"\0" + bytes.fromhex(ready[name][1]) for name in order)
-    return git(repository, "hash-object", "-w", "-t", "tree", "--literally", "--stdin", data=raw)
+    return _stored(repository, "tree", raw)
+
+
+def _stored(repository: Path, kind: str, data: bytes) -> str:
+    """Write an object as git does, whatever is in it; its name."""
+    whole = f"{kind} {len(data)}\0".encode() + data
+    oid = hashlib.sha1(whole).hexdigest()  # noqa: S324
+    git_folder = repository / ".git" if (repository / ".git").exists() else repository
+    path = git_folder / "objects" / oid[:2] / oid[2:]
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(zlib.compress(whole, 1))
+    return oid
 
 
 # Every way to look at a hub. Each of them meets whatever was planted.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.auditing import assert_sound
-from tests.race.history import assert_nothing_twice, assert_one_owner
+from tests.race.history import assert_nothing_twice, assert_one_owner, assert_only_added_to
 from tests.race.interleaving import Interleaving, install
 from tests.truth import git
 
@@ -36,11 +36,7 @@ def sound_history(request: pytest.FixtureRequest) -> Iterator[None]:
     hub: Path = request.getfixturevalue("hub")
     git(hub, "config", "core.logAllRefUpdates", "true")
     yield
-    moves = [line.split() for line in git(hub, "log", "-g", "--format=%H", "refs/heads/main", check=False).splitlines()]
-    newer = moves[0][0] if moves else ""
-    for (older,) in moves[1:]:
-        git(hub, "merge-base", "--is-ancestor", older, newer)
-        newer = older
+    assert_only_added_to(hub)
     assert_sound(hub)
     assert_one_owner(hub)
     assert_nothing_twice(hub)

@@ -6,16 +6,17 @@ whole history. Questions about the tip stand in tests/truth.py.
 
 from __future__ import annotations
 
-import subprocess
+import re
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bd.model import Bead
 from bd.store import codec
-from tests.truth import commits, git
+from tests.truth import commits, contents, git
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
     from pathlib import Path
 
     from bd.model import Claim
@@ -24,23 +25,36 @@ _READ: dict[str, Bead] = {}
 
 
 def beads_at(repository: Path, commit: str) -> dict[str, Bead]:
-    """Every bead of a commit by id, each content parsed once."""
-    found = {}
-    for line in git(repository, "ls-tree", commit, "beads/").splitlines():
-        meta, path = line.split("\t")
-        if meta.split()[1] != "blob":  # the archive: what is in it is held by nobody
-            continue
-        oid, bead_id = meta.split()[2], path.removeprefix("beads/").removesuffix(".yaml")
-        if oid not in _READ:
-            data = subprocess.run(["git", "-C", str(repository), "cat-file", "blob", oid], capture_output=True, check=True).stdout
-            _READ[oid] = Bead(codec.parse_bead(data, bead_id).fields)
-        found[bead_id] = _READ[oid]
-    return found
+    """Every bead of a commit by id."""
+    return _beads_of(repository, [commit])[0]
 
 
-def states(repository: Path) -> Iterator[dict[str, Bead]]:
+def states(repository: Path) -> list[dict[str, Bead]]:
     """The hub as it was at each commit of the branch, oldest first."""
-    return (beads_at(repository, commit) for commit in commits(repository))
+    return _beads_of(repository, commits(repository))
+
+
+def _beads_of(repository: Path, at: Sequence[str]) -> list[dict[str, Bead]]:
+    """The beads of each commit by id: all folders are read at once, then all beads, each content parsed once."""
+    roots = [_entries(tree) for tree in contents(repository, [f"{commit}^{{tree}}" for commit in at])]
+    folders = list(dict.fromkeys(root["beads"] for root in roots if "beads" in root))
+    listed = dict(zip(folders, map(_entries, contents(repository, folders)), strict=True))
+    # The archive is a folder in it: what is in there is held by nobody.
+    files = {oid: name for entries in listed.values() for name, oid in entries.items() if name.endswith(".yaml")}
+    new = [oid for oid in files if oid not in _READ]
+    for oid, data in zip(new, contents(repository, new), strict=True):
+        _READ[oid] = Bead(codec.parse_bead(data, files[oid].removesuffix(".yaml")).fields)
+    beads = {
+        folder: {name.removesuffix(".yaml"): _READ[oid] for name, oid in entries.items() if oid in files}
+        for folder, entries in listed.items()
+    }
+    return [beads[root["beads"]] if "beads" in root else {} for root in roots]
+
+
+def _entries(tree: bytes) -> dict[str, str]:
+    """The objects in a raw tree by name; a hub's hashes are SHA-1."""
+    found = re.findall(rb"[0-7]+ ([^\0]+)\0(.{20})", tree, re.DOTALL)
+    return {name.decode(): oid.hex() for name, oid in found}
 
 
 def assert_one_owner(repository: Path) -> None:
@@ -77,6 +91,22 @@ def operations(repository: Path, branch: str = "main") -> list[str]:
     """The uid of every operation that took effect, oldest first."""
     out = git(repository, "log", "--reverse", "--format=%(trailers:key=Bd-Uid,valueonly)", f"refs/heads/{branch}")
     return out.split()
+
+
+def assert_only_added_to(repository: Path, branch: str = "main") -> None:
+    """Each commit that the branch was ever at, by its reflog, is an ancestor of the next one."""
+    moves = git(repository, "log", "-g", "--format=%H", f"refs/heads/{branch}", check=False).split()
+    known = git(repository, "rev-list", "--parents", "--reflog", "--all").splitlines() if moves else []
+    parents = {commit: above for commit, *above in map(str.split, known)}
+    for newer, older in pairwise(moves):
+        reached: set[str] = set()
+        todo = [newer]
+        while todo and older not in reached:
+            commit = todo.pop()
+            if commit not in reached:
+                reached.add(commit)
+                todo += parents[commit]
+        assert older in reached, f"the branch went from {older} to {newer}, which is not built upon it"
 
 
 def assert_nothing_twice(repository: Path, branch: str = "main") -> None:

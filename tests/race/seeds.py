@@ -28,7 +28,7 @@ def put(writer: Clone, path: str, message: str) -> None:
     """Commit a path with plain git, and push it where there is a remote."""
     git(writer.path, "add", "--", path)
     git(writer.path, "commit", "--quiet", "-m", message)
-    if git(writer.path, "remote"):
+    if "[remote " in (writer.path / ".git" / "config").read_text(encoding="utf-8"):
         git(writer.path, "push", "--quiet", "origin", "HEAD")
 
 

@@ -13,7 +13,7 @@ from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import assert_nothing_twice, assert_one_owner, subjects
 from tests.race.seeds import limit, seed
 from tests.running import BD, result_of
-from tests.truth import all_beads, git, tip, tip_bead, tip_file, tip_paths
+from tests.truth import all_beads, bead_files, git, tip, tip_bead, tip_file, tip_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ def landed(verb: str, repository: Path) -> bool:
     if count == before:
         return False
     if verb == "archive":
-        assert len([path for path in tip_paths(repository) if path.endswith("hub-old.yaml")]) == 1
+        assert len([path for path in bead_files(repository) if path.endswith("hub-old.yaml")]) == 1
         return True
     first, mine = tip_bead(repository, "hub-a"), tip_bead(repository, "hub-mine")
     assert first is not None

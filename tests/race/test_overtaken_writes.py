@@ -13,10 +13,10 @@ import pytest
 
 from bd.cli.table import COMMANDS
 from bd.clock import instant_of, now, time_text
-from bd.fields import archive_path
+from bd.fields import volume_path
 from tests.race.history import subjects
 from tests.race.seeds import limit, seed
-from tests.truth import all_beads, git, tip, tip_bead, tip_file, tip_paths
+from tests.truth import all_beads, bead_files, git, tip, tip_bead, tip_file, tip_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -210,7 +210,9 @@ def check(verb: str, hub: Path, first: Bead) -> None:
         }
         assert len(made) == 1, "one was made, once"
     elif verb == "archive":
-        assert [path for path in tip_paths(hub) if path.endswith("hub-c.yaml")] == [archive_path("hub-c", time_text(now()))]
+        assert [path for path in bead_files(hub) if path.endswith("hub-c.yaml")] == [
+            f"{volume_path(time_text(now()), 1)}/hub-c.yaml"
+        ]
     elif verb == "fail":
         (failure,) = first.get("failures")
         assert (failure["attempt"], failure["agent"], failure["reason"], failure["error"]) == (1, "coder", "crash", "broke")
