@@ -1,7 +1,8 @@
 """A commit between its parents: what each of them held, and what a merge of them may make of it.
 
 Of two sides of a merge the one counts that has moved since they parted; where both have, both may. Nobody gains anything
-by merging: neither a commit that began before anybody was allowed, nor one that nobody believes.
+by merging: neither a side that began before anybody was allowed, or where nobody was asked to sign, nor one that nobody
+believes.
 """
 
 from __future__ import annotations
@@ -48,8 +49,11 @@ class Sides:
         self._changes = [_by_key(entries) for entries in changes]
         self.paths = {entry.path for entries in changes for entry in entries}
         self.is_merge = len(parents) > 1
-        self._bases: dict[int, list[str]] = {}
+        self._bases: dict[tuple[int, ...], list[str]] = {}
         self.standing = self._joined(is_shallow=is_shallow)
+        asked = [place for place, (standing, _) in enumerate(self._believed) if standing.is_in_force]
+        # A side on which nobody was asked to sign has no say where they are: anybody can make one, at any time.
+        self._places = asked if asked and self.standing.is_in_force else [*range(len(self._believed))]
         self.masks: Mapping[str, Any] = (
             {key: mask for _, masks in self._believed for key, mask in masks.items()} if self.is_merge else self._believed[0][1]
         )
@@ -86,12 +90,13 @@ class Sides:
 
     def expected(self, key: str) -> Any:
         """What a commit that nobody believes has to leave there: what is believed behind its parents."""
-        found = self._held(key, 0)
-        for place in range(1, len(self.parents)):
+        first, *rest = self._places
+        found = self._held(key, first)
+        for number, place in enumerate(rest, 1):
             other = self._held(key, place)
             if found == other:
                 continue
-            began = [self._began(key, base) for base in self._bases_of(place)] or [None]
+            began = [self._began(key, base) for base in self._bases_of(place, self._places[:number])] or [None]
             if all(found == one for one in began) or (all(other != one for one in began) and self.after(key) == other):
                 found = other
         return found
@@ -127,12 +132,13 @@ class Sides:
 
     # --- merges ---
 
-    def _bases_of(self, place: int) -> list[str]:
-        """Where a parent and those before it, all of them together, parted; sides that have met before parted at several."""
-        if place not in self._bases:
-            _, out, _ = self._repo.run("merge-base", "--all", self.parents[place], *self.parents[:place], check=False)
-            self._bases[place] = out.decode().split()
-        return self._bases[place]
+    def _bases_of(self, place: int, others: Sequence[int]) -> list[str]:
+        """Where a parent and others, all of them together, parted; sides that have met before parted at several commits."""
+        asked = place, *others
+        if asked not in self._bases:
+            _, out, _ = self._repo.run("merge-base", "--all", *(self.parents[one] for one in asked), check=False)
+            self._bases[asked] = out.decode().split()
+        return self._bases[asked]
 
     def _joined(self, *, is_shallow: bool) -> Standing:
         found = self._believed[0][0]
@@ -141,7 +147,7 @@ class Sides:
             if (found.signers, found.is_required) == (other.signers, other.is_required):
                 found = found._replace(at_s=max(found.at_s, other.at_s))
                 continue
-            base = common([self._after.get(base, _NOTHING)[0] for base in self._bases_of(place)])
+            base = common([self._after.get(base, _NOTHING)[0] for base in self._bases_of(place, range(place))])
             found = joined(base, found, other, is_shallow=is_shallow)
         return found
 

@@ -402,3 +402,29 @@ def test_a_merge_of_three_takes_nothing_back(first: str, ada: Clone, clone: Clon
     merge(mallory, aside, *((old, tip, aside) if first == "old" else (tip, old, aside)))
     everywhere(clone, ada, expected="closed coder")
     assert ("unsigned", "hub-a") in codes(ada)
+
+
+@pytest.mark.parametrize("start", ["root", "orphan"])
+@pytest.mark.parametrize("first", [False, True])
+def test_what_was_made_beside_as_nobody_was_asked_yet_is_not_believed(start: str, first: bool, ada: Clone, clone: Clones) -> None:
+    """A side from before anybody was allowed, or with a beginning of its own, has a forged claim in it."""
+    mallory = clone("mallory").path
+    if start == "root":
+        root = git(mallory, "rev-list", "--max-parents=0", "HEAD").split()[0]
+        git(mallory, "checkout", "--quiet", "--detach", root)
+    else:
+        git(mallory, "checkout", "--quiet", "--orphan", "aside")
+    text = git(mallory, "show", "origin/main:beads/hub-a.yaml")
+    uid = next(line.partition(" ")[2] for line in text.splitlines() if line.startswith("uid: "))
+    (mallory / "beads").mkdir(exist_ok=True)
+    (mallory / "beads" / "hub-a.yaml").write_text(FORGED.replace("UID", uid))
+    git(mallory, "add", "--all")
+    git(mallory, "commit", "--quiet", "-m", "beside")
+    aside = git(mallory, "rev-parse", "HEAD")
+    git(mallory, "checkout", "--quiet", "--detach", "origin/main")
+    (mallory / "beads" / "hub-a.yaml").write_text(FORGED.replace("UID", uid))
+    git(mallory, "commit", "--quiet", "--all", "-m", "the same")
+    made = git(mallory, "rev-parse", "HEAD")
+    merge(mallory, made, *((aside, "origin/main") if first else ("origin/main", aside)))
+    everywhere(clone, ada, expected="open -")
+    assert ("unsigned", "hub-a") in codes(ada)
