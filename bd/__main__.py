@@ -1,6 +1,6 @@
 """`python -m bd`."""
 
-from bd.cli.main import run
+from bd.cli import run
 
 if __name__ == "__main__":
     run()

@@ -15,7 +15,7 @@ from pathlib import Path
 import bd
 
 PROJECT = "gitbeads"
-_SCRIPT = "#!{python}\nimport sys\nfrom bd.cli.main import run\nif __name__ == '__main__':\n    sys.exit(run())\n"
+_SCRIPT = "#!{python}\nimport sys\nfrom bd.cli import run\nif __name__ == '__main__':\n    sys.exit(run())\n"
 
 
 def install(folder: Path) -> Path:

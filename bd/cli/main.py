@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 
 from bd import __version__
 from bd.cli import globals as global_flags
 from bd.cli import hot
+from bd.cli import run as run  # noqa: PLC0414  console scripts that are installed look for it here
 from bd.cli.context import App
 from bd.errors import BdError, Interrupted, TryAgain
-from bd.light import suppress
 from bd.output import Output, prepare_streams
 
 TYPE_CHECKING = False
@@ -91,17 +90,3 @@ def _is_of_the_disk(error: OSError) -> bool:
     import errno
 
     return error.errno in {errno.ENOSPC, errno.EFBIG, errno.EROFS, getattr(errno, "EDQUOT", None)}
-
-
-def run() -> None:
-    """The console script.
-
-    A command is short: it makes no cycles to speak of, so that the collector only costs time, and
-    it leaves nothing for the interpreter to tidy up, which would take a quarter of a read.
-    """
-    gc.disable()
-    code = main()
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(BrokenPipeError, ValueError):
-            stream.flush()
-    os._exit(code)

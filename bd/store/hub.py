@@ -332,11 +332,12 @@ class Hub:
     def stamp(self) -> None:
         """Touch the file by which existing clients see that something was written; never through a link, which a hub could track."""
         folder = self.client_folder()
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         with suppress(OSError):
             if os.path.isdir(folder) and not os.path.islink(folder):
-                with open(os.open(os.path.join(folder, ".stamp"), flags, 0o666), "w", encoding="utf-8") as file:
-                    file.write(f"{clock.monotonic():.6f}\n")
+                with open(os.open(os.path.join(folder, ".stamp"), flags, 0o666), "wb", buffering=0) as file:
+                    # Emptied first, as `w` does it, it would be sent to the disk at once.
+                    file.truncate(file.write(f"{clock.monotonic():.6f}\n".encode()))
 
     def client_folder(self) -> str:
         """The `.beads` folder that clients watch: in the checkout, or below bd's own folder."""

@@ -46,6 +46,7 @@ _HELD_LIMIT = 16_000_000
 _SKIP_SIZE = 1_000_000
 # What is worth a faster hash.
 LARGE = 250_000
+_BLOCK = 4096 - 11  # of the disk, less what wraps an object
 # So many trees are kept: one write reads the same few again and again.
 _TREES_KEPT = 8
 SHA256_LENGTH = 64
@@ -166,13 +167,23 @@ class LooseWriter:
             os.makedirs(folder, exist_ok=True)
             descriptor = os.open(fresh, flags, 0o444)
         try:
-            packed = zlib.compress(kind + b" %d\0" % len(data) + data, 1)
+            packed = _deflated(kind, data)
             while packed:
                 packed = packed[os.write(descriptor, packed) :]
         finally:
             os.close(descriptor)
         os.replace(fresh, path)
         return name
+
+
+def _deflated(kind: bytes, data: bytes) -> bytes:
+    """An object as its file has it. One that fits into a block of the disk is only wrapped: that takes less than a compressor."""
+    whole = kind + b" %d\0" % len(data) + data
+    size = len(whole)
+    if size > _BLOCK:
+        return zlib.compress(whole, 1)
+    stored = b"\x78\x01\x01" + size.to_bytes(2, "little") + (size ^ 0xFFFF).to_bytes(2, "little")  # RFC 1950 and 1951
+    return stored + whole + zlib.adler32(whole).to_bytes(4, "big")
 
 
 def _checked(path: str) -> bytes:

@@ -55,6 +55,18 @@ def test_the_commit_is_byte_for_byte_what_fast_import_makes(repo: GitRepo) -> No
     git(Path(repo.work_tree or ""), "fsck", "--strict", "--no-dangling")
 
 
+@pytest.mark.parametrize("size", [0, 1, 4074, 4075, 4076, 70_000])
+def test_an_object_of_any_size_is_read_by_git(repo: GitRepo, size: int) -> None:
+    """One that fits into a block of the disk is written without a compressor."""
+    content = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+    name = LooseWriter(repo).write(b"blob", content, 40)
+    place = Path(repo.work_tree or "")
+    assert int(git(place, "cat-file", "-s", name)) == size
+    assert git(place, "hash-object", "--stdin", data=content) == name
+    assert repo.objects.read(name) == content
+    git(place, "fsck", "--strict", "--no-dangling")
+
+
 def test_what_is_emptied_is_gone(repo: GitRepo) -> None:
     base = repo.commit_of("HEAD")
     assert base is not None
