@@ -23,6 +23,7 @@ import random
 import shutil
 import subprocess
 import tempfile
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -60,7 +61,24 @@ def pytest_configure() -> None:
 
 
 @pytest.fixture(autouse=True)
-def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def nobody_left() -> Iterator[None]:
+    """No thread of bd's outlives its test: it would call what a later one has put in the place of the clock or of git."""
+    before = set(threading.enumerate())
+    yield
+    left = [thread for thread in threading.enumerate() if thread not in before and _is_of_bd(thread)]
+    for thread in left:
+        thread.join(10)
+    assert not [thread for thread in left if thread.is_alive()]
+
+
+def _is_of_bd(thread: threading.Thread) -> bool:
+    target = getattr(thread, "_target", None)
+    modules = (type(thread).__module__, getattr(target, "__module__", None) or "")
+    return thread.name.startswith("bd ") or any(module.partition(".")[0] == "bd" for module in modules)
+
+
+@pytest.fixture(autouse=True)
+def sealed(nobody_left: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Own HOME and git configuration, and nothing of the machine's; the test starts in tmp_path."""
     seal(monkeypatch, tmp_path / "home")
     monkeypatch.chdir(tmp_path)

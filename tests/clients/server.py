@@ -24,32 +24,44 @@ LISTS = {
     "blocked": "blocked-issues",
     "closed": "closed-issues",
 }
+_TRIES = 5
 
 
 @contextlib.contextmanager
 def running(workspace: Workspace) -> Iterator[int]:
     """The server in a workspace; its port."""
-    program = installed("ui/node_modules/beads-ui/server/index.js")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = {**workspace.environment, "BD_BIN": str(workspace.bd), "PORT": str(port)}
-    server = subprocess.Popen(
-        [node(), str(program)], cwd=workspace.path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    server, port = _started(workspace)
     try:
-        assert server.stdout
-        said = []
-        for line in server.stdout:
-            said.append(line)
-            if "listening" in line:
-                break
-        else:
-            raise AssertionError(f"the server ended: {''.join(said)}")
         yield port
     finally:
         server.terminate()
         server.wait()
+
+
+def _started(workspace: Workspace) -> tuple[subprocess.Popen[str], int]:
+    """It takes no port of the system's choice: one that is free, and another one where somebody was faster."""
+    program = installed("ui/node_modules/beads-ui/server/index.js")
+    said: list[str] = []
+    for _ in range(_TRIES):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        environment = {**workspace.environment, "BD_BIN": str(workspace.bd), "PORT": str(port)}
+        server = subprocess.Popen(
+            [node(), str(program)],
+            cwd=workspace.path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert server.stdout
+        for line in server.stdout:
+            said.append(line)
+            if "listening" in line:
+                return server, port
+        server.wait()
+    raise AssertionError(f"the server ended: {''.join(said)}")
 
 
 class Page:

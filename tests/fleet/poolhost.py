@@ -6,16 +6,15 @@ import contextlib
 import json
 import os
 import signal
-import time
 from typing import TYPE_CHECKING, Any
 
 from bd.fleet.quarters import Quarters
 from bd.store.hub import Hub
 from bd.store.place import locate
 from tests.truth import tip_bead
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tests.running import Clone
@@ -85,14 +84,6 @@ def text_of(path: str) -> str:
     with contextlib.suppress(FileNotFoundError), open(path, encoding="ascii") as file:
         return file.read()
     return ""
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for another process to get there; longer than this is a hang."""
-    deadline = time.monotonic() + 120
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def is_alive(pid: int) -> bool:

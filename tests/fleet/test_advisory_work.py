@@ -6,8 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from bd.clock import instant_of
-from tests.fleet.test_work import make, start, until
+from tests.fleet.test_work import make, start
 from tests.truth import git, tip_bead
+from tests.waiting import PATIENCE_S, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,7 @@ def test_two_workers_are_at_one_bead_until_one_has_done_it(clone: Clones, hub: P
     until(lambda: holders(hub) == ["ann"])
     [quick] = bob.bd("work", "--agent", "ben", "--max-tasks", "1", "--json", "--", "true").json
     assert quick["outcome"] == "done"
-    out, _ = slow.communicate(timeout=30)
+    out, _ = slow.communicate(timeout=PATIENCE_S)
     assert [one["outcome"] for one in json.loads(out)] == ["lost"], "its claim ended with the close"
 
 
@@ -61,7 +62,7 @@ def test_a_claim_is_renewed_while_its_work_goes_on(clone: Clones, hub: Path, tmp
     bob.bd("claim", "hub-a", "--agent", "ben")
     (tmp_path / "go").touch()
     (alice.path.parent / "go").touch()
-    out, _ = worker.communicate(timeout=30)
+    out, _ = worker.communicate(timeout=PATIENCE_S)
     assert [one["outcome"] for one in json.loads(out)] == ["done"]
     assert tip_bead(hub, "hub-a").attempts_counted == 0  # type: ignore[union-attr]
 

@@ -17,10 +17,11 @@ from bd.fleet.controller import Controller
 from bd.fleet.quarters import Quarters
 from bd.store.hub import Hub
 from bd.store.place import locate
-from tests.fleet.poolhost import WAITS, Host, is_alive, text_of, until
+from tests.fleet.poolhost import WAITS, Host, is_alive, text_of
 from tests.race.seeds import put, seed
 from tests.running import BD, start_process
 from tests.truth import tip_bead, tip_file
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path

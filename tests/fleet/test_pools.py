@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fleet.poolhost import DEAF, WAITS, Host, claimed_by, is_alive, status_of, until
+from tests.fleet.poolhost import DEAF, WAITS, Host, claimed_by, is_alive, status_of
 from tests.race.history import assert_nothing_twice, assert_one_owner
 from tests.race.seeds import put, seed
 from tests.running import BD, start_process
 from tests.truth import tip_bead, tip_file
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fleet.poolhost import DEAF, WAITS, Host, is_alive, text_of, until
+from tests.fleet.poolhost import DEAF, WAITS, Host, is_alive, text_of
 from tests.race.seeds import seed
 from tests.truth import tip_bead
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

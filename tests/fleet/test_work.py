@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from tests.race.history import subjects
 from tests.running import BD
 from tests.truth import git, tip_bead
+from tests.waiting import PATIENCE_S, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,14 +49,6 @@ def start(clone: Clone, *words: str, log: Path) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [*BD, "work", *words], cwd=clone.path, stdout=subprocess.PIPE, stderr=err, text=True, env={**os.environ, **QUICK}
         )
-
-
-def until(what: Callable[[], bool], limit_s: float = 30) -> None:
-    """Look again and again, and go on as soon as it is so."""
-    end = time.monotonic() + limit_s
-    while not what():
-        assert time.monotonic() < end, "it never came to be"
-        time.sleep(0.05)
 
 
 def in_hand(hub: Path, bead_id: str = "hub-a") -> bool:
@@ -181,7 +173,7 @@ def test_a_claim_that_is_taken_away_stops_the_command(clone: Clones, hub: Path, 
     worker = start(alice, "--agent", "coder", "--max-tasks", "1", "--json", "--", "sleep", "60", log=tmp_path / "log")
     until(lambda: in_hand(hub))
     bob.here("cancel", "hub-a", "--force", "--reason", "not wanted")
-    out, _ = worker.communicate(timeout=30)
+    out, _ = worker.communicate(timeout=PATIENCE_S)
     assert [one["outcome"] for one in json.loads(out)] == ["lost"]
     assert tip_bead(hub, "hub-a").status == "cancelled"
 
@@ -198,7 +190,7 @@ def test_a_worker_that_is_stopped_finishes_or_gives_back(
     )
     until((tmp_path / "ready").exists)
     worker.send_signal(signal.SIGTERM)
-    out, _ = worker.communicate(timeout=30)
+    out, _ = worker.communicate(timeout=PATIENCE_S)
     assert worker.returncode == 0
     assert [one["outcome"] for one in json.loads(out)] == [outcome]
     assert [tip_bead(hub, bead_id).claim for bead_id in ("hub-a", "hub-b")] == [None, None]
@@ -249,7 +241,7 @@ def test_two_clocks_fifteen_minutes_apart_steal_nothing(clone: Clones, hub: Path
     until(lambda: in_hand(hub))
     for offset in ("900", "-900"):
         assert bob.bd("stalled", "--json", env={"BD_CLOCK_OFFSET_S": offset}).json == []
-    worker.wait(timeout=60)
+    worker.wait(timeout=PATIENCE_S)
     assert tip_bead(hub, "hub-a").status == "closed"
 
 

@@ -21,6 +21,7 @@ from bd.store.hub import Hub
 from bd.store.place import locate
 from tests.running import BD
 from tests.truth import git, tip_bead
+from tests.waiting import PATIENCE_S, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,15 +162,8 @@ def start(clone: Clone, *words: str, log: Path, **more: str) -> subprocess.Popen
 
 
 def ended(worker: subprocess.Popen[str]) -> list[tuple[str, str]]:
-    out, _ = worker.communicate(timeout=90)
+    out, _ = worker.communicate(timeout=PATIENCE_S)
     return [(one["id"], one["outcome"]) for one in json.loads(out)]
-
-
-def until(what: Callable[[], bool], limit_s: float = 30) -> None:
-    end = time.monotonic() + limit_s
-    while not what():
-        assert time.monotonic() < end, "it never came to be"
-        time.sleep(0.05)
 
 
 def waiting(tmp_path: Path) -> tuple[str, ...]:
