@@ -16,6 +16,7 @@ from bd.fleet import checks
 from bd.fleet.crew import Crew, Round
 from bd.fleet.sight import look_if_possible
 from bd.fleet.trust import asked_for, is_trusted
+from bd.policy.capacity import duty_of
 from bd.policy.fit import pause_of
 from bd.policy.scaling import awaited, plan
 from bd.roster import Pool, pools_of
@@ -114,7 +115,8 @@ class Controller:
             now.record("check failed", pool.name, why=found.error)
         halt = "the fleet is paused" if pause_of(snapshot) else ""
         first = awaited(pool, snapshot, clock.now())
-        does = plan(pool, found.number, crew.members(), crew.memory, now_s, first=first, halt=halt)
+        away = [name for name in pool.members if duty_of(name, snapshot) == "offline"]
+        does = plan(pool, found.number, crew.members(), crew.memory, now_s, first=first, away=away, halt=halt)
         crew.follow(does)
         seen = {"desired": does.desired, "wanted": found.number, "waits": does.waits, "check_error": found.error}
         crew.note.update({**seen, "last_check": clock.time_text(clock.now())})

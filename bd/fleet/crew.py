@@ -163,7 +163,7 @@ class Crew:
         session = self._session(name, how)
         session.refuse_second()
         self._make_clone(session.clone)
-        if duty_of(name, self._round.view.snapshot):  # of its predecessor, which ended as it was told to
+        if duty_of(name, self._round.view.snapshot) == "draining":  # of its predecessor, which ended as it was told to
             self._round.publish(SetDuty(**self._round.asked(agent=name, duty="available")))
         started = clock.time_text(clock.now())
         self._keep_note(name, {"pool": self.pool.name, "started_at": started, "how": how})  # first: no session without one
@@ -186,8 +186,9 @@ class Crew:
         os.rename(f"{folder}.new", folder)
 
     def _drain(self, name: str, why: str) -> None:
-        """No new claims, by its capacity; then the sign to end."""
-        self._round.publish(SetDuty(**self._round.asked(agent=name, duty="draining")))
+        """No new claims, by its capacity; then the sign to end. Who is offline gets no work as it is."""
+        if duty_of(name, self._round.view.snapshot) != "offline":
+            self._round.publish(SetDuty(**self._round.asked(agent=name, duty="draining")))
         self._keep_note(name, {**self._note_of(name), "drained_at": clock.time_text(clock.now())})
         self.running[name].ask_to_drain()
         self.note["down_s"] = clock.now().timestamp()

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 # Longer than `bd work` gives the command that it runs, so that it can give back the bead.
 KILL_GRACE_S = 30.0
 COMMAND_LIMIT_S = 60.0
+# How often it is seen whether one that was ended is gone: by its lock, or by a command of its provider.
+_LOOK_S, _ASK_S = 0.05, 0.5
 DRAIN_WORDS = "You are being drained: finish what you are at, claim nothing more, and end."
 # Whoever starts a session has its own, and these are one process's alone.
 _NOT_PASSED = ("BD_TOKEN", "BD_DRAIN")
@@ -232,7 +234,7 @@ class Session:
         while self.is_alive():
             if clock.monotonic() >= deadline:
                 return False
-            clock.sleep(0.05)
+            clock.sleep(_LOOK_S if self._provider is None else _ASK_S)
         return True
 
     def _signal(self, number: int) -> None:

@@ -12,8 +12,7 @@ from bd.model import Change, Overlay
 from bd.operations.agents import Leaving
 from bd.operations.base import Operation, register
 from bd.operations.capacity import with_capacity
-from bd.policy import advisory, lifecycle
-from bd.policy.capacity import held_by
+from bd.policy.capacity import duty_of, held_by
 from bd.roster import pool_of
 
 TYPE_CHECKING = False
@@ -60,7 +59,7 @@ class Retire(Leaving):
     """A pool's member has ended: `agent`, `reason`; `tokens` name the claims it had.
 
     The beads it held under exactly these are open again, no attempt spent; what waited for it is routed to nobody; its
-    capacity file goes, unless it holds something by another claim.
+    capacity file goes, unless it holds something by another claim, or was set offline, which is not forgotten.
     """
 
     verb: ClassVar[str] = "pool-retire"
@@ -70,17 +69,15 @@ class Retire(Leaving):
         freed: dict[str, Bead | None] = {}
         for bead in snapshot.wholes([bead.id for bead in held_by(name, snapshot)]):
             if any(claim.get("token") == self.tokens.get(bead.id) for claim in bead.claims if claim.get("agent") == name):
-                freed[bead.id] = self._freed(bead, name)
+                freed[bead.id] = self._without(bead, name, self.args["reason"])
         after = Overlay(snapshot, Change(freed, ""))
         if held_by(name, after):  # somebody works under this name: it keeps its file, and what waits for it
             words = f"{self.verb}: {name} by {self.agent}"
             change = Change(freed, words, touched=tuple(sorted(freed)))
             return with_capacity(change, snapshot, [name], world.now) if freed else Change({}, "")
         beads = self.rerouted(name, None, snapshot, freed)
+        change = Change(beads, f"{self.verb}: {name} by {self.agent}", touched=tuple(sorted(beads)))
+        if duty_of(name, snapshot) == "offline":
+            return with_capacity(change, snapshot, [name], world.now) if beads else Change({}, "")
         gone = {capacity_path(name): None} if snapshot.record(capacity_path(name)) is not None else {}
-        return Change(beads, f"{self.verb}: {name} by {self.agent}", records=gone, touched=tuple(sorted(beads)))
-
-    def _freed(self, bead: Bead, name: str) -> Bead:
-        if advisory.claim_of(bead, name, None) is not None:
-            return self._without(bead, name, self.args["reason"])
-        return lifecycle.released(bead, self.args["reason"], self.asked_at)
+        return change._replace(records=gone)

@@ -93,11 +93,12 @@ def plan(
     now_s: float,
     *,
     first: Collection[str] = (),
+    away: Collection[str] = (),
     halt: str = "",
 ) -> Plan:
     """What to do now. `wanted` is the count that was found; None where it could not be: then the size stays as it is.
 
-    `first` are the names to start before others; `halt` says why nothing more is to be started than has to be there.
+    `first` are the names to start before others, `away` those of whom nobody is to be started; `halt` says why nothing more is to be started than has to be there.
     """
     names = pool.members
     orphans = [member for member in running if member.name not in names]
@@ -110,7 +111,7 @@ def plan(
         for member in running
         if member.drained_s is not None and now_s - member.drained_s >= pool.drain_timeout_s
     ]
-    free = [name for name in names if name not in {one.name for one in ours}]
+    free = [name for name in names if name not in {*away, *(one.name for one in ours)}]
     free.sort(key=lambda name: name not in first)
     start, waits = _starts(pool, desired - len(at_work), len(at_work), free, halt or _cooling(pool, memory, now_s), memory, now_s)
     if desired < len(at_work):
@@ -129,7 +130,7 @@ def _starts(
         return [], "its members end as soon as they are started"
     if halt:  # the least there must be is there at all times
         missing = max(0, pool.min - there)
-    return free[:missing], halt or ("" if len(free) >= missing else "members that drain have yet to end")
+    return free[:missing], halt or ("" if len(free) >= missing else "members that drain have yet to end, or members are offline")
 
 
 def _cooling(pool: Pool, memory: Memory, now_s: float) -> str:

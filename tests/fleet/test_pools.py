@@ -212,6 +212,25 @@ def test_a_size_somebody_asked_for_goes_before_the_check(host: Host) -> None:
     assert sorted(host.round()) == [("draining", "worker-1"), ("draining", "worker-2")]
 
 
+def test_who_was_set_offline_is_drained_and_not_started_again(host: Host) -> None:
+    def pool(check: str) -> None:
+        host.pool(min=0, max=2, start=WAITS, check=check, cooldown_down="0s")
+
+    pool("echo 1")
+    assert host.round() == [("started", "worker-1")]
+    host.leader("worker-1")
+    host.clone.here("offline", "worker-1")
+    pool("echo 0")
+    assert host.round() == [("draining", "worker-1")]
+    host.until_ended("worker-1")
+    assert host.round() == [("ended", "worker-1")]
+    pool("echo 2")
+    assert host.round() == [("started", "worker-2")]
+    assert "offline" in host.status["waits"]
+    host.clone.here("online", "worker-1")
+    assert host.round() == [("started", "worker-1")]
+
+
 def test_workers_do_a_burst_and_end_when_they_are_drained(host: Host, hub: Path) -> None:
     """bd work as a member: it sees the drain file, and ends by itself."""
     host.pool(max=2, start=f"{shlex.join(BD)} work --interval 1s -- true", cooldown_down="0s")
