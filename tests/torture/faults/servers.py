@@ -108,12 +108,14 @@ def branch_deleted(yard: Yard) -> Iterator[None]:
 
 def _replaced(yard: Yard, by: Callable[[str], str]) -> str:
     """Put another commit (or none) where the branch's tip is, whoever else is still pushing; that tip."""
-    for _ in range(50):
+    for turn in range(50):
         old = git(yard.hub, "rev-parse", "refs/heads/main", env=yard.env)
         line = f"update refs/heads/main {by(old)} {old}\n"
         try:
             git(yard.hub, "update-ref", "--stdin", env=yard.env, data=line.encode())
         except RuntimeError:  # it has moved meanwhile
+            if turn > 40:  # or a push that was killed has left its lock, which its administrator removes
+                (yard.hub / "refs" / "heads" / "main.lock").unlink(missing_ok=True)
             continue
         return old
     raise RuntimeError("the hub's branch moves all the time")
