@@ -42,7 +42,8 @@ class Alarm:
     def wait(self, seconds: float) -> bool:
         """Wait at most so long; whether it rang."""
         rang = self._rung.wait(max(0.0, seconds))
-        self._rung.clear()
+        if rang:  # else what rings at this very moment ends the next wait
+            self._rung.clear()
         return rang
 
     def close(self) -> None:

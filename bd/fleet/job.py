@@ -10,7 +10,7 @@ import threading
 
 from bd import clock
 from bd.clock import duration_s
-from bd.errors import BadInput, BdError
+from bd.errors import BadInput
 from bd.fleet import drain, progress, signs
 from bd.fleet.child import Child
 from bd.fleet.outcome import FAILED, RELEASED, Outcome, outcome_of, read_result
@@ -232,19 +232,21 @@ class Job:
     def _beat(self) -> None:
         """Until stopped: a sign each interval, and a look at the claim."""
         interval_s = float(self._claim.get("heartbeat_interval_s") or NEAR_INTERVAL_S)
-        hub = self._open_hub()
+        hub: Hub | None = None
         tip = ""
         try:
             while not self._stop.wait(interval_s):
                 try:
+                    hub = hub or self._open_hub()
                     tip = self._sign(hub, interval_s, tip)
                     self._last_ok_s = clock.monotonic()
-                except (BdError, OSError) as error:  # a full disk, say: the next sign may come through
+                except Exception as error:  # noqa: BLE001  a full disk, a bug: the next sign may come through, and has to be given
                     self._doubt(error, interval_s)
                 if self.lost:
                     return
         finally:
-            hub.close()
+            if hub is not None:
+                hub.close()
 
     def _sign(self, hub: Hub, interval_s: float, tip: str) -> str:
         """One sign, and a look at the branch where it has moved since `tip`; the tip now."""

@@ -134,6 +134,8 @@ class Feed:
             except (BdError, OSError) as error:  # a clone that is gone, say
                 self._stale(str(error))
             except Exception as error:  # noqa: BLE001  whatever it is, those who look are told, and it is tried again
+                if self._over.is_set():  # the site has closed what it works with
+                    return
                 traceback.print_exception(error, file=sys.stderr)
                 self._stale(f"the hub can't be followed: {error}")
             self._over.wait(_AGAIN_S)

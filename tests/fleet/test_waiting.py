@@ -49,6 +49,21 @@ def nothing() -> None:
     pass
 
 
+def test_what_rings_as_a_wait_ends_is_not_missed(local_hub: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alarm, "has_watcher", lambda: False)
+    one = alarm.Alarm(Hub(locate(str(local_hub.path))))
+
+    class Late(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            is_set = super().wait(timeout)
+            if not is_set:
+                one.ring()  # the time is over, and nobody has been told so yet
+            return is_set
+
+    one._rung = Late()
+    assert [one.wait(0), one.wait(0), one.wait(0)] == [False, True, False]
+
+
 def test_work_that_is_there_needs_no_wait(clone: Callable[[str], Clone], steps: Callable[..., list[float]]) -> None:
     alice, bob = clone("alice"), clone("bob")
     alice.here("create", "One", "--id", "hub-a")

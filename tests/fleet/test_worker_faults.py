@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.cli.commands import work as work_command
 from bd.fleet.child import Child
+from bd.fleet.job import Job
 from bd.fleet.outcome import DONE, FAILED, outcome_of, read_result
 from bd.fleet.worker import Worker
 from bd.store.hub import Hub
@@ -26,6 +28,7 @@ from tests.waiting import PATIENCE_S, until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bd.cli.context import App
     from tests.running import Clone
 
     Clones = Callable[[str], Clone]
@@ -177,6 +180,39 @@ def refuse(hub: Path, name: str, script: str) -> Path:
     hook.write_text(f"#!/bin/sh\n{script}\n")
     hook.chmod(0o755)
     return hook
+
+
+@pytest.mark.parametrize("where", ["_sign", "_open"])
+@pytest.mark.parametrize("error", [OSError("too many open files"), ValueError("a bug")])
+def test_signs_of_life_go_on_after_any_failure(
+    where: str, error: Exception, clone: Clones, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command ends when the next sign was given."""
+    ann, given, failed = clone("ann"), tmp_path / "given", list[str]()
+    sign, opener = Job._sign, work_command._opener
+
+    def fail(here: str) -> None:
+        if here == where and not failed and threading.current_thread() is not threading.main_thread():
+            failed.append(here)
+            raise error
+
+    def signing(self: Job, hub: Hub, interval_s: float, known: str) -> str:
+        fail("_sign")
+        tip = sign(self, hub, interval_s, known)
+        given.touch()
+        return tip
+
+    def opening(app: App) -> Callable[[], Hub]:
+        opened = opener(app)
+        return lambda: (fail("_open"), opened())[1]
+
+    monkeypatch.setattr(Job, "_sign", signing)
+    monkeypatch.setattr(work_command, "_opener", opening)
+    monkeypatch.setenv("BD_HEARTBEAT_INTERVAL", "1s")
+    ann.here("create", "One", "--id", "hub-a")
+    script = f"until [ -e {given} ]; do sleep 0.05; done"
+    told = ann.here("work", "--max-tasks", "1", "--agent", "coder", "--json", "--", "sh", "-c", script).json
+    assert ([one["outcome"] for one in told], failed) == (["done"], [where])
 
 
 def test_no_thread_outlives_its_worker(clone: Clones, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
