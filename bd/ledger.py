@@ -34,6 +34,11 @@ def amount_of(value: Any) -> float:
     return amount if 0 < amount < float("inf") else 0.0
 
 
+def reserved_of(claim: Mapping[str, Any]) -> float:
+    """What a claim reserves of the money that may be spent."""
+    return amount_of(claim.get("reserved_usd"))
+
+
 def attempts_of(cost: Any) -> list[dict[str, Any]]:
     """The entries of a bead's `cost`, one for each attempt that somebody told the cost of."""
     found = cost.get("attempts") if isinstance(cost, dict) else None

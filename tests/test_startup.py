@@ -110,7 +110,7 @@ CLAIM = {
     "": "cli clock config errors fields identity ids ledger light lineup model operations output policy roster store",
     "cli": "claiming context globals hot main texts",
     "operations": "base capacity claims publish",
-    "policy": "capacity dag fit lifecycle money ready roles",
+    "policy": "capacity dag fit holding money ready roles",
     "store": """answers belief cache chain checkout database files findings finishing following formats gitrepo hub index journal
         kept location lock looked manners member message neighbours objects outcome packing place plainmove plainref process
         pushing remote round snapshot tokens transaction trees writing yamltext""",

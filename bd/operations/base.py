@@ -12,7 +12,7 @@ from bd.clock import instant_of
 from bd.errors import BdError, NoSuchBead
 from bd.light import NamedTuple
 from bd.model import Change
-from bd.policy import lifecycle
+from bd.policy import holding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,6 +118,8 @@ class Operation:
 
         Raises StaleToken and BadInput.
         """
+        from bd.policy import lifecycle  # noqa: PLC0415  a claim changes nobody's
+
         token = self.proof_for(bead, snapshot)
         force = self.args.get("force", False) if force is None else force
         if force:
@@ -211,7 +213,7 @@ class Operation:
         if after is None or not any(token == claim.get("token") for claim in before.claims):
             return after
         if any(token == claim.get("token") for claim in after.claims):
-            return lifecycle.signed(after, self.asked_at) if after.claim else after
+            return holding.signed(after, self.asked_at) if after.claim else after
         notes = (self.args.get("progress") or {}).get(before.id)
         return after.evolve(progress=notes) if notes else after
 

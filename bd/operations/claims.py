@@ -19,7 +19,7 @@ from bd.errors import (
 from bd.model import Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
-from bd.policy import capacity, fit, lifecycle, money
+from bd.policy import capacity, fit, holding, money
 from bd.policy.ready import standing
 
 TYPE_CHECKING = False
@@ -139,7 +139,7 @@ class Claim(Operation):
             from bd.policy import advisory  # noqa: PLC0415  few hubs need it
 
             return advisory.claimed(bead, claim, world.settings, self.asked_at)
-        return lifecycle.claimed(bead, claim, world.settings.owner(self.name), self.asked_at)
+        return holding.claimed(bead, claim, world.settings.owner(self.name), self.asked_at)
 
     def _take_best(self, snapshot: Snapshot, world: World) -> Change:
         count = self.args.get("count", 1)
@@ -198,7 +198,7 @@ class Claim(Operation):
         return after
 
     def _refuse(self, bead: Bead, snapshot: Snapshot, world: World) -> None:
-        lifecycle.refuse_held(bead, world.now)
+        holding.refuse_held(bead, world.now)
         where = standing(bead, snapshot, world.now)
         if where.phase == "pending":
             raise StillBlocked(
@@ -238,7 +238,7 @@ class Claim(Operation):
             if bead.claim is None:
                 self._refuse_crowd(bead, taken, snapshot, world)
             claim = self._claim_map(self.args["new_tokens"][len(taken)], started=True, world=world)
-            taken[bead.id] = lifecycle.resumed(bead, claim, world.settings.owner(self.name), self.asked_at)
+            taken[bead.id] = holding.resumed(bead, claim, world.settings.owner(self.name), self.asked_at)
             return taken[bead.id]  # type: ignore[return-value]
 
         if not names:
@@ -311,7 +311,7 @@ class Start(Operation):
                 from bd.policy import advisory  # noqa: PLC0415  few beads are
 
                 return advisory.started(bead, self.proof_for(bead, snapshot), world.settings, self.asked_at)
-            return lifecycle.started(bead, self.asked_at)
+            return holding.started(bead, self.asked_at)
 
         beads, done, failed = self.each(self.args["ids"], snapshot, begin)
         return Change(beads, subject("start", done, self.by), touched=tuple(done), failures=tuple(failed))
@@ -337,6 +337,8 @@ class Release(Operation):
                 from bd.policy import advisory  # noqa: PLC0415  few beads are
 
                 return advisory.released(bead, self.proof_for(bead, snapshot), reason, self.asked_at)
+            from bd.policy import lifecycle  # noqa: PLC0415  a claim ends no other
+
             is_own = self.holder_of(bead, snapshot) is not None
             return lifecycle.released(bead, reason, self.asked_at, spaced=is_own)
 

@@ -9,7 +9,7 @@ from bd.errors import BadInput, StaleToken
 from bd.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
-from bd.policy import lifecycle, money
+from bd.policy import lifecycle, money, spending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ class Cost(Operation):
         owners: set[str] = set()
 
         def charge(bead: Bead) -> Bead:
-            if money.is_told(bead, self.uid):
+            if spending.is_told(bead, self.uid):
                 return bead
             attempt, agent = self._whose(bead, snapshot)
             owners.add(agent)
             cost = {"usd": self.args.get("usd"), "tokens": self.args.get("token_counts"), "model": self.args.get("model")}
-            paid = money.charged(bead, cost, self.asked_at, whole=False, attempt=attempt, agent=agent, uid=self.uid)
+            paid = spending.charged(bead, cost, self.asked_at, whole=False, attempt=attempt, agent=agent, uid=self.uid)
             return lifecycle.touch(paid, self.asked_at)
 
         beads, done, failed = self.each(self.args["ids"], snapshot, charge)
@@ -63,4 +63,4 @@ class Cost(Operation):
         if not 1 <= attempt <= bead.attempts:
             said = f"{bead.id} has had {bead.attempts} attempts" if bead.attempts else f"nobody has tried {bead.id} yet"
             raise BadInput(said, hint="the cost is an attempt's; `bd claim` begins one", id=bead.id)
-        return attempt, money.agent_of_attempt(bead, attempt) or self.agent
+        return attempt, spending.agent_of_attempt(bead, attempt) or self.agent

@@ -14,7 +14,7 @@ from bd.operations.capacity import with_capacity
 from bd.operations.claims import Claim
 from bd.operations.heating import attended
 from bd.operations.storing import files_of, with_stored, without_contents
-from bd.policy import lifecycle, money, validation
+from bd.policy import lifecycle, spending, validation
 from bd.policy.ranking import Ranking
 from bd.policy.ready import is_blocked, phase_of
 from bd.policy.tree import below, children_by_parent, is_spawned
@@ -99,7 +99,7 @@ class Close(Operation):
             self._refuse_unfinished(bead, snapshot, world)
         try:
             cost = self.args.get("cost")
-            paid = money.charged(bead, cost, self.asked_at, whole=True) if cost and not bead.is_done else bead
+            paid = spending.charged(bead, cost, self.asked_at, whole=True) if cost and not bead.is_done else bead
             output = with_stored(self.args.get("output"), self.args.get("stores") or {}, bead)
             paid = self._validated(lifecycle.with_output(paid, output))
             return lifecycle.closed(paid, self.by, self.args.get("reason") or "Closed", self.asked_at)

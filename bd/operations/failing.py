@@ -14,7 +14,7 @@ from bd.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.heating import attended
-from bd.policy import advisory, lifecycle, money, retry
+from bd.policy import advisory, lifecycle, retry, spending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,11 +74,11 @@ class Fail(Operation):
         """The bead with what the attempt cost in all, where that was measured."""
         cost = {"usd": self.args.get("cost_usd"), "tokens": self.args.get("token_counts")}
         is_told = any(value is not None for value in cost.values())
-        return money.charged(bead, cost, self.asked_at, whole=True) if is_told else bead
+        return spending.charged(bead, cost, self.asked_at, whole=True) if is_told else bead
 
     def _failure(self, bead: Bead) -> dict[str, Any]:
         attempt = bead.claims[0].get("attempt", bead.attempts)
-        known = {"duration_s": self.args.get("duration_s"), "cost_usd": money.cost_of_attempt(bead, attempt)}
+        known = {"duration_s": self.args.get("duration_s"), "cost_usd": spending.cost_of_attempt(bead, attempt)}
         return retry.failure_of(bead, self.args["reason"], self.args["error"].strip(), self.asked_at, **known)
 
     def _is_noted(self, bead: Bead) -> bool:

@@ -13,7 +13,7 @@ from bd.errors import BdError, WrongState
 from bd.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
-from bd.policy import advisory, lifecycle, money, retry
+from bd.policy import advisory, holding, lifecycle, retry, spending
 from bd.policy.liveness import IN_WORK, last_commit_of
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ class Heartbeat(Operation):
             self.guard(bead, snapshot)
             if bead.get("claims"):
                 return advisory.signed(bead, self.proof_for(bead, snapshot), world.settings, self.asked_at)
-            signed = lifecycle.signed(bead, self.asked_at)
+            signed = holding.signed(bead, self.asked_at)
             return bead if signed == bead else lifecycle.touch(signed, self.asked_at)
 
         beads, done, failed = self.each(self.args["ids"], snapshot, beat)
@@ -110,10 +110,10 @@ class Reassign(Operation):
         if stall.get("is_unheard"):  # asked for by somebody who died before it was granted: nobody has failed
             return lifecycle.released(bead, stall["text"], self.asked_at)
         words = f"{stall['text']} since {stall['since']}"
-        cost = money.cost_of_attempt(bead, claim.get("attempt", 1))
+        cost = spending.cost_of_attempt(bead, claim.get("attempt", 1))
         failure = retry.failure_of(bead, stall.get("reason", "stalled"), words, self.asked_at, cost_usd=cost)
         return retry.after_failure(
-            money.presumed(bead, self.asked_at), failure, world.settings, self.asked_at, self.args["jitter"], self.uid
+            spending.presumed(bead, self.asked_at), failure, world.settings, self.asked_at, self.args["jitter"], self.uid
         )
 
 

@@ -1,7 +1,7 @@
 """Legal state changes: bead in, new bead out, or Refused.
 
-Belongs here: what a claim, a release, a close do to one bead, and who may. Does not belong
-here: choosing the bead, and everything that needs other beads.
+Belongs here: what a release, a close and the like do to one bead, and who may. Does not belong here:
+how it comes to be claimed (holding.py), choosing the bead, and everything that needs other beads.
 
 On a claimed bead, status, owner, assignee, claim and output change only with the current
 token or by force (docs/protocol.md, "A claim").
@@ -9,8 +9,9 @@ token or by force (docs/protocol.md, "A claim").
 
 from __future__ import annotations
 
-from bd.clock import age_text, instant_of, time_text, timedelta
-from bd.errors import AlreadyClaimed, AlreadyClosed, BadInput, StaleToken, WrongState
+from bd.clock import instant_of, time_text, timedelta
+from bd.errors import AlreadyClosed, BadInput, StaleToken, WrongState
+from bd.policy.holding import touch as touch  # noqa: PLC0414  whoever changes a bead takes it from here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,17 +27,6 @@ NOT_WAITING: dict[str, None] = {"waiting_on": None, "waiting_since": None, "stat
 HUMAN = "human"
 # How long a bead is hidden that was given back for the second time in a row; doubled each further time, up to the longest.
 SPACED_S, SPACED_MAX_S = 10.0, 300.0
-
-
-def touch(bead: Bead, at: datetime) -> Bead:
-    """The bead with `updated_at` moved: to `at`, or just past its old value where clocks differ."""
-    before = bead.get("updated_at")
-    if before:
-        last = instant_of(before)
-        at = max(at, last + timedelta(microseconds=1) if last.year < 9999 else last)
-    elif bead.created_at:
-        at = max(at, instant_of(bead.created_at))
-    return bead.evolve(updated_at=time_text(at, exact=True))
 
 
 def guard(bead: Bead, token: str | None, *, force: bool = False, at: datetime | None = None) -> None:
@@ -79,92 +69,6 @@ def refuse_silent_force(bead: Bead, token: str | None, reason: str | None) -> No
     if tokens and token not in tokens and not (reason or "").strip():
         who = bead.owner or " and ".join(bead.holders)
         raise BadInput(f"{bead.id} is held by {who}; --force needs --reason", hint="say why with --reason TEXT", id=bead.id)
-
-
-def refuse_held(bead: Bead, at: datetime) -> None:
-    """Refuse a claim on what somebody works on. Raises AlreadyClaimed."""
-    claim = bead.claim
-    if claim is None and bead.status != "in_progress":
-        return
-    who = bead.owner or bead.assignee or (claim.agent if claim else None)
-    if who is None:
-        raise WrongState(
-            f"{bead.id} is in progress, held by nobody in particular",
-            hint=f"`bd release {bead.id} --reason TEXT` opens it",
-            id=bead.id,
-        )
-    since = claim.claimed_at if claim else bead.updated_at
-    words = f"{bead.id} is already claimed by {who}"
-    if since:
-        words += f" since {since} ({age_text((at - instant_of(since)).total_seconds())})"
-    raise AlreadyClaimed(
-        words,
-        hint="`bd claim --next` takes the best bead that is free",
-        id=bead.id,
-        owner=who,
-    )
-
-
-def claimed(bead: Bead, claim: dict[str, Any], owner: str, at: datetime) -> Bead:
-    """The bead held by this claim; who it was routed to before is kept in `claim.routed`."""
-    stamp = time_text(at)
-    claim = {**claim, "attempt": bead.attempts + 1, "claimed_at": stamp}
-    if bead.assignee:
-        claim["routed"] = bead.assignee
-    held = bead.evolve(
-        status="in_progress",
-        assignee=claim["agent"],
-        owner=owner,
-        claim=claim,
-        claims=None,
-        claimed_at=stamp,
-        attempts=bead.attempts + 1,
-        retry_at=None,
-        prefer_agent=None,
-        prefer_until=None,
-        defer_until=None,
-        started_at=bead.get("started_at") or claim.get("started_at"),
-    )
-    return touch(held, at)
-
-
-def started(bead: Bead, at: datetime) -> Bead:
-    """The claimed bead with its work begun; begun work stays as it was."""
-    claim = dict(bead.get("claim") or {})
-    if claim.get("started_at"):
-        return bead
-    stamp = time_text(at)
-    claim["started_at"] = stamp
-    claim.pop("expires_at", None)
-    return touch(bead.evolve(claim=claim, started_at=bead.get("started_at") or stamp), at)
-
-
-def signed(bead: Bead, at: datetime) -> Bead:
-    """The claimed bead with a sign of life of its holder, unless it has given a later one."""
-    claim = dict(bead.get("claim") or {})
-    stamp = time_text(at)
-    if stamp <= max(claim.get("heartbeat_at") or "", claim.get("claimed_at") or ""):
-        return bead
-    return bead.evolve(claim={**claim, "heartbeat_at": stamp})
-
-
-def resumed(bead: Bead, claim: dict[str, Any], owner: str, at: datetime) -> Bead:
-    """The same attempt under a new token: its own agent takes its claim over."""
-    before = dict(bead.get("claim") or {})
-    kept = {key: before[key] for key in ("attempt", "claimed_at", "routed", "work_ref", "reserved_usd") if key in before}
-    stamp = time_text(at)
-    merged: dict[str, Any] = {"attempt": max(1, bead.attempts), "claimed_at": stamp, **kept, **claim}
-    merged["started_at"] = before.get("started_at") or stamp
-    held = bead.evolve(
-        status="in_progress",
-        assignee=claim["agent"],
-        owner=owner,
-        claim=merged,
-        claimed_at=merged["claimed_at"],
-        attempts=max(1, bead.attempts),
-        started_at=bead.get("started_at") or stamp,
-    )
-    return touch(held, at)
 
 
 def unclaimed(bead: Bead) -> Bead:

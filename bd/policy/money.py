@@ -1,14 +1,15 @@
-"""What work may cost: what a claim reserves, what an agent and a DAG have left, and what an attempt did cost.
+"""What work may cost: what a claim reserves, what an agent and a DAG have left.
 
 A budget is an amount a day, a month, or in all; nothing keeps what is left of it: that is the amount, less what
 was told to have been spent, less what live claims reserve. Judged on the snapshot that a claim is decided on, so
-that two agents together can't overspend. Does not belong here: summing over beads (ledger.py).
+that two agents together can't overspend. Does not belong here: summing over beads (ledger.py), and
+what an attempt did cost (spending.py).
 """
 
 from __future__ import annotations
 
-from bd.clock import time_text, timedelta
-from bd.ledger import amount_of, attempts_of
+from bd.clock import time_text
+from bd.ledger import amount_of, reserved_of
 from bd.light import NamedTuple
 from bd.policy.dag import ancestors, is_under
 from bd.policy.ready import Reason
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
     from bd.model import Bead, Snapshot
 
 PERIODS = {"day": 10, "month": 7, "total": 0}  # how much of an instant's text names the period
-# For how long the budget of an attempt that stalled counts as spent, unless its cost is told before.
-PRESUMED = timedelta(days=1)
-# By so many of its last reports an attempt's entry is known to have them already.
-REPORTS_KEPT = 20
 # After so many attempts the fallback models come first.
 FALLBACK_AFTER = 2
 
@@ -69,7 +66,7 @@ def remaining(name: str, snapshot: Snapshot, now: datetime) -> float | None:
     if budget is None:
         return None
     stamp = time_text(now)
-    held = sum(_reserved(claim) for bead in snapshot.claimed() for claim in bead.claims if claim.get("agent") == name)
+    held = sum(reserved_of(claim) for bead in snapshot.claimed() for claim in bead.claims if claim.get("agent") == name)
     return budget.usd - snapshot.spent_by(name, stamp[: PERIODS[budget.per]], stamp) - held
 
 
@@ -78,12 +75,8 @@ def left_under(root: Bead, snapshot: Snapshot, now: datetime) -> float | None:
     ceiling = root.get("budget_ceiling_usd")
     if ceiling is None:
         return None
-    held = sum(_reserved(claim) for bead in snapshot.claimed() if is_under(bead.id, root.id, snapshot) for claim in bead.claims)
+    held = sum(reserved_of(claim) for bead in snapshot.claimed() if is_under(bead.id, root.id, snapshot) for claim in bead.claims)
     return amount_of(ceiling) - snapshot.spent_under(root.id, time_text(now)) - held
-
-
-def _reserved(claim: Mapping[str, Any]) -> float:
-    return amount_of(claim.get("reserved_usd"))
 
 
 class Purse:
@@ -132,142 +125,6 @@ class Purse:
 def _suffices(left: float, needed: float) -> bool:
     """Whether so much is left; what costs an unknown amount needs something to be left."""
     return left - needed > -1e-9 if needed else left > 1e-9
-
-
-# --- what an attempt did cost -------------------------------------------------------------------
-
-
-def charged(
-    bead: Bead,
-    cost: Mapping[str, Any],
-    at: datetime,
-    *,
-    whole: bool,
-    attempt: int | None = None,
-    agent: str = "",
-    uid: str = "",
-) -> Bead:
-    """The bead with the cost of an attempt: `usd`, `tokens` ({input, output}), `model`. Of the held attempt, else the last.
-
-    `whole`: the amounts are the attempt's, and what was told before is part of them; else they come on top, once for
-    each `uid`. What is told of the held attempt is reserved no longer.
-    """
-    claim = bead.claims[0] if bead.claims else {}
-    number = attempt or claim.get("attempt") or bead.attempts
-    before = _cost_of(bead)
-    entries = attempts_of(before)
-    same = [entry for entry in entries if entry.get("attempt") == number]
-    known = next((entry for entry in same if entry.get("usd") is not None), same[0] if same else {})
-    told = {key: value for key, value in known.items() if key not in ("reserved_usd", "until")}
-    entry = _entry(told, cost, whole=whole)
-    entry.update({"attempt": number, "agent": agent or agent_of_attempt(bead, number), "at": time_text(at)})
-    if uid:
-        entry["reports"] = [*(told.get("reports") or []), uid][-REPORTS_KEPT:]
-    others = [one for one in entries if one.get("attempt") != number]
-    in_order = sorted([*others, _in_order(entry)], key=lambda one: _number(one.get("attempt")))
-    paid = bead.evolve(cost=_summed(before, entries, in_order))
-    return _less_reserved(paid, number, amount_of(entry.get("usd")) - amount_of(told.get("usd")))
-
-
-def _entry(told: Mapping[str, Any], cost: Mapping[str, Any], *, whole: bool) -> dict[str, Any]:
-    """An attempt's entry with what is told now."""
-    entry = dict(told)
-    if cost.get("usd") is not None:
-        entry["usd"] = _added(told.get("usd"), cost["usd"], whole=whole)
-    if cost.get("tokens") is not None:
-        entry["tokens"] = _tokens(told.get("tokens"), cost["tokens"], whole=whole)
-    if cost.get("model"):
-        entry["model"] = cost["model"]
-    return entry
-
-
-def _in_order(entry: Mapping[str, Any]) -> dict[str, Any]:
-    keys = ("attempt", "agent", "at", "model", "usd", "tokens", "reports")
-    known = {key: entry[key] for key in keys if entry.get(key) not in (None, "")}
-    return {**known, **{key: value for key, value in entry.items() if key not in keys}}
-
-
-def _less_reserved(bead: Bead, attempt: int, spent: float) -> Bead:
-    """The bead whose claim on this attempt reserves no more what was told to be spent."""
-    claim = bead.get("claim") or {}
-    if claim.get("attempt") != attempt or not _reserved(claim) or spent <= 0:
-        return bead
-    left = round(_reserved(claim) - spent, 6)
-    kept = {key: value for key, value in claim.items() if key != "reserved_usd"}
-    return bead.evolve(claim={**kept, "reserved_usd": left} if left > 0 else kept)
-
-
-def is_told(bead: Bead, uid: str) -> bool:
-    """Whether a report of a cost is in the bead already."""
-    return any(uid in (entry.get("reports") or []) for entry in attempts_of(bead.get("cost")))
-
-
-def agent_of_attempt(bead: Bead, attempt: int) -> str:
-    """Whose an attempt is, or was; empty where the bead does not say."""
-    named = [*bead.claims, *attempts_of(bead.get("cost")), *bead.get("failures", [])]
-    found = next((entry.get("agent") for entry in named if entry.get("attempt") == attempt and entry.get("agent")), None)
-    if found is None and attempt == bead.attempts and not bead.claims:  # the claim has ended; a closed bead keeps its assignee
-        return bead.assignee or ""
-    return str(found or "")
-
-
-def _cost_of(bead: Bead) -> dict[str, Any]:
-    cost = bead.get("cost")
-    return cost if isinstance(cost, dict) else {}
-
-
-def presumed(bead: Bead, at: datetime) -> Bead:
-    """The bead whose held attempt stalled: what is still reserved counts as spent, until its cost is told or a day has passed."""
-    claim = bead.get("claim") or {}
-    cost = _cost_of(bead)
-    if not _reserved(claim) or any(entry.get("attempt") == claim.get("attempt") for entry in attempts_of(cost)):
-        return bead
-    entry = {
-        "attempt": claim.get("attempt", 1),
-        "agent": claim["agent"],
-        "at": time_text(at),
-        "reserved_usd": claim["reserved_usd"],
-        "until": time_text(at + PRESUMED),
-    }
-    return bead.evolve(cost={**cost, "attempts": [*attempts_of(cost), entry]})
-
-
-def cost_of_attempt(bead: Bead, attempt: int) -> float | None:
-    """What an attempt was told to have cost; None where nothing was."""
-    found = (entry.get("usd") for entry in attempts_of(bead.get("cost")) if entry.get("attempt") == attempt)
-    return next((amount_of(usd) for usd in found if usd is not None), None)
-
-
-def _added(before: Any, told: Any, *, whole: bool) -> float:
-    was, now = amount_of(before), amount_of(told)
-    return round(max(was, now) if whole else was + now, 6)
-
-
-def _tokens(before: Any, told: Any, *, whole: bool) -> Any:
-    """Tokens added key by key; what is no count of tokens is kept as it was told."""
-    if not isinstance(told, dict) or not all(isinstance(number, (int, float)) for number in told.values()):
-        return told
-    was = before if isinstance(before, dict) else {}
-    return {**was, **{key: int(_added(was.get(key), number, whole=whole)) for key, number in told.items()}}
-
-
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def _summed(before: Mapping[str, Any], entries: list[dict[str, Any]], after: list[dict[str, Any]]) -> dict[str, Any]:
-    """The `cost` of a bead with these entries; what its sums had beyond the old ones stays."""
-    cost: dict[str, Any] = dict(before)
-    if before.get("usd") is not None or any("usd" in entry for entry in after):
-        rest = amount_of(before.get("usd")) - sum(amount_of(entry.get("usd")) for entry in entries)
-        cost["usd"] = round(max(0.0, rest) + sum(amount_of(entry.get("usd")) for entry in after), 6)
-    counted = [entry["tokens"] for entry in after if isinstance(entry.get("tokens"), dict)]
-    if counted:
-        kinds = dict.fromkeys(kind for tokens in counted for kind in tokens)
-        cost["tokens"] = {kind: sum(_number(tokens.get(kind)) for tokens in counted) for kind in kinds}
-    elif after and after[-1].get("tokens") is not None:
-        cost["tokens"] = after[-1]["tokens"]
-    return {**cost, "attempts": after}
 
 
 # --- models -----------------------------------------------------------------------------------

@@ -27,9 +27,10 @@ from bd.operations.waiting import Answer, WaitHuman
 from bd.policy import retry, transitions
 from bd.policy.dag import ancestors, is_under
 from bd.policy.lifecycle import waits_for_human
-from bd.policy.money import PRESUMED, left_under
+from bd.policy.money import left_under
 from bd.policy.queue import phases
 from bd.policy.ready import PHASES
+from bd.policy.spending import PRESUMED
 from tests.clocks import START
 from tests.memory import MemoryStore
 from tests.operations.asking import by

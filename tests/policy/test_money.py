@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bd.fields import CONFIG_PATH, agent_path
 from bd.ledger import amount_of
 from bd.model import Change, Overlay
-from bd.policy import money
+from bd.policy import money, spending
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
 
@@ -104,7 +104,7 @@ def test_every_ceiling_above_a_bead_holds() -> None:
 
 
 def test_what_stalled_counts_as_spent_until_its_cost_is_told_or_a_day_has_passed() -> None:
-    stalled = money.presumed(reserving("hub-a", 2), START).evolve(claim=None, status="open")
+    stalled = spending.presumed(reserving("hub-a", 2), START).evolve(claim=None, status="open")
     assert stalled.get("cost")["attempts"] == [
         {"attempt": 1, "agent": "coder", "at": NOW, "reserved_usd": 2, "until": "2026-02-22T15:00:00Z"}
     ]
@@ -112,35 +112,35 @@ def test_what_stalled_counts_as_spent_until_its_cost_is_told_or_a_day_has_passed
     assert money.remaining("coder", snapshot, START) == 3
     assert money.remaining("coder", snapshot, START + timedelta(hours=23)) == 3
     assert money.remaining("coder", snapshot, START + timedelta(hours=25)) == 5
-    told = money.charged(stalled, {"usd": 0.25}, START, whole=False)
+    told = spending.charged(stalled, {"usd": 0.25}, START, whole=False)
     assert money.remaining("coder", hub(told, budget_usd=5), START) == 4.75
     assert told.get("cost") == {"usd": 0.25, "attempts": [{"attempt": 1, "agent": "coder", "at": NOW, "usd": 0.25}]}
 
 
 def test_what_is_told_is_reserved_no_longer() -> None:
-    bead = money.charged(reserving("hub-a", 2), {"usd": 0.5}, START, whole=False)
+    bead = spending.charged(reserving("hub-a", 2), {"usd": 0.5}, START, whole=False)
     assert bead.get("claim")["reserved_usd"] == 1.5
     assert money.remaining("coder", hub(bead, budget_usd=5), START) == 3, "as before"
-    bead = money.charged(bead, {"usd": 3}, START, whole=False)
+    bead = spending.charged(bead, {"usd": 3}, START, whole=False)
     assert "reserved_usd" not in bead.get("claim")
     assert money.remaining("coder", hub(bead, budget_usd=5), START) == 1.5
 
 
 def test_costs_add_up_and_the_end_of_an_attempt_names_its_sum() -> None:
     bead = held(attempts=2, claim={"attempt": 2}, cost={"usd": 1, "tokens": {"input": 5}})
-    bead = money.charged(bead, {"usd": 0.1, "tokens": {"input": 10}, "model": "m"}, START, whole=False, uid="u1")
-    bead = money.charged(bead, {"usd": 0.2, "tokens": {"input": 10, "output": 1}}, START, whole=False, uid="u2")
-    assert money.is_told(bead, "u1")
-    assert not money.is_told(bead, "u3")
-    bead = money.charged(bead, {"usd": 0.25, "tokens": {"output": 4}}, START, whole=True)
+    bead = spending.charged(bead, {"usd": 0.1, "tokens": {"input": 10}, "model": "m"}, START, whole=False, uid="u1")
+    bead = spending.charged(bead, {"usd": 0.2, "tokens": {"input": 10, "output": 1}}, START, whole=False, uid="u2")
+    assert spending.is_told(bead, "u1")
+    assert not spending.is_told(bead, "u3")
+    bead = spending.charged(bead, {"usd": 0.25, "tokens": {"output": 4}}, START, whole=True)
     entry = {"attempt": 2, "agent": "coder", "at": NOW, "model": "m", "usd": 0.3, "tokens": {"input": 20, "output": 4}}
     assert bead.get("cost") == {
         "usd": 1.3,
         "tokens": {"input": 20, "output": 4},
         "attempts": [{**entry, "reports": ["u1", "u2"]}],
     }
-    assert money.cost_of_attempt(bead, 2) == 0.3
-    assert money.cost_of_attempt(bead, 1) is None
+    assert spending.cost_of_attempt(bead, 2) == 0.3
+    assert spending.cost_of_attempt(bead, 1) is None
 
 
 costs = st.one_of(
@@ -176,11 +176,11 @@ def test_no_money_gets_lost(cost: Any, told: list[float], whole: bool) -> None:
     bead = held(attempts=3, claim={"attempt": 3}, cost=cost)
     for usd in told:
         before = amount_of((bead.get("cost") if isinstance(bead.get("cost"), dict) else {}).get("usd"))
-        was = money.cost_of_attempt(bead, 3) or 0.0
-        bead = money.charged(bead, {"usd": usd}, START, whole=whole)
+        was = spending.cost_of_attempt(bead, 3) or 0.0
+        bead = spending.charged(bead, {"usd": usd}, START, whole=whole)
         raised = amount_of(bead.get("cost").get("usd")) - before
         assert raised >= -1e-9
-        assert money.cost_of_attempt(bead, 3) == pytest.approx(max(was, usd) if whole else was + usd)
+        assert spending.cost_of_attempt(bead, 3) == pytest.approx(max(was, usd) if whole else was + usd)
 
 
 @given(st.lists(costs, min_size=1, max_size=4), st.lists(costs, max_size=2))
