@@ -43,9 +43,9 @@ def loaded(arguments: Sequence[str], folder: Path) -> tuple[int, set[str], set[s
 def warm(clone: Callable[[str], Clone]) -> Clone:
     """A clone with beads and a warm cache."""
     alice = clone("alice")
-    alice.bd("q", "One", "--labels", "a")
-    alice.bd("create", "Two", "--id", "hub-two", "--description", "Long\ntext.")
-    alice.bd("list")
+    alice.here("q", "One", "--labels", "a")
+    alice.here("create", "Two", "--id", "hub-two", "--description", "Long\ntext.")
+    alice.here("list")
     return alice
 
 
