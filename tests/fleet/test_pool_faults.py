@@ -68,7 +68,7 @@ def test_any_whole_number_is_one_and_is_held_within_the_limits(host: Host, check
 
 
 def test_what_a_check_started_ends_with_its_time(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bd.fleet.checks.CHECK_LIMIT_S", 0.3)
+    monkeypatch.setattr("bd.fleet.checks.CHECK_LIMIT_S", 3.0)  # until then it has begun
     host.pool(max=1, start=WAITS, check=f"sh -c 'echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done'")
     host.clone.here("pool", "run", "--once", "--json")
     until(lambda: not is_alive(int(text_of(f"{tmp_path}/pid"))))
@@ -76,7 +76,7 @@ def test_what_a_check_started_ends_with_its_time(host: Host, tmp_path: Path, mon
 
 def test_checks_run_side_by_side_and_one_that_hangs_stops_no_other_pool(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each waits for the other: one after the other they would never end."""
-    monkeypatch.setattr("bd.fleet.checks.CHECK_LIMIT_S", 20.0)
+    monkeypatch.setattr("bd.fleet.checks.CHECK_LIMIT_S", 120.0)
     meet = "touch {0}; until [ -e {1} ]; do sleep 0.02; done; echo 1"
     here = host.clone.path.parent
     host.pool(max=1, start=WAITS, check=meet.format(here / "a", here / "b"))

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-QUICK = {"BD_HEARTBEAT_INTERVAL": "1s"}
 SAYS = """
 import json, os, sys
 json.dump({words}, open(os.environ["BD_RESULT_FILE"], "w"))
@@ -41,13 +41,18 @@ def says(**words: object) -> tuple[str, ...]:
     return (sys.executable, "-c", SAYS.format(words=json.dumps(words).replace("null", "None")))
 
 
-def start(clone: Clone, *words: str, log: Path) -> subprocess.Popen[str]:
+def start(clone: Clone, *words: str, log: Path, beat: str = "1s") -> subprocess.Popen[str]:
     """A worker that goes on until it is stopped."""
     import os
 
     with log.open("w") as err:
         return subprocess.Popen(
-            [*BD, "work", *words], cwd=clone.path, stdout=subprocess.PIPE, stderr=err, text=True, env={**os.environ, **QUICK}
+            [*BD, "work", *words],
+            cwd=clone.path,
+            stdout=subprocess.PIPE,
+            stderr=err,
+            text=True,
+            env={**os.environ, "BD_HEARTBEAT_INTERVAL": beat},
         )
 
 
@@ -220,15 +225,16 @@ def test_a_killed_workers_bead_is_freed_and_done_by_another(clone: Clones, hub: 
 
 
 def test_a_job_that_beats_is_never_taken_away(clone: Clones, hub: Path, tmp_path: Path) -> None:
-    """Longer than the stall time of 3 seconds, watched by an observer who looks all the time."""
+    """Longer than the stall time of 9 seconds, watched by an observer who looks again and again."""
     alice, bob = clone("alice"), clone("bob")
     make(alice, "hub-a")
-    worker = start(alice, "--agent", "coder", "--max-tasks", "1", "--", "sleep", "8", log=tmp_path / "log")
+    worker = start(alice, "--agent", "coder", "--max-tasks", "1", "--", "sleep", "12", log=tmp_path / "log", beat="3s")
     until(lambda: in_hand(hub))
     looks = 0
     while worker.poll() is None:
         assert bob.bd("stalled", "--reassign", "--json").json == []
         looks += 1
+        time.sleep(0.5)
     assert looks > 3
     assert subjects(hub, "reassign") == []
     assert tip_bead(hub, "hub-a").status == "closed"

@@ -107,6 +107,7 @@ def _peace(yard: Yard) -> list[Told]:
     Locks that git processes killed in the hub's own repository have left there are its operator's to remove.
     """
     yard.await_late_pushes()
+    yard.be_patient()
     for lock in yard.hub.rglob("*.lock"):
         lock.unlink()
     said: list[Told] = []

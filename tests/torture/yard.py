@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # No call may take longer than this, however much fails: longer is a hang.
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 SETTINGS = {"BD_RETRY_TIME": "2.5", "BD_GIT_TIMEOUT": "1.5", "BD_LOCK_TIMEOUT": "4"}
 # On top of every test's: the folders may be another user's.
 CONFIGURATION = """\
@@ -150,6 +150,11 @@ class Yard:
                     run.give_up()
             time.sleep(0.003)
         return [self.note(run) for run in runs]
+
+    def be_patient(self) -> None:
+        """From now on nothing is given up that is only slow, as on a busy machine."""
+        for name in SETTINGS:
+            del self.env[name]
 
     # --- what the workload and the faults ask ---
 
