@@ -172,13 +172,14 @@ class Chain:
 
     def _encode(self, change: Change, before: Snapshot) -> dict[str, bytes | None]:
         files: dict[str, bytes | None] = {}
-        damaged = {damage.path: damage.reason for damage in self._base.damages}
+        damaged = {damage.path: damage.reason for damage in self._base.damages if damage.path not in change.files}
         after = Overlay(before, change)
         for bead_id in {**change.beads, **change.moves}:
             there = before.head(bead_id) is not None
             old = before.path_of(bead_id) if there else bead_path(bead_id)
             path = after.path_of(bead_id) if after.head(bead_id) is not None else old
             if there and path != old:
+                _refuse_damaged(old, damaged, self._texts)  # a volume that it leaves is written too
                 _refuse_damaged(path, damaged, {})
                 files[old], files[path] = None, self._moved(old, path)
             typed = change.texts.get(old) or change.texts.get(path)

@@ -151,7 +151,8 @@ def test_a_broken_volume_is_named_left_alone_and_mended(
     assert [one["where"] for one in bob.here("doctor", "--json", "--offline", check=False).json["findings"]] == [VOLUME]
     assert [bead["id"] for bead in bob.here("list", "--all", "--json").json] == kept
     if kept:
-        assert VOLUME in bob.here("comment", "hub-a", "words", code=7).err
+        for command in (["comment", "hub-a", "words"], ["reopen", "hub-a"], ["delete", "hub-a", "--force"]):
+            assert VOLUME in bob.here(*command, code=7).err
     seed_done(bob, "hub-d")
     bob.here("archive")
     assert "beads/archive/2026-01-002.yaml/hub-d.yaml" in bead_files(hub), "nothing goes into a broken one"
