@@ -48,13 +48,13 @@ def operation_of(
                     records[entry.path] = (_record(entry.path, old_data), record, new_data)
                 continue
         bead_id = bead_id_of(entry.path) if entry.path.startswith(BEADS_DIR) and entry.path.endswith(".yaml") else None
-        new = _fields(bead_id, new_data)
-        if bead_id is None or (new is None and new_data is not None):
+        old, new = _fields(bead_id, old_data), _fields(bead_id, new_data)
+        is_odd = (new is None and new_data is not None) or (old is None and new_data is None)
+        if bead_id is None or is_odd:  # no bead here, or none any more: who takes away what can't be read mends the hub
             if entry.oid:
                 modes[entry.path] = entry.mode
             files[entry.path] = (old_data, new_data, repo.objects.read(f"{tip}:{entry.path}") if tip else None)
             continue
-        old = _fields(bead_id, old_data)
         path = entry.path if new is not None and old is None else None
         edits.append({"id": bead_id, "old": old, "new": new, "text": new_data, "path": path, "was": old_data})
     at = time_of_seconds(message.signed_by(headers)[1])

@@ -96,20 +96,21 @@ class Shelf:
         self.places: dict[str, tuple[str, str]] = {}
 
     def volume(self, name: str) -> Volume:
-        """The volume that an object is; an empty one for no object."""
+        """The volume that an object is, or the file `<commit>:<path>`; an empty one for none."""
         known = self._volumes.get(name)
-        if known is None:
-            data = self._objects.read(name, at_most=LIMIT + 1)
-            known = parse(data) if data is not None else EMPTY
-            while len(self._volumes) >= _KEPT:
-                del self._volumes[next(iter(self._volumes))]
-            self._volumes[name] = known
+        if known is not None:
+            return known
+        data = self._objects.read(name, at_most=LIMIT + 1)
+        if data is None:  # which may still be fetched
+            return EMPTY
+        while len(self._volumes) >= _KEPT:
+            del self._volumes[next(iter(self._volumes))]
+        known = self._volumes[name] = parse(data)
         return known
 
     def at(self, commit: str, path: str, bead_id: str) -> bytes | None:
         """A bead's document in the volume at a path of a commit; None where there is none."""
-        data = self._objects.read(f"{commit}:{path}", at_most=LIMIT + 1)
-        return parse(data).documents.get(bead_id) if data is not None else None
+        return self.volume(f"{commit}:{path}").documents.get(bead_id)
 
     def document(self, oid: str, at_most: int | None = None) -> bytes | None:
         """A document by the name that it would have as a file, or its first `at_most` bytes."""

@@ -13,7 +13,7 @@ from bd.store import volumes
 from bd.store.hub import Hub
 from bd.store.place import locate
 from bd.store.volumes import compose, parse
-from tests.store.test_moves import VOLUME, assert_cache_is_as_cold, seed_done
+from tests.store.test_moves import VOLUME, assert_cache_is_as_cold, offline, seed_done
 from tests.truth import bead_files, commit_file, git, tip, tip_file
 
 if TYPE_CHECKING:
@@ -187,6 +187,39 @@ def test_a_folder_with_a_volumes_name_is_damage_and_nothing_of_it_is_lost(local_
     assert local_hub.here("show", "hub-x", check=False).code
     local_hub.here("archive")
     assert tip_file(local_hub.path, "beads/archive/2026-01-001.yaml/hub-x.yaml") == text.encode()
+
+
+def test_a_document_that_can_not_be_read_is_mended_by_taking_it_out(archived: Clone, hub: Path) -> None:
+    whole = (archived.path / VOLUME).read_bytes()
+    commit_file(archived.path, VOLUME, whole.replace(b"title: Do hub-b", b"title: [Do hub-b"))
+    commit_file(archived.path, "beads/hub-q.yaml", "id: [hub-q\n")
+    git(archived.path, "push", "--quiet", "origin", "HEAD:main")
+    archived.here("sync", check=False)
+    documents = parse(whole).documents
+    del documents["hub-b"]
+    (archived.path / VOLUME).write_bytes(compose(documents))
+    (archived.path / "beads/hub-q.yaml").unlink()
+    assert archived.here("sync", "--json").json["refused"] == []
+    assert [*bead_files(hub)] == [f"{VOLUME}/hub-a.yaml", f"{VOLUME}/hub-c.yaml"]
+    assert archived.here("doctor", "--json", "--offline").json["findings"] == []
+
+
+def test_many_beads_are_moved_back_and_forth_without_taking_a_volume_apart_for_each(
+    clone: Clones, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice = clone("alice")
+    seed_done(alice, *(f"hub-{number}" for number in range(30)))
+    taken: list[int] = []
+    monkeypatch.setattr(volumes, "parse", lambda data: taken.append(len(data)) or parse(data))
+    alice.here("archive")
+    alice.here("undo")
+    assert len(bead_files(alice.path)) == 30
+    monkeypatch.setattr("bd.store.message._FORM_LIMIT", 10)
+    with offline(alice):
+        alice.here("archive")
+    alice.here("sync")
+    assert next(iter(bead_files(alice.path))).startswith(VOLUME)
+    assert len(taken) < 30
 
 
 # --- clones that lack history -------------------------------------------------------------------
