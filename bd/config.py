@@ -260,14 +260,17 @@ def same_decisions(one: Settings, other: Settings) -> bool:
     return all(getattr(one, key) == getattr(other, key) for key in KEYS.keys() - PROCESS_KEYS)
 
 
-def hub_setting(config: Mapping[str, Any], name: str) -> Any:
-    """One of `HUB_KEYS` as the hub's file has it; its default where that says nothing, or nothing that can be read."""
+def hub_setting(config: Mapping[str, Any], name: str, otherwise: Any = None) -> Any:
+    """One of `HUB_KEYS` as the hub's file has it; its default where that says nothing.
+
+    Where it says what can't be read: `otherwise`, if that is given, else the default too.
+    """
     key = KEYS[name]
     found = _lookup(config, name)
     try:
         return key.default if found is None else key.read(found)
     except (BadInput, TypeError):
-        return key.default
+        return key.default if otherwise is None else otherwise
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import traceback
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from threading import Event, Lock, Thread
 
 from bd import clock
@@ -141,13 +141,9 @@ class Feed:
             self._over.wait(_AGAIN_S)
 
     def _attend(self) -> None:
-        hub = self._open_hub()
-        alarm = self._alarm = Alarm(hub)
-        try:
+        with closing(self._open_hub()) as hub, closing(Alarm(hub)) as alarm:
+            self._alarm = alarm
             self._follow(hub, alarm)
-        finally:
-            alarm.close()
-            hub.close()
 
     def _follow(self, hub: Hub, alarm: Alarm) -> None:
         peeking, heard, listened_s = Peeking(hub, LONGEST_S), "", 0.0

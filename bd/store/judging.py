@@ -226,7 +226,7 @@ class _Walk:
 
         with suppress(codec.Unreadable):
             fields = codec.parse(self._text(commit, CONFIG_PATH).encode(), CONFIG_FIELDS).fields
-            return bool(hub_setting(fields, "require_signed"))
+            return bool(hub_setting(fields, "require_signed", otherwise))
         return otherwise
 
 

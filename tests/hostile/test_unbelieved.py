@@ -230,16 +230,18 @@ def test_who_takes_the_signers_away_turns_nothing_off(ada: Clone, clone: Clones)
     everywhere(clone, ada, expected="open -")
 
 
-def test_settings_that_can_not_be_read_turn_nothing_off(ada: Clone, clone: Clones, tmp_path: Path) -> None:
-    """Also where somebody who may has broken them."""
-    mallory = clone("mallory").path
-    forge(mallory, key=key_path(tmp_path, "coder"), text="prefix: [", message="by hand", path=".beads/config.yaml")
+@pytest.mark.parametrize("broken", ["prefix: [", "prefix: hub\nrequire_signed: perhaps\n"])
+@pytest.mark.usefixtures("ada")
+def test_settings_that_can_not_be_read_turn_nothing_off(broken: str, clone: Clones, tmp_path: Path) -> None:
+    """Also where somebody who may has broken them, and mends them again."""
+    mallory, key, path = clone("mallory").path, key_path(tmp_path, "coder"), ".beads/config.yaml"
+    sound = (mallory / path).read_text()
+    forge(mallory, key=key, text=broken, message="by hand", path=path)
+    assert (mallory / path).read_text() == broken
     forge(mallory)
-    told = (mallory / ".beads" / "config.yaml").read_text()
-    assert told == "prefix: ["
-    git(mallory, "revert", "--no-edit", "HEAD~1")
-    git(mallory, "push", "--quiet", "origin", "HEAD:main")
-    assert ("unsigned", "hub-a") in codes(clone("fresh"))
+    forge(mallory, key=key, text=sound, message="by hand", path=path)
+    everywhere(clone, expected="open -")
+    assert ("unsigned", "hub-a") in codes(clone("other"))
 
 
 def test_what_is_believed_instead_is_there_once_for_all_later_commits(ada: Clone, clone: Clones) -> None:
