@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 STAMP := $(VENV)/.installed
-# One more than there are cores: tests wait for git, and for one another.
-WORKERS ?= $(shell expr $$(nproc 2> /dev/null || echo 1) + 1)
+# Two more than there are cores: tests wait for git, and for one another.
+WORKERS ?= $(shell expr $$(nproc 2> /dev/null || echo 1) + 2)
 # Tests and demonstrations start thousands of processes: none shall compile bd anew, whatever the machine's image says.
 export PYTHONDONTWRITEBYTECODE :=
 SEED ?= 1

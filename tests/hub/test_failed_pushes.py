@@ -389,7 +389,8 @@ def alone(folder: Path, *args: str) -> tuple[int, str]:
     _, err = process.communicate()
     listed = subprocess.run(["ps", "-A", "-o", "pgid=,stat=,args="], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in listed.splitlines()]
-    left = [row[-1] for row in rows if row[0] == str(process.pid) and not row[1].startswith("Z")]
+    # Who is about to end has no command line any more, and stands in brackets.
+    left = [row[-1] for row in rows if row[0] == str(process.pid) and not row[1].startswith("Z") and row[-1][0] != "["]
     assert not left
     return process.returncode, err.decode()
 
