@@ -72,6 +72,12 @@ class Sides:
         found = {key: None for own in self._changes for key in own}
         return {**found, **dict.fromkeys(self.masks)} if self.is_merge else found
 
+    def taken(self, key: str) -> list[Mapping[str, Any]]:
+        """The masks behind those sides from which a merge has the file as it was there: who signs it has not written that."""
+        if not self.is_merge:
+            return []
+        return [masks for own, (_, masks) in zip(self._changes, self._believed, strict=True) if key not in own]
+
     def is_written(self, key: str) -> bool:
         """Whether the commit has written the file, or taken it away: not where it only moved one, every byte as it was."""
         found = self._all(key)

@@ -140,9 +140,9 @@ class _Walk:
             after = after._replace(
                 signers=(*kept, *(line for line in new if line not in kept)), at_s=max(after.at_s, commit.at_s)
             )
-        if CONFIG_PATH in sides.paths and (signer or not before.signers):
-            after = after._replace(is_required=self._requires(commit.name, before.is_required))
         verdict = self._weigh(commit, sides, signer)
+        if CONFIG_PATH in sides.paths and CONFIG_PATH not in verdict.masks and (signer or not before.signers):
+            after = after._replace(is_required=self._requires(commit.name, before.is_required))
         if sides.is_tearing:
             words = "histories meet here that let different people in first, so that nobody is believed from here on"
             verdict.overruled.add(SIGNERS_PATH)
@@ -201,8 +201,11 @@ class _Walk:
     def _believe(self, commit: _Commit, sides: Sides, key: str, signer: str, found: _Verdict) -> None:
         """Take what was changed for true, but claims for others."""
         now = sides.after(key)
-        if key in found.masks and sides.is_written(key):
-            del found.masks[key]
+        taken = sides.taken(key)
+        if taken and all(key in masks for masks in taken):
+            found.masks[key] = taken[0][key]
+        elif taken or sides.is_written(key):
+            found.masks.pop(key, None)
         if not signer or not sides.standing.is_in_force or commit.form.get("verb") in _RESTORING or not guarded.claims_of(now):
             return
         expected = sides.expected(key)

@@ -430,3 +430,61 @@ def test_what_was_made_beside_as_nobody_was_asked_yet_is_not_believed(start: str
     merge(mallory, made, *((aside, "origin/main") if first else ("origin/main", aside)))
     everywhere(clone, ada, expected="open -")
     assert ("unsigned", "hub-a") in codes(ada)
+
+
+CLOSED = "id: hub-a\nuid: UID\ntitle: Work\nstatus: closed\nclosed_at: 2026-01-01T00:00:00Z\n"
+
+
+def pull_signed(person: Path, key: str) -> None:
+    """Commit something, pull, and push the merge, all of it signed by coder."""
+    signing = ["-c", "gpg.format=ssh", "-c", f"user.signingkey={key}", "-c", "commit.gpgSign=true"]
+    who = ["-c", "user.name=coder", "-c", "user.email=coder@hub"]
+    (person / "beads" / "hub-new.yaml").write_text("id: hub-new\ntitle: New\nstatus: open\n")
+    git(person, "add", "--all")
+    git(person, *who, *signing, "commit", "--quiet", "-m", "a new bead")
+    git(person, *who, *signing, "pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main")
+    assert len(git(person, "show", "-s", "--format=%P", "HEAD").split()) == 2
+    assert "BEGIN SSH SIGNATURE" in git(person, "cat-file", "commit", "HEAD")
+    git(person, "push", "--quiet", "origin", "HEAD:main")
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_who_pulls_and_signs_the_merge_has_not_signed_what_others_did(
+    known: bool, ada: Clone, clone: Clones, tmp_path: Path
+) -> None:
+    """Also where the forged state was there already as the side parted."""
+    mallory, person = clone("mallory").path, clone("person").path
+    forge(mallory, text=CLOSED)
+    if known:
+        git(person, "pull", "--quiet", "--rebase")
+        forge(mallory, text=CLOSED.replace("Work", "Work, renamed"))
+    pull_signed(person, key_path(tmp_path, "coder"))
+    everywhere(clone, ada, expected="open -")
+
+
+@pytest.mark.parametrize("how", ["off", "gone"])
+def test_who_pulls_and_signs_the_merge_turns_nothing_off_for_others(how: str, ada: Clone, clone: Clones, tmp_path: Path) -> None:
+    mallory, person = clone("mallory").path, clone("person").path
+    settings = mallory / ".beads" / "config.yaml"
+    [line] = [line for line in settings.read_text().splitlines() if line.startswith("require_signed: ")]
+    settings.write_text(settings.read_text().replace(line, "require_signed: false" if how == "off" else ""))
+    push(mallory)
+    pull_signed(person, key_path(tmp_path, "coder"))
+    forge(mallory)
+    everywhere(clone, ada, expected="open -")
+
+
+def test_who_writes_in_a_merge_is_believed_of_that(ada: Clone, clone: Clones, tmp_path: Path) -> None:
+    """Here what both sides have done to a bead is put together by hand."""
+    mallory, person = clone("mallory").path, clone("person").path
+    forge(mallory, text=CLOSED)
+    git(person, "fetch", "--quiet")
+    git(person, "commit", "--quiet", "--allow-empty", "-m", "beside")
+    git(person, "merge", "--quiet", "--no-commit", "origin/main")
+    text = (person / "beads" / "hub-a.yaml").read_text()
+    (person / "beads" / "hub-a.yaml").write_text(f"{text}notes: It is done, I have looked.\n")
+    git(person, "add", "--all")
+    signing = ["-c", "gpg.format=ssh", "-c", f"user.signingkey={key_path(tmp_path, 'coder')}"]
+    git(person, "-c", "user.name=coder", *signing, "commit", "--quiet", "-S", "-m", "merged")
+    git(person, "push", "--quiet", "origin", "HEAD:main")
+    everywhere(clone, ada, expected="closed -")
