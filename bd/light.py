@@ -215,3 +215,33 @@ def _json_key(key: Any) -> str:
     if type(key) is not str:
         raise TypeError(key)
     return _json(key, "", "")
+
+
+_BLANK = " \t\n\r"  # of JSON
+
+
+class _Reading:
+    """What the scanner inside of `json` asks of whoever reads a document: everything as `json.loads` has it."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int = float, int
+    parse_constant = {"-Infinity": float("-inf"), "Infinity": float("inf"), "NaN": float("nan")}.__getitem__
+
+
+def json_value(text: str) -> Any:
+    """What `json.loads` makes of a document. Raises ValueError as that does, and RecursionError."""
+    try:
+        from _json import make_scanner  # noqa: PLC0415
+    except ImportError:  # not CPython
+        import json  # noqa: PLC0415
+
+        return json.loads(text)
+    start = len(text) - len(text.lstrip(_BLANK))
+    try:
+        value, end = make_scanner(_Reading)(text, start)  # type: ignore[arg-type]
+    except StopIteration:
+        raise ValueError("no JSON") from None
+    if text[end:].strip(_BLANK):
+        raise ValueError("something behind the JSON")
+    return value

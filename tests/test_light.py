@@ -114,6 +114,46 @@ def test_json_text_is_what_json_writes(value: object) -> None:
     assert light.json_text(value, compact=True) == json.dumps(value, separators=(",", ":"))
 
 
+DOCUMENTS = [
+    "",
+    " ",
+    "nul",
+    "{",
+    '{"a" 1}',
+    "[1,]",
+    '"\n"',
+    '"\\ud800"',
+    "1 2",
+    "-",
+    "NaN",
+    "-Infinity",
+    "1e999",
+    "\ufeff1",
+    '{"a": 1, "a": 2}',
+    "\f1",
+    " 1\r\n",
+]
+PIECES = st.sampled_from([*'{}[]":, -+.0123eEaln\\\n', "null", "true", "NaN", "Infinity", '"a"'])
+
+
+@given(
+    st.one_of(
+        st.sampled_from(DOCUMENTS),
+        PLAIN.map(json.dumps),
+        PLAIN.map(lambda value: json.dumps(value, indent=1)),
+        st.lists(PIECES).map("".join),
+    )
+)
+def test_json_value_is_what_json_reads(text: str) -> None:
+    try:
+        expected = json.loads(text)
+    except ValueError:
+        with pytest.raises(ValueError):
+            light.json_value(text)
+    else:
+        assert repr(light.json_value(text)) == repr(expected)  # also where it is no number, which equals nothing
+
+
 def test_json_text_leaves_other_kinds_to_json() -> None:
     odd = {1: "a", None: [True], "b": {2.5: ()}}
     assert light.json_text(odd) == json.dumps(odd)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.store.hub import Hub
 from bd.store.looked import Looked
+from bd.store.place import locate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -138,6 +140,18 @@ def test_a_claim_loads_nothing_that_it_has_no_use_for(which: str, warm: Clone) -
     assert modules <= named(CLAIM, CLAIM_NEXT if which == "--next" else {})
     bare = subprocess.run([sys.executable, "-c", "import sys; print(list(sys.modules))"], capture_output=True, text=True)
     assert packages - {"bd"} <= CLAIM_LIBRARY | {name.partition(".")[0] for name in ast.literal_eval(bare.stdout)}
+
+
+def test_a_claim_that_looks_first_loads_no_library_either(warm: Clone) -> None:
+    """Also where the hub says that its server takes refs beside the branch, and agents have said something there."""
+    warm.bd("agent", "status")
+    folder = warm.path / ".git" / "bd"
+    (folder / "looked").unlink(missing_ok=True)
+    (folder / "heard.json").write_text('{"at": "2026-01-28T10:00:00Z", "agents": {}}')
+    assert Hub(locate(str(warm.path))).sides.verdict() == "works"
+    code, packages, _ = loaded(["claim", "hub-two", "--agent", "coder"], warm.path)
+    assert code == 0
+    assert not packages & {*HEAVY, *SLOW, "click", "typing", "json", "re", "functools", "collections", "enum"}
 
 
 @pytest.mark.parametrize(

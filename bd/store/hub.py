@@ -15,7 +15,7 @@ from _thread import get_ident
 from bd import clock
 from bd.errors import NoHub, NotFound
 from bd.fields import CONFIG_PATH
-from bd.light import cached_property, json_text, suppress
+from bd.light import cached_property, json_text, json_value, suppress
 from bd.store.gitrepo import ZERO, GitFailed
 from bd.store.place import PUBLISHED, VIEW, Place
 
@@ -358,9 +358,7 @@ class Hub:
         """A note of this clone; None when there is none or it can't be read."""
         try:
             with open(os.path.join(self.place.folder, name), encoding="utf-8") as file:
-                import json  # noqa: PLC0415
-
-                return json.load(file)
+                return json_value(file.read())
         except (OSError, ValueError):
             return None
 

@@ -8,7 +8,7 @@ deciding them (round.py), moving their refs (asking.py).
 from __future__ import annotations
 
 from bd.clock import SKEW_S, instant_of, time_text
-from bd.light import NamedTuple, json_text
+from bd.light import NamedTuple, json_text, json_value
 from bd.store import looks
 from bd.store.remote import SideRef
 
@@ -76,9 +76,7 @@ def _parsed(uid: str, oid: str, data: bytes | None) -> Intent | None:
     if data is None or len(data) > LIMIT or not data.startswith(b"tree ") or b"\nparent " in data.partition(b"\n\n")[0]:
         return None
     try:
-        import json  # noqa: PLC0415  who only writes needs none of it
-
-        told = json.loads(data.partition(b"\n\n")[2])
+        told = json_value(data.partition(b"\n\n")[2].decode())
         form = told["op"]
         fits = (
             told["intent"] == VERSION and form["uid"] == uid and isinstance(form["verb"], str) and isinstance(form["args"], dict)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from bd.light import json_text, suppress
+from bd.light import json_text, json_value, suppress
 
 try:
     import fcntl
@@ -184,13 +184,11 @@ class Journal:
 
 def _last_line(text: bytes) -> tuple[dict[str, Any], int]:
     """The last whole step of an entry, and where it ends. Raises ValueError where there is none."""
-    import json  # noqa: PLC0415  who only writes needs none of it
-
     end = text.rfind(b"\n") + 1
     while end:
         start = text.rfind(b"\n", 0, end - 1) + 1
         with suppress(ValueError):
-            data = json.loads(text[start:end])
+            data = json_value(text[start:end].decode())
             if isinstance(data, dict):
                 return data, end
         end = start

@@ -13,7 +13,7 @@ import os
 
 from bd import clock
 from bd.config import PROCESS_KEYS
-from bd.light import json_text, suppress
+from bd.light import json_text, json_value, suppress
 from bd.store.journal import ANSWERED, TAKEN, Entry
 
 TYPE_CHECKING = False
@@ -80,9 +80,7 @@ def answered(path: str) -> dict[str, Any] | None:
     stem = path.removesuffix(TAKEN).removesuffix(_WAITING)
     try:
         with open(stem + ANSWERED, encoding="utf-8") as file:
-            import json  # noqa: PLC0415  who only writes needs none of it
-
-            told = json.load(file)
+            told = json_value(file.read())
     except (OSError, ValueError):
         return None
     return told if isinstance(told, dict) else None

@@ -7,13 +7,12 @@ fetched by ref. In a hub without a remote they are refs of the hub itself.
 
 from __future__ import annotations
 
-import json
 import os
 from _thread import get_ident
 
 from bd import clock
 from bd.errors import RemoteUnreachable
-from bd.light import suppress
+from bd.light import json_text, json_value, suppress
 from bd.store.beats import beat_at
 from bd.store.gitrepo import FETCH_FLAGS, GitFailed, GitTimeout
 from bd.store.objects import LooseWriter, name_of
@@ -158,7 +157,7 @@ class SideRefs:
         """The record that a commit beside the branch carries in its message."""
         data = self._repo.objects.read(oid, at_most=_RECORD_LIMIT)
         try:
-            record = json.loads((data or b"").partition(b"\n\n")[2])
+            record = json_value((data or b"").partition(b"\n\n")[2].decode())
         except (ValueError, RecursionError):
             return None
         return record if isinstance(record, dict) else None
@@ -171,6 +170,8 @@ class SideRefs:
 
     def record_commit(self, record: Mapping[str, Any], agent: str, at: datetime) -> str:
         """A commit beside the branch that carries an agent's record."""
+        import json  # noqa: PLC0415  a record is written far less often than the hub is looked at
+
         return self.commit(json.dumps(record, ensure_ascii=True, sort_keys=True), f"{agent} <{agent}@bd>", at)
 
     def commit(self, text: str, author: str, at: datetime) -> str:
@@ -251,7 +252,7 @@ class SideRefs:
     def _noted(self, name: str) -> dict[str, Any]:
         try:
             with open(os.path.join(self._folder, name), encoding="utf-8") as file:
-                found = json.load(file)
+                found = json_value(file.read())
         except (OSError, ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
@@ -262,7 +263,7 @@ class SideRefs:
             os.makedirs(self._folder, exist_ok=True)
             fresh = f"{path}.{os.getpid()}-{get_ident()}"  # a worker's threads note things at the same time
             with open(fresh, "w", encoding="utf-8") as file:
-                json.dump(value, file)
+                file.write(json_text(value))
             os.replace(fresh, path)
 
 

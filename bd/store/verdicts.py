@@ -6,7 +6,7 @@ too. Belongs here: writing and reading both. Does not belong here: what follows 
 
 from __future__ import annotations
 
-from bd.light import NamedTuple, json_text
+from bd.light import NamedTuple, json_text, json_value
 from bd.store import message
 
 TYPE_CHECKING = False
@@ -55,9 +55,7 @@ def _told(text: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
     for told in values.get(KEY, ()):
         uid, _, rest = told.partition(" ")
         try:
-            import json  # noqa: PLC0415  who only writes needs none of it
-
-            answer = json.loads(rest.partition(" ")[2])
+            answer = json_value(rest.partition(" ")[2])
         except ValueError:
             answer = {}
         yield uid, answer if isinstance(answer, dict) else {}
