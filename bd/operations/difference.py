@@ -29,14 +29,17 @@ def operation_of(
     form = message.form_of(text) or {}
     edits: list[dict[str, Any]] = []
     records: dict[str, Any] = {}
-    files: dict[str, Any] = {}
     modes: dict[str, str] = {}
     tip = hub.published() or ""
     entries = entries_of(repo, parent or None, commit)
-    for volume in [entry.path for entry in entries if is_volume(entry.path)]:  # what can't be taken apart is one file
-        files[volume] = tuple(repo.objects.read(f"{one}:{volume}") if one else None for one in (parent, commit, tip))
+    # A volume that can't be taken apart is one file, in which nothing is edited; what has left it may be elsewhere now.
+    volumes = [entry.path for entry in entries if is_volume(entry.path)]
+    files = {
+        path: tuple(repo.objects.read(f"{one}:{path}") if one else None for one in (parent, commit, tip)) for path in volumes
+    }
     for entry in entries:
-        if entry.path in files or volume_of(entry.path) in files:
+        has_left = volume_of(entry.path) in volumes
+        if entry.path in volumes or (has_left and entry.oid):
             continue
         old_data = repo.objects.read(f"{parent}:{entry.path}") if parent else None
         is_link = entry.mode == GITLINK and entry.oid
@@ -47,16 +50,13 @@ def operation_of(
                 if old_data != new_data:
                     records[entry.path] = (_record(entry.path, old_data), record, new_data)
                 continue
-        bead_id = bead_id_of(entry.path) if entry.path.startswith(BEADS_DIR) and entry.path.endswith(".yaml") else None
-        old, new = _fields(bead_id, old_data), _fields(bead_id, new_data)
-        is_odd = (new is None and new_data is not None) or (old is None and new_data is None)
-        if bead_id is None or is_odd:  # no bead here, or none any more: who takes away what can't be read mends the hub
+        edit = _edit(entry.path, old_data, new_data)
+        if edit:
+            edits.append({**edit, "has_left": has_left})
+        elif not has_left:
             if entry.oid:
                 modes[entry.path] = entry.mode
             files[entry.path] = (old_data, new_data, repo.objects.read(f"{tip}:{entry.path}") if tip else None)
-            continue
-        path = entry.path if new is not None and old is None else None
-        edits.append({"id": bead_id, "old": old, "new": new, "text": new_data, "path": path, "was": old_data})
     at = time_of_seconds(message.signed_by(headers)[1])
     name = author.split(" <", maxsplit=1)[0]
     by, uid = form.get("by") or f"human:{name}", form.get("uid") or commit
@@ -65,21 +65,31 @@ def operation_of(
     return HandCommit(by=by, at=at, uid=uid, edits=_joined(edits), records=records, files=files, **more, **_forced(given))
 
 
+def _edit(path: str, old_data: bytes | None, new_data: bytes | None) -> dict[str, Any] | None:
+    """What was done to a bead's file; None where it is none, or can't be read: then it is a file like any other."""
+    bead_id = bead_id_of(path) if path.startswith(BEADS_DIR) and path.endswith(".yaml") else None
+    old, new = _fields(bead_id, old_data), _fields(bead_id, new_data)
+    if bead_id is None or (new is None and (old is None or new_data is not None)):
+        return None
+    moved = path if new is not None and old is None else None
+    return {"id": bead_id, "old": old, "new": new, "text": new_data, "path": moved, "was": old_data}
+
+
 def _forced(args: dict[str, Any]) -> dict[str, Any]:
     """What a commit says of going over somebody's head, as far as it says so."""
     return {key: args[key] for key in ("force", "reason") if args.get("force") and args.get(key)}
 
 
 def _joined(edits: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One edit a bead: a file that is gone here and new there was moved."""
+    """One edit a bead: a file that is gone here and new there was moved. What has left a volume for nowhere is gone with that."""
     gone = {edit["id"]: edit for edit in edits if edit["new"] is None}
     new = {edit["id"] for edit in edits if edit["old"] is None}
     found = []
     for edit in edits:
         before = gone.get(edit["id"])
-        if edit["new"] is None and edit["id"] in new:
+        if edit["new"] is None and (edit["id"] in new or edit["has_left"]):
             continue
-        was = edit.pop("was")
+        was, _ = edit.pop("was"), edit.pop("has_left")
         old = before["old"] if before and edit["old"] is None else edit["old"]
         is_only_moved = before is not None and before.get("was", was) == edit["text"]
         found.append(

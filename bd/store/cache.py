@@ -13,7 +13,7 @@ from __future__ import annotations
 import marshal
 
 from bd.config import hub_setting
-from bd.fields import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume
+from bd.fields import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume, volume_of
 from bd.light import suppress
 from bd.model import Damage
 from bd.store import belief, database, findings
@@ -172,7 +172,8 @@ class Cache:
     def _remove(self, path: str, changed: set[str]) -> tuple[set[tuple[str, int]], bool]:
         """Take a file out; its bead's id joins those that changed. The edges that go with it, and whether it was live."""
         db = self._db
-        db.execute("DELETE FROM damages WHERE path = ?", (path,))
+        # A volume that has beads can be read by now, or is named again behind them.
+        db.execute("DELETE FROM damages WHERE path IN (?, ?)", (path, volume_of(path)))
         db.execute("DELETE FROM records WHERE path = ?", (path,))
         known = db.execute("SELECT n, id, live FROM beads WHERE path = ?", (path,)).fetchone()
         if known is None:

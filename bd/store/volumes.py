@@ -142,11 +142,15 @@ def looked_into(objects: ObjectReader, entries: Iterable[Entry]) -> list[Entry]:
     for entry in entries:
         if volume_of(entry.path) is not None:  # a folder that has a volume's name
             found.append(entry._replace(mode="040000"))
-        elif is_volume(entry.path) and (entry.oid is None or entry.mode in _FILE_MODES):
-            found += _beads_of(shelf, entry)
-        else:
+        elif not is_volume(entry.path):
             found.append(entry)
-    return found
+        elif entry.oid is None or entry.mode in _FILE_MODES:
+            found += _beads_of(shelf, entry)
+        else:  # a link, where there may have been a file
+            found += [*_beads_of(shelf, entry._replace(oid=None)), entry]
+    return sorted(
+        found, key=lambda entry: entry.oid is not None
+    )  # what goes first: a folder may have been there, or be there now
 
 
 def _beads_of(shelf: Shelf, entry: Entry) -> Iterable[Entry]:

@@ -204,6 +204,26 @@ def test_a_document_that_can_not_be_read_is_mended_by_taking_it_out(archived: Cl
     assert archived.here("doctor", "--json", "--offline").json["findings"] == []
 
 
+@pytest.mark.parametrize("status", [b"closed", b"open"])
+@pytest.mark.parametrize("is_broken_before", [True, False])
+def test_what_leaves_a_volume_that_can_not_be_read_is_not_lost_with_it(
+    is_broken_before: bool, status: bytes, archived: Clone, hub: Path
+) -> None:
+    documents = parse((archived.path / VOLUME).read_bytes()).documents
+    broken = compose(documents) + b"--- # hub-b\n" + documents["hub-b"]
+    if is_broken_before:
+        commit_file(archived.path, VOLUME, broken)
+        git(archived.path, "push", "--quiet", "origin", "HEAD:main")
+    moved = documents.pop("hub-b")
+    (archived.path / VOLUME).write_bytes(compose(documents) if is_broken_before else compose(documents) * 2)
+    commit_file(archived.path, "beads/hub-b.yaml", moved.replace(b"status: closed", b"status: " + status))
+    git(archived.path, "commit", "--quiet", "--all", "--amend", "--no-edit")
+    assert archived.here("sync", "--json").json["refused"] == []
+    assert b"status: " + status in (tip_file(hub, "beads/hub-b.yaml") or b"")
+    assert [bead["id"] for bead in archived.here("list", "--all", "--json").json] == ["hub-a", "hub-b", "hub-c"]
+    assert git(archived.path, "status", "--porcelain") == ""
+
+
 def test_many_beads_are_moved_back_and_forth_without_taking_a_volume_apart_for_each(
     clone: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +240,28 @@ def test_many_beads_are_moved_back_and_forth_without_taking_a_volume_apart_for_e
     alice.here("sync")
     assert next(iter(bead_files(alice.path))).startswith(VOLUME)
     assert len(taken) < 30
+
+
+@pytest.mark.parametrize("becomes", ["a link", "a folder", "nothing"])
+def test_a_volume_that_becomes_something_else_and_is_one_again(becomes: str, local_hub: Clone) -> None:
+    seed_done(local_hub, "hub-a", "hub-b")
+    local_hub.here("archive")
+    file = local_hub.path / VOLUME
+    whole = file.read_bytes()
+    file.unlink()
+    if becomes == "a link":
+        file.symlink_to(local_hub.path / "elsewhere")
+    elif becomes == "a folder":
+        file.mkdir()
+        (file / "hub-a.yaml").write_bytes(parse(whole).documents["hub-a"])
+    git(local_hub.path, "add", "--all")
+    git(local_hub.path, "commit", "--quiet", "-m", "odd")
+    assert local_hub.here("list", "--all", "--json").json == []
+    assert_cache_is_as_cold(local_hub)
+    assert len(local_hub.here("doctor", "--json", check=False).json["findings"]) == (becomes != "nothing")
+    git(local_hub.path, "revert", "--no-edit", "HEAD")
+    assert [bead["id"] for bead in local_hub.here("list", "--all", "--json").json] == ["hub-a", "hub-b"]
+    assert_cache_is_as_cold(local_hub)
 
 
 # --- clones that lack history -------------------------------------------------------------------
