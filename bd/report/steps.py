@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from bd.fields import ARCHIVE_DIR, bead_path
 from bd.light import NamedTuple
 from bd.report import commits, rules
 from bd.report.rules import BeadChange
 from bd.report.versions import Versions
-from bd.store.files import bead_id_of, entries_of
+from bd.store.archived import Archived
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ class Reading:
     def __init__(self, repo: GitRepo) -> None:
         self.repo = repo
         self.versions = Versions(repo)
+        self._archived = Archived(repo)
 
     def steps(self, tip: str, start: str | None, on_progress: Progress | None = None) -> Iterator[Step]:
         """The steps that lead to a tip, parents first, without those that lead to `start`."""
@@ -71,16 +71,9 @@ class Reading:
         old, new = _first(file for file in files if file.old), _first(file for file in files if file.new)
         before, after = self.versions.follow(bead, old.old if old else "", new.new if new else "")
         if new is None and commit.verb not in rules.DELETING:
-            after = self._elsewhere(bead, commit.name)
+            after = self._at(commit.name, bead)  # it had two files, and has one of them still
         moved = (old.path, new.path) if old and new and old.path != new.path else None
         return BeadChange(bead, before, after, moved, bool(old and new and old.old == new.new))
-
-    def _elsewhere(self, bead: str, commit: str) -> Version | None:
-        """A bead that two files had and that one of them still has."""
-        for entry in entries_of(self.repo, None, commit, bead_path(bead), ARCHIVE_DIR):
-            if bead_id_of(entry.path) == bead and entry.oid:
-                return self.versions.get(bead, entry.oid)
-        return None
 
     def _lost(self, commit: Commit) -> Iterator[tuple[str, str]]:
         """What a merge of two left out. Of more than two parents the first two are compared."""
@@ -107,10 +100,7 @@ class Reading:
 
     def _at(self, commit: str, bead: str) -> Version | None:
         """A bead at some commit."""
-        path = bead_path(bead)
-        entries = [entry for entry in self.repo.diff(None, commit, path) if entry.oid]
-        archived = [] if entries else entries_of(self.repo, None, commit, ARCHIVE_DIR)
-        entries = entries or [entry for entry in archived if bead_id_of(entry.path) == bead and entry.oid]
+        entries = self._archived.all_of(bead, commit)
         return self.versions.get(bead, entries[0].oid or "") if entries else None
 
 

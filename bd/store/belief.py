@@ -6,7 +6,7 @@ it again. Belongs here: which beads that is true of. Does not belong here: judgi
 
 from __future__ import annotations
 
-from bd.fields import ARCHIVE_DIR, CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH, bead_path
+from bd.fields import CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
 from bd.light import json_text
 
 TYPE_CHECKING = False
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from bd.store.archived import Archived
     from bd.store.files import Row
     from bd.store.gitrepo import GitRepo
     from bd.store.standing import Standing
@@ -48,6 +49,7 @@ def _read(note: str) -> dict[str, Any]:
 def forward(repo: GitRepo, note: str | None, commit: str, changed: set[str]) -> tuple[str, list[Row | str]]:
     """The note at a commit, and the files that have to be read otherwise than they stand there, or as they stand again."""
     from bd.store import judging, standing  # noqa: PLC0415  most hubs ask for no signatures
+    from bd.store.archived import Archived  # noqa: PLC0415  the same
 
     known = _read(note) if note else {"commit": None, "masks": {}}
     before, masks = standing_of(note), known["masks"]
@@ -61,14 +63,14 @@ def forward(repo: GitRepo, note: str | None, commit: str, changed: set[str]) -> 
         before, masks = judged.after, judged.masks
     fresh = {"commit": commit, "standing": [list(before.signers), before.is_required, before.at_s], "masks": masks}
     keys = sorted(again | set(masks))
-    return json_text(fresh, compact=True), [row for key in keys for row in _rows(repo, commit, key, masks)]
+    archived = Archived(repo)
+    return json_text(fresh, compact=True), [row for key in keys for row in _rows(repo, archived, commit, key, masks)]
 
 
-def _rows(repo: GitRepo, commit: str, key: str, masks: Mapping[str, Any]) -> Iterator[Row | str]:
+def _rows(repo: GitRepo, archived: Archived, commit: str, key: str, masks: Mapping[str, Any]) -> Iterator[Row | str]:
     """The files of a key as they stand, or with what is believed in the place of what stands there."""
     from bd.store import guarded  # noqa: PLC0415  the same
-    from bd.store.contents import key_of  # noqa: PLC0415
-    from bd.store.files import entries_of, parse_entries, parse_file  # noqa: PLC0415
+    from bd.store.files import parse_entries, parse_file  # noqa: PLC0415
 
     if "/" in key:
         entries = repo.diff(None, commit, key)
@@ -81,9 +83,7 @@ def _rows(repo: GitRepo, commit: str, key: str, masks: Mapping[str, Any]) -> Ite
         else:
             yield from parse_entries(repo, entries) if entries else [key]
         return
-    listed = entries_of(repo, None, commit, bead_path(key), ARCHIVE_DIR.rstrip("/"))
-    entries = [entry for entry in listed if key_of(entry.path) == key]
-    for row in parse_entries(repo, entries):
+    for row in parse_entries(repo, archived.all_of(key, commit)):
         if key in masks and not isinstance(row, str) and row.fields is not None:
             row.fields = {**{name: value for name, value in row.fields.items() if name not in guarded.GUARDED}, **masks[key]}
             row.is_simple = False

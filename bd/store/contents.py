@@ -5,10 +5,11 @@ Belongs here: which files these are, and reading them. Does not belong here: wha
 
 from __future__ import annotations
 
-from bd.fields import ARCHIVE_DIR, BEADS_DIR, FILE_LIMIT, bead_path
+from bd.fields import BEADS_DIR, FILE_LIMIT, bead_path
 from bd.ids import is_bead_id
 from bd.store import guarded
-from bd.store.files import bead_id_of, entries_of, is_wanted
+from bd.store.archived import Archived
+from bd.store.files import bead_id_of, is_wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Contents:
     def __init__(self, repo: GitRepo) -> None:
         self._repo = repo
         self._known: dict[tuple[str, str], dict[str, Any] | None] = {}
-        self._listed: tuple[str, dict[str, str]] = ("", {})
+        self._archived = Archived(repo)
 
     def learn(self, entries: Iterable[Entry]) -> None:
         """Read the beads among these files, as they are and as they were."""
@@ -67,10 +68,8 @@ class Contents:
 
     def archived(self, key: str, commit: str) -> Any:
         """What is guarded of an archived bead at a commit."""
-        if self._listed[0] != commit:
-            entries = entries_of(self._repo, None, commit, ARCHIVE_DIR.rstrip("/"))
-            self._listed = commit, {key_of(one.path): one.oid for one in entries if one.oid and one.mode in FILE_MODES}
-        return self.of(key, self._listed[1].get(key))
+        there = [entry for entry in self._archived.of(key, commit) if entry.mode in FILE_MODES]
+        return self.of(key, there[-1].oid if there else None)
 
 
 def _blobs(entry: Entry) -> Sequence[str]:

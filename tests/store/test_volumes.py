@@ -9,12 +9,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bd.fields import is_volume, volume_of
+from bd.store import archived as archived_files
 from bd.store import volumes
+from bd.store.archived import Archived
 from bd.store.hub import Hub
 from bd.store.place import locate
 from bd.store.volumes import compose, parse
 from tests.store.test_moves import VOLUME, assert_cache_is_as_cold, offline, seed_done
-from tests.truth import bead_files, commit_file, git, tip, tip_file
+from tests.truth import bead_files, commit_file, commits, git, tip, tip_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -262,6 +264,36 @@ def test_a_volume_that_becomes_something_else_and_is_one_again(becomes: str, loc
     git(local_hub.path, "revert", "--no-edit", "HEAD")
     assert [bead["id"] for bead in local_hub.here("list", "--all", "--json").json] == ["hub-a", "hub-b"]
     assert_cache_is_as_cold(local_hub)
+
+
+def test_where_archived_beads_lie_is_followed_as_it_would_be_listed(local_hub: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    seed_done(local_hub, "hub-a", "hub-b", "hub-c")
+    for command in (["archive"], ["reopen", "hub-a"], ["comment", "hub-b", "words"], ["delete", "hub-c", "--force"]):
+        local_hub.here(*command)
+    file = local_hub.path / VOLUME
+    apart = local_hub.path / "beads/archive/2026-01"
+    apart.mkdir()
+    (apart / "hub-b.yaml").write_bytes(parse(file.read_bytes()).documents["hub-b"])
+    commit_file(local_hub.path, "beads/archive/2026-01/hub-b", "no bead")
+    git(local_hub.path, "add", "--all")
+    git(local_hub.path, "commit", "--quiet", "-m", "doubled")
+    file.unlink()
+    file.symlink_to("elsewhere")
+    git(local_hub.path, "commit", "--quiet", "--all", "-m", "a link")
+    repo = Hub(locate(str(local_hub.path))).repo
+    history = commits(local_hub.path)
+    ids = ["hub-a", "hub-b", "hub-c"]
+
+    def listed(archived: Archived, commit: str) -> list[list[tuple[str, str | None]]]:
+        return [[(entry.path, entry.oid) for entry in archived.all_of(bead_id, commit)] for bead_id in ids]
+
+    expected = {commit: listed(Archived(repo), commit) for commit in history}
+    assert [len(files) for files in expected[history[-2]]] == [1, 2, 0]
+    followed = Archived(repo)
+    for commit in [*history, *reversed(history)]:
+        assert listed(followed, commit) == expected[commit]
+    monkeypatch.setattr(archived_files, "entries_of", None)
+    assert listed(followed, history[0]) == expected[history[0]], "it is not listed twice"
 
 
 # --- clones that lack history -------------------------------------------------------------------
