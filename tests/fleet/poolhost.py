@@ -87,12 +87,12 @@ def text_of(path: str) -> str:
 
 
 def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and was not asked how does not."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except (FileNotFoundError, ProcessLookupError):
         return False
-    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-        return ") Z" not in file.read()
 
 
 def status_of(hub: Path, bead_id: str) -> str | None:

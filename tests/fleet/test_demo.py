@@ -18,8 +18,10 @@ from bd.fleet.demo_example import example_folder, in_work_order, read_example, s
 from bd.fleet.demo_view import Lines, LiveTable
 from bd.model import Bead
 from bd.policy.fit import matches_skills, skills_of
+from tests.fleet.poolhost import is_alive
 from tests.running import run_here, run_process, start_process
 from tests.truth import commit_file, git, log, tip
+from tests.waiting import until
 
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 
@@ -125,8 +127,7 @@ def test_an_interrupt_ends_every_agent(tmp_path: Path) -> None:
     agents = _agents_of(tmp_path / "made")
     assert len(agents) == 4
     for process_id in agents.values():
-        with pytest.raises(ProcessLookupError):
-            os.kill(process_id, 0)
+        until(lambda process_id=process_id: not is_alive(process_id))  # type: ignore[misc]
 
 
 def test_an_agent_that_dies_ends_the_demo(tmp_path: Path) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.fleet.poolhost import is_alive
 from tests.running import start_process
 from tests.truth import git, log, tip_bead
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +67,6 @@ def test_who_is_stopped_leaves_no_check_behind(clone: Clones, hub: Path, tmp_pat
     assert one is not None, err
     assert (one.status, one.claim, one.attempts_counted) == ("open", None, 0)
     assert one.get("status_reason") == "could not be validated: the worker was stopped"
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(noted.read_text()), 0)
+    until(lambda: not is_alive(int(noted.read_text())))
     assert "every change kept the rules" in alice.here("audit", "--fetch").out
     assert git(hub, "for-each-ref", "refs/bd/claims") == ""

@@ -21,6 +21,7 @@ from bd.fleet.outcome import DONE, FAILED, outcome_of, read_result
 from bd.fleet.worker import Worker
 from bd.store.hub import Hub
 from bd.store.place import locate
+from tests.fleet.poolhost import is_alive
 from tests.running import BD
 from tests.truth import git, tip_bead
 from tests.waiting import PATIENCE_S, until
@@ -239,8 +240,7 @@ def test_a_worker_that_breaks_off_leaves_nothing_running(clone: Clones, tmp_path
     ann.here("create", "One", "--id", "hub-a")
     script = f"trap '' TERM; echo $$ > {said}.new; mv {said}.new {said}; while :; do sleep 0.1; done"
     ann.here("work", "--agent", "coder", "--", "sh", "-c", script, code=130)
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(said.read_text()), 0)
+    until(lambda: not is_alive(int(said.read_text())))
     for thread in set(threading.enumerate()) - before:
         thread.join()
 
