@@ -22,6 +22,7 @@ from bd.operations.sync import edited
 from bd.policy.dag import awaited, find_cycle, find_parent_loop
 from bd.policy.liveness import is_ahead, last_commit_of
 from bd.roster import pools_of
+from bd.store.files import bead_id_of
 from bd.store.formats import version_of
 from bd.store.kept import kept
 
@@ -76,13 +77,11 @@ def _files(hub: Hub, snapshot: CachedSnapshot) -> Iterator[Finding]:
     if snapshot.cache.standing().is_torn:
         words = "says nothing: a merge brought in a history that let somebody else in first; `bd audit` names it, take it back"
         yield Finding("damage", "torn", SIGNERS_PATH, words)
-    active = 0
     for bead in snapshot.every():
-        if not snapshot.path_of(bead.id).startswith(ARCHIVE_DIR):
-            active += 1
-        elif not bead.is_done:
+        if not bead.is_done and snapshot.path_of(bead.id).startswith(ARCHIVE_DIR):
             words = f"is {bead.status} and lies in the archive, where nobody is offered it; any write to it brings it back"
             yield Finding("warning", "archived_open", bead.id, words)
+    active = sum(not path.startswith(ARCHIVE_DIR) for path in snapshot.bead_paths(BEADS_DIR))
     if active > ACTIVE_FILES_ADVISED:
         words = f"holds {active} files; hosts advise fewer than {ACTIVE_FILES_ADVISED}; `bd archive` moves what is long done"
         yield Finding("note", "many_files", BEADS_DIR, words)
@@ -103,14 +102,15 @@ def _pools(snapshot: Snapshot) -> Iterator[Finding]:
 
 def _graph(snapshot: Snapshot) -> Iterator[Finding]:
     in_cycle: set[str] = set()
+    known = {bead_id_of(path) for path in snapshot.bead_paths(BEADS_DIR)}
     for bead in snapshot.every():
         for target in awaited(bead):
-            if not snapshot.exists(target):
+            if target not in known:
                 yield Finding("damage", "unknown_dependency", bead.id, f"waits on {target}, which does not exist")
-        if bead.parent and not snapshot.exists(bead.parent):
+        if bead.parent and bead.parent not in known:
             yield Finding("damage", "unknown_parent", bead.id, f"is below {bead.parent}, which does not exist")
         for link in bead.links:
-            if not snapshot.exists(link.id):
+            if link.id not in known:
                 yield Finding("note", "unknown_link", bead.id, f"has a link ({link.type}) to {link.id}, which does not exist")
         if bead.is_done or bead.id in in_cycle:
             continue
