@@ -340,18 +340,24 @@ class Overlay(LedgerOverlay, Snapshot):
         return None if found is not None and found.id in self._beads else found
 
     def _over(self, below: Iterable[Bead]) -> Iterator[Bead]:
-        for bead in below:
-            if bead.id not in self._beads:
-                yield bead
-        for changed in self._beads.values():
-            if changed is not None:
-                yield changed
+        yield from (bead for bead in below if bead.id not in self._beads)
+        yield from (bead for bead in self._beads.values() if bead is not None)
 
     def every(self) -> Iterator[Bead]:
         return self._over(self._below.every())
 
     def live(self) -> Iterator[Bead]:
         return (bead for bead in self._over(self._below.live()) if not bead.is_done)
+
+    def ended(self) -> Iterator[Bead]:
+        changed = {**self._beads, **self._moves}
+        yield from (bead for bead in self._below.ended() if bead.id not in changed)
+        yield from (bead for bead in self.heads(changed) if bead.is_done and not self.path_of(bead.id).startswith(ARCHIVE_DIR))
+
+    def bead_paths(self, folder: str) -> list[str]:
+        changed = {**self._beads, **self._moves}
+        below = [path for path in self._below.bead_paths(folder) if path.rpartition("/")[2].removesuffix(".yaml") not in changed]
+        return below + [path for path in (self.path_of(bead.id) for bead in self.heads(changed)) if path.startswith(folder)]
 
     def claimed(self) -> Iterator[Bead]:
         return (bead for bead in self._over(self._below.claimed()) if bead.get("claim") or bead.get("claims"))
@@ -388,12 +394,6 @@ class Overlay(LedgerOverlay, Snapshot):
         return {**self._below.files_changed(), **self._files}
 
     def records(self, folder: str) -> dict[str, Mapping[str, Any]]:
-        found = self._below.records(folder)
-        for path, fields in self._records.items():
-            if path.startswith(folder):
-                name = path[len(folder) :].removesuffix(".yaml")
-                if fields is None:
-                    found.pop(name, None)
-                else:
-                    found[name] = fields
-        return found
+        place, end = len(folder), -len(".yaml")
+        own = {path[place:end]: fields for path, fields in self._records.items() if path.startswith(folder)}
+        return {name: fields for name, fields in {**self._below.records(folder), **own}.items() if fields is not None}

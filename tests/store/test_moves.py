@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.model import Change, Overlay, Snapshot
 from bd.store.hub import Hub
 from bd.store.place import locate
+from tests.memory import make_bead
 from tests.race.history import subjects
 from tests.race.seeds import put, seed
 from tests.store.test_cache import cache_path, cold, content
@@ -138,6 +140,31 @@ def test_whatever_is_done_the_cache_holds_what_git_holds(seed_number: int, local
         for path, data in bead_files(local_hub.path).items():
             assert path.startswith("beads/hub") or b"status: closed" in data, command
         assert git(local_hub.path, "status", "--porcelain") == ""
+
+
+def test_what_comes_behind_another_write_finds_the_archive_without_reading_all_of_it(
+    local_hub: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed_done(local_hub, "hub-a", "hub-b", "hub-c", "hub-d", "hub-e")
+    local_hub.here("archive", "--limit", "3")
+    hub = Hub(locate(str(local_hub.path)))
+    base = hub.snapshot()
+    bead = {name: base.bead(name) for name in ("hub-a", "hub-b", "hub-d")}
+    assert all(bead.values())
+    changes: list[Change] = [
+        Change({"hub-a": bead["hub-a"].evolve(status="open"), "hub-b": None}, ""),  # type: ignore[union-attr]
+        Change({"hub-a": bead["hub-a"].evolve(notes="x")}, "", moves={"hub-b": "beads/hub-b.yaml"}),  # type: ignore[union-attr]
+        Change({"hub-new": make_bead("hub-new", status="closed")}, "", moves={"hub-d": ARCHIVED.format("hub-d")}),
+    ]
+    for change in changes:
+        after = Overlay(base, change)
+        ended = sorted(bead.id for bead in Snapshot.ended(after))
+        paths = {folder: sorted(Snapshot.bead_paths(after, folder)) for folder in ("beads/", "beads/archive/")}
+        with monkeypatch.context() as patch:
+            patch.setattr(type(base), "every", None)
+            assert sorted(bead.id for bead in after.ended()) == ended
+            assert {folder: sorted(after.bead_paths(folder)) for folder in paths} == paths
+    hub.close()
 
 
 # --- replays ---------------------------------------------------------------------------------
