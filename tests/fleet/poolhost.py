@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 from bd.fleet.quarters import Quarters
@@ -88,6 +89,9 @@ def text_of(path: str) -> str:
 
 def is_alive(pid: int) -> bool:
     """Whether a process runs; one that has ended and was not asked how does not."""
+    if not os.path.isdir("/proc/self"):  # macOS
+        state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout
+        return state.strip()[:1] not in ("", "Z")
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
             return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
