@@ -12,8 +12,10 @@ from bd.store.gitrepo import GITLINK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
+    from bd.store.gitrepo import GitRepo
     from bd.store.hub import Hub
 
 
@@ -28,20 +30,20 @@ def operation_of(
     headers, text = message.split_commit(repo.objects.read(commit) or b"")
     form = message.form_of(text) or {}
     edits: list[dict[str, Any]] = []
+    into: dict[str | None, str | None] = {}
     records: dict[str, Any] = {}
     modes: dict[str, str] = {}
     tip = hub.published() or ""
     entries = entries_of(repo, parent or None, commit)
     # A volume that can't be taken apart is one file, in which nothing is edited; what has left it may be elsewhere now.
     volumes = [entry.path for entry in entries if is_volume(entry.path)]
-    files = {
-        path: tuple(repo.objects.read(f"{one}:{path}") if one else None for one in (parent, commit, tip)) for path in volumes
-    }
+    files = {path: (_at(repo, parent, path), _at(repo, commit, path), _at(repo, tip, path)) for path in volumes}
     for entry in entries:
         has_left = volume_of(entry.path) in volumes
         if entry.path in volumes or (has_left and entry.oid):
+            into[bead_id_of(entry.path)] = volume_of(entry.path)
             continue
-        old_data = repo.objects.read(f"{parent}:{entry.path}") if parent else None
+        old_data = _at(repo, parent, entry.path)
         is_link = entry.mode == GITLINK and entry.oid
         new_data = entry.oid.encode() if entry.oid and is_link else repo.objects.read(entry.oid) if entry.oid else None
         if is_wanted(entry.path) and not entry.path.startswith(BEADS_DIR):
@@ -56,13 +58,17 @@ def operation_of(
         elif not has_left:
             if entry.oid:
                 modes[entry.path] = entry.mode
-            files[entry.path] = (old_data, new_data, repo.objects.read(f"{tip}:{entry.path}") if tip else None)
+            files[entry.path] = (old_data, new_data, _at(repo, tip, entry.path))
     at = time_of_seconds(message.signed_by(headers)[1])
     name = author.split(" <", maxsplit=1)[0]
     by, uid = form.get("by") or f"human:{name}", form.get("uid") or commit
     more: dict[str, Any] = {"modes": modes, "tokens": form.get("tokens")}
     given = {"force": force, "reason": reason} if force else form.get("args") or {}
-    return HandCommit(by=by, at=at, uid=uid, edits=_joined(edits), records=records, files=files, **more, **_forced(given))
+    return HandCommit(by=by, at=at, uid=uid, edits=_joined(edits, into), records=records, files=files, **more, **_forced(given))
+
+
+def _at(repo: GitRepo, commit: str, path: str) -> bytes | None:
+    return repo.objects.read(f"{commit}:{path}") if commit else None
 
 
 def _edit(path: str, old_data: bytes | None, new_data: bytes | None) -> dict[str, Any] | None:
@@ -80,8 +86,11 @@ def _forced(args: dict[str, Any]) -> dict[str, Any]:
     return {key: args[key] for key in ("force", "reason") if args.get("force") and args.get(key)}
 
 
-def _joined(edits: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One edit a bead: a file that is gone here and new there was moved. What has left a volume for nowhere is gone with that."""
+def _joined(edits: list[dict[str, Any]], into: Mapping[str | None, str | None]) -> list[dict[str, Any]]:
+    """One edit a bead: a file that is gone here and new there was moved. What has left a volume for nowhere is gone with that.
+
+    `into` are the volumes that hold beads now, and are one file.
+    """
     gone = {edit["id"]: edit for edit in edits if edit["new"] is None}
     new = {edit["id"] for edit in edits if edit["old"] is None}
     found = []
@@ -90,6 +99,8 @@ def _joined(edits: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if edit["new"] is None and (edit["id"] in new or edit["has_left"]):
             continue
         was, _ = edit.pop("was"), edit.pop("has_left")
+        if edit["new"] is None and edit["id"] in into:
+            edit["into"] = into[edit["id"]]
         old = before["old"] if before and edit["old"] is None else edit["old"]
         is_only_moved = before is not None and before.get("was", was) == edit["text"]
         found.append(

@@ -187,7 +187,7 @@ def _merged_record(
 
 
 class HandCommit(Operation):
-    """A commit made with plain git, as edits: `edits` [{id, old, new, text}], `files` {path: (old, new, tip) bytes}.
+    """A commit made with plain git, as edits: `edits` [{id, old, new, text, into}], `files` {path: (old, new, tip) bytes}.
 
     `records` {path: (old, new, text)} are the other YAML files that bd reads, merged key by key.
 
@@ -208,6 +208,8 @@ class HandCommit(Operation):
         self.refusals = []
         change = Change({}, "")
         for edit in self.args["edits"]:
+            if edit.get("into") and not self._is_free(edit["into"], snapshot):  # where it was moved to is refused
+                continue
             after = Overlay(snapshot, change)
             args = {"ids": [edit["id"]], **{key: edit.get(key) for key in ("old", "new", "text", "new_uid", "path")}}
             args |= {key: self.args.get(key) for key in ("force", "reason")}
@@ -254,6 +256,11 @@ class HandCommit(Operation):
             if tip == old and text is not None:
                 texts[path] = text
         return taken, texts
+
+    def _is_free(self, path: str, snapshot: Snapshot) -> bool:
+        """Whether the hub has not changed a file of the commit, or to the same."""
+        old, new, published = self.args["files"][path]
+        return snapshot.files_changed().get(path, published) in (old, new)
 
     def _files(self, snapshot: Snapshot) -> dict[str, bytes | None]:
         """The other files of the commit; one that the hub changed too is refused."""

@@ -226,6 +226,21 @@ def test_what_leaves_a_volume_that_can_not_be_read_is_not_lost_with_it(
     assert git(archived.path, "status", "--porcelain") == ""
 
 
+def test_what_was_moved_into_a_volume_that_is_refused_stays_where_it_was(archived: Clone, clone: Clones, hub: Path) -> None:
+    archived.here("reopen", "hub-c")
+    archived.here("close", "hub-c", "--force", "--reason", "done again")
+    bob = clone("bob")
+    documents = parse((archived.path / VOLUME).read_bytes()).documents
+    moved = archived.path / "beads/hub-c.yaml"
+    documents["hub-c"] = moved.read_bytes()
+    moved.unlink()
+    (archived.path / VOLUME).write_bytes(compose(documents) + b"--- # hub-a\n")
+    git(archived.path, "commit", "--quiet", "--all", "-m", "moved, and broken")
+    bob.here("comment", "hub-a", "meanwhile")
+    assert len(archived.here("sync", "--json", check=False).json["refused"]) == 1
+    assert [*bead_files(hub)] == [f"{VOLUME}/hub-a.yaml", f"{VOLUME}/hub-b.yaml", "beads/hub-c.yaml"]
+
+
 def test_many_beads_are_moved_back_and_forth_without_taking_a_volume_apart_for_each(
     clone: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
