@@ -94,7 +94,7 @@ def bead_files(repository: Path | str, branch: str = "main") -> dict[str, bytes]
     texts = contents(repository, [f"refs/heads/{branch}:{path}" for path in paths])
     for path, data in zip(paths, texts, strict=True):
         if path.count("/") == 2 and path.startswith("beads/archive/"):
-            _, *parts = re.split(rb"(?m)^--- # (\S+), \d+ bytes\n", data)
+            _, *parts = re.split(rb"(?m)^--- # (\S+?)(?:, \d+ bytes)?\n", data)
             documents = zip(parts[::2], parts[1::2], strict=True)
             found |= {f"{path}/{name.decode()}.yaml": text for name, text in documents}
         else:
