@@ -29,8 +29,8 @@ LIMIT = 64_000_000
 _KEPT = 8
 _FILE_MODES = frozenset({"100644", "100755"})
 _ID = rb"[A-Za-z0-9][A-Za-z0-9_.-]{0,119}"
-_HEAD = re.compile(rb"--- # (" + _ID + rb")(?:, (\d{1,9}) bytes)?\r?\n")
-_NEXT = re.compile(rb"(?m)^--- # " + _ID + rb"(?:, \d{1,9} bytes)?\r?$")
+_HEAD = re.compile(rb"--- # (" + _ID + rb")(?:, (\d{1,9})\d* bytes)?\r?\n")  # a longer number is larger than any file
+_NEXT = re.compile(rb"(?m)^--- # " + _ID + rb"(?:, \d+ bytes)?\r?$")
 
 
 class Volume(NamedTuple):
@@ -148,9 +148,8 @@ def looked_into(objects: ObjectReader, entries: Iterable[Entry]) -> list[Entry]:
             found += _beads_of(shelf, entry)
         else:  # a link, where there may have been a file
             found += [*_beads_of(shelf, entry._replace(oid=None)), entry]
-    return sorted(
-        found, key=lambda entry: entry.oid is not None
-    )  # what goes first: a folder may have been there, or be there now
+    # What goes comes first: where a folder was there may be a file now, and the reverse.
+    return sorted(found, key=lambda entry: entry.oid is not None)
 
 
 def _beads_of(shelf: Shelf, entry: Entry) -> Iterable[Entry]:

@@ -62,6 +62,9 @@ def test_a_document_that_was_edited_ends_where_the_next_one_begins() -> None:
     assert parse(longer).documents == {"hub-a": b"id: hub-a\nnotes: by hand\n", "hub-b": b"id: hub-b\n"}
     shorter = data.replace(b"id: hub-a\n", b"")
     assert parse(shorter).documents == {"hub-a": b"", "hub-b": b"id: hub-b\n"}
+    miscounted = data.replace(b"hub-a, 10 bytes", b"hub-a, 123456789012 bytes")
+    assert miscounted != data
+    assert parse(miscounted).documents == parse(data).documents
     typed = b"--- # hub-z\nid: hub-z\n" + data
     assert list(parse(typed).documents) == ["hub-z", "hub-a", "hub-b"], "a person need not count"
 
