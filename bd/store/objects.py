@@ -46,7 +46,7 @@ _HELD_LIMIT = 16_000_000
 _SKIP_SIZE = 1_000_000
 # What is worth a faster hash.
 LARGE = 250_000
-_BLOCK = 4096 - 11  # of the disk, less what wraps an object
+_BLOCK, _LARGE_TREE = 4096 - 11, 20_000  # the first is one of the disk, less what wraps an object
 # So many trees are kept: one write reads the same few again and again.
 _TREES_KEPT = 8
 SHA256_LENGTH = 64
@@ -181,7 +181,7 @@ def _deflated(kind: bytes, data: bytes) -> bytes:
     whole = kind + b" %d\0" % len(data) + data
     size = len(whole)
     if size > _BLOCK:
-        return zlib.compress(whole, 1)
+        return zlib.compress(whole, 0 if kind == b"tree" and size > _LARGE_TREE else 1)  # names of objects hardly get smaller
     stored = b"\x78\x01\x01" + size.to_bytes(2, "little") + (size ^ 0xFFFF).to_bytes(2, "little")  # RFC 1950 and 1951
     return stored + whole + zlib.adler32(whole).to_bytes(4, "big")
 
