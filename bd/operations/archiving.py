@@ -45,11 +45,21 @@ def due(snapshot: Snapshot, before: datetime) -> list[Bead]:
 
 
 def scattered(snapshot: Snapshot) -> list[Bead]:
-    """The archived beads that have files of their own, the oldest first: bd gave each one in its first versions."""
+    """The archived beads that have files of their own, the oldest first: bd gave each one in its first versions.
+
+    None in a hub of an older format, where each has one, wherever a person may have put it.
+    """
+    if not _has_volumes(snapshot):
+        return []
     paths = {path for path in snapshot.bead_paths(ARCHIVE_DIR) if not volume_of(path)}
     ids = {path.rpartition("/")[2].removesuffix(".yaml") for path in paths}
     found = snapshot.heads(sorted(ids))
     return _oldest_first([bead for bead in found if bead.is_done and ended_at(bead) and snapshot.path_of(bead.id) in paths])
+
+
+def _has_volumes(snapshot: Snapshot) -> bool:
+    version: int = snapshot.config().get("format", FORMAT_VERSION)
+    return version >= VOLUMES_SINCE
 
 
 def _oldest_first(beads: list[Bead]) -> list[Bead]:
@@ -66,7 +76,7 @@ def placed(beads: Iterable[Bead], snapshot: Snapshot) -> dict[str, str]:
 
     In a hub of an older format each has a file of its own, for there may be a bd that can't read volumes.
     """
-    has_volumes = snapshot.config().get("format", FORMAT_VERSION) >= VOLUMES_SINCE
+    has_volumes = _has_volumes(snapshot)
     damaged = {place for damage in snapshot.damages for place in (damage.path, volume_of(damage.path))}
     counts: dict[str, dict[int, int]] = {}
     moves: dict[str, str] = {}

@@ -124,6 +124,13 @@ def test_archived_beads_with_files_of_their_own_are_gathered_as_far_as_the_limit
     assert store.decide(archive()).is_empty
 
 
+def test_in_a_hub_of_the_format_before_nothing_is_gathered_wherever_it_lies() -> None:
+    store = MemoryStore()
+    settings = {".beads/config.yaml": {"format": 1, "prefix": "hub"}}
+    store.tip = MemorySnapshot([ended("hub-a")], settings, archived={"hub-a": "beads/archive/2024-07/hub-a.yaml"})
+    assert store.decide(archive()).is_empty
+
+
 def test_an_archived_bead_counts_as_before() -> None:
     store = MemoryStore(ended("hub-a"), make_bead("hub-b", depends_on=["hub-a"]), make_bead("hub-c", parent="hub-a"))
     before = {name: phase_of(store.bead(name), store.tip, START) for name in ("hub-b", "hub-c")}
