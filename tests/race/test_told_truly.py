@@ -20,6 +20,7 @@ from tests.race.test_many_clones import ASK_AND_DIE, LOOK_FIRST, intents
 from tests.race.test_one_clone import waiting
 from tests.running import result_of
 from tests.truth import git, tip, tip_bead
+from tests.waiting import until
 
 if TYPE_CHECKING:
     import subprocess
@@ -188,8 +189,7 @@ def test_what_a_dead_process_had_taken_along_may_still_land(
         f'if [ "$verb" = push ]; then printf "%s\\n" "$@" > {late}; kill -9 $PPID; exit 1; fi'
     )
     dead = alice.start("comment", "hub-b", "one", env={**LOOK_FIRST, **git_wrapper(tmp_path / "bin", script)})
-    while not looking.exists():
-        bd_clock.sleep(0.01)
+    until(looking.exists)
     away = git_wrapper(tmp_path / "away", 'if [ "$verb" = fetch ]; then exit 128; fi') if is_cut_off else {}
     if not is_cut_off:
         steps.at("push", lambda: git(alice.path, *late.read_text().splitlines()))
@@ -224,8 +224,7 @@ def test_who_is_refused_by_the_server_is_not_told_no_where_a_dead_process_has_as
         push*) "$real" -C {hand.path} push -q origin HEAD;;
         esac"""
     dead = alice.start("comment", "hub-b", "one", env={**ASK_AND_DIE, **git_wrapper(tmp_path / "bin", script)})
-    while not looking.exists():
-        bd_clock.sleep(0.01)
+    until(looking.exists)
     result = alice.bd("claim", "hub-a", "--agent", "coder", "--json", env=LOOK_FIRST, code=6)
     assert result_of(dead).code == 137
     assert result.json["written"] == "unknown"
@@ -254,8 +253,7 @@ def test_an_ask_of_the_dead_without_an_answer_may_still_arrive(clone: Clones, hu
         push*) "$real" -C {hand.path} push -q origin HEAD;;
         esac"""
     dead = alice.start("comment", "hub-b", "one", env={**LOOK_FIRST, **git_wrapper(tmp_path / "bin", script)})
-    while not looking.exists():
-        bd_clock.sleep(0.01)
+    until(looking.exists)
     result = alice.bd("claim", "hub-a", "--agent", "coder", "--json", env=LOOK_FIRST, code=6)
     assert result_of(dead).code == -signal.SIGKILL
     assert result.json["written"] == "unknown"
