@@ -216,8 +216,8 @@ class Snapshot(Recall, Ledger):
         """Every bead that is done and lies among the active ones, and nowhere else."""
         return (bead for bead in self.every() if bead.is_done and not self.path_of(bead.id).startswith(ARCHIVE_DIR))
 
-    def claimed(self) -> Iterator[Bead]:
-        """Every bead that is held by a claim."""
+    def claimed(self, saying: str | None = None) -> Iterator[Bead]:
+        """Every bead that is held by a claim; of some text in it, as a name or a token, at least those that say it."""
         return (bead for bead in self.live() if bead.get("claim") or bead.get("claims"))
 
     def mentioning(self, bead_id: str) -> list[Bead]:
@@ -359,8 +359,8 @@ class Overlay(LedgerOverlay, Snapshot):
         below = [path for path in self._below.bead_paths(folder) if path.rpartition("/")[2].removesuffix(".yaml") not in changed]
         return below + [path for path in (self.path_of(bead.id) for bead in self.heads(changed)) if path.startswith(folder)]
 
-    def claimed(self) -> Iterator[Bead]:
-        return (bead for bead in self._over(self._below.claimed()) if bead.get("claim") or bead.get("claims"))
+    def claimed(self, saying: str | None = None) -> Iterator[Bead]:
+        return (bead for bead in self._over(self._below.claimed(saying)) if bead.get("claim") or bead.get("claims"))
 
     def mentioning(self, bead_id: str) -> list[Bead]:
         return [bead for bead in self._over(self._below.mentioning(bead_id)) if bead_id in mentions(bead)]

@@ -104,7 +104,7 @@ class Operation:
         """The token that speaks of this bead's claim: one given for any bead may be that of another one."""
         token = self.token_for(bead.id)
         if token and bead.claim is None and bead.id not in self.tokens:
-            others = (other for other in snapshot.claimed() if other.id != bead.id)
+            others = (other for other in snapshot.claimed(token) if other.id != bead.id)
             return None if any(claim.get("token") == token for other in others for claim in other.claims) else token
         return token
 

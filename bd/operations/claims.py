@@ -102,8 +102,9 @@ class Claim(Operation):
         return True
 
     def _already_won(self, snapshot: Snapshot) -> dict[str, str]:
-        mine = {*self.args["new_tokens"], *self.args.get("inherited", [])}
-        return {bead.id: claim["token"] for bead in snapshot.claimed() for claim in bead.claims if claim.get("token") in mine}
+        mine = (*self.args["new_tokens"], *self.args.get("inherited", ()))
+        held = ((bead.id, claim) for token in mine for bead in snapshot.claimed(token) for claim in bead.claims)
+        return {bead_id: claim["token"] for bead_id, claim in held if claim.get("token") in mine}
 
     def _refuse_agent(self, snapshot: Snapshot, world: World) -> None:
         """Refuse every claim of an agent that gets no work at all now. Raises AgentBusy."""

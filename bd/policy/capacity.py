@@ -32,7 +32,7 @@ def held_by(name: str, snapshot: Snapshot, now: datetime | None = None) -> list[
     """The beads this agent holds by a claim. Without an instant, an advisory one that has expired is still there."""
     return [
         bead
-        for bead in snapshot.claimed()
+        for bead in snapshot.claimed(name)
         if (bead.get("claim") or {}).get("agent") == name or (bead.get("claims") and is_at(bead, name, now))
     ]
 

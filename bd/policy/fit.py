@@ -124,7 +124,7 @@ def _exclusive_holder(bead: Bead, snapshot: Snapshot, now: datetime | None = Non
     name = bead.get("exclusive")
     if not name:
         return None
-    held = (other for other in snapshot.claimed() if other.id != bead.id and other.get("exclusive") == name)
+    held = (other for other in snapshot.claimed(name) if other.id != bead.id and other.get("exclusive") == name)
     return next(
         (other for other in held if other.get("claim") or any(capacity.is_at(other, one, now) for one in other.holders)), None
     )

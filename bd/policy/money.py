@@ -66,7 +66,7 @@ def remaining(name: str, snapshot: Snapshot, now: datetime) -> float | None:
     if budget is None:
         return None
     stamp = time_text(now)
-    held = sum(reserved_of(claim) for bead in snapshot.claimed() for claim in bead.claims if claim.get("agent") == name)
+    held = sum(reserved_of(claim) for bead in snapshot.claimed(name) for claim in bead.claims if claim.get("agent") == name)
     return budget.usd - snapshot.spent_by(name, stamp[: PERIODS[budget.per]], stamp) - held
 
 

@@ -45,8 +45,11 @@ class Cache:
         self._path = path if db else None
         self._db = db or database.in_memory()
         self.commit = self._meta("commit")
+        # What was found out at which commit, and is not written yet.
+        self._found: list[tuple[str, str, Mapping[str, str]]] = []
 
     def close(self) -> None:
+        self.write_found()
         self._db.close()
 
     def _meta(self, key: str) -> str | None:
@@ -70,6 +73,7 @@ class Cache:
 
     def hold(self, commit: str) -> bool:
         """Begin a read transaction: from now on the cache stays at one commit. Whether it is this one."""
+        self.write_found()
         if self._db.in_transaction:
             self._db.execute("COMMIT")
         self._db.execute("BEGIN")
@@ -234,12 +238,13 @@ class Cache:
         )
         return head_of(rows[0][0]) if rows else None
 
-    def heads(self, which: str = "every", arguments: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-        """The heads of `every`, the `live`, the `claimed`, the `ended` beads, or of those `mentioning` an id."""
+    def heads(self, which: str = "every", arguments: Sequence[str | bytes] = ()) -> Iterator[dict[str, Any]]:
+        """The heads of `every`, the `live`, the `claimed` (or with a text `saying` some), the `ended` beads, or `mentioning` an id."""
         where = {
             "every": "heads",
             "live": "beads JOIN heads USING (n) WHERE live = 1",
             "claimed": "beads JOIN heads USING (n) WHERE claimed = 1",
+            "saying": "beads JOIN heads USING (n) WHERE claimed = 1 AND instr(head, ?) > 0",  # a packed text is in the bytes as it is
             "ended": f"beads JOIN heads USING (n) WHERE live = 0 AND path NOT LIKE '{ARCHIVE_DIR}%' AND id NOT IN {_DOUBLED}",
             "mentioning": "edges JOIN beads USING (n) JOIN heads USING (n) WHERE target = ? ORDER BY path",
         }[which]
@@ -276,12 +281,20 @@ class Cache:
             yield head_of(blob)
 
     def keep(self, kind: str, texts: Mapping[str, str]) -> None:
-        """Keep what was found out about beads at this commit, by id. Best effort: not where the file is busy, or moved on."""
-        if not texts or self._path is None:
+        """Keep what was found out about beads at this commit, by id; written when there is time for it, before the next look at the latest."""
+        if texts and self._path is not None and self.commit is not None:
+            self._found.append((self.commit, kind, texts))
+
+    def write_found(self) -> None:
+        """Write what was found out. Best effort: not where the file is busy, or has moved on."""
+        found, self._found = self._found, []
+        if not found or self._path is None:
             return
         with suppress(database.Error), database.beside(self._path) as db:
-            if db.execute("SELECT value FROM meta WHERE key = 'commit'").fetchone() == (self.commit,):
-                findings.keep(db, kind, texts)
+            (now,) = db.execute("SELECT value FROM meta WHERE key = 'commit'").fetchone() or (None,)
+            for commit, kind, texts in found:
+                if commit == now:
+                    findings.keep(db, kind, texts)
 
     def dependent_counts(self, ids: Sequence[str]) -> dict[str, int]:
         """How many beads wait for each of these by depends_on; none are left out."""

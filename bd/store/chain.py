@@ -69,7 +69,7 @@ class Chain:
     def __init__(self, repo: GitRepo, snapshot: CachedSnapshot, world: Any) -> None:
         self._repo = repo
         self._world = world
-        self._base = snapshot
+        self.base = snapshot
         self.snapshot: Snapshot = snapshot
         self.steps: list[Step] = []
         # What all steps together change: one layer on the base, however many there are.
@@ -116,7 +116,7 @@ class Chain:
         sign = self._signer(operation, change, before) if world is None else None  # nothing is signed for another clone
         self.steps.append(Step(operation, change, files, Draft(text, author, at_s, files, change.modes, sign), held, holds))
         self._sum = _joined(self._sum, change)
-        self.snapshot = Overlay(self._base, self._sum)
+        self.snapshot = Overlay(self.base, self._sum)
         return change
 
     def _signer(self, operation: Decides, change: Change, before: Snapshot) -> Callable[[bytes], bytes] | None:
@@ -126,7 +126,7 @@ class Chain:
             return None
         from bd.store import signing  # noqa: PLC0415  most hubs ask for no signatures
 
-        standing = self._base.cache.standing() if self._base.commit else None
+        standing = self.base.cache.standing() if self.base.commit else None
         is_required = bool(standing and standing.signers) and (settings.require_signed or _decides(change, before))
         if not is_required and not settings.sign and SIGNERS_PATH not in change.files:
             return None
@@ -158,7 +158,7 @@ class Chain:
                 continue
             if volume not in changed:
                 known = self._volumes.get(volume)
-                there = self._repo.objects.read(f"{self._base.commit}:{volume}") if known is None else None
+                there = self._repo.objects.read(f"{self.base.commit}:{volume}") if known is None else None
                 changed[volume] = dict(volumes.parse(there or b"").documents if known is None else known)
             bead_id = path.rpartition("/")[2].removesuffix(".yaml")
             if data is None:
@@ -172,7 +172,7 @@ class Chain:
 
     def _encode(self, change: Change, before: Snapshot) -> dict[str, bytes | None]:
         files: dict[str, bytes | None] = {}
-        damaged = {damage.path: damage.reason for damage in self._base.damages if damage.path not in change.files}
+        damaged = {damage.path: damage.reason for damage in self.base.damages if damage.path not in change.files}
         after = Overlay(before, change)
         for bead_id in {**change.beads, **change.moves}:
             there = before.head(bead_id) is not None
@@ -202,14 +202,14 @@ class Chain:
             if data is None:
                 self._rows[path] = path
             elif is_wanted(path):
-                self._rows[path] = parse_file(path, name_of(b"blob", data, len(self._base.commit)), data)
+                self._rows[path] = parse_file(path, name_of(b"blob", data, len(self.base.commit)), data)
         return files
 
     def _moved(self, old: str, new: str) -> bytes:
         """A bead's file at another path, every byte as it was."""
         (data, is_simple), fields = self._text(old), dict(self._fields_now(old))
         self._texts[new], self._texts[old] = (data, is_simple), None
-        self._rows[new] = Row(new, name_of(b"blob", data, len(self._base.commit)), fields, is_simple=is_simple)
+        self._rows[new] = Row(new, name_of(b"blob", data, len(self.base.commit)), fields, is_simple=is_simple)
         self._rows[old] = old
         return data
 
@@ -234,7 +234,7 @@ class Chain:
             raise BadInput(f"{path} would be larger than {FILE_LIMIT // 1_000_000} MB", hint="store what is large as an artifact")
         is_simple = is_simple and yamltext.spans_of_lines(text.splitlines(keepends=True)) is not None
         self._texts[path] = (out, is_simple)
-        self._rows[path] = Row(path, name_of(b"blob", out, len(self._base.commit)), plain, is_simple=is_simple)
+        self._rows[path] = Row(path, name_of(b"blob", out, len(self.base.commit)), plain, is_simple=is_simple)
         return out
 
     def _rewritten(
@@ -254,15 +254,15 @@ class Chain:
         known = self._texts.get(path)
         if known is not None:
             return known
-        data = self._repo.objects.read(f"{self._base.commit}:{path}") or b""
+        data = self._repo.objects.read(f"{self.base.commit}:{path}") or b""
         return data, self._is_simple(path)
 
     def _is_simple(self, path: str) -> bool:
         found: tuple[Any, ...] | None
         if path.startswith("beads/"):
-            found = self._base.cache.bead(path.rpartition("/")[2].removesuffix(".yaml"))
+            found = self.base.cache.bead(path.rpartition("/")[2].removesuffix(".yaml"))
             return bool(found and found[0] == path and found[2])
-        found = self._base.cache.record(path)
+        found = self.base.cache.record(path)
         return bool(found and found[1])
 
     def _fields_now(self, path: str) -> Mapping[str, Any]:
@@ -270,9 +270,9 @@ class Chain:
         if isinstance(row, Row):
             return row.fields or {}
         if path.startswith("beads/"):
-            found = self._base.cache.bead(path.rpartition("/")[2].removesuffix(".yaml"))
+            found = self.base.cache.bead(path.rpartition("/")[2].removesuffix(".yaml"))
             return found[3] if found else {}
-        record = self._base.cache.record(path)
+        record = self.base.cache.record(path)
         return record[2] if record else {}
 
 

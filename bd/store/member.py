@@ -89,14 +89,14 @@ def told(change: Change | None, refusal: BdError | None) -> dict[str, Any]:
     return answer.of_change(change) if change is not None else {}
 
 
-def won(change: Change | None, before: Snapshot | None, inherited: Collection[str]) -> list[str]:
+def won(change: Change | None, before: Snapshot, inherited: Collection[str]) -> list[str]:
     """The tokens of claims that a change makes, and of those that its author has inherited.
 
     Not of those that were there before it: whoever dies now was told of them by an earlier command.
     """
 
     def was_there(token: str, bead_id: str) -> bool:
-        bead = before.head(bead_id) if before else None
+        bead = before.head(bead_id)
         return bead is not None and any(claim.get("token") == token for claim in bead.claims)
 
     pairs = change.tokens if change else ()

@@ -99,8 +99,10 @@ class CachedSnapshot(Snapshot):
     def ended(self) -> Iterator[Bead]:
         return (Bead(fields) for fields in self.cache.heads("ended"))
 
-    def claimed(self) -> Iterator[Bead]:
+    def claimed(self, saying: str | None = None) -> Iterator[Bead]:
         if self._held is None:
+            if saying is not None:
+                return (Bead(fields) for fields in self.cache.heads("saying", (saying.encode("utf-8", "surrogatepass"),)))
             self._held = [Bead(fields) for fields in self.cache.heads("claimed")]
         return iter(self._held)
 

@@ -251,7 +251,7 @@ class Transaction:
         self._step("push")
         was_first, self._may_push_first = self._may_push_first, False
         sides = [] if self._is_bare else made.all_sides
-        verdict = self._pushing.publish(commits[-1], made.base, sides, exactly=was_first, meanwhile=self._entry.sync)
+        verdict = self._pushing.publish(commits[-1], made.base, sides, exactly=was_first, meanwhile=self._while_pushing)
         self._step("pushed")
         if verdict.kind == "refused" and not made.has_strangers:
             verdict = self._one_by_one(verdict, commits, made)
@@ -271,12 +271,16 @@ class Transaction:
             self._after_a_loss(verdict, made)
         return None
 
+    def _while_pushing(self) -> None:
+        self._entry.sync()
+        self._hub.cache.write_found()
+
     def _note(self, made: Round, commits: list[str]) -> None:
         """Write to the journal what is about to be pushed, and what it answers to whom."""
         change = made.decided.get(self._own.uid, (None, None))[0] if self._own else None
         batch = {uid: told(*result) for uid, result in made.decided.items()} if len(made.decided) > 1 else {}
         inherited = self.settling.inherited if self._has_looked else ()
-        tokens = won(change, self._hub.snapshot(made.base) if made.base else None, inherited)
+        tokens = won(change, made.chain.base, inherited)
         self._entry.write(
             durably=False, state="pushing", base=made.base, commits=commits, tokens=tokens, hand=self._hand, batch=batch
         )
@@ -308,7 +312,9 @@ class Transaction:
                 # Who has lost asks first; what there is to know is seen afterwards.
                 self._has_just_looked = verdict.is_looked or not (has_asked or made.has_strangers)
                 return
-        self._wait()
+        from bd.store import backoff  # noqa: PLC0415  only after a lost race
+
+        clock.sleep(backoff.pause_s(self._tries, self._rng))  # full jitter before the next try
 
     def _refuse_to_go_on(self) -> None:
         """Raises TryAgain when the time is over."""
@@ -328,12 +334,6 @@ class Transaction:
         self._stuck = STUCK_LIMIT - 1
         for member in self._open():
             getattr(member.operation, "without_side_refs", bool)()
-
-    def _wait(self) -> None:
-        """Full jitter before the next try."""
-        from bd.store import backoff  # noqa: PLC0415  only after a lost race
-
-        clock.sleep(backoff.pause_s(self._tries, self._rng))
 
     def _look_beside(self, verdict: Verdict) -> None:
         """A ref beside the branch is not as this clone knew it, or the server refuses such refs after all."""

@@ -5,7 +5,7 @@ Belongs here: the format of one tree. Does not belong here: reading and writing 
 
 from __future__ import annotations
 
-from bd.light import NamedTuple
+from bd.light import NamedTuple, cached_property
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,17 +22,17 @@ class TreeEntry(NamedTuple):
 
 
 class Tree:
-    """The content of a tree; `oid_size` is the length of a raw object name in it. Raises ValueError where it is cut off."""
+    """The content of a tree; `oid_size` is the length of a raw object name in it. Asking it raises ValueError where it is cut off."""
 
     def __init__(self, raw: bytes, oid_size: int) -> None:
         self.raw = raw
         self._oid_size = oid_size
-        self._starts = self._starts_within(0, len(raw))
 
-    def _starts_within(self, place: int, end: int) -> list[int]:
-        """Where the entries start from one entry's start to another's. Raises ValueError where they end elsewhere."""
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where the entries start."""
         starts: list[int] = []
-        index, behind_name = self.raw.index, self._oid_size + 1
+        index, behind_name, place, end = self.raw.index, self._oid_size + 1, 0, len(self.raw)
         while place < end:
             starts.append(place)
             place = index(0, place) + behind_name
@@ -100,11 +100,11 @@ class Tree:
 
     def _find(self, name: bytes) -> int | None:
         """Where the entry of a name starts. The same bytes may stand in another's name or object name, and are no entry there."""
-        raw, wanted = self.raw, b" " + name + b"\0"
+        raw, starts, wanted = self.raw, self._starts, b" " + name + b"\0"
         at = raw.find(wanted)
         while at >= 0:
             for start in (at - 6, at - 5):  # modes have six figures, a folder's five
-                if start in self._starts and raw.index(b" ", start) == at:
+                if start in starts and raw.index(b" ", start) == at:
                     return start
             at = raw.find(wanted, at + 1)
         return None

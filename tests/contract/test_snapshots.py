@@ -144,6 +144,10 @@ def test_everything_about_beads(snapshot: Snapshot) -> None:
     assert ids(snapshot.live()) == ["hub-a1b2", "hub-a1b2.2x", "hub-c3", "hub-dead", "hub-held", "hub-many", "other-hub-z9"]
     assert ids(snapshot.live()) == ids(snapshot.live()), "it may be asked again"
     assert ids(snapshot.claimed()) == ["hub-held", "hub-many"]
+    for bead in [*snapshot.claimed()]:
+        for claim in bead.claims:
+            assert bead.id in ids(snapshot.claimed(claim["agent"]))
+            assert bead.id in ids(snapshot.claimed(claim["token"]))
     assert ids(snapshot.ended()) == ["hub-done", "hub-off"]
     for bead in every:
         assert snapshot.bead(bead.id) == bead, "whole, with every field"

@@ -120,7 +120,8 @@ class Both:
     """The same beads in a cache that is brought forward, and as a fresh look finds them."""
 
     def __init__(self, folder: str) -> None:
-        self.cache = Cache(str(Path(folder) / "cache.db"), cast("GitRepo", None))
+        self.path = str(Path(folder) / "cache.db")
+        self.cache = Cache(self.path, cast("GitRepo", None))
         self._files: dict[str, tuple[str, Bead]] = {}
         self._number = 0
 
@@ -196,6 +197,30 @@ def test_what_was_found_is_kept(both: Callable[[], Both]) -> None:
     pair.cached()
     assert pair.cache.ask("SELECT id FROM beads WHERE phase IS NOT NULL") == [], "hub-1 was found to wait by hub-0"
     assert pair.cache.ask("SELECT * FROM texts") == []
+
+
+def test_what_was_found_last_is_kept_at_the_end(both: Callable[[], Both]) -> None:
+    pair, other = both(), both()
+    pair.commit({"hub-0": ({}, False)})
+    answers(pair.cached(), START)
+    pair.cache.close()
+    other.cache = Cache(pair.path, cast("GitRepo", None))
+    assert other.cache.ask("SELECT id, phase FROM beads") == [("hub-0", "ready")]
+
+
+@given(names=st.lists(st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1), min_size=1, max_size=4))
+@settings(deadline=None)
+def test_who_asks_for_the_claims_that_say_something_misses_none(names: list[str]) -> None:
+    """By a name that any text may be: an agent's and a token are of few letters."""
+    with tempfile.TemporaryDirectory() as folder:
+        both = Both(folder)
+        beads = [held(f"hub-{at}", "coder", f"01T{at}", exclusive=name) for at, name in enumerate(names)]
+        both.commit({bead.id: (dict(bead.fields), False) for bead in beads})
+        for at, name in enumerate(names):
+            for said in (name, f"01T{at}", "coder"):
+                assert f"hub-{at}" in {bead.id for bead in both.cached().claimed(said)}
+        assert list(both.cached().claimed("nobody-at-all")) == []
+        both.cache.close()
 
 
 def test_a_changed_pace_moves_every_place(both: Callable[[], Both]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bd.model import Change
+from bd.store.empty import EMPTY
 from bd.store.member import won
 from tests.memory import MemorySnapshot, held, make_bead
 
@@ -12,5 +13,5 @@ def test_only_new_claims_and_inherited_ones_are_for_whoever_comes_after_a_death(
     change = Change({}, "claim", tokens=(("01OLD", "hub-a"), ("01NEW", "hub-b")))
     assert won(change, before, set()) == ["01NEW"]
     assert won(change, before, {"01OLD"}) == ["01OLD", "01NEW"]
-    assert won(change, None, set()) == ["01OLD", "01NEW"]
+    assert won(change, EMPTY, set()) == ["01OLD", "01NEW"]
     assert won(None, before, {"01OLD"}) == []

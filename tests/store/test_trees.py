@@ -41,8 +41,11 @@ def test_what_is_found_is_what_is_there(there: dict[bytes, TreeEntry], name: byt
 @pytest.mark.parametrize("cut", [1, 20, 21, 25])
 def test_a_tree_that_is_cut_off_is_refused(cut: int) -> None:
     raw = raw_of({b"hub-1.yaml": TreeEntry(FILE, b"1" * 20)})
+    tree = Tree(raw[:-cut], 20)
     with pytest.raises(ValueError):
-        Tree(raw[:-cut], 20)
+        tree.entry(b"hub-2.yaml")
+    with pytest.raises(ValueError):
+        tree.edited({b"hub-2.yaml": None})
 
 
 @given(st.dictionaries(NAME, ENTRY, max_size=12), st.dictionaries(NAME, st.none() | ENTRY, max_size=3))
