@@ -27,9 +27,7 @@ else:
 SKEW_S = 1800.0
 _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST_S = 36525 * 86400
-_BARE_SECONDS = Pattern(r"(?a)\d+(?:\.\d+)?\Z")
-_DURATION = Pattern(r"(?a)(?:(\d+(?:\.\d+)?)\s*([smhdw]))+\Z")
-_PART = Pattern(r"(?a)(\d+(?:\.\d+)?)\s*([smhdw])")
+_FIGURES = "0123456789."
 _FRACTION = Pattern(r"(?<=:\d\d)\.\d+")
 
 
@@ -120,16 +118,33 @@ def canonical_time(text: str) -> str:
 
 def duration_s(text: str) -> float:
     """The seconds of a duration text such as `90s`, `1h30m`, `2d`; a bare number is seconds. Raises BadInput."""
-    compact = text.strip().lower()
-    if _BARE_SECONDS.match(compact):
-        seconds = float(compact)
-    elif _DURATION.match(compact):
-        seconds = sum(float(number) * _UNIT_S[unit] for number, unit in _PART.findall(compact))
-    else:
+    seconds = _seconds_of(text.strip().lower())
+    if seconds is None:
         raise BadInput(f"{text!r} is not a duration", hint="write 90s, 45m, 2h or 1d")
     if seconds > _LONGEST_S:
         raise BadInput(f"{text!r} is longer than a century")
     return seconds
+
+
+def _seconds_of(text: str) -> float | None:
+    """How long that is; None for what is no duration."""
+    if _is_number(text):
+        return float(text)
+    seconds, rest = 0.0, text
+    while rest:
+        behind = rest.lstrip(_FIGURES)
+        number, behind = rest[: len(rest) - len(behind)], behind.lstrip()
+        if not _is_number(number) or behind[:1] not in _UNIT_S:
+            return None
+        seconds += float(number) * _UNIT_S[behind[0]]
+        rest = behind[1:]
+    return seconds if text else None
+
+
+def _is_number(text: str) -> bool:
+    """Whether the text is figures, perhaps with a point among them."""
+    whole, point, part = text.partition(".")
+    return text.isascii() and whole.isdigit() and (part.isdigit() if point else True)
 
 
 def duration_text(seconds: float) -> str:
@@ -163,7 +178,7 @@ def typed_time(text: str, present: datetime) -> str:
     if word == "now":
         return time_text(present)
     later = word.removeprefix("+")
-    if _BARE_SECONDS.match(later) or _DURATION.match(later):
+    if _seconds_of(later) is not None:
         return time_text(present + timedelta(seconds=duration_s(later)))
     try:
         return canonical_time(text)

@@ -266,13 +266,13 @@ CAPACITY_DIR = ".agent-status/"
 
 
 # No separators, no leading dot, nothing Windows refuses; without a pattern: every claim asks it.
-_DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))))
+DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))))
 _AGENT_CHARS, _AGENT_LIMIT = "abcdefghijklmnopqrstuvwxyz0123456789-", 63
 
 
 def is_agent(text: str) -> bool:
     """Whether the text can be an agent's name; it names files, on every system."""
-    return 0 < len(text) <= _AGENT_LIMIT and text[0] != "-" and not text.strip(_AGENT_CHARS) and text not in _DEVICES
+    return 0 < len(text) <= _AGENT_LIMIT and text[0] != "-" and not text.strip(_AGENT_CHARS) and text not in DEVICES
 
 
 def suffix_of(bead_id: str) -> str:

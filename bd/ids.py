@@ -10,8 +10,7 @@ import os
 import time
 
 from bd.errors import Ambiguous, BadInput, NoSuchBead
-from bd.fields import is_agent
-from bd.light import Pattern
+from bd.fields import DEVICES, is_agent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,11 +20,7 @@ _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 _TIME_CHARS, _RANDOM_CHARS = 10, 16
 SUFFIX_LENGTH = 4
 
-# An id is a file name on every system: no separators, no leading dot, nothing Windows refuses.
-_ID = Pattern(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\Z")
-_RESERVED = Pattern(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)")
-_NO_AGENT = Pattern(r"[^a-z0-9]+")
-_PREFIX = Pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}\Z")
+_LONGEST_ID, _LONGEST_PREFIX = 120, 40
 
 
 def mint() -> str:
@@ -67,7 +62,13 @@ def bead_id(prefix: str, uid: str, is_taken: Callable[[str], bool], parent: str 
 
 def is_bead_id(text: str) -> bool:
     """Whether the text can be a bead's id: letters, digits, `-`, `_`, and dots between them; a file name on every system."""
-    return len(text) <= 120 and bool(_ID.match(text)) and not _RESERVED.match(text)
+    return len(text) <= _LONGEST_ID and _is_word(text) and text.partition(".")[0].lower() not in DEVICES
+
+
+def _is_word(text: str, *, dots: bool = True) -> bool:
+    """Whether the text is letters, digits, `-` and `_`, the first no mark, with single dots between them if they may be."""
+    parts = text.split(".") if dots else [text]
+    return text.isascii() and text[:1].isalnum() and all(part.replace("-", "0").replace("_", "0").isalnum() for part in parts)
 
 
 def twin_of(bead_id: str, others: Iterable[str]) -> str | None:
@@ -96,7 +97,8 @@ def check_agent(text: str) -> str:
 
 def agent_from_person(name: str) -> str:
     """An agent name made from a person's: `Ada Lovelace` -> `ada-lovelace`. Raises BadInput when nothing is left."""
-    cleaned = _NO_AGENT.sub("-", name.lower()).strip("-")[:63].strip("-")
+    words = "".join(char if char.isascii() and char.isalnum() else " " for char in name.lower()).split()
+    cleaned = "-".join(words)[:63].strip("-")
     if not is_agent(cleaned):
         raise BadInput(f"no agent name can be made of {name!r}", hint="give --agent NAME")
     return cleaned
@@ -104,7 +106,7 @@ def agent_from_person(name: str) -> str:
 
 def check_prefix(text: str) -> str:
     """The id prefix, if it can be one. Raises BadInput."""
-    if not _PREFIX.match(text):
+    if len(text) > _LONGEST_PREFIX or not _is_word(text, dots=False):
         raise BadInput(f"{text!r} can't be an id prefix", hint="letters, digits and -, such as hub")
     return text
 
@@ -120,7 +122,7 @@ def resolve(typed: str, matching: Callable[[str], Iterable[str]], exists: Callab
         raise BadInput("an empty id", hint="give a bead's id, such as hub-7k3q")
     if exists(text):
         return text
-    if _ID.match(text):
+    if _is_word(text):
         found = set(matching(text))
         if len(found) == 1:
             return found.pop()

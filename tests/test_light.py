@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import heapq
 import json
 import os
 import pickle
@@ -16,10 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd import light
+from bd import clock, light, lineup
 from bd.clock import is_canonical
-from bd.ids import is_agent
-from bd.store import yamltext
+from bd.errors import BadInput
+from bd.ids import agent_from_person, check_prefix, is_agent, is_bead_id
+from bd.store import answers, codec, kinds, yamltext
 from bd.store.answers import is_oid, is_ref
 
 
@@ -230,6 +232,78 @@ def test_what_is_a_ref(text: str) -> None:
 @given(ODD | st.from_regex(r"\A[0-9a-f]{39,65}\Z") | st.from_regex(r"\A[0-9a-fA-F]{40}\Z"))
 def test_what_is_an_object_name(text: str) -> None:
     assert is_oid(text) == bool(re.match(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z", text))
+
+
+@given(ODD | st.text(alphabet="01234567 89", max_size=7))
+def test_what_is_a_mode(text: str) -> None:
+    assert answers._is_mode(text) == bool(re.match(r"[0-7]{5,6}\Z", text))
+
+
+WORDS = st.text(alphabet=st.sampled_from("aZ09_-. é٣\n"), max_size=8)
+
+
+@given(ODD | WORDS | st.text(alphabet="aZ0-", min_size=39, max_size=42))
+def test_what_is_an_id_and_what_a_prefix(text: str) -> None:
+    assert is_bead_id(text) == bool(re.match(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\Z", text))
+    try:
+        is_prefix = check_prefix(text) == text
+    except BadInput:
+        is_prefix = False
+    assert is_prefix == bool(re.match(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}\Z", text))
+
+
+@given(
+    st.sampled_from(["con", "PRN", "Aux", "nul", "com0", "LPT9", "com", "lpt10", "cons", "xcon"]),
+    st.sampled_from(["", ".a", "-a"]),
+)
+def test_what_is_a_device(name: str, rest: str) -> None:
+    is_device = re.match(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)", name + rest)
+    assert is_bead_id(name + rest) == (not is_device)
+
+
+@given(ODD | WORDS | st.text())
+def test_an_agents_name_is_made_of_a_persons(text: str) -> None:
+    cleaned = re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")[:63].strip("-")
+    try:
+        assert agent_from_person(text) == cleaned
+    except BadInput:
+        assert not is_agent(cleaned)
+
+
+@given(ODD | WORDS | st.text(alphabet="a_-", min_size=63, max_size=66))
+def test_what_is_a_token(text: str) -> None:
+    assert codec._is_token(text) == bool(re.match(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}\Z", text))
+
+
+NUMBERS = st.text(alphabet=st.sampled_from("0019.eE+-_ ²٣"), max_size=8)
+
+
+@given(ODD | NUMBERS | st.floats().map(str) | st.integers().map(str))
+def test_what_is_a_number(text: str) -> None:
+    assert kinds._is_whole(text) == bool(re.match(r"[-+]?\d+\Z", text, re.ASCII))
+    written = r"-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d+)?\Z"
+    assert kinds._is_json_number(text) == bool(re.match(written, text, re.ASCII))
+
+
+@given(ODD | st.text(alphabet=st.sampled_from("0019.smhdwx \t²٣"), max_size=10))
+def test_what_is_a_duration(text: str) -> None:
+    number, factors = r"\d+(?:\.\d+)?", {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+    expected = None
+    if re.match(rf"{number}\Z", text, re.ASCII):
+        expected = float(text)
+    elif re.match(rf"(?:{number}\s*[smhdw])+\Z", text, re.ASCII):
+        expected = sum(float(much) * factors[unit] for much, unit in re.findall(rf"({number})\s*([smhdw])", text, re.ASCII))
+    assert clock._seconds_of(text) == expected
+
+
+PLACES = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.just(""), st.sampled_from("ab")), max_size=6).map(sorted)
+
+
+@given(st.lists(PLACES, max_size=4))
+def test_several_lists_in_order_are_merged_as_heapq_does(lists: list[list[tuple[float, str, str]]]) -> None:
+    named = [[(place, (number, at)) for at, place in enumerate(part)] for number, part in enumerate(lists)]
+    merged = lineup._merged([iter(part) for part in named])
+    assert list(merged) == list(heapq.merge(*named, key=lambda entry: entry[0]))
 
 
 def test_a_property_is_worked_out_once_and_kept() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
 from bd.clock import time_text
 from bd.errors import BadInput
 from bd.model import Bead, Change
@@ -32,7 +30,7 @@ class Heat(Operation):
 
     def prepare(self) -> None:
         degrees = float(self.args.setdefault("degrees", HEAT["asked"]))
-        if not isfinite(degrees) or not 0 < abs(degrees) <= HOTTEST:
+        if not 0 < abs(degrees) <= HOTTEST:
             raise BadInput(f"can't heat by {degrees:g}", hint="1 to 100 heats, -1 to -100 cools")
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:

@@ -6,8 +6,6 @@ and a replay takes it from there. Does not belong here: what a reference may nam
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
-
 from bd.errors import BadInput
 from bd.fields import ARTIFACTS_DIR
 from bd.store.objects import name_of
@@ -23,7 +21,16 @@ if TYPE_CHECKING:
 
 def packed(data: bytes) -> str:
     """Content as an operation carries it."""
+    from base64 import b64encode  # noqa: PLC0415  most that ends stores nothing, and it loads regular expressions
+
     return b64encode(data).decode()
+
+
+def unpacked(content: str) -> bytes:
+    """The same as bytes again."""
+    from base64 import b64decode  # noqa: PLC0415
+
+    return b64decode(content)
 
 
 def path_of(bead_id: str, name: str) -> str:
@@ -35,7 +42,7 @@ def files_of(stores: Mapping[str, Any], bead_id: str) -> dict[str, bytes | None]
     """The files to write. Raises BadInput for one whose content is lost."""
     if not all(isinstance(content, str) for content in stores.values()):
         raise BadInput(f"the output of {bead_id} is no longer here", hint="close it again with --output", id=bead_id)
-    return {path_of(bead_id, name): b64decode(content) for name, content in stores.items()}
+    return {path_of(bead_id, name): unpacked(content) for name, content in stores.items()}
 
 
 def with_stored(output: Any, stores: Mapping[str, Any], bead: Bead) -> Any:
@@ -52,7 +59,7 @@ def with_stored(output: Any, stores: Mapping[str, Any], bead: Bead) -> Any:
 def without_contents(stores: Mapping[str, Any], length: int) -> dict[str, Any]:
     """The same for a commit's own words: each file by the name of its content, in a repository with names of this length."""
     return {
-        name: {"blob": name_of(b"blob", b64decode(content), length)} if isinstance(content, str) else content
+        name: {"blob": name_of(b"blob", unpacked(content), length)} if isinstance(content, str) else content
         for name, content in stores.items()
     }
 

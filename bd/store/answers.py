@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 # What git lets a ref be called (git check-ref-format), as far as it matters: no part of a path, a refspec or a pattern.
 _REF = Pattern(r"refs(?:/(?!\.)(?:(?!\.\.|@\{|\.lock(?:/|\Z)|\.\Z)[^\s~^:?*\[\\/\x00-\x20\x7f])+)+\Z")
-_MODE = Pattern(r"[0-7]{5,6}\Z")
 # A file as the older commit of a difference has it: neither a link nor a submodule.
 _FILE = ":100"
 
@@ -34,6 +33,11 @@ def is_ref(text: str) -> bool:
     if text.startswith("refs/") and not text.strip(_PLAIN):
         return "//" not in text and text[-1] != "/"
     return bool(_REF.match(text))
+
+
+def _is_mode(text: str) -> bool:
+    """Whether the text is how git writes the kind of an entry: five or six octal figures."""
+    return len(text) in (5, 6) and not text.strip("01234567")
 
 
 class Entry(NamedTuple):
@@ -65,7 +69,7 @@ def tree_entries(out: bytes) -> list[Entry]:
     for record in _text(out).split("\0")[:-1]:
         meta, tab, path = record.partition("\t")
         words = meta.split(" ")
-        if not tab or len(words) != 3 or not _MODE.match(words[0]) or not is_oid(words[2]):
+        if not tab or len(words) != 3 or not _is_mode(words[0]) or not is_oid(words[2]):
             raise _odd("ls-tree", record)
         entries.append(Entry(path, words[2], words[0]))
     return entries
@@ -77,7 +81,7 @@ def difference(out: bytes) -> list[Entry]:
     entries = []
     for meta, path in zip(parts[0:-1:2], parts[1::2], strict=False):
         words = meta.split(" ")
-        is_whole = meta.startswith(":") and len(words) == 5 and _MODE.match(words[1]) and is_oid(words[2]) and is_oid(words[3])
+        is_whole = meta.startswith(":") and len(words) == 5 and _is_mode(words[1]) and is_oid(words[2]) and is_oid(words[3])
         if not is_whole:
             raise _odd("diff-tree", meta)
         old = words[2] if words[0].startswith(_FILE) and words[2].strip("0") else None

@@ -8,8 +8,6 @@ that differ and leaves every other byte alone.
 
 from __future__ import annotations
 
-import re
-
 from bd.fields import BEAD_FIELDS, FILE_LIMIT, TITLE_LIMIT, is_agent
 from bd.store import plaintext, yamltext
 from bd.store.kinds import Plain, WrongKind, typed
@@ -23,7 +21,8 @@ if TYPE_CHECKING:
 
 DEPTH_LIMIT = yamltext.DEPTH_LIMIT
 SLOW_LIMIT = 100_000
-_TOKEN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}\Z")
+_LONGEST_TOKEN = 64
+_MARKS_OF_CONFLICT = ("<<<<<<<", ">>>>>>>")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -53,7 +52,7 @@ def text_of(data: bytes) -> str:
     if b"\0" in data:
         raise Unreadable("has a NUL byte in it")
     try:
-        return data.decode("utf-8-sig")
+        return data.removeprefix(_BYTE_ORDER_MARK).decode()
     except UnicodeDecodeError as error:
         raise Unreadable(f"is not UTF-8 (byte {error.start})") from None
 
@@ -61,7 +60,7 @@ def text_of(data: bytes) -> str:
 def parse(data: bytes, table: Mapping[str, Kind]) -> Parsed:
     """Read one YAML mapping, typed by the table. Raises Unreadable saying what is wrong and where."""
     text = text_of(data)
-    if "<<<<<<<" in text and re.search(r"^(<<<<<<<|>>>>>>>)", text, re.MULTILINE):
+    if _MARKS_OF_CONFLICT[0] in text and any(line.startswith(_MARKS_OF_CONFLICT) for line in text.split("\n")):
         raise Unreadable("has conflict markers in it")
     plain = plaintext.read(text) if not data.startswith(_BYTE_ORDER_MARK) else None
     if plain is not None:
@@ -117,8 +116,14 @@ def _check_claim(claim: Mapping[str, Any]) -> None:
         raise Unreadable("has a claim without agent or token")
     if not is_agent(agent):
         raise Unreadable(f"has a claim of {agent!r}, which can't be an agent's name")
-    if not _TOKEN.match(token):
+    if not _is_token(token):
         raise Unreadable(f"has a claim with the token {token!r}, which can't be one")
+
+
+def _is_token(text: str) -> bool:
+    """Whether the text can be a claim's token."""
+    is_plain = text.isascii() and text.replace("_", "").replace("-", "").isalnum()
+    return is_plain and text[0] not in "_-" and len(text) <= _LONGEST_TOKEN
 
 
 def _priority_of(fields: dict[str, Any]) -> int:
@@ -276,7 +281,7 @@ def line_of(data: bytes, path: Sequence[str | int], word: str = "") -> int | Non
             node = next((pair[1] for pair in pairs if isinstance(pair, tuple) and pair[0].value == step), node)
     scalars = list(_scalars(node)) if word else []
     found = next((one for one in scalars if one.value == word), None) or next(
-        (one for one in scalars if word in re.split(r"[\s,:]+", one.value)), node
+        (one for one in scalars if word in one.value.replace(",", " ").replace(":", " ").split()), node
     )
     return None if found is None else int(found.start_mark.line) + 1
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from bd.clock import canonical_time, duration_s
 from bd.errors import BadInput
 from bd.fields import INNER_FIELDS
-from bd.light import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 
     from bd.fields import Kind
 
-_JSON_NUMBER = Pattern(r"(?a)-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d+)?\Z")
-_WHOLE = Pattern(r"(?a)[-+]?\d+\Z")
 _NULLS = ("", "null", "Null", "NULL", "~")
 # Maps that say something when they are empty: an agent without rules takes everything, whatever its role.
 _TELLING_WHEN_EMPTY = frozenset({"skills"})
@@ -50,7 +47,7 @@ def _as_text(key: str, value: Any) -> str:
 
 
 def _as_int(key: str, value: Any) -> int:
-    if isinstance(value, (dict, list)) or not _WHOLE.match(value.strip()):
+    if isinstance(value, (dict, list)) or not _is_whole(value.strip()):
         raise ValueError(f"{value!r} is not a whole number")
     return int(value)
 
@@ -61,7 +58,7 @@ def _as_number(key: str, value: Any) -> float:
     number = float(value)
     if number != number or abs(number) == float("inf"):
         raise ValueError(f"{value!r} is not a number")
-    if _WHOLE.match(value.strip()):
+    if _is_whole(value.strip()):
         return int(value)  # exact, also where a float no longer is
     return int(number) if number == int(number) and "." not in value else number
 
@@ -140,11 +137,24 @@ def _as_json(key: str, value: Any) -> Any:
             return None
         if value in ("true", "false"):
             return value == "true"
-        if _JSON_NUMBER.match(value):
-            number = int(value) if _WHOLE.match(value) else float(value)
+        if _is_json_number(value):
+            number = int(value) if _is_whole(value) else float(value)
             if abs(number) != float("inf"):
                 return number
     return str(value)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether the text is figures, perhaps behind a sign."""
+    return text.isascii() and (text[1:] if text[:1] in ("-", "+") else text).isdigit()
+
+
+def _is_json_number(text: str) -> bool:
+    """Whether the text is a number as JSON writes it (RFC 8259)."""
+    number, exponent, power = text.lower().partition("e")
+    whole, point, part = number.removeprefix("-").partition(".")
+    is_number = text.isascii() and whole.isdigit() and (whole == "0" or whole[0] != "0")
+    return is_number and (part.isdigit() if point else True) and (_is_whole(power) if exponent else True)
 
 
 _TYPERS: dict[Kind, Any] = {
