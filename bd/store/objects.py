@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 _FILE = b"100644"
 _GITLINK = "160000"
 _SHARED_BITS = 0o2020  # setgid or group-writable: somebody else has to be able to write here too
-
 # So often a reader that was ended by a signal is asked anew.
 _STARTS = 3
 # So few are looked for one by one where git keeps what is not packed; more are git's to find.
@@ -275,29 +274,30 @@ class ObjectReader:
     def _directly(self, name: str) -> bytes | None:
         """The object `<name>`, or the file `<commit>:<path>`, where all of it lies loose; None where git has to look."""
         oid, colon, path = name.partition(":")
-        if not is_oid(oid) or not self._may_look():
-            return None
-        if not colon:
-            return _loose(self._folder, oid)
         try:
-            tree = self._loose_tree(_tree_name(_loose(self._folder, oid, b"commit") or b""))
+            if not colon:
+                return self._loosely(oid, b"")
+            tree = self.loose_tree_of(oid)
             *folders, last = path.encode("utf-8", "surrogateescape").split(b"/")
             for folder in folders:
-                tree = self._loose_tree(_name_in(tree, folder))
+                tree = self.loose_tree(_name_in(tree, folder))
             blob = _name_in(tree, last)
             return _loose(self._folder, blob, b"blob") or self._checked_out(path, blob)
         except (LookupError, ValueError):
             return None
 
-    def _loose_tree(self, oid: str) -> Tree:
+    def loose_tree_of(self, commit: str) -> Tree:
+        """The tree of a commit where both lie loose. Raises LookupError."""
+        return self.loose_tree(_tree_name(self._loosely(commit, b"commit")))
+
+    def loose_tree(self, oid: str) -> Tree:
         """A tree that lies loose. Raises LookupError."""
-        found = self._trees.get(oid)
-        if found is not None:
-            return found
-        raw = _loose(self._folder, oid, b"tree")
-        if raw is None:
+        return self._trees.get(oid) or self.keep(oid, self._loosely(oid, b"tree"))
+
+    def _loosely(self, oid: str, kind: bytes) -> bytes:
+        if not is_oid(oid) or not self._may_look() or (found := _loose(self._folder, oid, kind)) is None:
             raise LookupError
-        return self.keep(oid, raw)
+        return found
 
     def _checked_out(self, path: str, oid: str) -> bytes | None:
         """The content of the file that is checked out at a path, if it is that object."""

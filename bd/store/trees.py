@@ -57,24 +57,37 @@ class Tree:
         return None if entry.mode == FOLDER else before
 
     def differences(self, old: Tree) -> dict[bytes, tuple[TreeEntry | None, TreeEntry | None]]:
-        """The names that stand for something else than in an older tree: what for there, and what for here."""
+        """The names that stand for something else than in an older tree: what for there, and what for here. Raises ValueError."""
         head, tail = _common_ends(self.raw, old.raw)
         # Both have to agree on where entries start: bytes that are the same may be parts of different ones.
         first = min(self._start_up_to(head), old._start_up_to(head))
         ours, theirs = self._start_from(len(self.raw) - tail), old._start_from(len(old.raw) - tail)
         if len(self.raw) - ours != len(old.raw) - theirs:
             ours, theirs = len(self.raw), len(old.raw)
-        now = dict(self._read(start) for start in self._starts if first <= start < ours)
-        was = dict(old._read(start) for start in old._starts if first <= start < theirs)
+        now, was = self._within(first, ours), old._within(first, theirs)
         return {name: (was.get(name), now.get(name)) for name in {**was, **now} if was.get(name) != now.get(name)}
 
+    def _within(self, first: int, end: int) -> dict[bytes, TreeEntry]:
+        """The entries that start between two places. Raises ValueError where a name stands twice."""
+        starts = self._starts[self._count_before(first) : self._count_before(end)]
+        found = dict(self._read(start) for start in starts)
+        if len(found) < len(starts):
+            raise ValueError("a tree with a name twice in it")
+        return found
+
     def _start_up_to(self, place: int) -> int:
-        """The last start of an entry that is not behind a place."""
-        return max((start for start in self._starts if start <= place), default=0)
+        """The last start of an entry that is not behind a place; the beginning where there is none."""
+        return self._starts[max(self._count_before(place + 1), 1) - 1] if self._starts else 0
 
     def _start_from(self, place: int) -> int:
         """The first start of an entry that is not before a place; the end where there is none."""
-        return min((start for start in self._starts if start >= place), default=len(self.raw))
+        count = self._count_before(place)
+        return self._starts[count] if count < len(self._starts) else len(self.raw)
+
+    def _count_before(self, place: int) -> int:
+        """How many entries start before a place."""
+        starts = self._starts
+        return _longest(len(starts), lambda size: starts[size - 1] < place)
 
     def _read(self, start: int) -> tuple[bytes, TreeEntry]:
         blank, end = self.raw.index(b" ", start), self.raw.index(0, start)
