@@ -13,7 +13,7 @@ from bench.stopwatch import Program, interleaved
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from bench.hubs import Hub
+    from bench.hubs import Hub, Shape
     from bench.machine import Machine
     from bench.rows import Row
     from bench.stopwatch import Times
@@ -34,11 +34,11 @@ def _clone(machine: Machine, hub: Hub, *, far: bool, by_bd: bool = False) -> Pat
     return folder
 
 
-def typed(machine: Machine, hub: Hub, verb: str, *, far: bool = False, by_bd: bool = False) -> Program:
-    """A write typed as git commands, in a clone of its own."""
+def typed(machine: Machine, hub: Hub, verb: str, *more: str, far: bool = False, by_bd: bool = False) -> Program:
+    """A write typed as git commands, in a clone of its own; `more` is what its script is told besides."""
     folder = _clone(machine, hub, far=far, by_bd=by_bd)
     words = iter(hub.open_ids) if verb != "create" else (str(number) for number in itertools.count(1))
-    return Program(lambda: ["sh", str(_TYPED / f"{verb}.sh"), next(words)], folder)
+    return Program(lambda: ["sh", str(_TYPED / f"{verb}.sh"), next(words), *more], folder)
 
 
 def _ours(machine: Machine, hub: Hub, verb: str, rounds: int, *, far: bool = False) -> Program:
@@ -47,6 +47,22 @@ def _ours(machine: Machine, hub: Hub, verb: str, rounds: int, *, far: bool = Fal
     if verb == "close":
         machine.run([*machine.bd, "claim", *hub.open_ids[: rounds + 2], "--agent", AGENT], cwd=folder)
     return Program(argv_of(machine, verb, iter(hub.open_ids)), folder)
+
+
+def _after_news(machine: Machine, program: Program) -> Program:
+    """The same where each time somebody else has written to the hub meanwhile, and bd has not looked just now."""
+    folder = program.cwd
+    assert folder is not None
+    other = folder.with_name("other")
+    machine.run(["git", "clone", "--quiet", str(folder.with_name("hub.git")), str(other)])
+    numbers = itertools.count(1)
+
+    def write() -> None:
+        machine.run(["git", "pull", "--quiet", "--ff-only"], cwd=other)
+        machine.run(["sh", str(_TYPED / "create.sh"), str(next(numbers))], cwd=other)
+        (folder / ".git" / "bd" / "looked").unlink(missing_ok=True)
+
+    return program._replace(before=write)
 
 
 def argv_of(machine: Machine, verb: str, ids: Iterator[str]) -> Callable[[], Sequence[str]]:
@@ -77,7 +93,22 @@ def measure(machine: Machine) -> list[Row]:
         found = interleaved(machine, programs, rounds=rounds, warm=2)
         rows += _compared(found, verb, [shape.label for shape in shapes])
         growth += _grown(found, verb, shapes[0].label, shapes[-1].label)
-    return [*rows, *growth]
+    return [*rows, *_with_news(machine, shapes), *growth]
+
+
+def _with_news(machine: Machine, shapes: list[Shape]) -> list[Row]:
+    """A claim that finds what others have written meanwhile, as most of a fleet's do."""
+    rounds = machine.rounds(10)
+    programs: dict[str, Program] = {}
+    for shape in shapes:
+        hub = machine.hub(shape)
+        programs[f"typed {shape.label}"] = _after_news(machine, typed(machine, hub, "claim", "merge"))
+        programs[f"bd {shape.label}"] = _after_news(machine, _ours(machine, hub, "claim", rounds))
+    found = interleaved(machine, programs, rounds=rounds, warm=2)
+    return [
+        Ratio(f"{label}: claim ID, after news", found[f"bd {label}"], found[f"typed {label}"], LIMITS[label], "typed")
+        for label in (shape.label for shape in shapes)
+    ]
 
 
 def _compared(found: dict[str, Times], verb: str, labels: list[str]) -> list[Row]:
