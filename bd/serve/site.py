@@ -127,9 +127,13 @@ def _view(hub: Hub, kept: Kept) -> View:
 
 
 def _write(hub: Hub, name: str, make: Make) -> Done:
-    if name != hub.place.user_name:  # whose commit it is, is not up to who started the server
-        hub.place = hub.place._replace(user_name=name, user_mail="")
-    outcome = publish(hub, make({"by": f"human:{name}", "at": clock.time_text(clock.now(), exact=True)}))
+    own = hub.place
+    if name != own.user_name:  # whose commit it is, is not up to who started the server
+        hub.place = own._replace(user_name=name, user_mail="")
+    try:
+        outcome = publish(hub, make({"by": f"human:{name}", "at": clock.time_text(clock.now(), exact=True)}))
+    finally:
+        hub.place = own  # the next write is somebody else's, or a webhook's
     outcome.acknowledge()
     return Done(outcome.change.touched if outcome.change else (), outcome.published, _notes(outcome))
 

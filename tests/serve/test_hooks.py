@@ -17,7 +17,7 @@ from bd.serve.app import application
 from tests.running import result_of
 from tests.serve.conftest import ADA, HOST
 from tests.serve.served import SECRET, github, payload, serving
-from tests.truth import all_beads, tip
+from tests.truth import all_beads, git, tip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,6 +115,15 @@ def test_two_webhooks_that_tell_of_one_pull_request_make_one_bead(hooked: Served
     status, said = post(hooked, "github", other, {**headers, **more})
     assert (status, said["triggers"][0]["made"]) == (200, False)
     assert len([bead for bead in all_beads(hub) if bead.title.startswith("Review")]) == 1
+
+
+def test_what_a_webhook_makes_is_not_of_the_person_who_wrote_before(hooked: Served, hub: Path) -> None:
+    served_by = git(hub, "log", "-1", "--format=%an <%ae>", "main")
+    comment = {"content": b'{"text": "mine"}', "headers": {**JSON, "authorization": f"Bearer {ADA.token}"}}
+    assert hooked.client.post("/beads/hub-one/comment", **comment).status_code == 200  # type: ignore[arg-type]
+    assert post(hooked, "github", *github("github-pull-request", "pull_request"))[0] == 200
+    assert git(hub, "log", "-2", "--format=%an", "main").splitlines()[1] == ADA.name
+    assert git(hub, "log", "-1", "--format=%an <%ae>", "main") == served_by
 
 
 def test_an_event_that_nobody_waits_for_makes_nothing(hooked: Served, hub: Path) -> None:
