@@ -6,9 +6,8 @@ a token, and changes that another site has a browser send.
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
 
 from bd.light import NamedTuple
 from bd.serve import people
@@ -109,17 +108,20 @@ def is_from_here(request: Request) -> bool:
     """Whether a page of this very site sends it: browsers say where a request comes from, and pages can't change that."""
     origin = request.headers.get("origin")
     if origin is not None:
-        return urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower() != ""
+        return origin.partition("://")[2].lower() == request.headers.get("host", "").lower() != ""
     return request.headers.get("sec-fetch-site") == "same-origin"
 
 
 async def body_of(request: Request, limit: int) -> bytes:
-    """The body, if it is no larger. Raises Refusal as soon as it is."""
+    """The body, if it is no larger. Raises Refusal as soon as it is, and for one that breaks off."""
     found = bytearray()
-    async for part in request.stream():
-        found += part
-        if len(found) > limit:
-            raise Refusal(413, f"more than {limit} bytes" if limit else "no body belongs here")
+    try:
+        async for part in request.stream():
+            found += part
+            if len(found) > limit:
+                raise Refusal(413, f"more than {limit} bytes" if limit else "no body belongs here")
+    except ClientDisconnect:
+        raise Refusal(400, "the body broke off") from None
     return bytes(found)
 
 

@@ -46,7 +46,7 @@ def bound(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host.strip("[]"), port), family=family, backlog=128)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:
         raise BadInput(f"can't listen on {host} port {port}: {error}", hint="--port 0 takes any free one") from error
 
 

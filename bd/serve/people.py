@@ -67,6 +67,6 @@ def by_session(people: Iterable[Person], session: str) -> Person | None:
 def _whose(kept: Iterable[tuple[Person, str]], given: str) -> Person | None:
     found = None
     for person, secret in kept:
-        if hmac.compare_digest(secret.encode(), given.encode("utf-8", "surrogateescape")):
+        if hmac.compare_digest(secret.encode(), given.encode("utf-8", "surrogatepass")):
             found = person
     return found

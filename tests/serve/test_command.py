@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -93,6 +94,19 @@ def test_where_others_reach_it_it_says_so(own: Clone, tmp_path: Path) -> None:
     assert "whoever reaches this address can read everything" in said
     assert "no token was given" in said
     assert "not encrypted" in said
+
+
+def test_a_body_that_breaks_off_is_no_bug(own: Clone, tmp_path: Path) -> None:
+    with serving(own, errors=tmp_path / "said") as server:
+        parts = urlsplit(server.url)
+        with socket.create_connection((parts.hostname, parts.port)) as sender:
+            sender.sendall(b"POST /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nabc")
+        asked(f"{server.url}healthz").read()
+    assert (tmp_path / "said").read_text() == ""
+
+
+def test_a_host_that_can_be_none_is_refused(own: Clone) -> None:
+    assert "can't listen" in own.bd("serve", "--host", "a..b", code=2).err
 
 
 def test_a_port_that_is_taken_is_refused(own: Clone) -> None:

@@ -151,6 +151,8 @@ def test_signing_in_takes_a_token_for_a_cookie_and_signing_out_forgets_it(served
     wrong = client.post("/sign-in", data={"token": "not-the-token-of-anybody"}, headers={"origin": HOST})
     assert wrong.status_code == 401
     assert client.post("/sign-in", data={"token": ADA.token}, headers={"origin": "http://evil.example"}).status_code == 403
+    half = {"origin": HOST, "content-type": "application/json"}
+    assert client.post("/sign-in", content=b'{"token": "half a character: \\ud800"}', headers=half).status_code == 401
     answer = client.post("/sign-in", data={"token": ADA.token}, headers={"origin": HOST}, follow_redirects=False)
     cookie = answer.headers["set-cookie"]
     assert ADA.token not in cookie

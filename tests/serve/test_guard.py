@@ -82,7 +82,7 @@ def test_a_cookie_changes_things_only_from_a_page_of_this_site() -> None:
     client = client_of()
     assert client.post("/write", content="x", headers={**COOKIE, **HERE}).text == "Ada Lovelace: x"
     assert client.post("/write", content="x", headers={**COOKIE, "sec-fetch-site": "same-origin"}).status_code == 200
-    for origin in ("http://evil.example", "http://127.0.0.1:9999", "null", ""):
+    for origin in ("http://evil.example", "http://127.0.0.1:9999", "null", "", "http://[", "127.0.0.1", "http://127.0.0.1/"):
         assert client.post("/write", content="x", headers={**COOKIE, "origin": origin}).status_code == 403
     for site in ("cross-site", "same-site", "none"):
         assert client.post("/write", content="x", headers={**COOKIE, "sec-fetch-site": site}).status_code == 403
