@@ -223,9 +223,8 @@ class Transaction:
         return made
 
     def _carries_own(self, made: Round) -> bool:
-        """Whether the round publishes anything of this clone."""
-        folded = sum(step.operation.uid not in made.decided for step in made.chain.steps)
-        return bool(made.chain.steps) and (not made.has_strangers or folded < len(made.chain.steps))
+        """Whether the round publishes anything of this clone: an operation, or what it had kept until now."""
+        return any(step.operation.uid not in made.folded for step in made.chain.steps)
 
     def _without_a_push(self, made: Round) -> Outcome | None:
         """Everything of this clone is refused, or the hub has it already; None where an intent has to be asked after first."""

@@ -241,6 +241,26 @@ def test_a_claim_that_was_made_for_a_dead_author_goes_to_the_next_claim_of_the_s
     assert len(subjects(hub, "claim")) == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "code"), [(("sync",), 0), (("claim", "hub-a", "--agent", "coder"), 5)], ids=["sync", "a write that is refused"]
+)
+def test_what_was_kept_without_the_hub_goes_along_with_what_others_ask_for(
+    words: tuple[str, ...], code: int, trio: tuple[Clone, Clone, Clone], hub: Path
+) -> None:
+    """Where nothing else of this clone is to be pushed: what it had told as kept would be lost with the intent's round."""
+    alice, bob, hand = trio
+    bob.here("claim", "hub-a", "--agent", "other")
+    alice.here("sync")
+    asks_and_dies(bob, hub, hand, "claim", "hub-b", "--agent", "other")
+    gone = hub.rename(hub.with_name("away"))
+    alice.bd("comment", "hub-c", "kept in the clone", env=LOOK_FIRST)
+    gone.rename(hub)
+    alice.here(*words, env=LOOK_FIRST, code=code)
+    assert len(subjects(hub, "comment: hub-c")) == 1
+    assert [bead.claim.agent for bead in [tip_bead(hub, "hub-b")] if bead and bead.claim] == ["other"]
+    assert intents(hub) == []
+
+
 # --- 6: burying ---------------------------------------------------------------------------
 
 
