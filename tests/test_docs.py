@@ -135,9 +135,13 @@ def test_every_key_of_a_file_is_documented_with_its_kind_in_the_order_it_is_writ
     assert list(documented.items()) == list(table.items())
 
 
-def test_every_setting_is_documented() -> None:
-    documented = [names_in(cells[0])[0] for cells in rows(section(text_of("format.md"), "### Settings"))]
-    assert documented == [*KEYS, *PLACE_KEYS]
+def test_every_setting_is_documented_with_its_default() -> None:
+    documented = {names_in(cells[0])[0]: cells[1].strip("`") for cells in rows(section(text_of("format.md"), "### Settings"))}
+    assert list(documented) == [*KEYS, *PLACE_KEYS]
+    # What is unset says in words what then holds.
+    wrong = {name: key.default for name, key in KEYS.items() if key.default and key.read(documented[name]) != key.default}
+    assert wrong == {}
+    assert [name for name, key in KEYS.items() if key.default is False and documented[name] != "false"] == []
 
 
 def test_statuses_and_types_are_documented() -> None:
