@@ -67,12 +67,13 @@ class Controller:
             now = Round(hub, view, self._quarters, self._by, trusted, self._tell)
             crews = self._crews(now)
             unreadable = _unreadable(view.snapshot)
-            due = [crew for crew in crews if self._rest_s(crew.pool) <= 0 and crew.pool.name not in unreadable]
+            known = [crew for crew in crews if crew.pool.name not in unreadable]
+            due = [crew for crew in known if self._rest_s(crew.pool) <= 0]
             wanted = dict(zip([crew.pool.name for crew in due], _wanted(now, due, away), strict=True))
             for crew in crews:
                 name = crew.pool.name
                 self._settle(now, crew, wanted.get(name), unreadable.get(name, ""))
-            return max(_LEAST_REST_S, min((self._rest_s(crew.pool) for crew in crews), default=_REST_S))
+            return max(_LEAST_REST_S, min((self._rest_s(crew.pool) for crew in known), default=_REST_S))
         finally:
             hub.close()
 
@@ -115,7 +116,8 @@ class Controller:
             now.record("check failed", pool.name, why=found.error)
         halt = "the fleet is paused" if pause_of(snapshot) else ""
         first = awaited(pool, snapshot, clock.now())
-        away = [name for name in pool.members if duty_of(name, snapshot) == "offline"]
+        # Whose predecessor's beads are still to be given back is not started either: its note would be another's.
+        away = [name for name in pool.members if name in crew.unsettled or duty_of(name, snapshot) == "offline"]
         does = plan(pool, found.number, crew.members(), crew.memory, now_s, first=first, away=away, halt=halt)
         crew.follow(does)
         seen = {"desired": does.desired, "wanted": found.number, "waits": does.waits, "check_error": found.error}

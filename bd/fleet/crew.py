@@ -10,9 +10,11 @@ import os
 import shutil
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from itertools import compress
 
 from bd import clock
-from bd.errors import BdError
+from bd.errors import BdError, WrongState
+from bd.fleet import logs
 from bd.fleet.session import Session
 from bd.fleet.setup import join_hub
 from bd.light import NamedTuple
@@ -26,7 +28,7 @@ from bd.policy.scaling import Member, Memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from bd.fleet.quarters import Quarters
@@ -62,11 +64,15 @@ class Round(NamedTuple):
 
 
 class Crew:
-    """One pool's members. `note` is what is remembered of the pool; `wrong` are words of what could not be done."""
+    """One pool's members. `note` is what is remembered of the pool; `wrong` are words of what could not be done.
+
+    `unsettled` are those of whom it could not be seen to what they have left, or whether they live.
+    """
 
     def __init__(self, now: Round, pool: Pool) -> None:
         self.pool, self.wrong = pool, list[str]()
         self.running: dict[str, Session] = {}
+        self.unsettled = set[str]()
         self._round, self._has_failed = now, False
         self.note = now.quarters.read(f"pool-{pool.name}.json")
 
@@ -83,7 +89,8 @@ class Crew:
     def muster(self, notes: Mapping[str, Mapping[str, Any]]) -> None:
         """See who lives of those that were started; what the others have left behind is seen to."""
         for name, note in notes.items():
-            self._try(name, self._see, name, note)
+            if not self._try(name, self._see, name, note):
+                self.unsettled.add(name)
 
     def _see(self, name: str, note: Mapping[str, Any]) -> None:
         session = self._session(name, note.get("how") or {})
@@ -91,6 +98,7 @@ class Crew:
             self._bury(session)
             return
         self.running[name] = session
+        logs.rotate(session.log)  # it may live for months
         if session.doubt:
             self.wrong.append(f"whether {name} is there can't be seen: {session.doubt}")
 
@@ -132,7 +140,7 @@ class Crew:
 
     def follow(self, plan: Plan) -> None:
         """Carry a plan out."""
-        self._kill([name for name, _ in plan.kill], dict(plan.kill))
+        self._kill(dict(plan.kill))
         for name, why in plan.drain:
             self._try(name, self._drain, name, why)
         unfit = self._why_no_start() if plan.start else ""
@@ -189,24 +197,23 @@ class Crew:
         """No new claims, by its capacity; then the sign to end. Who is offline gets no work as it is."""
         if duty_of(name, self._round.view.snapshot) != "offline":
             self._round.publish(SetDuty(**self._round.asked(agent=name, duty="draining")))
+        self.running[name].ask_to_drain()  # first: its time runs from when it was told
         self._keep_note(name, {**self._note_of(name), "drained_at": clock.time_text(clock.now())})
-        self.running[name].ask_to_drain()
         self.note["down_s"] = clock.now().timestamp()
         self._round.record("draining", self.pool.name, member=name, why=why)
 
-    def _kill(self, names: Iterable[str], why: Mapping[str, str]) -> None:
+    def _kill(self, why: Mapping[str, str]) -> None:
         """End members by force, side by side: each has its time to give back what it holds."""
-        sessions = [self.running[name] for name in names]
-        for session in sessions:  # first: what it holds was taken from it
-            self._keep_note(session.name, {**self._note_of(session.name), "killed": True})
         with ThreadPoolExecutor(_AT_ONCE) as threads:
-            gone = list(threads.map(Session.end, sessions))
-        for session, is_gone in zip(sessions, gone, strict=True):
-            if is_gone:
-                self._round.record("killed", self.pool.name, member=session.name, why=why[session.name])
-                self._try(session.name, self._bury, session)
-            else:
-                self.wrong.append(f"{session.name} can't be ended")
+            gone = list(threads.map(lambda name: self._try(name, self._end, name), why))
+        for name in compress(why, gone):
+            self._round.record("killed", self.pool.name, member=name, why=why[name])
+            self._try(name, self._bury, self.running[name])
+
+    def _end(self, name: str) -> None:
+        self._keep_note(name, {**self._note_of(name), "killed": True})  # first: what it holds was taken from it
+        if not self.running[name].end():
+            raise WrongState("it can't be ended")
 
     def _bury(self, session: Session) -> None:
         """A session has ended: what it held is open again, its place is free. Its note goes last."""

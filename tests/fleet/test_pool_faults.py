@@ -15,6 +15,7 @@ import pytest
 from bd.errors import RemoteUnreachable
 from bd.fleet.controller import Controller
 from bd.fleet.quarters import Quarters
+from bd.fleet.session import Session
 from bd.store.hub import Hub
 from bd.store.place import locate
 from tests.fleet.poolhost import WAITS, Host, is_alive, text_of
@@ -187,6 +188,66 @@ def test_a_hub_that_is_away_changes_no_size_and_is_waited_for(host: Host, hub: P
     assert tip_file(hub, ".agent-status/worker-1.yaml") is None, "what was kept in the clone has come through"
 
 
+def test_who_held_something_is_followed_by_nobody_before_that_is_given_back(host: Host, hub: Path, tmp_path: Path) -> None:
+    host.pool(max=1, size=1, start=WAITS)
+    seed(host.clone, "hub-a")
+    host.round()
+    host.clone.bd("claim", "hub-a", "--agent", "worker")
+    os.killpg(host.leader("worker"), signal.SIGKILL)
+    host.until_ended("worker")
+    hub.rename(tmp_path / "away")
+    assert host.round() == [("trouble", "")]
+    (tmp_path / "away").rename(hub)
+    assert host.round() == [("ended", "worker"), ("started", "worker")]
+    bead = tip_bead(hub, "hub-a")
+    assert bead is not None
+    assert (bead.status, [one["reason"] for one in bead.get("failures")]) == ("open", ["lost"])
+
+
+def test_who_could_not_be_told_to_drain_is_told_by_the_next_round(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    host.pool(max=1, size=1, start=WAITS, cooldown_down="0s")
+    host.round()
+    host.leader("worker")
+    host.clone.here("pool", "scale", "worker", "0")
+    with monkeypatch.context() as broken:
+        broken.setattr(Session, "ask_to_drain", lambda _session: _raise(OSError(errno.ENOSPC, "No space left on device")))
+        assert [one["event"] for one in host.clone.here("pool", "run", "--once", "--json").json] == ["trouble"]
+    assert host.round() == [("draining", "worker")]
+    host.until_ended("worker")
+
+
+def test_one_that_can_not_be_ended_stops_no_other(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    host.pool(max=3, size=2, start=WAITS, cooldown_down="0s", drain_timeout="0s")
+    host.round()
+    for name in ("worker-1", "worker-2"):
+        host.leader(name)
+        note = host.quarters.read(f"members/{name}.json")
+        host.quarters.write(f"members/{name}.json", {**note, "drained_at": note["started_at"]})
+    end = Session.end
+
+    def broken(session: Session) -> bool:
+        return _raise(OSError(errno.ENOSPC, "No space left on device")) if session.name == "worker-1" else end(session)
+
+    monkeypatch.setattr(Session, "end", broken)
+    told = host.clone.here("pool", "run", "--once", "--json").json
+    happened = [("killed", "worker-2"), ("ended", "worker-2"), ("started", "worker-3"), ("trouble", None)]
+    assert [(one["event"], one.get("member")) for one in told] == happened
+    assert told[-1]["why"] == "worker-1: [Errno 28] No space left on device"
+
+
+def test_a_log_of_a_member_that_lives_stays_small(host: Host) -> None:
+    host.pool(max=1, size=1, start=f"yes 0123456789 | head -c 3000000; {WAITS}; echo the end")
+    host.round()
+    log = host.quarters.path("logs", "worker.log")
+    until(lambda: os.path.exists(log) and os.path.getsize(log) == 3_000_000)
+    host.round()
+    assert (os.path.getsize(log), os.path.getsize(f"{log}.1")) == (0, 3_000_000)
+    with open(host.quarters.path("members", "worker.drain"), "w", encoding="ascii"):
+        pass
+    host.until_ended("worker")
+    assert text_of(log) == "the end\n"
+
+
 def test_a_write_that_does_not_come_through_stops_no_other_pool(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     host.pool(max=1, size=1, start=WAITS, cooldown_down="0s")
     host.pool(name="other", max=1, size=0, start=WAITS)
@@ -212,6 +273,7 @@ def test_an_agent_file_that_can_not_be_read_drains_nobody(host: Host) -> None:
     assert "can't be read" in next(one["why"] for one in host.events if one["event"] == "trouble")
     assert host.round() == []
     assert all(is_alive(leader) for leader in leaders)
+    assert Watched(host).round()[1] > 1.0, "nor is the hub looked at each second for its sake"
 
 
 def test_a_pool_that_is_gone_drains_its_members(host: Host) -> None:
