@@ -11,11 +11,13 @@ import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
 from bd import clock
+from bd.errors import RemoteUnreachable
 from bd.fields import AGENTS_DIR
 from bd.fleet import checks
 from bd.fleet.crew import Crew, Round
 from bd.fleet.sight import look_if_possible
 from bd.fleet.trust import asked_for, is_trusted
+from bd.operations.publish import catch_up
 from bd.policy.capacity import duty_of
 from bd.policy.fit import pause_of
 from bd.policy.scaling import awaited, plan
@@ -62,6 +64,8 @@ class Controller:
         """Look once, and do what is needed. Seconds until the next look."""
         hub = self._open_hub()
         try:
+            with contextlib.suppress(RemoteUnreachable):  # then it goes by what it last knew
+                catch_up(hub)
             view, away = look_if_possible(hub)
             trusted = frozenset(one.name for one in asked_for(view.snapshot) if is_trusted(hub, one))
             now = Round(hub, view, self._quarters, self._by, trusted, self._tell)

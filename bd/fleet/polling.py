@@ -10,6 +10,7 @@ from bd.fleet.pacer import Pacer
 from bd.fleet.recovery import reassign
 from bd.fleet.sight import look
 from bd.light import NamedTuple
+from bd.operations.publish import catch_up
 from bd.policy import fit
 
 TYPE_CHECKING = False
@@ -43,6 +44,8 @@ def poll(hub: Hub, agent: str, *, fetch: bool = True, interval_s: float | None =
     if fetch and not pacer.is_due(hub):
         idle = fit.no_claims_reason(agent, snapshot, clock.now())
         return _told(agent, pacer, due=False, ready=0, reason=idle.text if idle else "not due yet, and the hub has not moved")
+    if fetch:
+        catch_up(hub)
     view = look(hub, fetch=fetch)
     freed: tuple[str, ...] = ()
     stalls = view.abandoned if fetch and view.settings.recover else []

@@ -10,6 +10,7 @@ from bd.errors import NothingReady, RemoteUnreachable
 from bd.fleet.held import HELD_S, Away
 from bd.fleet.lookout import Lookout
 from bd.fleet.pacer import Pacer
+from bd.operations.publish import catch_up
 from bd.policy import fit
 from bd.policy.pacing import again_in_s
 from bd.policy.ready import next_turn
@@ -98,6 +99,7 @@ def offered(snapshot: CachedSnapshot, agent: str) -> tuple[list[str], str]:
 def _fetched(hub: Hub) -> str:
     """The hub's tip, brought in; what is known where the hub is away."""
     try:
+        catch_up(hub)
         hub.fetch()
     except RemoteUnreachable:
         return ""  # any tip is news then

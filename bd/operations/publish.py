@@ -65,6 +65,15 @@ def publish(hub: Hub, operation: Operation) -> Outcome:
     return outcome
 
 
+def catch_up(hub: Hub) -> None:
+    """Publish what was kept in this clone while the hub was away: until then it sees nothing new.
+
+    For what looks by itself, and may write nothing for long. Raises RemoteUnreachable, and what the hub refuses.
+    """
+    if hub.remote and hub.view() != (hub.published() or hub.view()):
+        transaction(hub).run(None)
+
+
 def _kill_hook() -> Callable[[str], None] | None:
     """`BD_TEST_STOP_AT=step`: end the process as kill -9 would at a named step (crash tests only)."""
     import os  # noqa: PLC0415

@@ -19,6 +19,7 @@ from bd.fleet.pacer import Peeking
 from bd.fleet.signs import branch_tip
 from bd.fleet.watching import LONGEST_S
 from bd.light import NamedTuple
+from bd.operations.publish import catch_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,6 +164,8 @@ class Feed:
             tip = branch_tip(hub)
             if tip and tip != before:
                 hub.fetch()
+            if tip:
+                catch_up(hub)  # a person's change that was made while the hub was away
                 tip = hub.published() or tip
         except (BdError, OSError) as error:
             self._stale(str(error))

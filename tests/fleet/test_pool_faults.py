@@ -25,7 +25,10 @@ from tests.truth import tip_bead, tip_file
 from tests.waiting import until
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from tests.running import Clone
 
 
 @pytest.mark.parametrize(
@@ -186,6 +189,24 @@ def test_a_hub_that_is_away_changes_no_size_and_is_waited_for(host: Host, hub: P
     (tmp_path / "away").rename(hub)
     assert host.round() == [("draining", "worker-2")]
     assert tip_file(hub, ".agent-status/worker-1.yaml") is None, "what was kept in the clone has come through"
+
+
+def test_what_others_did_is_seen_also_after_a_write_was_kept_for_a_hub_that_was_away(
+    host: Host, hub: Path, tmp_path: Path, clone: Callable[[str], Clone]
+) -> None:
+    other = clone("other")
+    host.pool(max=2, min=1, start=WAITS)
+    host.round()
+    host.clone.bd("drain", "worker-1")
+    os.killpg(host.leader("worker-1"), signal.SIGKILL)
+    host.until_ended("worker-1")
+    hub.rename(tmp_path / "away")
+    assert host.round()[0] == ("ended", "worker-1"), "its capacity file goes, which is kept in the clone"
+    (tmp_path / "away").rename(hub)
+    other.bd("create", "Meanwhile", "--id", "hub-a")
+    host.round()
+    assert host.status["wanted"] == 1
+    assert tip_file(hub, ".agent-status/worker-1.yaml") is None
 
 
 def test_who_held_something_is_followed_by_nobody_before_that_is_given_back(host: Host, hub: Path, tmp_path: Path) -> None:

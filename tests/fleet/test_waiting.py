@@ -64,6 +64,21 @@ def test_what_rings_as_a_wait_ends_is_not_missed(local_hub: Clone, monkeypatch: 
     assert [one.wait(0), one.wait(0), one.wait(0)] == [False, True, False]
 
 
+@pytest.mark.parametrize("command", ["poll", "wait"])
+def test_work_is_seen_also_after_a_write_was_kept_for_a_hub_that_was_away(
+    command: str, clone: Callable[[str], Clone], hub: Path, tmp_path: Path
+) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    bob.here("create", "In work", "--id", "hub-a")
+    bob.here("claim", "hub-a", "--agent", "carol")
+    hub.rename(tmp_path / "away")
+    bob.here("comment", "hub-a", "how is it?")
+    (tmp_path / "away").rename(hub)
+    alice.here("create", "New", "--id", "hub-b")
+    found = bob.bd(command, "--agent", "bob", "--json", *(["--timeout", "0s"] if command == "wait" else [])).json
+    assert found["ready"] == (["hub-b"] if command == "wait" else 1)
+
+
 def test_work_that_is_there_needs_no_wait(clone: Callable[[str], Clone], steps: Callable[..., list[float]]) -> None:
     alice, bob = clone("alice"), clone("bob")
     alice.here("create", "One", "--id", "hub-a")
