@@ -51,7 +51,7 @@ class Child:
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
-            except OSError as error:
+            except (OSError, ValueError) as error:  # what no argument or variable can hold, such as a NUL in a bead's model
                 raise BadInput(f"can't run {command[0]}: {error}", hint="the command after -- is started as it stands") from error
         assert self._process.stdout is not None
         self._reader = threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True)

@@ -87,14 +87,16 @@ def run(
                 stderr=err,
                 start_new_session=True,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:
             return Ran(None, "", str(error))
         try:
             started(process)
             code = process.wait(limit_s)
         except subprocess.TimeoutExpired:
-            end(process)
             return Ran(None, "", f"took longer than {limit_s:g}s")
+        finally:
+            if process.returncode is None:  # also after Ctrl-C, of which a session of its own is not told
+                end(process)
         return Ran(code, _words(out), _words(err))
 
 

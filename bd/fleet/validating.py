@@ -11,6 +11,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 
 from bd import clock
 from bd.clock import duration_s
@@ -147,7 +148,7 @@ def _asked(url: str) -> str:
             return "" if 200 <= answer.status < 300 else f"answers {answer.status}"
     except urllib.error.HTTPError as error:
         return f"answers {error.code}"
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, HTTPException) as error:
         return f"does not answer: {getattr(error, 'reason', error)}"
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bd.fleet import trusted
+from tests.fleet.poolhost import is_alive
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 
@@ -26,7 +30,20 @@ def test_what_takes_too_long_ends_with_all_that_it_started(tmp_path: Path) -> No
     assert ran.out == "", "nobody writes there any more"
 
 
+def test_what_runs_as_somebody_presses_ctrl_c_ends_too() -> None:
+    running: list[int] = []
+
+    def interrupted(process: subprocess.Popen[bytes]) -> None:
+        running.append(process.pid)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        trusted.run("while :; do sleep 0.1; done", {}, 60, started=interrupted)
+    assert not is_alive(running[0])
+
+
 def test_what_can_t_be_started_says_why(tmp_path: Path) -> None:
     ran = trusted.run("true", {}, 60, folder=str(tmp_path / "nowhere"))
     assert ran.code is None
     assert "nowhere" in ran.err
+    assert trusted.run("true\0", {}, 60).code is None

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from socketserver import BaseRequestHandler, TCPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -108,7 +109,24 @@ def page() -> Iterator[Callable[..., str]]:
     server.server_close()
 
 
-def test_a_page_has_to_be_live(opened: Hub, page: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def speaks_otherwise() -> Iterator[int]:
+    """The port of a server that speaks no HTTP."""
+
+    class Greeting(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(b"220 mail.example.org ESMTP\r\n")
+            self.request.recv(1024)
+
+    with TCPServer(("127.0.0.1", 0), Greeting) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+def test_a_page_has_to_be_live(
+    opened: Hub, page: Callable[..., str], speaks_otherwise: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pauses: list[float] = []
     monkeypatch.setattr(bd_clock, "sleep", pauses.append)
     assert verdict(opened, validation="url", artifacts=[{"name": "site", "ref": page(200)}]).passed
@@ -124,6 +142,9 @@ def test_a_page_has_to_be_live(opened: Hub, page: Callable[..., str], monkeypatc
         assert verdict(opened, validation="url", **nowhere).passed is False
     closed = verdict(opened, validation="url", validation_schema={"url": "http://127.0.0.1:9/", "tries": 1})
     assert "does not answer" in closed.words
+    for url in ("http://a host/", f"http://127.0.0.1:{speaks_otherwise}/"):
+        strange = verdict(opened, validation="url", validation_schema={"url": url, "tries": 1})
+        assert (strange.passed, "does not answer" in strange.words) == (False, True)
 
 
 def test_a_check_that_is_given_up_asks_no_more(opened: Hub, page: Callable[..., str]) -> None:

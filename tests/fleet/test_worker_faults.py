@@ -116,6 +116,18 @@ def test_a_command_that_ends_without_a_line_end_is_heard() -> None:
     assert list(run_child("printf", "one\n\ntwo").lines) == ["one", "", "two"]
 
 
+def test_a_bead_whose_model_no_variable_can_hold_is_given_back_and_ends_nobody(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    alice = clone("alice")
+    plan = {"title": "Strange", "priority": 0, "spec": {"model_preferences": ["a\0b"]}}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    [strange] = alice.bd("create", "--file", str(tmp_path / "plan.json"), "--quiet").lines
+    alice.bd("create", "Plain", "--id", "hub-plain", "--priority", "4")
+    assert ("hub-plain", "done") in work(alice, "true")
+    bead = tip_bead(hub, strange)
+    assert bead is not None
+    assert (bead.status, bead.claim) == ("open", None)
+
+
 def test_a_listener_that_has_gone_does_not_block_the_command() -> None:
     def gone(line: str) -> None:
         raise BrokenPipeError
