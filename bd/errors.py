@@ -133,6 +133,11 @@ class NoHub(NotFound):
         super().__init__(message, hint=hint or "`bd init` makes one, `bd clone URL` joins one")
 
 
+class FolderGone(NoHub):
+    def __init__(self) -> None:
+        super().__init__("the folder you are in is gone", hint="cd to one that is there, or name one with -C")
+
+
 # --- 5: this bead is refused ------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from bd.cli import globals as global_flags
 from bd.cli import hot
 from bd.cli import run as run  # noqa: PLC0414  console scripts that are installed look for it here
 from bd.cli.context import App
-from bd.errors import BdError, Interrupted, TryAgain
+from bd.errors import BdError, Interrupted
 from bd.output import Output, prepare_streams
 
 TYPE_CHECKING = False
@@ -31,9 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         out = app.out
         return _run(app, rest) or app.finish()
     except BdError as error:
-        told = app.explained(error) if app is not None else error
-        out.error(told)
-        return told.exit_code
+        return _told(app.explained(error) if app is not None else error, out)
     except KeyboardInterrupt:
         out.error(Interrupted("interrupted"))
         return 130
@@ -41,11 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  nothing may be flushed into the pipe at exit
         return 0
     except OSError as error:
-        if not _is_of_the_disk(error):
-            return _crash(error, out)
-        told = TryAgain(f"the disk takes nothing: {error}", hint="make room, then try again", written="unknown")
-        out.error(told)
-        return told.exit_code
+        from bd.cli import outside
+
+        known = outside.told(error)
+        return _told(known, out) if known else _crash(error, out)
     except Exception as error:  # noqa: BLE001  the one place where a bug ends
         return _crash(error, out)
     finally:
@@ -68,6 +65,11 @@ def _run(app: App, words: Sequence[str]) -> int:
     return run_command(app, words)
 
 
+def _told(error: BdError, out: Output) -> int:
+    out.error(error)
+    return error.exit_code
+
+
 def _crash(error: Exception, out: Output) -> int:
     """One line and a log for a bug in bd."""
     import tempfile
@@ -83,10 +85,3 @@ def _crash(error: Exception, out: Output) -> int:
         return 1
     out.error(BdError(f"a bug in bd: {told}", hint=f"please report it with {log.name}", log=log.name))
     return 1
-
-
-def _is_of_the_disk(error: OSError) -> bool:
-    """Whether there is no room to write, or none may: no bug, and it may be otherwise later."""
-    import errno
-
-    return error.errno in {errno.ENOSPC, errno.EFBIG, errno.EROFS, getattr(errno, "EDQUOT", None)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bd.clock import instant_of
-from bd.light import NamedTuple
+from bd.light import NamedTuple, suppress
 from bd.report import log
 from bd.report.transitions import CLAIMING, ENDING, failure_of
 
@@ -128,5 +128,6 @@ def flow_of(hub: Hub, tip: str, on_progress: Progress | None = None, *, keeps: b
         ranges = (f"^{start}",) if start else ()
         flow.take(log.read(hub.repo, tip, *ranges, on_progress=on_progress))
         if keeps:
-            hub.note_json(_NOTE, {"format": _FORMAT, "tip": tip, **flow.as_json()})
+            with suppress(OSError):  # a clone that can't be written reads it all again
+                hub.note_json(_NOTE, {"format": _FORMAT, "tip": tip, **flow.as_json()})
     return flow

@@ -12,7 +12,7 @@ def find_repo(start: str) -> GitRepo | None:
     folder = os.path.abspath(start)
     while True:
         dot_git = os.path.join(folder, ".git")
-        if os.path.isdir(dot_git):
+        if os.path.lexists(os.path.join(dot_git, "HEAD")):  # without it git takes the folder for no repository
             return GitRepo(dot_git, _common_dir(dot_git), folder)
         if os.path.isfile(dot_git):
             with open(dot_git, encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Making and cloning repositories for hubs, with GitPython: rare, and nobody waits for it.
+"""Making and cloning repositories for hubs, the latter with GitPython: rare, and nobody waits for it.
 
 Never touches hooks or the user's git configuration: the one setting written is a new remote,
 when it is asked for.
@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import warnings
 
-from bd.errors import BadInput, NotFound, RemoteUnreachable, TryAgain
+from bd.errors import BadInput, NoHub, NotFound, RemoteUnreachable, TryAgain
 from bd.store.gitrepo import GitRepo, GitTimeout
 from bd.store.location import find_repo
 from bd.store.manners import KEPT_VARIABLES, environment
@@ -31,12 +32,11 @@ def check_url(url: str) -> str:
 
 
 def make_repo(folder: str, *, own: bool = False) -> GitRepo:
-    """A new repository with the branch main, unless the folder is in one already. Raises BadInput and TryAgain.
+    """A new repository with the branch main, unless the folder is in one already. Raises BadInput, TryAgain and NoHub.
 
     With `own`, a folder that is new or empty gets a repository of its own, also inside of another one.
     """
-    import git
-
+    _need_git()
     try:
         os.makedirs(folder, exist_ok=True)
         is_empty = not os.listdir(folder)
@@ -45,38 +45,36 @@ def make_repo(folder: str, *, own: bool = False) -> GitRepo:
     found = None if own and is_empty else find_repo(folder)
     if found is not None:
         return found
-    words = ""
-    with _own_environment():
-        try:
-            git.Repo.init(folder, expand_vars=False, initial_branch="main").close()
-        except (git.GitError, OSError) as error:
-            words = str(error)
-    made = find_repo(folder)  # GitPython fails after the work is done where a path has a $ in it
-    if made is None:
-        raise TryAgain(f"can't make a repository in {folder}: {words}")
-    return made
+    # Not by GitPython: where the path has a $ in it, that works in the folder one is in.
+    dot_git = os.path.join(os.path.abspath(folder), ".git")
+    repo = GitRepo(dot_git, dot_git, os.path.dirname(dot_git))
+    code, _, words = repo.run("init", "--quiet", "--initial-branch=main", check=False)
+    if code:
+        why = _why(words.splitlines())
+        raise TryAgain(f"can't make a repository in {folder}: {why}", hint="check the folder and its disk, then try again")
+    return repo
+
+
+def _need_git() -> None:
+    """GitPython ends its own import where there is no git. Raises NoHub."""
+    if shutil.which("git") is None:
+        raise NoHub("can't run git: there is none on PATH", hint="install git 2.31 or newer")
 
 
 def add_remote(repo: GitRepo, url: str) -> bool:
     """Make `url` the remote origin; whether it was not before. Raises BadInput when origin is something else."""
-    import git
-
-    with git.Repo(repo.work_tree or repo.git_dir, expand_vars=False) as opened:
-        if "origin" in [remote.name for remote in opened.remotes]:
-            there = next(opened.remote("origin").urls)
-            if there != url:
-                raise BadInput(f"origin is {there} already, not {url}", hint=f"git remote set-url origin {url}")
-            return False
-        opened.create_remote("origin", url)
-        return True
+    there = repo.settings().get("remote.origin.url")
+    if there:
+        if there[0] != url:
+            raise BadInput(f"origin is {there[0]} already, not {url}", hint=f"git remote set-url origin {url}")
+        return False
+    repo.run("remote", "add", "--", "origin", url)
+    return True
 
 
 def remove_remote(repo: GitRepo) -> None:
     """Take the remote origin away again."""
-    import git
-
-    with git.Repo(repo.work_tree or repo.git_dir, expand_vars=False) as opened:
-        opened.delete_remote(opened.remote("origin"))
+    repo.run("remote", "remove", "origin")
 
 
 def show_branch(repo: GitRepo, branch: str, tracked: str) -> None:
@@ -100,7 +98,8 @@ def take_default_branch(repo: GitRepo) -> None:
 
 
 def clone_repo(url: str, folder: str, on_progress: Callable[[int, int, str], None] | None) -> GitRepo:
-    """Clone a hub with progress; its files are left to sparse.py. Raises RemoteUnreachable, NotFound, BadInput."""
+    """Clone a hub with progress; its files are left to sparse.py. Raises RemoteUnreachable, NotFound, BadInput, NoHub."""
+    _need_git()
     import git
 
     if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):

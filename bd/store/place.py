@@ -10,7 +10,7 @@ from __future__ import annotations
 import marshal
 import os
 
-from bd.errors import BadInput, NoHub
+from bd.errors import BadInput, FolderGone, NoHub
 from bd.fields import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT
 from bd.light import NamedTuple, suppress
 from bd.store.answers import is_ref
@@ -78,7 +78,7 @@ def start_folder(directory: str | None) -> str:
     try:
         return os.getcwd()
     except FileNotFoundError:
-        raise NoHub("the folder you are in is gone", hint="cd to one that is there, or name one with -C") from None
+        raise FolderGone from None
 
 
 def locate_repo(directory: str | None) -> GitRepo:

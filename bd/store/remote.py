@@ -19,13 +19,21 @@ if TYPE_CHECKING:
 
 # How servers and git itself say that a ref is not what was expected.
 MOVED = ("stale info", "fetch first", "already exists", "non-fast-forward", "cannot lock ref")
+# What stands in the way on this machine, and the network is no matter.
+_OWN_FAULTS = {
+    "couldn't write '": "git can't write into this clone: check its disk and the rights of its .git folder, then try again",
+    "dubious ownership": "another user owns it: `git config --global --add safe.directory FOLDER` trusts it",
+}
 _NOT_ATOMIC = "does not support --atomic push"
 
 
 def unreachable(remote: str, words: str) -> RemoteUnreachable:
     """The error for a remote that git could not talk to, with the line of git's words that says why."""
     told = f"the remote {remote} can't be reached: {_reason_in(words)}"
-    return RemoteUnreachable(told, hint="check the network and your credentials, then try again")
+    hint = next(
+        (hint for sign, hint in _OWN_FAULTS.items() if sign in words), "check the network and your credentials, then try again"
+    )
+    return RemoteUnreachable(told, hint=hint)
 
 
 def _reason_in(words: str) -> str:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -356,6 +357,47 @@ def test_a_full_disk_is_no_bug(board: Clone, monkeypatch: pytest.MonkeyPatch) ->
     told = board.here("stats", "--json", code=6)
     assert (told.json["code"], told.json["written"]) == ("try_again", "unknown")
     assert "No space left on device" in told.json["error"]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (PermissionError(errno.EACCES, "Permission denied", "/srv/hub/.git/bd/lock"), "bd may not do this here"),
+        (OSError(errno.EMFILE, "Too many open files"), "the machine is in the way"),
+        (FileNotFoundError(errno.ENOENT, "No such file", "/nowhere/at/all/lock"), "the folder /nowhere/at/all is gone"),
+    ],
+)
+def test_what_the_world_does_is_no_bug(board: Clone, monkeypatch: pytest.MonkeyPatch, error: OSError, words: str) -> None:
+    def refused(*_: Any, **__: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(stats.views, "statistics", refused)
+    told = board.here("stats", "--json", code=6)
+    assert (told.json["code"], told.json["written"]) == ("try_again", "unknown")
+    assert words in told.json["error"]
+    assert told.json["hint"]
+
+
+def test_a_folder_that_is_taken_away_meanwhile(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = board.path / ".git" / "bd"
+
+    def removing(*_: Any, **__: Any) -> Any:
+        shutil.rmtree(ours)
+        return (ours / "lock").read_bytes()
+
+    monkeypatch.setattr(stats.views, "statistics", removing)
+    told = board.here("stats", code=6)
+    assert f"the folder {ours} is gone" in told.err
+    assert "bd doctor" in told.err
+    monkeypatch.undo()
+    board.here("create", "As if nothing had been")
+
+
+def test_a_file_that_is_missing_in_its_folder_is_a_bug(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stats.views, "statistics", lambda *_, **__: (board.path / "nothing").read_bytes())
+    crash = board.here("stats", "--json", code=1)
+    assert crash.json["code"] == "bug"
+    Path(crash.json["log"]).unlink()
 
 
 def test_a_bug_is_told_where_its_log_can_not_be_written(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:

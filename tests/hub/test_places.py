@@ -424,6 +424,9 @@ def test_a_clone_that_may_only_be_read(clone: Callable[[str], Clone]) -> None:
             read = run(*args, "--json")
             assert read.code == 0, read
             assert read.json
+        for args in (("board",), ("metrics",), ("log",), ("stats",), ("audit",)):
+            read = run(*args)
+            assert read.code == 0, read
         written = run("create", "Not here", "--json")
         assert written.code == 6, written
         assert written.json["written"] == "no"
@@ -467,6 +470,7 @@ def test_a_path_with_blanks_and_letters_of_every_kind(tmp_path: Path) -> None:
     assert run_here("show", bead_id, "--json", cwd=folder / "b o b").json[0]["title"] == "Ünïcode ✓ — 日本"
     assert tip_bead(remote, bead_id).title == "Ünïcode ✓ — 日本"  # type: ignore[union-attr]
     assert run_here("init", str(alice), "--remote", str(remote), "--json").json["created"] is False
+    assert (alice / ".git").is_dir()
 
 
 def test_a_user_without_a_git_identity(hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -706,11 +710,32 @@ def test_a_process_is_the_same_as_its_entry(clone: Callable[[str], Clone]) -> No
     assert ours == theirs
 
 
-def test_a_folder_that_is_gone(bd: Callable[..., Result], tmp_path: Path) -> None:
+@pytest.mark.parametrize("typed", ["list", "init", "init x", "clone /nowhere/hub.git", "migrate", "demo"])
+def test_a_folder_that_is_gone(tmp_path: Path, typed: str) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     ended = subprocess.run(
-        ["sh", "-c", f'rmdir "{gone}" && exec "{sys.executable}" -m bd list'], cwd=gone, capture_output=True, text=True
+        ["sh", "-c", f'rmdir "{gone}" && exec "{sys.executable}" -m bd {typed}'], cwd=gone, capture_output=True, text=True
     )
     assert ended.returncode == 4, ended.stderr
-    assert "the folder you are in is gone" in ended.stderr
+    assert ended.stderr == "Error: the folder you are in is gone\nHint: cd to one that is there, or name one with -C\n"
+
+
+@pytest.mark.parametrize("typed", ["init x", "clone /nowhere/hub.git x", "init --remote /nowhere/hub.git"])
+def test_a_machine_without_git(tmp_path: Path, typed: str) -> None:
+    (tmp_path / "bin").mkdir()
+    ended = run_process(*typed.split(), cwd=tmp_path, env={"PATH": str(tmp_path / "bin")}, code=4)
+    assert ended.err == "Error: can't run git: there is none on PATH\nHint: install git 2.31 or newer\n"
+
+
+def test_a_git_folder_without_a_head_is_no_repository(bd: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "broken" / ".git").mkdir(parents=True)
+    assert "is in no git repository" in bd("list", cwd=tmp_path / "broken", code=4).err
+
+
+def test_directory_is_where_init_and_clone_make_a_folder(bd: Callable[..., Result], hub: Path, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    made = bd("-C", "work", "init", "own", "--json", cwd=tmp_path).json
+    assert made["path"] == str(tmp_path / "work" / "own")
+    cloned = bd("-C", "work", "clone", str(hub), "--json", cwd=tmp_path).json
+    assert cloned["path"] == str(tmp_path / "work" / hub.name.removesuffix(".git"))

@@ -20,7 +20,8 @@ from bd.store.making import without_password
 @pass_app
 def command(app: App, url: str, folder: str | None, branch: str | None) -> None:
     """Clone a hub. A large archive is not written out as files; every command reads it from git all the same."""
-    where = os.path.abspath(folder or url.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1].removesuffix(".git"))
+    name = folder or url.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1].removesuffix(".git")
+    where = os.path.abspath(os.path.join(app.flags.directory or "", name))
     hub, left_out = join_hub(url, where, branch, progress_bar("cloning"))
     app.use(hub)
     snapshot = hub.snapshot()

@@ -31,7 +31,7 @@ Examples:
 @pass_app
 def command(app: App, folder: str | None, prefix: str | None, remote: str | None, branch: str | None, domain: str | None) -> None:
     """Make a hub here, or join the one that is there. Doing it twice changes nothing."""
-    where = os.path.abspath(folder or app.flags.directory or os.getcwd())
+    where = os.path.abspath(os.path.join(app.flags.directory or "", folder or ""))
     if folder and folder.startswith("-"):
         raise BadInput(f"{folder!r} is no folder")
     chosen = ids.check_prefix(prefix) if prefix else _prefix_of(where)

@@ -1,0 +1,41 @@
+"""What an error of the system is told as, where the world outside of bd is the cause. Read only when there is one."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from bd.errors import BdError, FolderGone, TryAgain
+
+_FULL = {errno.ENOSPC, errno.EFBIG, errno.EROFS, getattr(errno, "EDQUOT", None)}
+_SHORT = {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, getattr(errno, "ESTALE", None)}
+
+
+def told(error: OSError) -> BdError | None:
+    """What to say of it; None where bd itself has to be at fault."""
+    if error.errno in _FULL:
+        return TryAgain(f"the disk takes nothing: {error}", hint="make room, then try again", written="unknown")
+    if isinstance(error, PermissionError):
+        return TryAgain(
+            f"bd may not do this here: {error}", hint="check the rights of that file and its folder", written="unknown"
+        )
+    if error.errno in _SHORT:
+        return TryAgain(f"the machine is in the way: {error}", hint="the same again, later", written="unknown")
+    if isinstance(error, FileNotFoundError):
+        return _gone(error.filename)
+    return None
+
+
+def _gone(name: object) -> BdError | None:
+    """A folder that was there when the command began. A file that is missing in a folder is bd's own mistake."""
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:
+        if not isinstance(name, str) or not os.path.isabs(name):
+            return FolderGone()
+        here = ""
+    folder = os.path.join(here, os.path.dirname(name)) if isinstance(name, str) else ""
+    if not folder or os.path.isdir(folder):
+        return None
+    hint = "somebody took it away; the same again, and `bd doctor` if that ends likewise"
+    return TryAgain(f"the folder {folder} is gone", hint=hint, written="unknown")
