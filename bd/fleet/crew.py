@@ -10,6 +10,7 @@ import os
 import shutil
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import compress
 
 from bd import clock
@@ -20,11 +21,13 @@ from bd.fleet.setup import join_hub
 from bd.light import NamedTuple
 from bd.operations.liveness import Reassign
 from bd.operations.pools import Retire
-from bd.operations.publish import publish
+from bd.operations.publish import catch_up, publish
 from bd.operations.switches import SetDuty
 from bd.policy.capacity import duty_of, held_by
 from bd.policy.liveness import last_commit_of
 from bd.policy.scaling import Member, Memory
+from bd.store.hub import Hub
+from bd.store.place import locate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
     from bd.operations.base import Operation
     from bd.policy.scaling import Plan
     from bd.roster import Pool
-    from bd.store.hub import Hub
 
 # Who ends sooner than this, and not well, did no work: it is started again more rarely.
 SHORT_LIFE_S = 10.0
@@ -219,6 +221,7 @@ class Crew:
         """A session has ended: what it held is open again, its place is free. Its note goes last."""
         name, code, lived_s = session.name, session.exit_code(), session.lived_s()
         note = self._note_of(name)
+        self._publish_kept(session)
         held = held_by(name, self._round.hub.snapshot(), clock.now())
         claims = {bead.id: claim for bead in held for claim in bead.claims if _is_its(claim, name)}
         tokens = {bead_id: str(claim["token"]) for bead_id, claim in claims.items()}
@@ -233,6 +236,15 @@ class Crew:
         self._round.record("ended", self.pool.name, member=name, exit_code=code, why=why, log=log)
         is_short = lived_s is not None and lived_s < SHORT_LIFE_S
         self._count(is_failure=is_short and bool(code) and not note.get("drained_at"))
+
+    def _publish_kept(self, session: Session) -> None:
+        """What it had done while the hub was away is only in its clone: done once is enough."""
+        try:
+            with closing(Hub(locate(session.clone))) as own:
+                if catch_up(own):
+                    self._round.hub.fetch()
+        except (BdError, OSError) as error:
+            self.wrong.append(f"{session.name}: what its clone has kept can't be published: {error}")
 
     def _count(self, *, is_failure: bool) -> None:
         """Remember whether a member could be started, and lived for longer than a moment; many that fail in a round are one."""

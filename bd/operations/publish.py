@@ -65,13 +65,15 @@ def publish(hub: Hub, operation: Operation) -> Outcome:
     return outcome
 
 
-def catch_up(hub: Hub) -> None:
-    """Publish what was kept in this clone while the hub was away: until then it sees nothing new.
+def catch_up(hub: Hub) -> bool:
+    """Publish what was kept in this clone while the hub was away, until when it sees nothing new; whether there was any.
 
     For what looks by itself, and may write nothing for long. Raises RemoteUnreachable, and what the hub refuses.
     """
-    if hub.remote and hub.view() != (hub.published() or hub.view()):
+    is_behind = bool(hub.remote) and hub.view() != (hub.published() or hub.view())
+    if is_behind:
         transaction(hub).run(None)
+    return is_behind
 
 
 def _kill_hook() -> Callable[[str], None] | None:

@@ -8,6 +8,7 @@ import os
 import shlex
 import signal
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,15 +21,12 @@ from bd.store.hub import Hub
 from bd.store.place import locate
 from tests.fleet.poolhost import WAITS, Host, is_alive, text_of
 from tests.race.seeds import put, seed
-from tests.running import BD, start_process
+from tests.running import BD, Clone, start_process
 from tests.truth import tip_bead, tip_file
 from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.running import Clone
 
 
 @pytest.mark.parametrize(
@@ -223,6 +221,23 @@ def test_who_held_something_is_followed_by_nobody_before_that_is_given_back(host
     bead = tip_bead(hub, "hub-a")
     assert bead is not None
     assert (bead.status, [one["reason"] for one in bead.get("failures")]) == ("open", ["lost"])
+
+
+def test_what_a_member_did_while_the_hub_was_away_is_not_done_again(host: Host, hub: Path, tmp_path: Path) -> None:
+    host.pool(max=1, size=1, start=WAITS)
+    seed(host.clone, "hub-a")
+    host.round()
+    member = Clone(Path(host.quarters.path("clones", "worker")))
+    member.bd("claim", "hub-a", "--agent", "worker")
+    hub.rename(tmp_path / "away")
+    member.bd("close", "hub-a", "--agent", "worker", "--reason", "done", code=6)
+    os.killpg(host.leader("worker"), signal.SIGKILL)
+    host.until_ended("worker")
+    (tmp_path / "away").rename(hub)
+    assert host.round() == [("ended", "worker"), ("started", "worker")]
+    bead = tip_bead(hub, "hub-a")
+    assert bead is not None
+    assert (bead.status, bead.get("failures")) == ("closed", None)
 
 
 def test_who_could_not_be_told_to_drain_is_told_by_the_next_round(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
