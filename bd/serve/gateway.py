@@ -6,6 +6,7 @@ posted is kept in the clone. No redirect is followed: a gateway is the address t
 
 from __future__ import annotations
 
+import hashlib
 import json
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import islice
@@ -64,7 +65,7 @@ class Gateway:
     def __init__(self, target: Target, token: str, tell: Callable[[str], None]) -> None:
         self.target = target
         self._token, self._tell = token, tell
-        self._note = f"forward/{target.agent}.json"
+        self._note = f"forward/{target.agent}-{hashlib.sha256(target.url.encode()).hexdigest()[:12]}.json"
         self._failures, self._again_s = 0, 0.0
 
     @property

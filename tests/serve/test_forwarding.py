@@ -109,6 +109,14 @@ def test_each_bead_once_for_each_time_it_is_ready(local_hub: Clone) -> None:
         assert posted(heard) == ["hub-b"]
 
 
+def test_each_of_two_gateways_of_an_agent_is_told(local_hub: Clone) -> None:
+    local_hub.here("create", "One", "--id", "hub-a")
+    with listening() as one:
+        for address in (one.url, f"{one.url}&second"):
+            offer(Gateway(target_of(f"bob={address}"), "", pytest.fail), local_hub)
+        assert posted(one) == ["hub-a", "hub-a"]
+
+
 def test_trouble_is_tried_again_with_pauses_and_not_for_ever(local_hub: Clone, passed: list[float]) -> None:
     local_hub.here("create", "One", "--id", "hub-a")
     told: list[str] = []
