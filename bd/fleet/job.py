@@ -16,6 +16,7 @@ from bd.fleet.child import Child
 from bd.fleet.outcome import FAILED, RELEASED, Outcome, outcome_of, read_result
 from bd.fleet.trial import Trial
 from bd.light import NamedTuple
+from bd.operations.publish import catch_up
 from bd.policy.advisory import renewal_s
 from bd.policy.liveness import MISSED_BEATS, NEAR_INTERVAL_S, RECORD_EVERY_S
 
@@ -257,6 +258,7 @@ class Job:
             self._renew(hub)
             self._tell_progress(hub)
             return now
+        catch_up(hub)
         hub.fetch()
         bead = hub.snapshot().head(self.bead.id)
         if self._claim_on(bead) is None:

@@ -183,6 +183,20 @@ def test_a_claim_that_is_taken_away_stops_the_command(clone: Clones, hub: Path, 
     assert tip_bead(hub, "hub-a").status == "cancelled"
 
 
+def test_a_claim_that_is_taken_away_is_seen_also_after_a_write_was_kept(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    """As by a command that comments on its bead while the hub is away."""
+    alice, bob = clone("alice"), clone("bob")
+    make(alice, "hub-a")
+    worker = start(alice, "--agent", "coder", "--max-tasks", "1", "--json", "--", "sleep", "1000", log=tmp_path / "log")
+    until(lambda: in_hand(hub))
+    hub.rename(tmp_path / "away")
+    assert alice.bd("comment", "hub-a", "half done", "--json").json["published"] is False
+    (tmp_path / "away").rename(hub)
+    bob.here("cancel", "hub-a", "--force", "--reason", "not wanted")
+    out, _ = worker.communicate(timeout=PATIENCE_S)
+    assert [one["outcome"] for one in json.loads(out)] == ["lost"]
+
+
 @pytest.mark.parametrize(("script", "outcome"), [("trap 'exit 0' TERM; sleep 60 & wait", "done"), ("sleep 60", "released")])
 def test_a_worker_that_is_stopped_finishes_or_gives_back(
     clone: Clones, hub: Path, tmp_path: Path, script: str, outcome: str
