@@ -132,6 +132,31 @@ def test_what_nobody_means(typed: str) -> None:
         clock.typed_time(typed, PRESENT)
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("2h", "2026-02-21T13:30:45Z"),
+        ("2h ago", "2026-02-21T13:30:45Z"),
+        ("1d 2h ago", None),
+        ("+3d", "2026-02-18T15:30:45Z"),
+        ("yesterday", "2026-02-20T00:00:00Z"),
+        ("today", "2026-02-21T00:00:00Z"),
+        ("now", "2026-02-21T15:30:45Z"),
+        ("2026-02-01", "2026-02-01T00:00:00Z"),
+        ("tomorrow", None),
+        ("2026-02-22", None),
+        ("ago", None),
+    ],
+)
+def test_what_a_person_means_by_the_past(typed: str, meant: str | None) -> None:
+    if meant is None:
+        with pytest.raises(BadInput) as refused:
+            clock.past_instant(typed, PRESENT)
+        assert "yesterday" in (refused.value.hint or "")
+    else:
+        assert clock.time_text(clock.past_instant(typed, PRESENT)) == meant
+
+
 @pytest.mark.parametrize("typed", ["9999999999d", "999999999999999999999s"])
 def test_a_time_beyond_the_calendar_is_bad_input(typed: str) -> None:
     with pytest.raises(BadInput, match="longer than a century"):

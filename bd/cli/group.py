@@ -97,6 +97,7 @@ def _example_first(command: click.Command) -> None:
 
     for sub in command.commands.values() if isinstance(command, click.Group) else ():
         _example_first(sub)
+        sub.short_help = sub.get_short_help_str(400)  # the whole sentence
     if command.epilog:
         first, _, rest = cleandoc(command.help or "").partition("\n\n")
         command.help = "\n\n".join(part for part in (first, command.epilog.strip(), rest) if part)
@@ -150,8 +151,30 @@ def _plain_switches(ctx: click.Context, command: click.Command | None, words: li
     return plain
 
 
+# What people type who have not read the help, and what does it here.
+MEANT = {
+    "add": "create",
+    "find": "search",
+    "finish": "close",
+    "get": "show",
+    "ls": "list",
+    "mine": "list --assignee NAME",
+    "next": "claim --next",
+    "pull": "sync",
+    "push": "sync",
+    "remove": "delete",
+    "rm": "delete",
+    "run": "work",
+    "take": "claim",
+    "tree": "dep tree",
+}
+
+
 def _nearest(word: str) -> str:
     from difflib import get_close_matches
+
+    if word in MEANT:
+        return f"did you mean `bd {MEANT[word]}`?"
 
     names = [name for name, row in COMMANDS.items() if row.section != HIDDEN]
     close = get_close_matches(word, [*names, *ALIASES], n=1, cutoff=0.6)
@@ -194,5 +217,7 @@ def run(app: App, words: Sequence[str]) -> int:
             error = click.NoSuchOption(error.option_name, possibilities=shown, ctx=error.ctx)
         if isinstance(error, click.UsageError) and error.ctx is not None:
             hint = f"`{error.ctx.command_path} --help` shows what it takes"
+            if isinstance(error.ctx.command, click.Group) and not isinstance(error, click.NoSuchOption):
+                hint = f"one of {', '.join(error.ctx.command.list_commands(error.ctx))}; {hint}"
         raise BadInput(error.format_message(), hint=hint) from None
     return code if isinstance(code, int) else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.errors import WrongState
+from bd.errors import StaleToken, WrongState
 from bd.model import Bead, Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
@@ -53,12 +53,20 @@ class Undo(Operation):
         refuse_overlap(change, snapshot)
         return with_capacity(change, snapshot, names, world.now)
 
+    def _refuse_anothers(self, tip: Bead, snapshot: Snapshot) -> None:
+        """Refuse to change a claim without its token, which is no write to take back: it is ended by its holder."""
+        try:
+            self.guard(tip, snapshot)
+        except StaleToken as error:
+            hint = f"`bd undo --agent {tip.assignee}` from where it was claimed, or `bd release {tip.id} --force --reason TEXT`"
+            raise StaleToken(error.message, hint=hint, id=tip.id) from None
+
     def _refuse_loss(self, tip: Bead | None, before: dict[str, Any] | None, snapshot: Snapshot) -> None:
         """Refuse to take away what others rely on: a claim that is not the asker's, a bead they name."""
         if tip is None:
             return
         if tip.claims and (before is None or any(before.get(key) != tip.get(key) for key in lifecycle.GUARDED)):
-            self.guard(tip, snapshot)
+            self._refuse_anothers(tip, snapshot)
         if before is None:
             others = sorted(head.id for head in snapshot.mentioning(tip.id) if head.id not in self.args["beads"])
             if others:

@@ -118,7 +118,7 @@ def check_kind(kind: str) -> str:
     """The kind of a failure as it is written. Raises BadInput."""
     if kind not in KINDS:
         said = f"{kind!r} is no kind of failure" if kind else "which kind of failure? --reason is missing"
-        raise BadInput(said, hint=f"one of {', '.join(KINDS)}", kinds=list(KINDS))
+        raise BadInput(said, hint=f"one of {', '.join(KINDS)}; words of your own go to --error", kinds=list(KINDS))
     return kind
 
 

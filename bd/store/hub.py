@@ -378,7 +378,9 @@ class Hub:
         instant = clock.past_instant(text, clock.now())
         _, out, _ = self.repo.run("rev-list", "-1", f"--before={int(instant.timestamp())}", self.view())
         if not out.strip():
-            raise NotFound(f"the hub has no commit as old as {text}")
+            raise NotFound(
+                f"the hub has no commit as old as {text}", hint="`git log --reverse --format=%cI` begins with its first"
+            )
         return out.decode().strip()
 
     def instant_at(self, text: str) -> datetime:

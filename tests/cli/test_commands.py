@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import pytest
 
-from bd.cli.group import bd
+from bd.cli.group import MEANT, bd
 from bd.cli.table import ALIASES, COMMANDS, HIDDEN, SECTIONS
 from tests.cli.client_cases import CLIENT_CASES, Case
 from tests.cli.conftest import assert_issue, assert_no_nulls
@@ -524,6 +524,26 @@ def test_a_mistyped_command_names_the_nearest(typed: str, meant: str) -> None:
     refused = run_here(typed, code=2)
     assert refused.err == f"Error: no command {typed!r}\nHint: did you mean `bd {meant}`?\n"
     assert refused.out == ""
+
+
+@pytest.mark.parametrize("typed", MEANT)
+def test_a_command_of_other_tools_names_what_does_it(typed: str) -> None:
+    meant = MEANT[typed]
+    assert typed not in COMMANDS
+    assert meant.split()[0] in COMMANDS
+    assert run_here(typed, code=2).err == f"Error: no command {typed!r}\nHint: did you mean `bd {meant}`?\n"
+
+
+def test_a_group_names_its_commands() -> None:
+    expected = "Hint: one of apply, export; `bd plan --help` shows what it takes\n"
+    assert run_here("plan", code=2).err == f"Error: Missing command.\n{expected}"
+    assert run_here("plan", "web.yaml", code=2).err.endswith(expected)
+
+
+def test_help_of_a_group_cuts_no_sentence() -> None:
+    for name in COMMANDS:
+        lines = run_here(name, "--help").out.partition("\nCommands:\n")[2].splitlines()
+        assert not [line for line in lines if line.endswith("...")]
 
 
 def test_a_command_like_no_other() -> None:

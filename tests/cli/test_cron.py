@@ -36,6 +36,12 @@ def worker(tmp_path: Path) -> str:
     return str(program)
 
 
+def test_the_line_that_is_shown_can_be_run_as_it_stands(board: Clone, worker: str) -> None:
+    line = board.here("cron", "show", "--agent", "bob", "--", worker).lines[1].partition(" cd ")[2]
+    assert subprocess.run(["sh", "-c", f"cd {line}"], check=False).returncode == 0
+    assert "hub-" in (board.path / ".git" / "bd" / "logs" / "bob.log").read_text()
+
+
 def test_install_remove_and_all_other_bytes(board: Clone, crontab: FakeCrontab, worker: str) -> None:
     crontab.file.write_bytes(OTHERS)
     told = board.here("cron", "install", "--agent", "bob", "--json", "--", worker, "it's 100%")
@@ -89,7 +95,6 @@ def test_the_line_runs_as_cron_would_run_it(board: Clone, crontab: FakeCrontab, 
     line = shown["lines"][1]
     command = line.split(None, 5)[5].replace(" work --agent bob --once ", " whoami --agent bob ").partition(" -- ")
     whoami = f"{command[0]} >> {shown['log']} 2>&1"
-    os.makedirs(os.path.dirname(shown["log"]))
     few = {"HOME": os.environ["HOME"], "LOGNAME": "ada", "SHELL": "/bin/sh", "PATH": "/usr/bin:/bin"}
     ended = subprocess.run(["/bin/sh", "-c", whoami], cwd=tmp_path / "home", env=few, capture_output=True, text=True)
     with open(shown["log"], encoding="utf-8") as log:

@@ -328,7 +328,9 @@ def test_undo_of_every_kind(board: Clone) -> None:
 
 def test_an_undone_claim_stays_counted_and_is_forgiven(board: Clone) -> None:
     board.here("claim", "hub-bug", "--agent", "bob")
-    assert "is claimed by bob@hub" in board.here("undo", code=5).err  # not anybody's to take back
+    refused = board.here("undo", code=5).err  # not anybody's to take back
+    assert "is claimed by bob@hub" in refused
+    assert "`bd undo --agent bob`" in refused
     board.here("undo", "--agent", "bob")
     bead = tip_bead(board.path, "hub-bug")
     assert bead is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 
@@ -42,6 +43,8 @@ def show(app: App, words: tuple[str, ...], interval: str | None, systemd: bool, 
     else:
         _check(words, "show")
         times = _times(app, where.agent, interval)
+        with contextlib.suppress(OSError):  # a shell starts nothing whose output has no folder to go to
+            os.makedirs(os.path.dirname(where.log), exist_ok=True)
         lines = units.lines(where, times, units.units(where, folder)) if systemd else crontab.block(where, times).splitlines()
         found = crontab.Lines(lines, where.environment["PATH"], where.log, list(times.minutes), list(times.hours))
     if app.out.is_json:

@@ -13,17 +13,18 @@ from bd.output import escaped
 
 
 @click.command("heartbeat", epilog='\b\nExample:\n  bd heartbeat --agent codemonkey --progress "tests are green"')
-@click.option("--bead", help="Only for this one of the beads the agent holds.")
+@click.argument("one", required=False, metavar="[BEAD]")
+@click.option("--bead", help="Only for this one of the beads the agent holds; the same as BEAD.")
 @click.option("--progress", "text", help="What it is at; people see it.")
 @pass_app
-def command(app: App, bead: str | None, text: str | None) -> None:
+def command(app: App, one: str | None, bead: str | None, text: str | None) -> None:
     """Give a sign of life for what an agent holds, without a commit.
 
     Moves a ref beside the hub branch. Where the server takes no such refs it is a commit, at most every 15 minutes.
     Exit 5 when a claim is no longer the agent's.
     """
     agent = app.claimant().agent
-    given = pulse.give(app.hub, agent, app.held_tokens, bead=bead, text=text)
+    given = pulse.give(app.hub, agent, app.held_tokens, bead=one or bead, text=text)
     if app.out.is_json:
         app.out.object(given._asdict())
     else:
