@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 240.0
 
 
-def until(holds: Callable[[], bool], every_s: float = 0.05) -> None:
+def until(holds: Callable[[], object], every_s: float = 0.05) -> None:
     """Look again and again, and go on as soon as it is so."""
     end_s = time.monotonic() + PATIENCE_S
     while not holds():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,9 +56,7 @@ def test_who_is_stopped_leaves_no_check_behind(clone: Clones, hub: Path, tmp_pat
     made(alice, f"echo $$ > {noted}.new; mv {noted}.new {noted}; exec sleep 1000")
     words = ("work", "--agent", "coder", "--max-tasks", "1", "--grace", grace, "--", "true")
     worker = start_process(*words, cwd=alice.path)
-    while not noted.exists():
-        assert worker.poll() is None
-        time.sleep(0.05)
+    until(lambda: noted.exists() or worker.poll() is not None)
     for number in (signal.SIGTERM, signal.SIGINT)[:signals]:
         worker.send_signal(number)
     _, err = worker.communicate()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from socketserver import BaseRequestHandler, TCPServer
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from bd.store.hub import Hub
 from bd.store.place import locate
 from tests.memory import make_bead
 from tests.truth import git, tip_bead
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -153,8 +153,7 @@ def test_a_check_that_is_given_up_asks_no_more(opened: Hub, page: Callable[..., 
     made = make_bead(output={"validation": "url", "validation_schema": {"url": url, "pause": "1m"}})
     ended = threading.Event()
     trial = Trial(Outcome(DONE, "", ""), made, "", lambda: Hub(opened.place), ended.set)
-    while len(_Page.answers) == 3:
-        time.sleep(0.01)
+    until(lambda: len(_Page.answers) < 3, every_s=0.01)
     trial.give_up("the worker was stopped")
     ended.wait()
     assert trial.concluded().text == "could not be validated: the worker was stopped"

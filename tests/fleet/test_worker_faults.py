@@ -243,8 +243,7 @@ def test_a_worker_that_breaks_off_leaves_nothing_running(clone: Clones, tmp_path
     said = tmp_path / "said"
 
     def broken(_: Worker) -> None:
-        while not said.exists():
-            time.sleep(0.05)
+        until(said.exists)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Worker, "_wait", broken)

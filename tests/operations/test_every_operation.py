@@ -389,11 +389,9 @@ def test_removing_an_edge_follows_too() -> None:
     assert [bead and bead.depends_on for bead in change.beads.values()] == [["hub-a"]]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if "ids" in case.make().args])
 def test_what_is_not_there_is_said_so(name: str) -> None:
     operation = CASES[name].make()
-    if "ids" not in operation.args:
-        pytest.skip("names no bead")
     store = MemoryStore()
     with pytest.raises(BdError) as refusal:
         store.decide(operation)

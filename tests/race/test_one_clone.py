@@ -15,6 +15,7 @@ from tests.race.history import subjects
 from tests.race.seeds import seed
 from tests.running import Result, result_of
 from tests.truth import git, tip_bead
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -52,10 +53,7 @@ def released_together(writer: Clone, commands: Sequence[Sequence[str]], env: dic
     """Run commands that all find the clone locked, and wait until each has left its operation; how they ended."""
     with CloneLock(str(writer.path / ".git" / "bd" / "lock"), 60):
         processes = [writer.start(*words, env=env) for words in commands]
-        deadline = bd_clock.monotonic() + 120
-        while len(waiting(writer)) < len(commands):
-            assert bd_clock.monotonic() < deadline, waiting(writer)
-            bd_clock.sleep(0.02)
+        until(lambda: len(waiting(writer)) == len(commands), every_s=0.02)
     return [result_of(process) for process in processes]
 
 
@@ -122,8 +120,7 @@ def test_other_settings_are_left_to_their_own_process(writer: Clone, hub: Path) 
             writer.start("claim", "hub-0", "--reserve", "--agent", "one", "--json"),
             writer.start("claim", "hub-1", "--reserve", "--agent", "two", "--json", env={"BD_CLAIM_TTL": "1d"}),
         ]
-        while len(waiting(writer)) < 2:
-            bd_clock.sleep(0.02)
+        until(lambda: len(waiting(writer)) == 2, every_s=0.02)
     results = [result_of(process) for process in processes]
     assert [result.code for result in results] == [0, 0]
     ends = [bd_clock.instant_of(result.json[0]["claim"]["expires_at"]) for result in results]
@@ -134,8 +131,7 @@ def test_other_settings_are_left_to_their_own_process(writer: Clone, hub: Path) 
 def test_what_waits_when_its_process_dies_is_dropped(writer: Clone, hub: Path) -> None:
     with CloneLock(str(writer.path / ".git" / "bd" / "lock"), 60):
         process = writer.start("create", "Never mind", "--json")
-        while not waiting(writer):
-            bd_clock.sleep(0.02)
+        until(lambda: waiting(writer), every_s=0.02)
         process.kill()
         process.wait()
     writer.here("comment", "hub-0", "goes on")
@@ -147,8 +143,7 @@ def test_a_holder_that_dies_after_the_push_leaves_no_answer_open(writer: Clone, 
     pushes = count_pushes(hub)
     with CloneLock(str(writer.path / ".git" / "bd" / "lock"), 60):
         processes = [writer.start(*words, env={"BD_TEST_STOP_AT": "pushed"}) for words in claims(NUMBER)]
-        while len(waiting(writer)) < NUMBER:
-            bd_clock.sleep(0.02)
+        until(lambda: len(waiting(writer)) == NUMBER, every_s=0.02)
     ended = [(process.wait(), process.stdout.read() if process.stdout else b"") for process in processes]
     assert sorted(code for code, _ in ended) == [0] * (NUMBER - 1) + [137]
     assert pushes() == 1
@@ -172,8 +167,7 @@ def test_who_waits_too_long_takes_its_operation_back(writer: Clone, hub: Path) -
 def test_ctrl_c_while_waiting(writer: Clone, hub: Path) -> None:
     with CloneLock(str(writer.path / ".git" / "bd" / "lock"), 60):
         process = writer.start("create", "Never mind", "--json")
-        while not waiting(writer):
-            bd_clock.sleep(0.02)
+        until(lambda: waiting(writer), every_s=0.02)
         process.send_signal(signal.SIGINT)
         assert process.wait() == 130
     writer.here("comment", "hub-0", "goes on")

@@ -135,8 +135,7 @@ def test_who_is_settled_is_told_so_though_a_neighbour_is_not_and_the_hub_goes_aw
     def fold_and_wait() -> None:
         bob.here("comment", "hub-b", "folds it", env=LOOK_FIRST)
         neighbours.append(alice.start("claim", "hub-b", "--agent", "other", "--json"))
-        while not waiting(alice):
-            bd_clock.sleep(0.01)
+        until(lambda: waiting(alice), every_s=0.01)
 
     steps.at("push", lambda: bob.here("comment", "hub-b", "first", env=LOOK_FIRST), lambda: hub.rename(away))
     steps.at("asked", fold_and_wait)
