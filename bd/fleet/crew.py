@@ -192,7 +192,9 @@ class Crew:
         if not hub.place.url or os.path.isdir(folder):
             return
         shutil.rmtree(f"{folder}.new", ignore_errors=True)
-        join_hub(hub.place.url, f"{folder}.new", hub.branch_name, None).hub.close()
+        near = os.path.join(hub.repo.work_tree or hub.repo.git_dir, hub.place.url)  # a path is meant from there
+        url = near if os.path.exists(near) else hub.place.url
+        join_hub(url, f"{folder}.new", hub.branch_name, None).hub.close()
         os.rename(f"{folder}.new", folder)
 
     def _drain(self, name: str, why: str) -> None:

@@ -21,8 +21,8 @@ from bd.store.hub import Hub
 from bd.store.place import locate
 from tests.fleet.poolhost import WAITS, Host, is_alive, text_of
 from tests.race.seeds import put, seed
-from tests.running import BD, Clone, start_process
-from tests.truth import tip_bead, tip_file
+from tests.running import BD, Clone, run_process, start_process
+from tests.truth import git, tip_bead, tip_file
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -347,6 +347,16 @@ def test_a_name_that_two_have_is_told(host: Host) -> None:
     host.pool(name="other", max=2, names=["toast"], start=WAITS)
     [found] = [one for one in host.clone.here("doctor", "--json").json["findings"] if one["code"] == "pool"]
     assert "member toast is also a member of other" in found["text"]
+
+
+def test_a_remote_that_is_a_path_from_the_clone_is_found_from_everywhere(host: Host, hub: Path, tmp_path: Path) -> None:
+    git(host.clone.path, "remote", "set-url", "origin", os.path.relpath(hub, host.clone.path))
+    host.pool(max=1, size=1, start=WAITS)
+    elsewhere = tmp_path / "some" / "where"
+    elsewhere.mkdir(parents=True)
+    told = run_process("-C", str(host.clone.path), "pool", "run", "--once", "--json", cwd=elsewhere).json
+    assert [one["event"] for one in told] == ["started"]
+    assert os.path.samefile(git(Path(host.quarters.path("clones", "worker")), "remote", "get-url", "origin"), hub)
 
 
 def test_a_clone_that_was_not_finished_is_made_anew(host: Host) -> None:
