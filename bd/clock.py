@@ -62,6 +62,9 @@ def boot_id() -> str:
         return ""
 
 
+_BACK = "write 2026-02-21, 2026-02-21T15:00Z, yesterday, or 2h for two hours ago"
+
+
 def local_offset_s() -> int:
     """How far the local time is ahead of UTC now."""
     return time.localtime().tm_gmtoff
@@ -190,17 +193,21 @@ def typed_time(text: str, present: datetime) -> str:
 
 def past_instant(text: str, present: datetime) -> datetime:
     """The instant that a person meant by a time, or by a duration, which is so long ago. Raises BadInput."""
+    instant = instant_back(text, present)
+    if instant > present:
+        raise BadInput(f"{text} is still to come", hint=_BACK)
+    return instant
+
+
+def instant_back(text: str, present: datetime) -> datetime:
+    """The same where a time that is still to come means something, too. Raises BadInput."""
     word = text.strip().lower()
     ago = word.removesuffix(" ago").strip().removeprefix("+")
     if _seconds_of(ago) is not None:
         return present - timedelta(seconds=duration_s(ago))
     if word == "yesterday":
         return instant_of(typed_time("today", present)) - timedelta(days=1)
-    hint = "write 2026-02-21, 2026-02-21T15:00Z, yesterday, or 2h for two hours ago"
     try:
-        instant = instant_of(typed_time(text, present))
+        return instant_of(typed_time(text, present))
     except BadInput as error:
-        raise BadInput(error.message, hint=hint) from None
-    if instant > present:
-        raise BadInput(f"{text} is still to come", hint=hint)
-    return instant
+        raise BadInput(error.message, hint=_BACK) from None

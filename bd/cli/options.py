@@ -90,7 +90,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--no-labels", is_flag=True, hidden=True),
         list_option("--id", "ids", help="Only these ids."),
         click.option("--metadata-field", "metadata", multiple=True, metavar="KEY=VALUE", help="Only beads with this metadata."),
-        click.option("--created-after", help="Only beads made after this time."),
+        click.option("--created-after", help="Only beads made after this time: 2026-02-21, yesterday, or 2d for two days ago."),
         click.option("--created-before", help="Only beads made before this time."),
         click.option("--updated-after", help="Only beads changed after this time."),
         click.option("--updated-before", help="Only beads changed before this time."),

@@ -159,7 +159,7 @@ def _clone(hub: Hub, snapshot: CachedSnapshot) -> Iterator[Finding]:
     if hub.remote and published and published != snapshot.commit:
         count = len(hub.repo.commits_between(published, snapshot.commit))
         if count:
-            yield Finding("warning", "unpublished", hub.branch, f"{count} writes of this clone are not published; `bd sync`")
+            yield Finding("warning", "unpublished", hub.branch, f"not published: {count} of this clone's writes; `bd sync`")
     for item in kept(hub):
         yield Finding(
             "warning", "kept", item.uid, f"was refused and is kept at {item.commit[:10]}: {item.error or 'no reason noted'}"

@@ -74,6 +74,7 @@ CASES: dict[str, list[Case]] = {
         Case("cost hub-work --usd 0.5 --tokens-in 9 --agent codemonkey", "issues", "✓ Noted the cost of hub-work"),
         Case("cost hub-work", "object", "hub-work has cost $0.50", ("cost hub-work --usd 0.5 --agent codemonkey",)),
         Case("cost --by day", "array", "$0.50 in all", ("cost hub-work --usd 0.5 --agent codemonkey",)),
+        Case("cost --since 2h", "array", "$0.50 in all", ("cost hub-work --usd 0.5 --agent codemonkey",)),
         Case("cost", "array", "Nothing was told to have cost anything."),
     ],
     "stalled": [Case("stalled", "array", "Nothing has stalled."), Case("stalled --reassign", "array", "Nothing to free.")],

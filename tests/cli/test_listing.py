@@ -60,6 +60,8 @@ FILTERS = {
     "--metadata-field team=other": "",
     "--created-after 2026-02-21T15:08Z": "later",
     "--created-before 2026-02-21T15:02Z": "epic kid1",
+    "--created-after 2d": "bug epic kid1 kid2 later res work",
+    "--created-before yesterday": "",
     "--updated-after 2026-02-21T15:12:30Z": "later",
     "--all --closed-after 2026-02-21T15:11Z": "off",
     "--all --closed-before 2026-02-21T15:11Z": "done",

@@ -258,6 +258,8 @@ CASES = [
     Case("init --prefix no/slash", 2, "bad_input", "can't be an id prefix"),
     Case("sync --dismiss nothing", 4, "not_found", "nothing is kept under nothing"),
     Case("config get", 2, "bad_input", "Missing argument"),
+    Case("config set max_atempts 5", 2, "bad_input", "did you mean max_attempts?"),
+    Case("cost --since tomorrow", 2, "bad_input", "is still to come"),
     Case("config set nonsense 1", 2, "bad_input", "no setting 'nonsense'"),
     Case("config set max_attempts many", 2, "bad_input", "is not a whole number"),
     Case("config set branch x", 2, "bad_input", "matter of the clone"),

@@ -63,7 +63,8 @@ def _words(kind: str, entry: dict[str, Any]) -> str:
     age = age_text(get("age_s", 0))
     if kind == "dead_letters":
         why = ": ".join(str(get(key)) for key in ("reason", "error") if get(key))
-        return f"{get('id')}  {get('title')}   {get('attempts')} attempts{f', {why}' if why else ''}, {age} ago"
+        tries = "1 attempt" if get("attempts") == 1 else f"{get('attempts')} attempts"
+        return f"{get('id')}  {get('title')}   {tries}{f', {why}' if why else ''}, {age} ago"
     if kind == "waiting":
         by = f"{get('asked_by')}, " if get("asked_by") else ""
         return f"{get('id')}  {get('title')}   {by}{age} ago: {get('question') or 'no question noted'}"

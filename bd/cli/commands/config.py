@@ -104,7 +104,7 @@ def set_value(app: App, key: str, value: str, layer: str) -> None:
     if name in HUB_KEYS and layer != "hub":
         raise BadInput(f"{name} is a matter of the hub, the same for everybody", hint=f"bd config set {name} {value}")
     if name not in KEYS and name not in PLACE_KEYS and "." not in name:
-        raise BadInput(f"no setting {key!r}", hint=f"one of {', '.join([*KEYS, *PLACE_KEYS])}")
+        raise BadInput(f"no setting {key!r}", hint=_nearest(key))
     _check(name, value)
     stored: Any = [part.partition(":")[0] for part in KEYS[name].read(value)] if name in _LISTS else value
     if name in KEYS and value:
@@ -143,3 +143,11 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def _nearest(key: str) -> str:
+    from difflib import get_close_matches
+
+    names = [*KEYS, *PLACE_KEYS]
+    close = get_close_matches(key, names, n=1)
+    return f"did you mean {close[0]}?" if close else f"one of {', '.join(names)}"

@@ -34,7 +34,7 @@ Examples:
     "--attempt", type=click.IntRange(min=1), metavar="N", help="Of this attempt; the present or last one when left out."
 )
 @click.option("--by", type=click.Choice(GROUPS), help="Without a bead: sums by this; agent when left out.")
-@click.option("--since", help="Without a bead: only from a day on.")
+@click.option("--since", help="Without a bead: only from this time on, such as 2026-02-01 or 7d.")
 @pass_app
 def command(app: App, bead: str | None, by: str | None, since: str | None, **told: Any) -> None:
     """Tell what an attempt cost while working, or show what was spent.
@@ -60,7 +60,7 @@ def command(app: App, bead: str | None, by: str | None, since: str | None, **tol
 
 def _show_sums(app: App, by: str, since: str | None) -> None:
     snapshot = app.snapshot()
-    start = clock.typed_time(since, app.now) if since else ""
+    start = clock.time_text(clock.past_instant(since, app.now)) if since else ""
     found = sums(paid(snapshot, start), by, snapshot)
     if app.out.is_json:
         app.out.json(found)

@@ -28,7 +28,7 @@ _LINE, _PIECE = "line", 500
 def wanted_of(app: App, snapshot: Snapshot, **flags: Any) -> Wanted:
     """The filters that the shared flags ask for."""
     parent = flags.get("parent")
-    times = {name: clock.instant_of(clock.typed_time(flags[name], app.now)) for name in _TIMES if flags.get(name)}
+    times = {name: clock.instant_back(flags[name], app.now) for name in _TIMES if flags.get(name)}
     lowest, highest = flags.get("priority_min"), flags.get("priority_max")
     priorities = tuple(flags.get("priorities") or ())
     if lowest is not None or highest is not None:

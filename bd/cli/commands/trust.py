@@ -45,4 +45,5 @@ def command(app: App, yes: bool, forget: bool) -> None:
     elif yes and asked:
         app.out.said(f"✓ Pinned {len(asked)} commands in this clone")
     elif new:
-        app.out.note(f"{len(new)} commands are not trusted; `bd trust --yes` pins them")
+        number = "1 command is" if len(new) == 1 else f"{len(new)} commands are"
+        app.out.note(f"{number} not trusted; `bd trust --yes` pins what is shown")
