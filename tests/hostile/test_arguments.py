@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.hostile.planting import GOOD, GOOD_PATH, harmless, plant
+from tests.hostile.planting import GOOD_PATH, harmless
 from tests.truth import git
 
 if TYPE_CHECKING:
@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from tests.running import Clone, Result
 
 EXT = "ext::sh -c touch% owned"
-
-
-@pytest.fixture
-def alice(hub: Path, clone: Callable[[str], Clone]) -> Clone:
-    plant(hub, {GOOD_PATH: GOOD})
-    alice = clone("alice")
-    alice.here("list")
-    return alice
 
 
 def nothing_ran(folder: Path) -> None:

@@ -50,15 +50,6 @@ def untouched(outside: Path) -> Callable[[], None]:
     return check
 
 
-@pytest.fixture
-def alice(hub: Path, clone: Callable[[str], Clone]) -> Clone:
-    """A clone of a hub with one bead, and with the checkout that goes with it."""
-    plant(hub, {GOOD_PATH: GOOD})
-    alice = clone("alice")
-    alice.here("list")
-    return alice
-
-
 def holds_no_secret(hub: Path) -> None:
     assert "secret of this machine" not in git(hub, "log", "-p", "--all")
 

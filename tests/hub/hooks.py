@@ -5,12 +5,18 @@ Belongs here: making a push fail in a certain way. Does not belong here: what bd
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from typing import TYPE_CHECKING
 
+from tests.truth import git
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.running import Clone
 
 
 def hook(repository: Path, name: str, script: str) -> Path:
@@ -40,3 +46,12 @@ def git_wrapper(folder: Path, script: str) -> dict[str, str]:
     )
     path.chmod(0o755)
     return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+@contextlib.contextmanager
+def offline(clone: Clone) -> Iterator[None]:
+    """The clone's remote can't be reached within this block."""
+    url = git(clone.path, "remote", "get-url", "origin")
+    git(clone.path, "remote", "set-url", "origin", str(clone.path / "nowhere.git"))
+    yield
+    git(clone.path, "remote", "set-url", "origin", url)

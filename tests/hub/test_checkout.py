@@ -10,7 +10,7 @@ import pytest
 from bd import clock as bd_clock
 from bd.store import checkout
 from tests.race.history import assert_nothing_twice, assert_one_owner, subjects
-from tests.race.seeds import seed
+from tests.race.seeds import seed, write_field
 from tests.truth import commits, git, tip, tip_bead, tip_file
 
 if TYPE_CHECKING:
@@ -34,11 +34,6 @@ def person(request: pytest.FixtureRequest, clone: Clones, local_hub: Clone) -> C
 def hub_of(person: Clone) -> Path:
     """The repository whose branch is the hub."""
     return person.path.parent / "hub.git" if git(person.path, "remote") else person.path
-
-
-def write_field(clone: Clone, bead_id: str, line: str) -> None:
-    file = clone.path / "beads" / f"{bead_id}.yaml"
-    file.write_text(file.read_text() + line + "\n")
 
 
 def is_clean(clone: Clone) -> bool:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bd import ids
-from tests.hub.hooks import hook
+from tests.hub.hooks import hook, offline
 from tests.race.history import subjects
-from tests.race.seeds import limit, seed
+from tests.race.seeds import limit, seed, write_field
 from tests.truth import commits, git, tip, tip_bead, tip_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from bd.model import Bead
@@ -23,15 +22,6 @@ if TYPE_CHECKING:
     from tests.running import Clone
 
     Clones = Callable[[str], Clone]
-
-
-@contextlib.contextmanager
-def offline(clone: Clone) -> Iterator[None]:
-    """The clone's remote can't be reached within this block."""
-    url = git(clone.path, "remote", "get-url", "origin")
-    git(clone.path, "remote", "set-url", "origin", str(clone.path / "nowhere.git"))
-    yield
-    git(clone.path, "remote", "set-url", "origin", url)
 
 
 def bead_of(hub: Path, bead_id: str) -> Bead:
@@ -422,11 +412,6 @@ def test_a_race_for_an_id_is_decided_by_the_hub(clone: Clones, hub: Path, same_i
 
 
 # --- commits made by hand ---------------------------------------------------------------------
-
-
-def write_field(clone: Clone, bead_id: str, line: str) -> None:
-    file = clone.path / "beads" / f"{bead_id}.yaml"
-    file.write_text(file.read_text() + line + "\n")
 
 
 def test_hand_commits_and_bds_own_are_published_together(clone: Clones, hub: Path) -> None:

@@ -38,3 +38,9 @@ def limit(writer: Clone, name: str, max_concurrent: int) -> None:
     file.parent.mkdir(exist_ok=True)
     file.write_text(f"name: {name}\nmax_concurrent: {max_concurrent}\nskills: {{}}\n", encoding="utf-8")
     put(writer, ".beads/agents", "agents")
+
+
+def write_field(clone: Clone, bead_id: str, line: str) -> None:
+    """Type a line at the end of a bead's file."""
+    file = clone.path / "beads" / f"{bead_id}.yaml"
+    file.write_text(file.read_text() + line + "\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import pytest
 from bd.model import Change, Overlay, Snapshot
 from bd.store.hub import Hub
 from bd.store.place import locate
+from tests.hub.hooks import offline
 from tests.memory import make_bead
 from tests.race.history import subjects
 from tests.race.seeds import put, seed
@@ -18,7 +18,7 @@ from tests.store.test_cache import cache_path, cold, content
 from tests.truth import bead_files, commits, git, tip, tip_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.running import Clone
@@ -38,14 +38,6 @@ def seed_done(writer: Clone, *bead_ids: str, **fields: str) -> None:
 
 def beads_of(repository: Path) -> list[str]:
     return [*bead_files(repository)]
-
-
-@contextlib.contextmanager
-def offline(clone: Clone) -> Iterator[None]:
-    url = git(clone.path, "remote", "get-url", "origin")
-    git(clone.path, "remote", "set-url", "origin", str(clone.path / "nowhere.git"))
-    yield
-    git(clone.path, "remote", "set-url", "origin", url)
 
 
 def assert_cache_is_as_cold(clone: Clone) -> None:
