@@ -68,16 +68,25 @@ class Host:
         return self.quarters.events()
 
     def clear(self) -> None:
-        """Leave nobody running, whatever session it has made its own."""
+        """Leave nobody running, whatever session it has made its own, nor what one starts just now."""
         mark = f"BD_DRAIN_FILE={self.quarters.folder}/".encode()
-        for entry in os.listdir("/proc"):
-            with contextlib.suppress(OSError, ValueError), open(f"/proc/{entry}/environ", "rb") as file:
-                if any(word.startswith(mark) for word in file.read().split(b"\0")):
-                    os.kill(int(entry), signal.SIGKILL)
+        while _kill_all(mark):
+            pass
 
     def until_ended(self, name: str) -> None:
         leader = self.leader(name)
         until(lambda: not is_alive(leader))
+
+
+def _kill_all(mark: bytes) -> bool:
+    """Kill every process with a variable that begins like this; whether there was one."""
+    found = False
+    for entry in os.listdir("/proc"):
+        with contextlib.suppress(OSError, ValueError), open(f"/proc/{entry}/environ", "rb") as file:
+            if any(word.startswith(mark) for word in file.read().split(b"\0")):
+                os.kill(int(entry), signal.SIGKILL)
+                found = True
+    return found
 
 
 def text_of(path: str) -> str:
