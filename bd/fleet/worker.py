@@ -220,6 +220,8 @@ class Worker:
 
     def _found_nothing(self, hub: Hub, view: View, rest_s: float | None, pacer: Pacer, nothing: BdError) -> None:
         """Remember when to look again (a claim may be stalled in `rest_s`), and let people see it."""
+        if self._nothing is None and not self._jobs and not self.plan.once:  # once for each time without work
+            self._tell(f"{nothing}; waiting")
         self._nothing = nothing
         self._tip = hub.snapshot().commit
         if self._jobs:

@@ -79,6 +79,14 @@ def test_nothing_to_do_is_exit_3_and_says_why(clone: Clones) -> None:
     assert (result.json["code"], result.json["retry_after_s"]) == ("nothing_ready", 60)
 
 
+def test_a_worker_that_waits_says_so_once(clone: Clones) -> None:
+    alice = clone("alice")
+    waited = alice.bd("work", "--agent", "coder", "--max-idle", "1s", "--", "true", code=3)
+    assert waited.err.count("nothing is ready that fits coder; waiting\n") == 1
+    once = alice.bd("work", "--agent", "coder", "--once", "--", "true", code=3)
+    assert "waiting" not in once.err
+
+
 def test_the_command_gets_the_bead_and_says_how_it_went(clone: Clones, hub: Path) -> None:
     alice = clone("alice")
     alice.here("create", "Do it", "--id", "hub-a", "--description", "All of it.")
