@@ -196,7 +196,8 @@ def test_what_is_no_prefix(text: str) -> None:
 
 # --- what was typed ---------------------------------------------------------------------------
 
-HUB = MemorySnapshot([make_bead(bead_id) for bead_id in ("q-dv7", "q-dv78", "q-xdv7", "q-m2v8", "my-hub-a1b2", "my-hub-a1b2.2x")])
+HUB_IDS = ("q-dv7", "q-dv78", "q-xdv7", "q-m2v8", "my-hub-a1b2", "my-hub-a1b2.2x")
+HUB = MemorySnapshot([make_bead(bead_id) for bead_id in HUB_IDS])
 
 
 def resolve(typed: str) -> str:
@@ -257,14 +258,20 @@ def test_nothing_typed(typed: str) -> None:
         resolve(typed)
 
 
-@given(st.text(max_size=8))
+WHOLE = [part for bead_id in HUB_IDS for part in (bead_id, bead_id.rpartition("-")[2])]
+STARTS = sorted({part[:end] for part in WHOLE for end in range(1, len(part) + 1)})
+MIDDLES = sorted({part[start:] for part in STARTS for start in range(1, len(part))})
+
+
+@given(st.one_of(st.sampled_from(STARTS), st.sampled_from(MIDDLES), st.text(max_size=8)))
 def test_whatever_is_typed_means_a_bead_that_starts_so_or_is_an_error(typed: str) -> None:
     try:
         meant = resolve(typed)
     except (NoSuchBead, Ambiguous, BadInput):
         return
-    assert HUB.exists(meant)
-    assert typed.strip() in (meant, meant[: len(typed.strip())], meant.rsplit("-", 1)[-1][: len(typed.strip())])
+    text = typed.strip()
+    starting = [one for one in HUB_IDS if one.startswith(text) or one.rpartition("-")[2].startswith(text)]
+    assert meant == text if text in HUB_IDS else [meant] == starting
 
 
 # --- other file systems ---------------------------------------------------------------------------
