@@ -181,7 +181,7 @@ def _edit(change: Callable[[str], str]) -> bool:
 def _crontab(arguments: Sequence[str], data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     program = shutil.which("crontab")
     if program is None:
-        hint = "`bd cron show -- CMD` prints the line for another scheduler; --systemd makes a service and a timer"
+        hint = "`bd cron show --agent NAME -- CMD` prints the line for another scheduler; --systemd makes a service and a timer"
         raise NotFound("there is no `crontab` program here", hint=hint)
     environment = {**os.environ, "LC_ALL": "C"}
     try:

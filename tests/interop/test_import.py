@@ -229,6 +229,14 @@ def test_lines_that_cannot_be_read_are_named_and_the_rest_comes_in(clone: Callab
     assert f"can't be read: {source}, line 2: is not JSON" in ended.err
 
 
+def test_a_plan_file_is_no_import(clone: Callable[[str], Clone], tmp_path: Path) -> None:
+    plan = tmp_path / "page.yaml"
+    plan.write_text("title: Build the page\n")
+    ended = clone("alice").here("import", str(plan), code=7)
+    assert ended.out == f"Imported {plan}: 0 created, 1 unreadable\n"
+    assert "a plan file is for `bd plan apply`" in ended.err
+
+
 def test_what_is_no_bead_is_skipped(clone: Callable[[str], Clone], tmp_path: Path) -> None:
     rows = [
         {"_schema": "beads-jsonl/1", "tool": "x"},

@@ -88,14 +88,20 @@ def tell(app: App, batch: Batch, result: dict[str, list[Any]], *, dry_run: bool,
     """Say what came in, what did not, and why."""
     skipped = [*batch.skipped, *({"id": entry["id"], "reason": entry["reason"]} for entry in result["skipped"])]
     lost = [*batch.lost_edges, *result["skipped_dependencies"]]
-    notes = [*batch.notes, *([] if dry_run else _prefix_note(app, batch))]
+    is_plan = batch.unread and batch.source.endswith((".yaml", ".yml"))
+    notes = [
+        *batch.notes,
+        *(["a plan file is for `bd plan apply`"] if is_plan else []),
+        *([] if dry_run else _prefix_note(app, batch)),
+    ]
     if app.out.is_json:
         app.out.object(_document(batch, result, skipped, lost, notes, dry_run=dry_run, published=published))
     else:
         counts = {key: len(result[key]) for key in ("created", "updated", "unchanged")}
         counts = {**counts, "skipped": len(skipped), "unreadable": len(batch.unread)}
         words = ", ".join(f"{number} {word}" for word, number in counts.items() if number or word == "created")
-        app.out.said(f"{'Would import' if dry_run else '✓ Imported'} {batch.source}: {words}")
+        done = "Imported" if batch.unread else "✓ Imported"
+        app.out.said(f"{'Would import' if dry_run else done} {batch.source}: {words}")
     _list(app, "can't be read", [f"{batch.source}, {where}: {why}" for where, why in batch.unread])
     _list(app, "skipped", [f"{entry['id'] or 'a bead without id'}: {entry['reason']}" for entry in skipped])
     _list(app, "edge left out", lost)
