@@ -97,6 +97,10 @@ class Cache:
                 self._leave(commit, on_progress)
         except database.Error as error:
             self._leave(commit, on_progress, error)
+        except BaseException:  # an object can't be read, or a signal came: whoever looks again begins where this one did
+            with suppress(database.Error):
+                self._db.execute("ROLLBACK")
+            raise
 
     def _leave(self, commit: str, on_progress: Callable[[int, int], None] | None, error: database.Error | None = None) -> None:
         """Go on in memory; a damaged file is removed, so that the next command makes it anew."""

@@ -158,8 +158,7 @@ class Chain:
                 continue
             if volume not in changed:
                 known = self._volumes.get(volume)
-                there = self._repo.objects.read(f"{self.base.commit}:{volume}") if known is None else None
-                changed[volume] = dict(volumes.parse(there or b"").documents if known is None else known)
+                changed[volume] = dict(self._documents(volume) if known is None else known)
             bead_id = path.rpartition("/")[2].removesuffix(".yaml")
             if data is None:
                 changed[volume].pop(bead_id, None)
@@ -169,6 +168,14 @@ class Chain:
             found[volume] = volumes.compose(documents) if documents else None
         self._volumes.update(changed)
         return found
+
+    def _documents(self, volume: str) -> dict[str, bytes]:
+        """The documents of a volume at the base. Raises Damaged where it has some that can't be had: they would be overwritten."""
+        from bd.store import volumes  # noqa: PLC0415  the same
+
+        objects = self._repo.objects
+        read = objects.known if self.base.bead_paths(f"{volume}/") else objects.read
+        return volumes.parse(read(f"{self.base.commit}:{volume}") or b"").documents
 
     def _encode(self, change: Change, before: Snapshot) -> dict[str, bytes | None]:
         files: dict[str, bytes | None] = {}
@@ -254,8 +261,7 @@ class Chain:
         known = self._texts.get(path)
         if known is not None:
             return known
-        data = self._repo.objects.read(f"{self.base.commit}:{path}") or b""
-        return data, self._is_simple(path)
+        return self._repo.objects.known(f"{self.base.commit}:{path}"), self._is_simple(path)
 
     def _is_simple(self, path: str) -> bool:
         found: tuple[Any, ...] | None

@@ -249,11 +249,11 @@ class ObjectReader:
 
     def tree_name(self, commit: str) -> str:
         """The object of a commit's tree. Raises Damaged where there is no such commit."""
-        return _tree_name(self._known(commit))
+        return _tree_name(self.known(commit))
 
     def tree(self, oid: str) -> Tree:
         """A tree that has to be there. Raises Damaged: a missing tree is not an empty one."""
-        return self._trees.get(oid) or self.keep(oid, self._known(oid))
+        return self._trees.get(oid) or self.keep(oid, self.known(oid))
 
     def keep(self, oid: str, raw: bytes) -> Tree:
         """Remember the content of a tree for whoever asks next."""
@@ -263,10 +263,10 @@ class ObjectReader:
         self._trees[oid] = tree
         return tree
 
-    def _known(self, oid: str) -> bytes:
-        raw = self.read(oid)
+    def known(self, name: str, *, at_most: int | None = None) -> bytes:
+        raw = self.read(name, at_most=at_most)
         if raw is None:
-            raise Damaged(f"this clone lacks the object {oid}", hint="`git fsck` tells more; a fresh `bd clone` mends it")
+            raise Damaged(f"this clone lacks the object {name}", hint="`git fsck` tells more; a fresh `bd clone` mends it")
         return raw
 
     # --- from the files ---

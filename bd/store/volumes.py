@@ -14,7 +14,7 @@ import re
 
 from bd.fields import is_volume, volume_of
 from bd.light import NamedTuple
-from bd.store.answers import Entry
+from bd.store.answers import Entry, is_oid
 from bd.store.objects import name_of
 
 TYPE_CHECKING = False
@@ -96,11 +96,13 @@ class Shelf:
         self.places: dict[str, tuple[str, str]] = {}
 
     def volume(self, name: str) -> Volume:
-        """The volume that an object is, or the file `<commit>:<path>`; an empty one for none."""
+        """The volume that an object is, or the file `<commit>:<path>`; an empty one for no file. Raises Damaged for no object."""
         known = self._volumes.get(name)
         if known is not None:
             return known
-        data = self._objects.read(name, at_most=LIMIT + 1)
+        # What a tree names has to be there: taken for empty, its beads would seem to be gone.
+        read = self._objects.known if is_oid(name) else self._objects.read
+        data = read(name, at_most=LIMIT + 1)
         if data is None:  # which may still be fetched
             return EMPTY
         while len(self._volumes) >= _KEPT:

@@ -447,3 +447,27 @@ def test_other_files_are_damaged_alone_too(path: str, local_hub: Clone, hub_of: 
     assert [damage.path for damage in snapshot.damages] == [path]
     assert snapshot.record(path) is None
     assert snapshot.bead("hub-1") is not None
+
+
+def test_what_broke_off_half_way_is_not_kept(
+    local_hub: Clone, hub_of: Callable[[], Hub], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bd.store import cache as module
+
+    commit_file(local_hub.path, "beads/hub-a.yaml", text_of("hub-a"))
+    before = tip(local_hub.path)
+    hub = hub_of()
+    hub.cache.move_to(before)
+    was = content(hub.cache)
+    commit_file(local_hub.path, "beads/hub-a.yaml", text_of("hub-a", title="Another"))
+    whole = module.parse_entries
+
+    def broken(*args: Any) -> Iterator[Any]:
+        yield from whole(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "parse_entries", broken)
+    with pytest.raises(KeyboardInterrupt):
+        hub.cache.move_to(tip(local_hub.path))
+    assert hub.cache.hold(before)
+    assert content(hub.cache) == was

@@ -332,6 +332,37 @@ def test_a_shallow_clone_reads_what_only_a_volume_holds(archived: Clone, hub: Pa
     assert tip(short.path) == tip(hub)
 
 
+def lose(clone: Clone, hub: Path, path: str) -> None:
+    """Take a file's object out of a clone that has other files checked out, as a broken disk does or a partial clone cut off."""
+    git(clone.path, "checkout", "--quiet", "--orphan", "other")
+    git(clone.path, "rm", "-r", "--quiet", "--force", ".")
+    oid = git(hub, "rev-parse", f"main:{path}")
+    (clone.path / ".git" / "objects" / oid[:2] / oid[2:]).unlink()
+
+
+def test_a_volume_that_a_clone_lacks_is_not_written_anew(archived: Clone, hub: Path) -> None:
+    seed_done(archived, "hub-z")
+    lose(archived, hub, VOLUME)
+    refused = archived.here("archive", code=7)
+    assert "lacks the object" in refused.err
+    assert [*bead_files(hub)] == [*(f"{VOLUME}/hub-{name}.yaml" for name in "abc"), "beads/hub-z.yaml"]
+
+
+def test_a_volume_that_a_clone_lacks_is_not_taken_for_an_empty_one(archived: Clone, hub: Path) -> None:
+    lose(archived, hub, VOLUME)
+    for name in ("cache.db", "cache.db-wal", "cache.db-shm"):
+        (archived.path / ".git" / "bd" / name).unlink(missing_ok=True)
+    assert "lacks the object" in archived.here("list", "--all", code=7).err
+    assert "lacks the object" in archived.here("create", "Another", "--id", "hub-a", code=7).err
+
+
+def test_a_bead_that_a_clone_lacks_is_not_written_anew(archived: Clone, hub: Path) -> None:
+    archived.here("create", "One more", "--id", "hub-z", "--description", "A long story.")
+    lose(archived, hub, "beads/hub-z.yaml")
+    assert "lacks the object" in archived.here("update", "hub-z", "--title", "Another", code=7).err
+    assert b"A long story." in bead_files(hub)["beads/hub-z.yaml"]
+
+
 def test_many_beads_in_volumes_are_read_by_several_processes(local_hub: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     from bd.store import building
 
