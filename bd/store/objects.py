@@ -41,8 +41,7 @@ _FEW = 16
 # An object whose file is larger, or comes to more than this, is git's to read.
 _FILE_LIMIT, _CONTENT_LIMIT = 2_000_000, 16_000_000
 # Answers are held together up to this many bytes; the rest of a request is asked again, so that many large files take no more.
-_HELD_LIMIT = 16_000_000
-_SKIP_SIZE = 1_000_000
+_HELD_LIMIT, _SKIP_SIZE = 16_000_000, 1_000_000
 # What is worth a faster hash.
 LARGE = 250_000
 _BLOCK, _LARGE_TREE = 4096 - 11, 20_000  # the first is one of the disk, less what wraps an object
@@ -264,6 +263,7 @@ class ObjectReader:
         return tree
 
     def known(self, name: str, *, at_most: int | None = None) -> bytes:
+        """The same of an object that has to be there. Raises Damaged."""
         raw = self.read(name, at_most=at_most)
         if raw is None:
             raise Damaged(f"this clone lacks the object {name}", hint="`git fsck` tells more; a fresh `bd clone` mends it")
