@@ -36,6 +36,7 @@ def worker(tmp_path: Path) -> str:
     return str(program)
 
 
+@pytest.mark.usefixtures("crontab")  # and its PATH: this machine's own may be longer than a line of cron's
 def test_the_line_that_is_shown_can_be_run_as_it_stands(board: Clone, worker: str) -> None:
     line = board.here("cron", "show", "--agent", "bob", "--", worker).lines[1].partition(" cd ")[2]
     assert subprocess.run(["sh", "-c", f"cd {line}"], check=False).returncode == 0

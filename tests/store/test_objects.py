@@ -217,7 +217,7 @@ def test_a_packed_file_that_is_checked_out_needs_no_process(repo: GitRepo) -> No
     (place / "run.sh").write_text("#!/bin/bash\n")
     git(place, "commit", "--quiet", "-am", "second")
     beads = git(place, "rev-parse", "HEAD:beads")
-    LooseWriter(repo).write(b"tree", repo.objects._known(beads), len(beads))
+    LooseWriter(repo).write(b"tree", repo.objects.known(beads), len(beads))
     repo.close()
     repo = opened(place)
     base = head_of(repo)
