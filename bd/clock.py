@@ -28,6 +28,7 @@ SKEW_S = 1800.0
 _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST_S = 36525 * 86400
 _FIGURES = "0123456789."
+_BACK = "write 2026-02-21, 2026-02-21T15:00Z, yesterday, or 2h for two hours ago"
 _FRACTION = Pattern(r"(?<=:\d\d)\.\d+")
 
 
@@ -60,9 +61,6 @@ def boot_id() -> str:
             return file.read().strip()
     except OSError:
         return ""
-
-
-_BACK = "write 2026-02-21, 2026-02-21T15:00Z, yesterday, or 2h for two hours ago"
 
 
 def local_offset_s() -> int:

@@ -171,10 +171,9 @@ MEANT = {
 
 
 def _nearest(word: str) -> str:
-    from difflib import get_close_matches
-
     if word in MEANT:
         return f"did you mean `bd {MEANT[word]}`?"
+    from difflib import get_close_matches
 
     names = [name for name, row in COMMANDS.items() if row.section != HIDDEN]
     close = get_close_matches(word, [*names, *ALIASES], n=1, cutoff=0.6)

@@ -31,7 +31,11 @@ def wanted(pool: Pool, snapshot: Snapshot, folder: str, *, is_trusted: bool, is_
     if pool.size is not None:
         return Wanted(pool.size)
     if not pool.check:
-        return Wanted(demand(pool, snapshot, clock.now())) if is_fresh else Wanted(None, "the hub can't be reached")
+        return (
+            Wanted(demand(pool, snapshot, clock.now()))
+            if is_fresh
+            else Wanted(None, "the hub can't be reached, or takes nothing from here")
+        )
     if not is_trusted:
         return Wanted(None, "its check is not trusted here; `bd trust` shows it")
     return run_check(pool, folder)

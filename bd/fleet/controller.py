@@ -11,7 +11,7 @@ import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
 from bd import clock
-from bd.errors import RemoteUnreachable
+from bd.errors import BdError
 from bd.fields import AGENTS_DIR
 from bd.fleet import checks
 from bd.fleet.crew import Crew, Round
@@ -64,9 +64,9 @@ class Controller:
         """Look once, and do what is needed. Seconds until the next look."""
         hub = self._open_hub()
         try:
-            with contextlib.suppress(RemoteUnreachable):  # then it goes by what it last knew
-                catch_up(hub)
+            held_back = _held_back(hub)
             view, away = look_if_possible(hub)
+            away = away or held_back
             trusted = frozenset(one.name for one in asked_for(view.snapshot) if is_trusted(hub, one))
             now = Round(hub, view, self._quarters, self._by, trusted, self._tell)
             crews = self._crews(now)
@@ -126,6 +126,15 @@ class Controller:
         crew.follow(does)
         seen = {"desired": does.desired, "wanted": found.number, "waits": does.waits, "check_error": found.error}
         crew.note.update({**seen, "last_check": clock.time_text(clock.now())})
+
+
+def _held_back(hub: Hub) -> str:
+    """Why this clone sees nothing new: what it has kept can't be published. Empty where nothing holds it back."""
+    try:
+        catch_up(hub)
+    except BdError as error:
+        return str(error)
+    return ""
 
 
 def _wanted(now: Round, crews: list[Crew], away: str) -> list[checks.Wanted]:

@@ -74,6 +74,7 @@ CASES = [
     Case("simulate --sweep agents=few..many", 2, "bad_input", "'few' is not a number"),
     Case("heartbeat", 2, "no_identity", "give --agent NAME"),
     Case("heartbeat hub-bug --agent bob", 5, "refused", "bob does not hold hub-bug"),
+    Case("heartbeat hub-bug --agent bob --bead hub-a", 2, "bad_input", "name one bead"),
     Case("heartbeat --agent bob --bead hub-bug", 5, "refused", "bob does not hold hub-bug"),
     Case("progress hub-bug x --agent bob", 5, "refused", "bob does not hold hub-bug"),
     Case("stalled --reassign hub-work", 5, "wrong_state", "hub-work has not stalled"),

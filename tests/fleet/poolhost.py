@@ -73,6 +73,11 @@ class Host:
         while _kill_all(mark):
             pass
 
+    def kill(self, name: str) -> None:
+        """End a member as kill -9 does, with all that it has started."""
+        os.killpg(self.leader(name), signal.SIGKILL)
+        self.until_ended(name)
+
     def until_ended(self, name: str) -> None:
         leader = self.leader(name)
         until(lambda: not is_alive(leader))

@@ -20,6 +20,7 @@ from bd.fleet.session import Session
 from bd.store.hub import Hub
 from bd.store.place import locate
 from tests.fleet.poolhost import WAITS, Host, is_alive, text_of
+from tests.hub.hooks import hook
 from tests.race.seeds import put, seed
 from tests.running import BD, Clone, run_process, start_process
 from tests.truth import git, tip_bead, tip_file
@@ -196,8 +197,7 @@ def test_what_others_did_is_seen_also_after_a_write_was_kept_for_a_hub_that_was_
     host.pool(max=2, min=1, start=WAITS)
     host.round()
     host.clone.bd("drain", "worker-1")
-    os.killpg(host.leader("worker-1"), signal.SIGKILL)
-    host.until_ended("worker-1")
+    host.kill("worker-1")
     hub.rename(tmp_path / "away")
     assert host.round()[0] == ("ended", "worker-1"), "its capacity file goes, which is kept in the clone"
     (tmp_path / "away").rename(hub)
@@ -207,13 +207,24 @@ def test_what_others_did_is_seen_also_after_a_write_was_kept_for_a_hub_that_was_
     assert tip_file(hub, ".agent-status/worker-1.yaml") is None
 
 
+def test_members_are_looked_after_also_where_the_server_takes_nothing(host: Host, hub: Path, tmp_path: Path) -> None:
+    host.pool(max=2, min=1, start=WAITS)
+    host.round()
+    hub.rename(tmp_path / "away")
+    host.clone.bd("create", "Kept here")
+    (tmp_path / "away").rename(hub)
+    hook(hub, "pre-receive", "exit 1")
+    host.kill("worker-1")
+    assert host.round() == [("ended", "worker-1"), ("check failed", ""), ("started", "worker-1")]
+    assert "takes nothing from here" in host.status["last_error"]
+
+
 def test_who_held_something_is_followed_by_nobody_before_that_is_given_back(host: Host, hub: Path, tmp_path: Path) -> None:
     host.pool(max=1, size=1, start=WAITS)
     seed(host.clone, "hub-a")
     host.round()
     host.clone.bd("claim", "hub-a", "--agent", "worker")
-    os.killpg(host.leader("worker"), signal.SIGKILL)
-    host.until_ended("worker")
+    host.kill("worker")
     hub.rename(tmp_path / "away")
     assert host.round() == [("trouble", "")]
     (tmp_path / "away").rename(hub)
@@ -231,8 +242,7 @@ def test_what_a_member_did_while_the_hub_was_away_is_not_done_again(host: Host, 
     member.bd("claim", "hub-a", "--agent", "worker")
     hub.rename(tmp_path / "away")
     member.bd("close", "hub-a", "--agent", "worker", "--reason", "done", code=6)
-    os.killpg(host.leader("worker"), signal.SIGKILL)
-    host.until_ended("worker")
+    host.kill("worker")
     (tmp_path / "away").rename(hub)
     assert host.round() == [("ended", "worker"), ("started", "worker")]
     bead = tip_bead(hub, "hub-a")
@@ -378,8 +388,7 @@ def test_what_a_killed_worker_had_running_ends_before_its_bead_is_anybodys(host:
     until(lambda: text_of(f"{tmp_path}/pid").endswith("\n"))
     command = int(text_of(f"{tmp_path}/pid"))
     bystander = start_process("show", "hub-a", cwd=host.clone.path)
-    os.killpg(host.leader("worker"), signal.SIGKILL)
-    host.until_ended("worker")
+    host.kill("worker")
     assert is_alive(command)
     assert host.round() == [("ended", "worker"), ("started", "worker")]
     until(lambda: not is_alive(command))
@@ -433,8 +442,7 @@ def test_what_somebody_of_the_same_name_holds_on_another_host_is_not_given_away(
     text = (host.clone.path / "beads" / "hub-a.yaml").read_text()
     (host.clone.path / "beads" / "hub-a.yaml").write_text(text.replace(socket.gethostname(), "elsewhere"))
     put(host.clone, "beads", "as from another host")
-    os.killpg(host.leader("worker"), signal.SIGKILL)
-    host.until_ended("worker")
+    host.kill("worker")
     host.round()
     bead = tip_bead(hub, "hub-a")
     assert bead is not None

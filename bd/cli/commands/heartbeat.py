@@ -6,6 +6,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
+from bd.errors import BadInput
 from bd.fleet import progress as notes
 from bd.fleet import pulse
 from bd.operations.beads import Comment
@@ -23,6 +24,8 @@ def command(app: App, one: str | None, bead: str | None, text: str | None) -> No
     Moves a ref beside the hub branch. Where the server takes no such refs it is a commit, at most every 15 minutes.
     Exit 5 when a claim is no longer the agent's.
     """
+    if one and bead and one != bead:
+        raise BadInput(f"{one} or {bead}?", hint="name one bead, or none for all that the agent holds")
     agent = app.claimant().agent
     given = pulse.give(app.hub, agent, app.held_tokens, bead=one or bead, text=text)
     if app.out.is_json:
