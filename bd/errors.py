@@ -205,6 +205,12 @@ class ServerRefused(Refused):
     code = "server_refused"
 
 
+class UnsafeRepository(Refused):
+    """Git refuses a repository: another user owns it, or it is a bare one inside of somebody's files."""
+
+    code = "unsafe_repository"
+
+
 # --- 6: try again -----------------------------------------------------------------------
 
 

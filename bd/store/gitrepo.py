@@ -14,7 +14,7 @@ import os
 from bd.errors import BadInput, BdError, Damaged, NoHub, TryAgain
 from bd.light import NamedTuple
 from bd.store.answers import Entry, difference, is_oid, is_ref, local_refs, tree_entries
-from bd.store.manners import QUIET, environment
+from bd.store.manners import NO_WATCHER, QUIET, UPDATES_CHECKOUT, environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class GitRepo:
         place = ["-C", self.work_tree or self.git_dir, "--git-dir", self.git_dir]
         if self.work_tree:
             place += ["--work-tree", self.work_tree]
-        return ["git", *place, *QUIET, *args]
+        return ["git", *place, *QUIET, *(() if args[0] in UPDATES_CHECKOUT else NO_WATCHER), *args]
 
     def spawn(self, args: Sequence[str], *, stdin: bool = False, env: Mapping[str, str] | None = None) -> Process:
         """Start a git process with its streams piped."""

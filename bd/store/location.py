@@ -1,36 +1,74 @@
-"""Finding the repository that a folder is in: a checkout, a linked worktree, a bare repository."""
+"""Repository discovery: git says which repository a folder is in, and refuses what it refuses.
+
+Only git's own discovery has its protections (`safe.directory`, `safe.bareRepository`): whoever names `--git-dir`
+switches them off. So nothing of a repository is read before git has answered.
+"""
 
 from __future__ import annotations
 
 import os
 
+from bd.errors import NoHub, UnsafeRepository
 from bd.store.gitrepo import GitRepo
+from bd.store.manners import environment
+from bd.store.process import start as start_process
+
+_QUESTION = ("rev-parse", "--path-format=absolute", "--is-inside-work-tree", "--git-dir", "--git-common-dir", "--show-toplevel")
+_TIMEOUT_S = 60.0
 
 
-def find_repo(start: str) -> GitRepo | None:
-    """The repository that a folder is in: a checkout, a linked worktree, a bare repository; None outside."""
+def find_repo(start: str, *, is_typed: bool = True) -> GitRepo | None:
+    """Return the repository that a folder is in: a checkout, a linked worktree, a bare repository; None outside.
+
+    `is_typed`: the user named the folder, which `safe.bareRepository=explicit` takes for explicit. Raises
+    UnsafeRepository where git refuses the repository, and NoHub where git can't read it.
+    """
     folder = os.path.abspath(start)
-    while True:
-        dot_git = os.path.join(folder, ".git")
-        if os.path.lexists(os.path.join(dot_git, "HEAD")):  # without it git takes the folder for no repository
-            return GitRepo(dot_git, _common_dir(dot_git), folder)
-        if os.path.isfile(dot_git):
-            with open(dot_git, encoding="utf-8") as file:
-                text = file.read().strip()
-            if text.startswith("gitdir: "):
-                git_dir = os.path.normpath(os.path.join(folder, text[8:]))
-                return GitRepo(git_dir, _common_dir(git_dir), folder)
-        if all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")):
-            return GitRepo(folder, _common_dir(folder), None)
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
+    allowed = ["-c", "safe.bareRepository=all"] if _is_explicit(folder, is_typed=is_typed) else []
+    code, lines, words = _asked(["git", "-C", folder, *allowed, *_QUESTION])
+    if len(lines) < 3:
+        _raise_unless_outside(folder, code, words)
+        return None
+    # Outside of a working tree git ends with an error at the last question, and has answered the others.
+    work_tree = lines[3] if lines[0] == "true" and len(lines) > 3 else None
+    return GitRepo(lines[1], lines[2], work_tree)
 
 
-def _common_dir(git_dir: str) -> str:
+def _is_explicit(folder: str, *, is_typed: bool) -> bool:
+    """Whether a bare repository is meant here: it was typed itself, or it is the git folder of a checkout.
+
+    No commit can bring a folder named `.git`, so none below it came with somebody's files (git since 2.44 says the same).
+    """
+    is_git_folder = all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs"))
+    return (is_typed and is_git_folder) or ".git" in folder.split(os.sep)
+
+
+def _asked(command: list[str]) -> tuple[int, list[str], str]:
+    """Exit code, lines of output and error text."""
     try:
-        with open(os.path.join(git_dir, "commondir"), encoding="utf-8") as file:
-            return os.path.normpath(os.path.join(git_dir, file.read().strip()))
-    except FileNotFoundError:
-        return git_dir
+        process = start_process(command, environment(), stdin=False)
+    except FileNotFoundError as error:
+        raise NoHub(f"can't run git: {error}", hint="install git 2.31 or newer") from error
+    try:
+        out, err = process.communicate(None, _TIMEOUT_S, None)
+    except BaseException:
+        process.kill()
+        process.close()
+        raise
+    return process.wait(), os.fsdecode(out).splitlines(), err.decode("utf-8", "replace")
+
+
+def _raise_unless_outside(folder: str, code: int, words: str) -> None:
+    """Raise what git's refusal means; return where the folder is simply in no repository."""
+    lines = [line.strip() for line in words.splitlines() if line.strip()]
+    fatal = next((line.removeprefix("fatal: ") for line in lines if line.startswith("fatal: ")), f"git ended with {code}")
+    if "dubious ownership" in fatal or "unsafe repository" in fatal:
+        hint = next(
+            (line for line in lines if line.startswith("git config")), f"git config --global --add safe.directory {folder}"
+        )
+        raise UnsafeRepository(f"git refuses the repository of {folder}: {fatal}", hint=f"if you trust its owner: {hint}")
+    if "cannot use bare repository" in fatal:
+        hint = "if you trust it, name it yourself: bd -C DIR ..."
+        raise UnsafeRepository(f"git refuses the repository of {folder}: {fatal}", hint=hint)
+    if not fatal.startswith("not a git repository (or any"):
+        raise NoHub(f"git can't read the repository of {folder}: {fatal}", hint=f"`git -C {folder} status` says the same")

@@ -15,7 +15,7 @@ import warnings
 from bd.errors import BadInput, NoHub, NotFound, RemoteUnreachable, TryAgain
 from bd.store.gitrepo import GitRepo, GitTimeout
 from bd.store.location import find_repo
-from bd.store.manners import KEPT_VARIABLES, environment
+from bd.store.manners import environment, passes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _cannot_clone(url: str, words: str) -> NotFound | RemoteUnreachable:
 @contextlib.contextmanager
 def _own_environment() -> Iterator[None]:
     """Without the GIT_* of whoever started bd (inside a hook they name the hook's repository), and without GitPython's advice."""
-    foreign = {name: os.environ.pop(name) for name in [*os.environ] if name.startswith("GIT_") and name not in KEPT_VARIABLES}
+    foreign = {name: os.environ.pop(name) for name, value in [*os.environ.items()] if not passes(name, value)}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)

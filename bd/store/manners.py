@@ -1,29 +1,35 @@
 """Git's manners: the settings and the environment of every git process.
 
-No prompts, editor, pager, hooks, automatic maintenance; `LC_ALL=C`; GIT_* cleared but for
-`KEPT_VARIABLES`.
+No prompts, editor, pager, hooks, automatic maintenance; `LC_ALL=C`. Of GIT_* passes what says how to reach the remote
+and to authenticate there, and git's own settings; what redirects to another repository, index or work tree does not.
 """
 
 from __future__ import annotations
 
 import os
 
-# Each for a reason: how to reach the remote, and where tests and users keep git's own settings.
-KEPT_VARIABLES = frozenset(
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# How to reach a remote, how to authenticate, and where settings come from; numbered and family names by their beginning.
+_PASSING = frozenset(
     {
-        "GIT_SSH",
-        "GIT_SSH_COMMAND",
-        "GIT_SSL_CAINFO",
-        "GIT_SSL_NO_VERIFY",
-        "GIT_HTTP_PROXY_AUTHMETHOD",
-        "GIT_CONFIG_GLOBAL",
-        "GIT_CONFIG_SYSTEM",
-        "GIT_CONFIG_NOSYSTEM",
-        "GIT_CEILING_DIRECTORIES",
-        "GIT_EXEC_PATH",
         "GIT_ALLOW_PROTOCOL",
+        "GIT_ASKPASS",
+        "GIT_CEILING_DIRECTORIES",
+        "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+        "GIT_EXEC_PATH",
+        "GIT_PROTOCOL_FROM_USER",
+        "GIT_SSH",
     }
 )
+_PASSING_FAMILIES = ("GIT_CONFIG_", "GIT_HTTP_", "GIT_PROXY_", "GIT_SSH_", "GIT_SSL_")
+# What git writes while it works; only into a file, since bd reads its standard error. The others say what is left out.
+_TRACES = ("GIT_TRACE", "GIT_TR2")
+_TRACE_SWITCHES = frozenset({"GIT_TRACE_CURL_NO_DATA", "GIT_TRACE_REDACT"})
+# Programs in the place of ssh that know no `-o`: what GIT_SSH_VARIANT calls them.
+_NOT_OPENSSH = frozenset({"plink", "putty", "simple", "tortoiseplink"})
 QUIET = (
     "-c",
     "core.hooksPath=/dev/null",
@@ -39,11 +45,28 @@ QUIET = (
     "-c",
     "pack.useBitmaps=false",
 )
+# What updates a checkout does as git does; everything else asks no file watcher: it is a command of the repository's.
+UPDATES_CHECKOUT = frozenset({"checkout", "checkout-index", "read-tree", "update-index"})
+NO_WATCHER = ("-c", "core.fsmonitor=false")
+
+
+def passes(name: str, value: str) -> bool:
+    """Whether a variable of the user's reaches git. Every one that is not git's own does."""
+    if not name.startswith("GIT_"):
+        return True
+    if name.startswith(_TRACES) and name not in _TRACE_SWITCHES:
+        return os.path.isabs(value)
+    return name in _PASSING or name in _TRACE_SWITCHES or name.startswith(_PASSING_FAMILIES)
+
+
+def settings_of(environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The variables by which settings come from the environment (`GIT_CONFIG_COUNT`, `git -c` around bd), in order."""
+    return sorted((name, value) for name, value in environ.items() if name.startswith("GIT_CONFIG_"))
 
 
 def environment(ssh_command: str = "") -> dict[str, str]:
-    """The environment of every git process; `ssh_command` is what the repository's own settings say."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_") or key in KEPT_VARIABLES}
+    """Return the environment of every git process; `ssh_command` is what the repository's own settings say."""
+    kept = {name: value for name, value in os.environ.items() if passes(name, value)}
     kept.update(
         LC_ALL="C",
         LANGUAGE="",
@@ -55,8 +78,10 @@ def environment(ssh_command: str = "") -> dict[str, str]:
         GIT_MERGE_AUTOEDIT="no",
         SSH_ASKPASS_REQUIRE="never",
     )
-    kept.pop("SSH_ASKPASS", None)
-    kept["GIT_ASKPASS"] = "true" if os.name == "posix" else ""
+    if os.name == "posix":
+        # The last that git asks for a password, after GIT_ASKPASS and core.askPass: who has none of them has no password.
+        kept.setdefault("SSH_ASKPASS", "true")
     if "GIT_SSH" not in kept:
-        kept["GIT_SSH_COMMAND"] = f"{kept.get('GIT_SSH_COMMAND') or ssh_command or 'ssh'} -o BatchMode=yes"
+        batch = "" if kept.get("GIT_SSH_VARIANT") in _NOT_OPENSSH else " -o BatchMode=yes"
+        kept["GIT_SSH_COMMAND"] = f"{kept.get('GIT_SSH_COMMAND') or ssh_command or 'ssh'}{batch}"
     return kept

@@ -16,13 +16,14 @@ from bd.light import NamedTuple, suppress
 from bd.store.answers import is_ref
 from bd.store.gitrepo import GitRepo
 from bd.store.location import find_repo
+from bd.store.manners import settings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-PLACE_VERSION = 4
+_FOLDER_VARIABLES = ("BEADS_DIR", "BEADS_DB", "BD_DB")
 PUBLISHED = "refs/bd/published"
 VIEW = "refs/bd/view"
 # Tips that were published once and are no longer in the hub's history, since somebody accepted a rewrite.
@@ -70,7 +71,7 @@ def start_folder(directory: str | None) -> str:
     """The folder to look from: `-C`, else what BEADS_DIR, BEADS_DB or BD_DB point to, else here."""
     if directory:
         return directory
-    for name in ("BEADS_DIR", "BEADS_DB", "BD_DB"):
+    for name in _FOLDER_VARIABLES:
         value = os.environ.get(name)
         if value:
             folder = value if os.path.isdir(value) else os.path.dirname(value)
@@ -86,7 +87,8 @@ def locate_repo(directory: str | None) -> GitRepo:
     start = start_folder(directory)
     if not os.path.isdir(start):
         raise NoHub(f"no folder {start}")
-    repo = find_repo(start)
+    is_typed = bool(directory or any(os.environ.get(name) for name in _FOLDER_VARIABLES))
+    repo = find_repo(start, is_typed=is_typed)
     if repo is None:
         raise NoHub(f"no beads database found: {start} is in no git repository")
     return repo
@@ -155,7 +157,7 @@ def _sources(repo: GitRepo) -> list[bytes]:
                 found.append(file.read())
         except OSError:
             found.append(b"")
-    return found
+    return [*found, repr(settings_of(os.environ)).encode()]
 
 
 def _remembered(repo: GitRepo) -> dict[str, Any] | None:
@@ -167,7 +169,7 @@ def _remembered(repo: GitRepo) -> dict[str, Any] | None:
     try:
         with open(path, "rb") as file:
             known = marshal.loads(file.read())
-        if known["version"] == PLACE_VERSION and known["sources"] == sources:
+        if known["version"] == 5 and known["sources"] == sources:
             return known  # type: ignore[no-any-return]
     except (OSError, EOFError, ValueError, TypeError, KeyError):
         pass
@@ -185,7 +187,7 @@ def _read(repo: GitRepo) -> dict[str, Any]:
     if full and not (full.isprintable() and is_ref(full)):
         raise BadInput(f"{full!r} can't be a branch")
     return {
-        "version": PLACE_VERSION,
+        "version": 5,
         "sources": sources,
         "git": {
             key: values
