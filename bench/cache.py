@@ -89,7 +89,7 @@ def forgetter(clone: Path) -> Callable[[], None]:
     """What makes the clone's cache go, before a run."""
 
     def forget() -> None:
-        for path in (clone / ".git" / "bd").glob("cache.db*"):
+        for path in (clone / ".git" / "bd").glob("cache-*.db*"):
             path.unlink()
 
     return forget

@@ -67,7 +67,7 @@ def _of_shape(machine: Machine, shape: Shape) -> list[Row]:
     for words in lists:
         value = peak_mb(machine, [*machine.bd, *words], warm.folder)
         rows.append(Figure(f"{shape.label}: {' '.join(words)}", value, "MB", LIMIT_MB))
-    for path in (warm.folder / ".git" / "bd").glob("cache.db*"):
+    for path in (warm.folder / ".git" / "bd").glob("cache-*.db*"):
         path.unlink()
     value = peak_mb(machine, [*machine.bd, "count"], warm.folder)
     return [*rows, Figure(f"{shape.label}: count, cold cache", value, "MB", LIMIT_MB)]

@@ -113,8 +113,8 @@ CLAIM = {
     "cli": "claiming context globals hot main texts",
     "operations": "base capacity claims publish",
     "policy": "capacity dag fit holding money ready roles",
-    "store": """answers belief cache chain checkout database files findings finishing following formats gitrepo hub index journal
-        kept location lock looked manners member message neighbours objects outcome packing place plainmove plainref process
+    "store": """answers belief cache cachefiles chain checkout database files findings fingerprint finishing following formats gitrepo hub
+        index journal kept location lock looked manners member message neighbours objects outcome packing place plainmove plainref process
         pushing remote round snapshot tokens transaction trees writing yamltext""",
 }
 CLAIM_NEXT = {"policy": "critical priority queue ranking"}

@@ -20,7 +20,7 @@ else:
     except ImportError:
         import sqlite3
 
-# To be raised with every change of the tables, and of the texts and phases that others keep in them.
+# The layout of the tables, for what opens the file by hand; which code filled it is in the file's name (cachefiles.py).
 SCHEMA = 13
 # `rank` and `made` are a calm bead's place in the order of lists. `phase` is what policy found it to be, and `place`
 # where a ready one stands in the order of work, as long as nothing that it was found by has changed; texts go the same way.

@@ -224,8 +224,9 @@ class Hub:
             with suppress(OSError):
                 os.makedirs(self.place.folder, exist_ok=True)
             from bd.store.cache import Cache  # noqa: PLC0415
+            from bd.store.cachefiles import path_of  # noqa: PLC0415
 
-            self._cache = Cache(os.path.join(self.place.folder, "cache.db"), self.repo)
+            self._cache = Cache(path_of(self.place.folder), self.repo)
         return self._cache
 
     def snapshot(self, commit: str | None = None) -> CachedSnapshot:

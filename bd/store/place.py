@@ -14,6 +14,7 @@ from bd.errors import BadInput, FolderGone, NoHub
 from bd.fields import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT
 from bd.light import NamedTuple, suppress
 from bd.store.answers import is_ref
+from bd.store.fingerprint import fingerprint
 from bd.store.gitrepo import GitRepo
 from bd.store.location import find_repo
 from bd.store.manners import settings_of
@@ -169,7 +170,7 @@ def _remembered(repo: GitRepo) -> dict[str, Any] | None:
     try:
         with open(path, "rb") as file:
             known = marshal.loads(file.read())
-        if known["version"] == 5 and known["sources"] == sources:
+        if known["version"] == fingerprint() and known["sources"] == sources:
             return known  # type: ignore[no-any-return]
     except (OSError, EOFError, ValueError, TypeError, KeyError):
         pass
@@ -187,7 +188,7 @@ def _read(repo: GitRepo) -> dict[str, Any]:
     if full and not (full.isprintable() and is_ref(full)):
         raise BadInput(f"{full!r} can't be a branch")
     return {
-        "version": 5,
+        "version": fingerprint(),
         "sources": sources,
         "git": {
             key: values

@@ -6,12 +6,13 @@ import os
 import random
 import sqlite3
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bd.fields import BEAD_FIELDS, CONFIG_PATH, agent_path, bead_path, capacity_path
-from bd.store import yamltext
+from bd.store import cachefiles, yamltext
 from bd.store.cache import Cache
 from bd.store.database import SCHEMA
 from bd.store.files import Row, bead_id_of, is_wanted, parse_file
@@ -23,7 +24,6 @@ from tests.truth import commit_file, git, tip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from tests.running import Clone
 
@@ -69,7 +69,7 @@ def cold(hub: Hub, commit: str) -> dict[str, Any]:
 
 
 def cache_path(local_hub: Clone) -> Path:
-    return local_hub.path / ".git" / "bd" / "cache.db"
+    return Path(cachefiles.path_of(str(local_hub.path / ".git" / "bd")))
 
 
 # --- forward is cold --------------------------------------------------------------------------

@@ -1,0 +1,43 @@
+"""The cache files of a clone: one for each version of bd that is in use there.
+
+A version finds its own by the fingerprint of its code. Belongs here: names, and when a file goes. Does not belong
+here: what is in it (database.py, cache.py).
+"""
+
+from __future__ import annotations
+
+import os
+
+from bd import clock
+from bd.light import suppress
+from bd.store.fingerprint import fingerprint
+
+_UNUSED_S = 14 * 86400
+_A_DAY_S = 86400
+_ENDINGS = ("", "-wal", "-shm")
+
+
+def path_of(folder: str) -> str:
+    """Return the path of this version's cache file in bd's folder of a clone; once a day, drop what no version uses."""
+    path = os.path.join(folder, f"cache-{fingerprint()}.db")
+    now_s = clock.now().timestamp()
+    with suppress(OSError):
+        if not os.path.exists(path) or now_s - os.stat(path).st_mtime > _A_DAY_S:
+            _drop_unused(folder, now_s)
+            os.utime(path, (now_s, now_s))
+    return path
+
+
+def all_files(folder: str) -> list[str]:
+    """Return the paths of all cache files in bd's folder of a clone, of every version, without SQLite's side files."""
+    return [
+        os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.startswith("cache") and name.endswith(".db")
+    ]
+
+
+def _drop_unused(folder: str, now_s: float) -> None:
+    for path in all_files(folder):
+        if now_s - os.stat(path).st_mtime > _UNUSED_S:
+            for ending in _ENDINGS:
+                with suppress(FileNotFoundError):
+                    os.unlink(path + ending)
