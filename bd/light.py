@@ -230,7 +230,14 @@ class _Reading:
 
 
 def json_value(text: str) -> Any:
-    """What `json.loads` makes of a document. Raises ValueError as that does, and RecursionError."""
+    """Return what `json.loads` makes of a document. Raises ValueError for everything that is none, however deep it is."""
+    try:
+        return _json_value(text)
+    except (RecursionError, SystemError):  # up to Python 3.11 the scanner fails so where `json.decoder` is not loaded
+        raise ValueError("no JSON") from None
+
+
+def _json_value(text: str) -> Any:
     try:
         from _json import make_scanner  # noqa: PLC0415
     except ImportError:  # not CPython

@@ -25,6 +25,7 @@ from bd.roster import pools_of
 from bd.store.files import bead_id_of
 from bd.store.formats import version_of
 from bd.store.kept import kept
+from bd.store.tokens import Tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,6 +165,15 @@ def _clone(hub: Hub, snapshot: CachedSnapshot) -> Iterator[Finding]:
         yield Finding(
             "warning", "kept", item.uid, f"was refused and is kept at {item.commit[:10]}: {item.error or 'no reason noted'}"
         )
+    for path in hub.journal.unreadable():
+        words = "can't be read: it is damaged, or a newer bd's. Writes wait; update bd here, or move the entry out of the folder"
+        yield Finding("damage", "journal", path, words)
+    for entry in hub.journal.of_the_dead():
+        if entry.data.get("commits"):
+            words = f"got no answer to its push and may still reach the hub: {entry.data.get('verb')}; the next write finds out"
+            yield Finding("warning", "unsettled", entry.uid, words)
+    for path in Tokens(hub.place.folder).damaged():
+        yield Finding("warning", "tokens", path, "has lines that are no tokens; they are ignored")
     for damage in edited(hub).damages:
         yield Finding("damage", "unreadable_edit", damage.path, f"as edited here {damage.reason}; `bd sync` leaves it alone")
     for name in ("index.lock", "HEAD.lock"):

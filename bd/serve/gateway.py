@@ -77,8 +77,8 @@ class Gateway:
         """Post what is ready for the agent and was not posted yet; stops at the first failure, until it is due again."""
         if self.rest_s:
             return
-        kept = hub.noted_json(self._note)
-        posted = [str(key) for key in kept] if isinstance(kept, list) else []
+        kept = hub.noted_json(self._note, list) or []
+        posted = [str(key) for key in kept]
         for bead in self._ready(snapshot):
             key = key_of(bead, snapshot, self.target.agent)
             if key in posted:

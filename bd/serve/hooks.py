@@ -62,8 +62,8 @@ def _take(hub: Hub, delivery: Delivery, name: str, event: dict[str, Any], tell: 
     marks = [f"{delivery.forge}/{delivery.id}"]
     if name != "push":  # its id is not signed everywhere: what was said counts, too
         marks.append(f"{delivery.forge}/{delivery.digest}")
-    kept = hub.noted_json(_NOTE)
-    known = [str(one) for one in kept] if isinstance(kept, list) else []
+    kept = hub.noted_json(_NOTE, list) or []
+    known = [str(one) for one in kept]
     if set(marks) & set(known):
         raise Refusal(409, "this delivery has come before")
     done: dict[str, Any] = {"delivery": delivery.id, "event": name}

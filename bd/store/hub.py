@@ -157,7 +157,7 @@ class Hub:
 
     def _noted(self, name: str) -> str | None:
         try:
-            with open(os.path.join(self.place.folder, name), encoding="utf-8") as file:
+            with open(os.path.join(self.place.folder, name), encoding="utf-8", errors="replace") as file:
                 return file.read().strip()
         except OSError:
             return None
@@ -355,13 +355,14 @@ class Hub:
             file.write(json_text(value))
         os.replace(fresh, path)
 
-    def noted_json(self, name: str) -> Any:
-        """A note of this clone; None when there is none or it can't be read."""
+    def noted_json(self, name: str, kind: type = dict) -> Any:
+        """A note of this clone, of this kind; None when there is none or it can't be read, and then it is written again."""
         try:
             with open(os.path.join(self.place.folder, name), encoding="utf-8") as file:
-                return json_value(file.read())
+                found = json_value(file.read())
         except (OSError, ValueError):
             return None
+        return found if isinstance(found, kind) else None
 
     def drop_note(self, name: str) -> None:
         """Forget a note of this clone."""

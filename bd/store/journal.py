@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+VERSION = 1
+STATES = frozenset({"begun", "waiting", "asked", "pushing", "unknown", "won"})
 # An entry that another process of the clone has taken over, and what it answered.
 TAKEN = ".taken"
 ANSWERED = ".answer"
@@ -138,16 +140,35 @@ class Journal:
                 continue
             try:
                 with open(path, "rb") as file:
-                    entry = Entry(path, *_last_line(file.read()), descriptor)
-            except (ValueError, OSError):  # killed within its first write: nothing was pushed
-                with suppress(FileNotFoundError):
+                    text = file.read()
+                if b"\n" not in text:  # killed within its first write: nothing was pushed
                     os.unlink(path)
+                    raise ValueError("no step was written")
+                entry = Entry(path, *_last_line(text), descriptor)
+            except (ValueError, OSError):  # what can't be read is kept: a newer bd may know what became of it
                 os.close(descriptor)
                 continue
             try:
                 yield entry
             finally:
                 entry.close()
+
+    def unreadable(self) -> list[str]:
+        """The paths of entries that this bd can't read: damaged, or a newer version's. They are neither decided nor dropped."""
+        found = []
+        with suppress(FileNotFoundError):
+            for name in sorted(os.listdir(self._folder)):
+                path = os.path.join(self._folder, name)
+                if ANSWERED in name:
+                    continue
+                try:
+                    with open(path, "rb") as file:
+                        text = file.read()
+                except OSError:
+                    continue
+                if b"\n" in text and not _is_readable(text):
+                    found.append(path)
+        return found
 
     def is_empty(self) -> bool:
         try:
@@ -183,16 +204,43 @@ class Journal:
 
 
 def _last_line(text: bytes) -> tuple[dict[str, Any], int]:
-    """The last whole step of an entry, and where it ends. Raises ValueError where there is none."""
+    """The last whole step of an entry, and where it ends. Raises ValueError for one that this bd can't read.
+
+    A step without a line end was cut off while it was written, and takes nothing back of the one before it; neither do the
+    zeros that a crash of the machine leaves. A whole line that can't be read does: it may say that more was pushed.
+    """
     end = text.rfind(b"\n") + 1
-    while end:
-        start = text.rfind(b"\n", 0, end - 1) + 1
-        with suppress(ValueError):
-            data = json_value(text[start:end].decode())
-            if isinstance(data, dict):
-                return data, end
-        end = start
-    raise ValueError("no step was written")
+    start = text.rfind(b"\n", 0, end - 1) + 1
+    while start and b"\0" in text[start:end]:
+        start, end = text.rfind(b"\n", 0, start - 1) + 1, start
+    data = json_value(text[start:end].decode())
+    if not (isinstance(data, dict) and data.get("v", VERSION) == VERSION and data.get("state") in STATES and _is_whole(data)):
+        raise ValueError("a step that this version does not know")
+    return data, end
+
+
+def _is_readable(text: bytes) -> bool:
+    try:
+        return bool(_last_line(text))
+    except ValueError:
+        return False
+
+
+# What a step may hold beside its state, each of the kind that recovery takes it for.
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "uid": str,
+    "verb": str,
+    "commits": (list, type(None)),
+    "tokens": (list, type(None)),
+    "base": (str, type(None)),
+    "batch": (dict, type(None)),
+    "intents": (dict, type(None)),
+    "form": (dict, type(None)),
+}
+
+
+def _is_whole(data: dict[str, Any]) -> bool:
+    return "uid" in data and all(isinstance(data[key], kind) for key, kind in _KINDS.items() if key in data)
 
 
 def _lock(descriptor: int) -> bool:

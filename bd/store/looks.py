@@ -25,22 +25,31 @@ def record(hub: Hub, signs: Mapping[str, str]) -> dict[str, float]:
 
 def since(hub: Hub, name: str, signs: Mapping[str, str]) -> dict[str, float]:
     """The same for any signs, kept in a note of this name."""
-    known: dict[str, Any] = hub.noted_json(name) or {}
-    present = {"boot": clock.boot_id(), "up_s": clock.uptime(), "at_s": clock.now().timestamp()}
+    noted = (hub.noted_json(name) or {}).get("claims")
+    known: dict[str, Any] = noted if isinstance(noted, dict) else {}
+    present = _present()
     seen: dict[str, Any] = {}
     for key, sign in signs.items():
-        before = known.get("claims", {}).get(key, {})
-        first = before["first"] if before.get("sign") == sign and "first" in before else present
-        seen[key] = {"sign": sign, "first": first}
+        before = known.get(key)
+        first = before.get("first") if isinstance(before, dict) and before.get("sign") == sign else None
+        seen[key] = {"sign": sign, "first": first if _is_instant(first) else present}
     hub.note_json(name, {"last": present, "claims": seen})
     return {key: _between(entry["first"], present) for key, entry in seen.items()}
 
 
 def last_look_s(hub: Hub) -> float | None:
     """How many seconds ago this clone last looked; None when it never did."""
-    last = (hub.noted_json(NAME) or {}).get("last")
-    present = {"boot": clock.boot_id(), "up_s": clock.uptime(), "at_s": clock.now().timestamp()}
-    return _between(last, present) if last else None
+    last: Any = (hub.noted_json(NAME) or {}).get("last")
+    return _between(last, _present()) if _is_instant(last) else None
+
+
+def _present() -> dict[str, Any]:
+    return {"boot": clock.boot_id(), "up_s": clock.uptime(), "at_s": clock.now().timestamp()}
+
+
+def _is_instant(value: Any) -> bool:
+    """Whether a note's value is an instant; one that is not counts as never seen, which only makes a claim look younger."""
+    return isinstance(value, dict) and all(type(value.get(key)) in (int, float) for key in ("up_s", "at_s"))
 
 
 def _between(first: Mapping[str, Any], last: Mapping[str, Any]) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import marshal
 import os
+from zlib import crc32
 
 from bd.errors import BadInput, FolderGone, NoHub
 from bd.fields import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+_CHECKSUM_SIZE = 8
 _FOLDER_VARIABLES = ("BEADS_DIR", "BEADS_DB", "BD_DB")
 PUBLISHED = "refs/bd/published"
 VIEW = "refs/bd/view"
@@ -169,12 +171,19 @@ def _remembered(repo: GitRepo) -> dict[str, Any] | None:
     path = os.path.join(repo.common_dir, "bd", "place")
     try:
         with open(path, "rb") as file:
-            known = marshal.loads(file.read())
+            checksum, data = file.read(_CHECKSUM_SIZE), file.read()
+        if checksum != _checksum(data):  # of other bytes, marshal may make lists that fill the memory
+            return None
+        known = marshal.loads(data)
         if known["version"] == fingerprint() and known["sources"] == sources:
             return known  # type: ignore[no-any-return]
     except (OSError, EOFError, ValueError, TypeError, KeyError):
         pass
     return None
+
+
+def _checksum(data: bytes) -> bytes:
+    return b"%0*x" % (_CHECKSUM_SIZE, crc32(data))
 
 
 def _read(repo: GitRepo) -> dict[str, Any]:
@@ -212,7 +221,8 @@ def _remember(repo: GitRepo, known: dict[str, Any]) -> None:
     with suppress(OSError):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(fresh, "wb") as file:
-            file.write(marshal.dumps(known))
+            data = marshal.dumps(known)
+            file.write(_checksum(data) + data)
         os.replace(fresh, path)
 
 

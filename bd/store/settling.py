@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from bd import clock
-from bd.store import neighbours, verdicts
+from bd.errors import TryAgain
+from bd.store import kept, message, neighbours, verdicts
 from bd.store.intents import INTENTS, VALID_S
 from bd.store.journal import TAKEN
 from bd.store.remote import SideRef
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from bd.store.snapshot import CachedSnapshot
     from bd.store.verdicts import Verdict
 
+# What means nothing any more when it comes late, and holds no text of anybody's.
+_LAPSES = frozenset({"claim", "heartbeat", "start"})
+
 
 class Settling:
     """One command's settling.
@@ -30,7 +34,7 @@ class Settling:
     of operations that a process which has died since had carried out for others of this clone, by uid. `left` are
     the intents of the dead: nobody waits for them. `may_land` are the operations that a push of theirs may still bring to
     the hub, each with what was pushed. `inherited` are the tokens that this command's operations have taken over from the
-    dead. `is_unsure` while one is gone and only another look can tell why.
+    dead. `is_unsure` while one is gone and only another look can tell why. `notes` tell of what never reached the hub.
     """
 
     def __init__(self, hub: Hub) -> None:
@@ -45,6 +49,7 @@ class Settling:
         self.may_land: dict[str, dict[str, Any]] = {}
         self.inherited: set[str] = set()
         self.is_unsure = False
+        self.notes: list[str] = []
 
     def doubts(self, member: Member) -> bool:
         """Whether an operation may come to the hub although it was not seen there: by its own ask, or by a push of the dead."""
@@ -77,6 +82,7 @@ class Settling:
         """Find out what became of everything that dead processes of this clone had begun, as this tip shows it."""
         self.left, self.asked_on, self.may_land, self.is_unsure = {}, {}, {}, False
         is_first, self._has_put_back = not self._has_put_back, True
+        self._refuse_unreadable()
         if self._hub.journal.is_empty():
             return
         current = {claim.get("token") for bead in snapshot.claimed() for claim in bead.claims}
@@ -88,6 +94,14 @@ class Settling:
             self._settle_one(entry, tip, current, waiting)
         if is_first:  # later on, what is taken was taken by this very transaction
             neighbours.put_back(self._hub.journal)
+
+    def _refuse_unreadable(self) -> None:
+        """Write nothing beside an entry that this version can't read: a newer one may know what became of its push."""
+        unreadable = self._hub.journal.unreadable()
+        if unreadable:
+            hint = "update bd in this clone; if `bd doctor` calls the entry damaged, move it out of the folder"
+            words = f"this clone's journal has an operation that this bd can't read: {unreadable[0]}"
+            raise TryAgain(words, hint=hint, written="unknown")
 
     def _settle_one(self, entry: Entry, tip: str, current: set[Any], waiting: Iterable[Decides]) -> None:
         from bd.store import checkout  # noqa: PLC0415  only where somebody has died
@@ -110,14 +124,33 @@ class Settling:
                 entry.write(state="won")
         elif asked == "waiting":
             return
-        elif not commits or data.get("base") != tip:
-            entry.remove()  # nothing was pushed; or somebody else's commit stands where ours had to: it can never land
+        elif not commits:
+            entry.remove()  # nothing was pushed
+        elif data.get("base") != tip:  # somebody else's commit stands where ours had to: it can never land
+            self._give_up(entry.uid, commits)
+            entry.remove()
         elif not self._hub.remote and commits:
             # Index and files were moved to a commit that its writer did not live to publish.
             checkout.take_back(self._repo, self._hub.branch, commits[-1], data.get("hand") or tip)
             entry.remove()
         else:
             self._suspect(data)
+
+    def _give_up(self, uid: str, commits: Iterable[str]) -> None:
+        """Keep an operation that never reached the hub, since it may carry somebody's text; only a claim lapses."""
+        for commit in commits:
+            _, text = message.split_commit(self._repo.objects.read(commit) or b"")
+            form = message.form_of(text)
+            if form is None or form["uid"] != uid:
+                continue
+            subject = text.partition("\n")[0]
+            if form["verb"] in _LAPSES:
+                self.notes.append(f"{subject}: the push got no answer and did not reach the hub; the claim has lapsed")
+                return
+            if self._repo.ref(f"{kept.PREFIX}{uid}") is None:
+                kept.keep(self._hub, uid, commit, f"{subject}: the push got no answer and did not reach the hub")
+            words = f"`git show {commit[:10]}` shows it, `bd sync --dismiss {uid}` lets it go"
+            self.notes.append(f"{subject}: the push got no answer and did not reach the hub; it is kept: {words}")
 
     def _asked(self, entry: Entry, tip: str) -> str:
         """What became of the intents that the dead one had left on the remote: done, waiting, or empty for nothing."""

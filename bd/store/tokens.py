@@ -70,9 +70,21 @@ class Tokens:
         """How many tokens this clone has held for a bead."""
         return len({token for token, _, _ in self._held(bead_id)})
 
+    def damaged(self) -> list[str]:
+        """The paths of token files with lines that can't be read."""
+        found = []
+        with suppress(OSError):
+            for name in sorted(os.listdir(self._folder)):
+                path = os.path.join(self._folder, name)
+                with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+                    if any(line.count(" ") < 2 or "\ufffd" in line for line in file):
+                        found.append(path)
+        return found
+
     def _held(self, name: str) -> list[tuple[str, str, str]]:
         try:
-            with open(os.path.join(self._folder, name), encoding="utf-8") as file:
+            # A damaged line is no token; what else the file says still counts.
+            with open(os.path.join(self._folder, name), encoding="utf-8", errors="replace") as file:
                 lines = [line.rstrip("\n").split(" ", 2) for line in file]
         except OSError:
             return []

@@ -378,7 +378,7 @@ class Transaction:
         outcome = finishing.arrive(self._hub, arrival, self._own, self._rounds, self._step)
         tries = max(self._tries, 1)
         self._is_unheard = not finishing.answer(self._party, tip, tries)
-        return outcome._replace(tries=tries)
+        return outcome._replace(tries=tries, notes=(*self.settling.notes, *outcome.notes))
 
     def _unreachable(self, error: RemoteUnreachable) -> Outcome:
         """Keep what may be kept in this clone. Raises for claims, and (kept all the same) for what names a token."""

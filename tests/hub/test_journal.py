@@ -13,7 +13,7 @@ from bd.store.journal import Journal
 from tests.hub.hooks import git_wrapper
 from tests.race.history import subjects
 from tests.race.seeds import seed
-from tests.truth import git, tip, tip_bead
+from tests.truth import git, tip, tip_bead, tip_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -265,3 +265,96 @@ def test_an_unknown_write_that_did_not_land_is_not_made_up_for(clone: Clones, hu
     alice.bd("sync")
     assert len(subjects(hub, "comment")) == 1
     assert entries(alice) == []
+
+
+DEAD = (
+    'if [ -e {flag} ]; then echo "fatal: unable to connect" >&2; exit 128; fi; '
+    'if [ "$verb" = push ]; then touch {flag}; exit 128; fi'
+)
+TEXTS = {
+    "create": ["create", "My long text", "-d", "important words"],
+    "comment": ["comment", "hub-a", "important words"],
+    "update": ["update", "hub-a", "--description", "important words"],
+    "close": ["close", "hub-a", "--reason", "important words"],
+    "fail": ["fail", "hub-a", "--reason", "crash", "--error", "important words", "--agent", "coder"],
+}
+
+
+@pytest.mark.parametrize("verb", TEXTS)
+def test_text_whose_push_never_arrived_is_kept_and_shown(verb: str, clone: Clones, hub: Path, tmp_path: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    if verb == "fail":
+        alice.bd("claim", "hub-a", "--agent", "coder")
+    env = git_wrapper(tmp_path / "bin", DEAD.format(flag=tmp_path / "dead"))
+    refused = alice.bd(*TEXTS[verb], "--json", code=6, env=env)
+    assert refused.json["written"] == "unknown"
+    assert "may still reach the hub" in alice.bd("doctor").out
+    bob.bd("create", "Somebody else's")
+    told = alice.bd("create", "Another")
+    (kept,) = alice.here("sync", "--kept", "--json").json
+    assert "did not reach the hub" in told.err
+    assert kept["uid"] in told.err
+    assert "important words" in git(alice.path, "show", kept["commit"])
+    assert "did not reach the hub" in alice.here("doctor").out
+    assert entries(alice) == []
+    assert all("important words" not in git(hub, "show", f"main:{path}") for path in tip_paths(hub))
+    alice.here("sync", "--dismiss", kept["uid"])
+    assert alice.here("sync", "--kept", "--json").json == []
+
+
+def test_a_claim_whose_push_never_arrived_lapses_and_that_is_said(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a")
+    env = git_wrapper(tmp_path / "bin", DEAD.format(flag=tmp_path / "dead"))
+    assert alice.bd("claim", "hub-a", "--agent", "coder", "--json", code=6, env=env).json["written"] == "unknown"
+    bob.bd("create", "Somebody else's")
+    assert "the claim has lapsed" in alice.bd("create", "Another").err
+    assert alice.here("sync", "--kept", "--json").json == []
+    assert entries(alice) == []
+    held = tip_bead(hub, "hub-a")
+    assert held is not None
+    assert held.claim is None
+
+
+# A step of the journal that this version can't have written, or that something has damaged. The last line counts.
+UNREADABLE = {
+    "another version": b'{"uid": "01X", "state": "pushing", "v": 2, "commits": ["c"]}\n',
+    "an unknown state": b'{"uid": "01X", "state": "splitting"}\n',
+    "no JSON": b'{"uid": "01X", "state": "pushing"\n',
+    "no object": b'["01X", "pushing"]\n',
+    "bytes that are no text": b'{"uid": "01X", "state": "\xff"}\n',
+    "another kind of value": b'{"uid": "01X", "state": "pushing", "commits": "c"}\n',
+    "a good step before it": b'{"uid": "01X", "state": "begun"}\n{"uid": "01X", "state": "split\n',
+}
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_an_entry_that_can_not_be_read_is_neither_decided_nor_dropped(what: str, clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    path = alice.path / ".git" / "bd" / "journal" / "01X.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(UNREADABLE[what])
+    before = tip(hub)
+    refused = alice.here("create", "Another", "--json", code=6)
+    assert refused.json["written"] == "unknown"
+    assert "update bd in this clone" in refused.json["hint"]
+    assert str(path) in refused.json["error"]
+    assert tip(hub) == before
+    assert path.read_bytes() == UNREADABLE[what]
+    assert [bead["id"] for bead in alice.here("list", "--json").json] == ["hub-a"]
+    assert str(path) in alice.here("doctor", code=7).out
+    path.unlink()
+    alice.here("create", "Another")
+
+
+@pytest.mark.parametrize("text", [b"", b'{"uid": "01X", "sta'])
+def test_an_entry_whose_first_step_was_cut_off_pushed_nothing_and_goes(text: bytes, clone: Clones) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    path = alice.path / ".git" / "bd" / "journal" / "01X.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text)
+    alice.here("create", "Another")
+    assert not path.exists()
