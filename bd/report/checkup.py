@@ -171,7 +171,7 @@ def _clone(hub: Hub, snapshot: CachedSnapshot) -> Iterator[Finding]:
     for entry in hub.journal.of_the_dead():
         if entry.data.get("commits"):
             words = f"got no answer to its push and may still reach the hub: {entry.data.get('verb')}; the next write finds out"
-            yield Finding("warning", "unsettled", entry.uid, words)
+            yield Finding("note", "unsettled", entry.uid, words)
     for path in Tokens(hub.place.folder).damaged():
         yield Finding("warning", "tokens", path, "has lines that are no tokens; they are ignored")
     for damage in edited(hub).damages:
