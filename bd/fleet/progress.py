@@ -31,7 +31,7 @@ def noted(hub: Hub, agent: str, bead_id: str, text: str) -> dict[str, Any]:
 
 def kept(hub: Hub, bead_id: str) -> list[dict[str, Any]]:
     """The notes of the attempt under way, the oldest first."""
-    found = hub.noted_json(_name(bead_id))
+    found = hub.noted_json(_name(bead_id), list)
     return [note for note in found if isinstance(note, dict) and "text" in note] if isinstance(found, list) else []
 
 

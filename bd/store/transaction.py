@@ -373,12 +373,12 @@ class Transaction:
         base = made.base if made else self._base
         from bd.store import finishing  # noqa: PLC0415  imported while git pushes
 
-        half_way = self.settling.landed if self._has_looked else []
+        half_way, notes = (self.settling.landed, self.settling.notes) if self._has_looked else ([], [])
         arrival = finishing.Arrival(tip, made, base, self._first_view, self._hand, half_way, landed is not None)
         outcome = finishing.arrive(self._hub, arrival, self._own, self._rounds, self._step)
         tries = max(self._tries, 1)
         self._is_unheard = not finishing.answer(self._party, tip, tries)
-        return outcome._replace(tries=tries, notes=(*self.settling.notes, *outcome.notes))
+        return outcome._replace(tries=tries, notes=(*notes, *outcome.notes))
 
     def _unreachable(self, error: RemoteUnreachable) -> Outcome:
         """Keep what may be kept in this clone. Raises for claims, and (kept all the same) for what names a token."""
