@@ -6,6 +6,7 @@ are escaped before they reach a terminal.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -84,11 +85,73 @@ def sentence(text: str) -> str:
     return escaped(text[:1].upper() + text[1:].rstrip(".") + ".")
 
 
+class Handle(io.FileIO):
+    """stdout or stderr as the system has it. What can't be written is dropped from then on, and `lost` says why.
+
+    A command that changes something goes on to its end without a reader: only where `stops` is set the first failure
+    is raised, once.
+    """
+
+    stops = False
+    of_stdout: Handle | None = None
+
+    def __init__(self, number: int, *, is_missing: bool) -> None:
+        super().__init__(number, "w", closefd=False)
+        self.is_missing = is_missing
+        self.lost: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        try:
+            while self.lost is None:
+                written = super().write(data)
+                if written is not None:
+                    return written
+                from select import select  # noqa: PLC0415  only for a pipe that does not wait for its reader
+
+                select([], [self], [])
+        except OSError as error:
+            self.lost = error
+            if self.stops and self is Handle.of_stdout:
+                raise
+        return len(data)
+
+
 def prepare_streams() -> None:
-    """Valid UTF-8 always, also with LANG=C."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    """UTF-8 in and out whatever the locale; the null device where a handle is closed, so that no file gets its number."""
+    missing = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
+    if missing:
+        while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+            os.set_inheritable(number, True)
+        os.close(number)
+    if "stdin" in missing:
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  as long as the process
+    elif isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="strict")
+    Handle.stops = False
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is getattr(sys, f"__{name}__"):  # else somebody has put something of their own there
+            setattr(sys, name, _stream(number, getattr(sys, name)))
+
+
+def _stream(number: int, old: io.TextIOWrapper | None) -> io.TextIOWrapper:
+    """A stream that buffers as the interpreter's own does."""
+    handle = Handle(number, is_missing=old is None)
+    if number == 1:
+        Handle.of_stdout = handle
+    stream = io.TextIOWrapper(io.BufferedWriter(handle), encoding="utf-8", errors="backslashreplace")
+    if old is not None:
+        stream.reconfigure(line_buffering=old.line_buffering, write_through=old.write_through)
+    return stream
+
+
+def lost_output() -> OSError | None:
+    """Why a part of the result did not get to whoever reads it."""
+    return Handle.of_stdout.lost if Handle.of_stdout else None
+
+
+def can_be_heard() -> bool:
+    """Whether there is a stdout at all, and it has taken everything so far."""
+    return Handle.of_stdout is None or not (Handle.of_stdout.is_missing or Handle.of_stdout.lost)
 
 
 class Output:
@@ -220,6 +283,7 @@ class Output:
 
     def error(self, error: BdError) -> None:
         """Show an error once: JSON on stdout when asked for, and always a line on stderr."""
+        Handle.stops = False
         if self.is_json:
             self.object(error.as_json())
         sys.stderr.write(f"Error: {escaped(error.message, one_line=False)}\n")

@@ -20,6 +20,6 @@ def run() -> None:
 
     code = main()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(BrokenPipeError, ValueError):
+        with suppress(OSError, ValueError):  # the exit code stands already
             stream.flush()
     os._exit(code)

@@ -8,7 +8,7 @@ import sys
 from bd import clock
 from bd.errors import BadInput, Damaged, NoSuchBead, RemoteUnreachable
 from bd.light import NamedTuple
-from bd.output import Output
+from bd.output import Handle, Output, can_be_heard, lost_output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class App:
         self._pending: list[Outcome] = []
         self._then: datetime | None = None
         self.words: tuple[str, ...] = ()
+        self._has_written = False
 
     # --- what there is ---
 
@@ -83,7 +84,12 @@ class App:
     def use(self, hub: Hub) -> None:
         """Work on this hub from now on (after making or joining it)."""
         self._hub = hub
-        hub.on_written = self._export
+        hub.on_written = self._end_write
+
+    def _end_write(self) -> None:
+        """From here on nothing may look as if nothing had been written, least of all an answer that nobody can read."""
+        self._has_written, Handle.stops = True, False
+        self._export()
 
     def _export(self) -> None:
         """Bring `.beads/issues.jsonl` up to date, where that is asked for. What goes wrong there stops no write."""
@@ -295,12 +301,27 @@ class App:
             self.out.note(f"published {outcome.replayed} earlier {'write' if outcome.replayed == 1 else 'writes'} of this clone")
 
     def finish(self) -> int:
-        """End well: every won claim is now known to whoever asked. The exit code."""
+        """End well: every won claim is now known to whoever asked, or the next claim will tell it again. The exit code."""
         sys.stdout.flush()
         self._tell_renamed()
-        for outcome in self._pending:
-            outcome.acknowledge()
+        lost = lost_output()
+        if lost is not None:
+            self._tell_lost(lost)
+        if can_be_heard():
+            for outcome in self._pending:
+                outcome.acknowledge()
         return self.out.exit_code
+
+    def _tell_lost(self, lost: OSError) -> None:
+        """Say what was done all the same. Raises the loss where the answer was all that was asked for."""
+        from bd.cli.table import is_deed
+
+        if not self._has_written and not is_deed(self.words) and not self.out.exit_code:
+            raise lost
+        won = [bead_id for one in self._pending if one.change for _, bead_id in one.change.tokens]
+        again = f"; `bd claim --next` of the same agent in this clone tells of {', '.join(won)} again" if won else ""
+        done = "" if self.out.exit_code else "; what was asked is done"
+        self.out.note(f"warning: could not write the output ({lost.strerror or lost}){done}{again}")
 
     def _tell_renamed(self) -> None:
         """Say what became of an id of this clone that was typed, and now is somebody else's bead."""

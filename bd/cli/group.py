@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
-from click.utils import PacifyFlushWrapper
 
 from bd import __version__
 from bd.cli.foreign import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
-from bd.cli.table import ALIASES, COMMANDS, HIDDEN, PAST, SECTIONS
+from bd.cli.table import ALIASES, COMMANDS, HIDDEN, PAST, SECTIONS, is_deed
 from bd.errors import BadInput, Interrupted
+from bd.output import Handle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +29,21 @@ _EPILOG = (
 )
 
 
+class _PipeBroke(Exception):
+    """A pipe whose other end has gone away, carried past click, which would end the process with exit 1 and no word."""
+
+    def __init__(self, error: BrokenPipeError) -> None:
+        self.error = error
+
+
 class LazyGroup(click.Group):
     """Imports a command's module only when it is run or asked for help."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _PipeBroke(error) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -200,14 +211,14 @@ def run(app: App, words: Sequence[str]) -> int:
     """Run a command line without its global flags. Raises BadInput for what click can't read."""
     if words and words[0] == "help" and not any(word.startswith("-") for word in words) and (words[1:] or not app.flags.json):
         words = [*words[1:], "--help"]
+    # What only tells ends when nobody listens.
+    Handle.stops = bool(words) and ALIASES.get(words[0], words[0]) in PAST and not is_deed(words)
     try:
         code = bd.main(list(words), prog_name="bd", standalone_mode=False, obj=app)
     except click.Abort:
         raise Interrupted("interrupted") from None
-    except SystemExit:
-        if type(sys.stdout) is PacifyFlushWrapper:  # so click ends where a reader has gone away, which is no error
-            return 0
-        raise
+    except _PipeBroke as broke:
+        raise broke.error from None
     except click.ClickException as error:
         hint = None
         if isinstance(error, click.NoSuchOption) and error.ctx is not None:

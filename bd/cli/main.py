@@ -11,7 +11,7 @@ from bd.cli import hot
 from bd.cli import run as run  # noqa: PLC0414  console scripts that are installed look for it here
 from bd.cli.context import App
 from bd.errors import BdError, Interrupted
-from bd.output import Output, prepare_streams
+from bd.output import Output, lost_output, prepare_streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,10 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         out.error(Interrupted("interrupted"))
         return 130
-    except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  nothing may be flushed into the pipe at exit
-        return 0
     except OSError as error:
+        if error is lost_output() and isinstance(error, BrokenPipeError):
+            return 0  # who reads has seen enough
         from bd.cli import outside
 
         known = outside.told(error)

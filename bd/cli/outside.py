@@ -6,13 +6,17 @@ import errno
 import os
 
 from bd.errors import BdError, FolderGone, TryAgain
+from bd.output import lost_output
 
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EROFS, getattr(errno, "EDQUOT", None)}
-_SHORT = {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, getattr(errno, "ESTALE", None)}
+_SHORT = {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EPIPE, getattr(errno, "ESTALE", None)}
 
 
 def told(error: OSError) -> BdError | None:
     """What to say of it; None where bd itself has to be at fault."""
+    if error is lost_output():
+        words = f"could not write the output: {error.strerror or error}"
+        return TryAgain(words, hint="make room, or send the output elsewhere")
     if error.errno in _FULL:
         return TryAgain(f"the disk takes nothing: {error}", hint="make room, then try again", written="unknown")
     if isinstance(error, PermissionError):

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from bd.light import NamedTuple
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 class Row(NamedTuple):
     """`module` below bd.cli.commands; the click command in it is named `command`, or as `attribute` says.
@@ -31,6 +35,21 @@ PAST = frozenset(
     trigger why
     """.split()
 )
+
+# What these do, or what their exit code says, is not a write to the hub, and stands without a word of output.
+DEEDS = frozenset(
+    (
+        *"clone heartbeat init overseer poll progress serve setup wait work".split(),
+        *("config set", "config unset", "cron install", "cron remove", "identity init", "pool run"),
+    )
+)
+_NO_DEED = frozenset(("--dry-run", "--help", "-h"))
+
+
+def is_deed(words: Sequence[str]) -> bool:
+    """Whether a command line that has ended well has done something, even where nobody can read what it says."""
+    return not _NO_DEED.intersection(words) and not DEEDS.isdisjoint((" ".join(words[:1]), " ".join(words[:2])))
+
 
 SECTIONS = ("agents", "people", "overseers", "set-up", "clients")
 # `bd --help` leaves these out: nobody types them, existing clients do. `bd help --all` has them.
