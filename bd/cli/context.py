@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bd.errors import BdError
     from bd.fleet.sight import View
     from bd.identity import Identity
-    from bd.model import Bead, Snapshot
+    from bd.model import Bead, Change, Snapshot
     from bd.operations.base import Operation
     from bd.store.hub import Hub
     from bd.store.outcome import Outcome
@@ -267,6 +267,13 @@ class App:
         self._forget_tokens(operation, outcome)
         self._tell(outcome)
         return outcome
+
+    def preview(self, *operations: Operation) -> Change:
+        """What publishing them would change, the last one's change, after every check that `publish` makes; nothing is written. For --dry-run."""
+        from bd.operations.publish import preview
+
+        self.refuse_past()
+        return preview(self.hub, self.snapshot(), *operations)
 
     def _forget_tokens(self, operation: Operation, outcome: Outcome) -> None:
         """A claim that its own holder has ended makes no later claim of the same name doubtful."""

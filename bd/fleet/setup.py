@@ -7,12 +7,12 @@ import os
 from typing import NamedTuple
 
 from bd import clock
-from bd.errors import BadInput, NoHub, RemoteUnreachable, TryAgain
+from bd.errors import BadInput, Damaged, NoHub, RemoteUnreachable, TryAgain
 from bd.fields import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
 from bd.identity import identify
 from bd.operations.hubs import Init
 from bd.operations.publish import transaction
-from bd.store import yamltext
+from bd.store import codec
 from bd.store.checkout import edited_files
 from bd.store.hub import Hub
 from bd.store.location import find_repo
@@ -57,7 +57,7 @@ def make_hub(
     before = read_layer(clone_config_path(repo)).get("branch")
     added = remote is not None and add_remote(repo, os.path.abspath(remote) if os.path.isdir(remote) else remote)
     try:
-        set_clone_setting(repo, "branch", branch or before or _branch_for(repo, folder, is_shared=bool(remote)))
+        set_clone_setting(repo, "branch", branch or before or branch_for(repo, folder, is_shared=bool(remote)))
         forget(repo)
         return _made(locate(folder), prefix, domain)
     except BaseException as error:
@@ -90,7 +90,7 @@ def moved_aside(folder: str) -> Iterator[None]:
         raise
 
 
-def _branch_for(repo: GitRepo, folder: str, *, is_shared: bool) -> str:
+def branch_for(repo: GitRepo, folder: str, *, is_shared: bool) -> str:
     """Where a hub is made when nobody says: where there is one already, else the branch that is checked out. Raises BadInput."""
     if is_shared:
         take_default_branch(repo)
@@ -105,14 +105,10 @@ def _branch_for(repo: GitRepo, folder: str, *, is_shared: bool) -> str:
 
 def _made(place: Place, prefix: str, domain: str | None) -> tuple[bool, Hub]:
     hub = Hub(place)
-    _refuse_unpushed(place)
-    by = identify(None, place.clone_layer, place.user_layer, place.user_name).by
-    fields = {"domain": domain} if domain else {}
-    tip = place.repo.ref(place.branch)
-    ignored = place.repo.objects.read(f"{tip}:{IGNORE_PATH}") if tip else None
-    lines = (ignored or b"").decode("utf-8", "replace").splitlines()
-    operation = Init(by=by, at=clock.time_text(clock.now(), exact=True), prefix=prefix, fields=fields, ignored=lines)
-    outcome = transaction(hub).run(operation, creates_hub=True)
+    refuse_unpushed(place)
+    operation = init_of(place, place.repo.ref(place.branch), prefix, domain)
+    with told_at_birth(place):
+        outcome = transaction(hub).run(operation, creates_hub=True)
     made = outcome.change is not None and not outcome.change.is_empty
     if not outcome.published:
         raise RemoteUnreachable("the remote can't be reached", hint="a hub is made on its remote; try again when it answers")
@@ -123,7 +119,29 @@ def _made(place: Place, prefix: str, domain: str | None) -> tuple[bool, Hub]:
     return made, hub
 
 
-def _refuse_unpushed(place: Place) -> None:
+def init_of(place: Place, tip: str | None, prefix: str, domain: str | None = None) -> Init:
+    """The operation that makes a hub on a branch whose tip is known."""
+    by = identify(None, place.clone_layer, place.user_layer, place.user_name).by
+    fields = {"domain": domain} if domain else {}
+    ignored = place.repo.objects.read(f"{tip}:{IGNORE_PATH}") if tip else None
+    lines = (ignored or b"").decode("utf-8", "replace").splitlines()
+    return Init(by=by, at=clock.time_text(clock.now(), exact=True), prefix=prefix, fields=fields, ignored=lines)
+
+
+@contextlib.contextmanager
+def told_at_birth(place: Place) -> Iterator[None]:
+    """Give Damaged a hint that helps where there is no hub yet: `bd doctor` has none to look at."""
+    try:
+        yield
+    except Damaged as error:
+        name = place.branch.removeprefix("refs/heads/")
+        hint = f"mend or remove it, and commit that on {name}"
+        if place.remote:
+            hint += f"; then `git push {place.remote} {name}`: the branch as {place.remote} has it is what counts"
+        raise Damaged(error.message, hint=hint) from error
+
+
+def refuse_unpushed(place: Place) -> None:
     """A branch with commits that a new remote has never seen can't become a hub by itself."""
     repo = place.repo
     local = repo.ref(place.branch)
@@ -167,14 +185,7 @@ def join_hub(url: str, folder: str, branch: str | None, on_progress: Callable[[i
 
 def set_clone_setting(repo: GitRepo, key: str, value: Any) -> None:
     """Write one setting into the clone's own file, keeping the rest."""
-    path = clone_config_path(repo)
-    settings = {**read_layer(path), key: value}
-    settings = {name: setting for name, setting in settings.items() if setting is not None}
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    fresh = f"{path}.{os.getpid()}"
-    with open(fresh, "w", encoding="utf-8") as file:
-        file.write(yamltext.document(settings, CONFIG_FIELDS))
-    os.replace(fresh, path)
+    _set_in_layer(clone_config_path(repo), key, value)
 
 
 def write_client_folder(hub: Hub) -> None:
@@ -194,8 +205,20 @@ def write_client_folder(hub: Hub) -> None:
 
 def set_user_setting(key: str, value: Any) -> None:
     """Write one setting into the user's own file, keeping the rest."""
-    path = user_config_path()
-    settings = {**read_layer(path), key: value}
+    _set_in_layer(user_config_path(), key, value)
+
+
+def _set_in_layer(path: str, key: str, value: Any) -> None:
+    """Set or remove (None) one key of a settings file; its comments and every other byte stay. Raises BadInput."""
+    old = read_layer(path)
+    new = {name: setting for name, setting in {**old, key: value}.items() if setting is not None}
+    if new == old and (new or not os.path.exists(path)):
+        return
+    data = b""
+    with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
+        data = file.read()
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(yamltext.document({name: setting for name, setting in settings.items() if setting is not None}, CONFIG_FIELDS))
+    fresh = f"{os.path.realpath(path)}.{os.getpid()}"
+    with open(fresh, "w", encoding="utf-8", newline="") as file:
+        file.write(codec.rewrite(data, old, new, CONFIG_FIELDS, is_simple=False))
+    os.replace(fresh, os.path.realpath(path))

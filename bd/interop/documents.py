@@ -41,13 +41,11 @@ def entries_of(data: bytes, source: str) -> list[Entry]:
         text = codec.text_of(data)
     except codec.Unreadable as error:
         raise BadInput(f"{source} {error}") from None
-    if not text.strip():
-        raise BadInput(f"{source} is empty", hint="nothing was made")
-    if text.lstrip()[:1] in "{[":
-        found = _json_document(text) or _json_lines(text, source)
-        if found is not None:
-            return found
-    return [Entry("", _yaml(text, source))]
+    found = (_json_document(text) or _json_lines(text, source)) if text.strip() and text.lstrip()[:1] in "{[" else None
+    found = found or [Entry("", _yaml(text, source))]
+    if not any(entry.value for entry in found):
+        raise BadInput(f"{source} is empty: it says nothing but comments", hint="nothing was made; docs/format.md has a plan")
+    return found
 
 
 def _json_document(text: str) -> list[Entry] | None:
@@ -106,7 +104,7 @@ def _yaml(text: str, source: str) -> Any:
 def _yaml_document(text: str) -> Any:
     """The one mapping or list of the text. The reader takes mappings only: a list is read as the value of a key."""
     lines = text.split("\n")
-    first = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith(("#", "---"))), 0)
+    first = next((i for i, line in enumerate(lines) if line.strip() and not line.lstrip().startswith(("#", "---"))), 0)
     if not lines[first].startswith(("- ", "[")) and lines[first].strip() != "-":
         return _mapping(text)
     body = [*("" for _ in lines[:first]), *(f" {line}" for line in lines[first:])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bd import clock
+from bd.model import Change
 from bd.operations.base import World, from_json
 
 TYPE_CHECKING = False
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from bd.config import Settings
     from bd.operations.base import Operation
+    from bd.store.chain import Chain
     from bd.store.hub import Hub
     from bd.store.outcome import Outcome
     from bd.store.snapshot import CachedSnapshot
@@ -63,6 +65,30 @@ def publish(hub: Hub, operation: Operation) -> Outcome:
     if hub.on_written:
         hub.on_written()
     return outcome
+
+
+def preview(hub: Hub, snapshot: CachedSnapshot, *operations: Operation) -> Change:
+    """What publishing operations one after another would change: every check of a write up to its files, and no write.
+
+    For dry runs, whose word has to be the real run's. The last one's change. Raises what publishing raises before it pushes.
+    """
+    from bd.store.chain import Chain as Steps  # noqa: PLC0415  readers need none of it
+
+    change = Change({}, "")
+    chain = Steps(hub.repo, snapshot, World(clock.now(), hub.settings(snapshot)))
+    for operation in operations:
+        hub.check_format(snapshot, operation)
+        change = add(chain, hub, operation)
+    return change
+
+
+def add(chain: Chain, hub: Hub, operation: Operation) -> Change:
+    """Decide an operation on a chain's end, with the settings that hold there. Raises its refusal, Damaged."""
+    snapshot: Any = chain.snapshot  # its settings are all that is asked of it
+    settings = hub.settings(snapshot)
+    world = World(clock.now(), settings) if chain.steps else None
+    at_s = int(clock.instant_of(operation.at).timestamp())
+    return chain.add(operation, author_of(hub, operation.by, settings), at_s, tries=1, world=world)
 
 
 def catch_up(hub: Hub) -> bool:

@@ -64,6 +64,9 @@ def _files(hub: Hub, snapshot: CachedSnapshot) -> Iterator[Finding]:
     for damage in snapshot.cache.doubles():
         yield Finding("damage", "double_id", damage.path, damage.reason)
     version = version_of(hub.repo, snapshot)
+    if version is None and snapshot.record(CONFIG_PATH) is not None:
+        words = f"names no format, and bd writes nothing until it does; `git log -p {CONFIG_PATH}` has what stood there"
+        yield Finding("damage", "format", CONFIG_PATH, words)
     if version is not None and WRITABLE_SINCE <= version < VOLUMES_SINCE:
         words = f"has format {version}, where each archived bead is a file of its own, which makes pushes slow as they get many"
         advice = "`bd doctor --fix` brings the hub forward, once every machine has this version of bd"

@@ -2,8 +2,9 @@
 
 `parse` types exactly what the tables of fields.py type and nothing else: a plain `no` in a text
 field stays the text "no". It refuses duplicate keys, anchors, aliases and tags, nesting deeper
-than `DEPTH_LIMIT`, and everything that is not one mapping. `rewrite` changes the top-level keys
-that differ and leaves every other byte alone.
+than `DEPTH_LIMIT`, and everything that is not one mapping; a document that says nothing (comments,
+`---`, `null`) is an empty one. `rewrite` changes the top-level keys that differ and leaves every
+other byte alone.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ SLOW_LIMIT = 100_000
 _LONGEST_TOKEN = 64
 _MARKS_OF_CONFLICT = ("<<<<<<<", ">>>>>>>")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_NOTHING = ("", "~", "null", "Null", "NULL")
 
 
 class Unreadable(Exception):
@@ -91,6 +93,8 @@ def parse_bead(data: bytes, bead_id: str) -> Parsed:
     """Read a bead file; its id must be the file's name. Raises Unreadable."""
     parsed = parse(data, BEAD_FIELDS)
     fields = parsed.fields
+    if not fields:
+        raise Unreadable(f"says nothing: a bead has an id and a title; write `id: {bead_id}` and `title: ...` in it")
     if "id" not in fields:
         raise Unreadable(f"has no id: write `id: {bead_id}` in it")
     if fields.get("id") != bead_id:
@@ -208,7 +212,10 @@ class _Reader:
     def _place(self, value: Any, event: Any) -> None:
         """Put a finished value where it belongs, or take it as the key that now waits for its value."""
         if not self._stack:
-            raise Unreadable("is not a mapping of keys to values")
+            if type(value) is not Plain or value not in _NOTHING:
+                raise Unreadable("is not a mapping of keys to values")
+            self.root = {}
+            return
         container = self._stack[-1][0]
         if isinstance(container, list):
             container.append(value)
@@ -233,6 +240,8 @@ def _read(text: str) -> _Reader:
     from ruamel.yaml.error import YAMLError
 
     reader = _Reader()
+    if all(line.lstrip()[:1] in ("", "#") for line in text.split("\n")):
+        return reader  # tabs, too, which no YAML reader takes
     try:
         reader.read(CParser(text))
     except YAMLError as error:
@@ -240,8 +249,6 @@ def _read(text: str) -> _Reader:
         if slowly is None:
             raise Unreadable(_yaml_words(error)) from None
         reader = slowly
-    if reader.root is None:
-        raise Unreadable("is empty")
     return reader
 
 
@@ -343,12 +350,14 @@ def rewrite(
     if spans is not None:
         return yamltext.replace_keys(text, spans, changes, list(table))
     parsed, anew = parse(data, table), yamltext.document(new, table)
+    mark = "\ufeff" if data.startswith(_BYTE_ORDER_MARK) else ""
     if parsed.spans:
-        mark = "\ufeff" if data.startswith(_BYTE_ORDER_MARK) else ""
         out = mark + yamltext.replace_keys(text, parsed.spans, changes, list(table), parsed.column)
-        if _says_the_same(out, anew, table):
-            return out
-    return anew
+    elif not parsed.fields:
+        out = mark + yamltext.replace_keys(yamltext.comments_of(text), [], changes, list(table))
+    else:
+        return anew
+    return out if _says_the_same(out, anew, table) else anew
 
 
 def _says_the_same(text: str, anew: str, table: Mapping[str, Kind]) -> bool:

@@ -47,3 +47,6 @@ def check(repo: GitRepo, snapshot: CachedSnapshot, branch_name: str, *, brings_f
         raise OlderFormat(version, FORMAT_VERSION)
     if snapshot.record(CONFIG_PATH) is None:
         raise NoHub(f"the branch {branch_name} holds no hub", hint="`bd init` makes one")
+    if version is None:  # nothing else may stand there either: ids would get another prefix
+        hint = f"`git log -p {CONFIG_PATH}` has what stood there; write it again, commit it and `git push`"
+        raise Damaged(f"{CONFIG_PATH} names no format", hint=hint)

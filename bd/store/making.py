@@ -50,8 +50,10 @@ def make_repo(folder: str, *, own: bool = False) -> GitRepo:
     repo = GitRepo(dot_git, dot_git, os.path.dirname(dot_git))
     code, _, words = repo.run("init", "--quiet", "--initial-branch=main", check=False)
     if code:
-        why = _why(words.splitlines())
-        raise TryAgain(f"can't make a repository in {folder}: {why}", hint="check the folder and its disk, then try again")
+        raise TryAgain(
+            f"can't make a repository in {folder}: {why(words.splitlines())}",
+            hint="check the folder and its disk, then try again",
+        )
     return repo
 
 
@@ -63,13 +65,18 @@ def _need_git() -> None:
 
 def add_remote(repo: GitRepo, url: str) -> bool:
     """Make `url` the remote origin; whether it was not before. Raises BadInput when origin is something else."""
-    there = repo.settings().get("remote.origin.url")
-    if there:
-        if there[0] != url:
-            raise BadInput(f"origin is {there[0]} already, not {url}", hint=f"git remote set-url origin {url}")
+    if check_origin(repo, url):
         return False
     repo.run("remote", "add", "--", "origin", url)
     return True
+
+
+def check_origin(repo: GitRepo, url: str) -> bool:
+    """Whether the remote origin is there. Raises BadInput when it is not `url`."""
+    there = repo.settings().get("remote.origin.url")
+    if there and there[0] != url:
+        raise BadInput(f"origin is {there[0]} already, not {url}", hint=f"git remote set-url origin {url}")
+    return bool(there)
 
 
 def remove_remote(repo: GitRepo) -> None:
@@ -112,7 +119,7 @@ def clone_repo(url: str, folder: str, on_progress: Callable[[int, int, str], Non
         except git.NoSuchPathError:
             pass  # the clone is there: GitPython fails to open a path with a $ in it
         except git.GitCommandError as error:
-            words = _why([*progress.error_lines, *progress.other_lines, *(error.stderr or "").splitlines()])
+            words = why([*progress.error_lines, *progress.other_lines, *(error.stderr or "").splitlines()])
             raise _cannot_clone(without_password(url), words) from error
     found = find_repo(folder)
     assert found is not None
@@ -153,7 +160,7 @@ def _progress(on_progress: Callable[[int, int, str], None] | None) -> git.Remote
 _FRAMING = ("Cloning into", "fatal: Could not read from remote", "Please make sure you have", "and the repository exists")
 
 
-def _why(lines: list[str]) -> str:
+def why(lines: list[str]) -> str:
     """The one line of git's (or ssh's, or the server's) words that says why."""
     words = [line.strip() for line in lines if line.strip() and not line.strip().startswith(_FRAMING)]
     told = [line.removeprefix("fatal: ") for line in words if line.startswith(("fatal:", "ERROR", "remote:"))]

@@ -116,6 +116,16 @@ def locate(directory: str | None = None) -> Place:
         is_new = True
     if is_new and not (os.environ.get("BD_BRANCH") or os.environ.get("BD_REMOTE")):
         _remember(repo, known)
+    return _place(repo, branch, known)
+
+
+def place_on(repo: GitRepo, branch: str) -> Place:
+    """The place of a hub that may not be there yet, on a full ref; nothing of it is remembered. Raises BadInput."""
+    known = _read(repo)
+    return _place(repo, branch, {**known, "remote": _find_remote(known["git"], branch, known["clone"])})
+
+
+def _place(repo: GitRepo, branch: str, known: Mapping[str, Any]) -> Place:
     remote = known["remote"]
     repo.ssh_command = _last(known["git"], "core.sshcommand")
     repo.known_settings = known["git"]
@@ -235,8 +245,6 @@ def read_layer(path: str) -> dict[str, Any]:
         return {}
     from bd.store import codec  # noqa: PLC0415  only when there is such a file
 
-    if not data.strip():
-        return {}
     try:
         return codec.parse(data, CONFIG_FIELDS).fields
     except codec.Unreadable as error:

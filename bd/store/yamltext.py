@@ -280,6 +280,22 @@ def replace_keys(
     return "".join(lines)
 
 
+def comments_of(text: str) -> str:
+    """A document that says nothing, without the word or the braces that say so: its comments, blank lines and marks."""
+    kept: list[str] = []
+    for line in text.splitlines(keepends=True):
+        words, end = line.strip(), line[len(line.rstrip("\r\n")) :]
+        if not words or words[0] in "#%" or words == "---":
+            kept.append(line.lstrip("\t "))
+            continue
+        mark = "---" if words.startswith("---") else ""
+        comment = _COMMENT.search(words)
+        rest = words[comment.start() :].strip() if comment else ""
+        if mark or rest:
+            kept.append(f"{mark} {rest}".strip() + end)
+    return "".join(kept)
+
+
 def _with_comment(old: str, new: str, newline: str) -> str:
     """The new one-line entry with the old line's comment kept behind it."""
     line = old.strip()

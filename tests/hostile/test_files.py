@@ -62,7 +62,8 @@ BEADS: dict[str, tuple[str | bytes | Special, str]] = {
     "halfslow": (bead("hub-halfslow", 'labels: [repo:site]\nnotes: "\\ud800"\n'), "not YAML"),
     "escape": (b"id: hub-escape\ntitle: a\x1b[2Jb\n", "not YAML"),
     "c1": ("id: hub-c1\ntitle: a\x9b2Jb\n".encode(), "not YAML"),
-    "empty": ("", "is empty"),
+    "empty": ("", "says nothing"),
+    "comments": ("# later\n", "says nothing"),
     "garbage": (bytes(range(1, 128)) * 9, "not YAML"),
     # says two things
     "twice": (bead("hub-twice", "title: Another\n"), "twice"),

@@ -343,7 +343,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "a NUL": (b"id: hub-bad\ntitle: x\0\n", "has a NUL byte"),
     "too deep": (b"id: hub-bad\ntitle: x\nmetadata: " + b"[" * 50 + b"]" * 50 + b"\n", "nesting deeper"),
     "too large": (b"id: hub-bad\ntitle: x\nnotes: " + b"x" * 5_000_000 + b"\n", "larger than 5 MB"),
-    "empty": (b"", "is empty"),
+    "empty": (b"", "says nothing"),
     "no title": (b"id: hub-bad\n", "has no title"),
 }
 

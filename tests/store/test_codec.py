@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -12,6 +12,9 @@ from bd.fields import AGENT_FIELDS, BEAD_FIELDS, CAPACITY_FIELDS, CONFIG_FIELDS,
 from bd.store import codec
 from tests.store.values import NASTY, fields, same, texts
 
+if TYPE_CHECKING:
+    from bd.fields import Kind
+
 
 def parsed(text: str | bytes) -> dict[str, Any]:
     """The fields of a bead file's text."""
@@ -19,6 +22,51 @@ def parsed(text: str | bytes) -> dict[str, Any]:
 
 
 # --- there and back ---------------------------------------------------------------------------
+
+
+NOTHING = {
+    "no byte": "",
+    "a line": "\n",
+    "blanks": " \t\n  \n",
+    "a byte order mark": "\ufeff",
+    "a mark and comments": "\ufeff# one\n# two\n",
+    "comments": "# one\n#two\n\n  # three\n",
+    "comments without an end": "# one\n# two",
+    "comments behind tabs": "\t# one\n",
+    "lines that end as on Windows": "# one\r\n# two\r\n",
+    "a document's start": "---\n",
+    "its start and end": "---\n# one\n...\n",
+    "a comment behind it": "--- # one\n",
+    "a directive": "%YAML 1.2\n---\n# one\n",
+    "null": "null\n",
+    "null with a comment": "# one\nnull  # two\n# three\n",
+    "null behind the start": "--- null\n",
+    "a tilde": "~",
+    "braces": "{}\n",
+    "braces with a comment": "{}  # one\n",
+}
+
+
+def comments_in(text: str) -> list[str]:
+    return [line.partition("#")[2].strip() for line in text.splitlines() if "#" in line]
+
+
+@pytest.mark.parametrize("table", [CONFIG_FIELDS, AGENT_FIELDS, BEAD_FIELDS], ids=["settings", "an agent", "a bead"])
+@pytest.mark.parametrize("what", NOTHING)
+def test_a_document_that_says_nothing_is_an_empty_mapping_and_keeps_its_comments(what: str, table: dict[str, Kind]) -> None:
+    data = NOTHING[what].encode()
+    assert codec.parse(data, table).fields == {}
+    added = {key: "x-1" for key, kind in table.items() if kind == "text"}
+    written = codec.rewrite(data, {}, added, table, is_simple=False)
+    assert codec.parse(written.encode(), table).fields == added
+    assert comments_in(written) == comments_in(NOTHING[what])
+    assert written.startswith("\ufeff") == NOTHING[what].startswith("\ufeff")
+
+
+@pytest.mark.parametrize("what", NOTHING)
+def test_a_bead_file_that_says_nothing_is_damage_in_plain_words(what: str) -> None:
+    with pytest.raises(codec.Unreadable, match="says nothing: a bead has an id and a title; write `id: hub-1`"):
+        codec.parse_bead(NOTHING[what].encode(), "hub-1")
 
 
 @given(fields())
@@ -206,9 +254,7 @@ DAMAGES: list[tuple[str | bytes, str]] = [
     ("---\nid: a\n...\n---\nid: b\n", "a second document"),
     ("- a\n- b\n", "is not a mapping of keys to values"),
     ("just words\n", "is not a mapping of keys to values"),
-    ("", "is empty"),
-    ("\n# nothing\n", "is empty"),
-    ("---\n", "is not a mapping of keys to values"),
+    ("[]\n", "is not a mapping of keys to values"),
     ("? [a]\n: b\n", "a key that is not a text"),
     ("? {a: b}\n: c\n", "a key that is not a text"),
     ("title: a: b\n", "is not YAML"),

@@ -8,7 +8,6 @@ from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.clock import duration_s
 from bd.operations.archiving import LIMIT, Archive
-from bd.operations.base import World
 
 EXAMPLE = """
 \b
@@ -34,7 +33,7 @@ def command(app: App, older_than: str | None, dry_run: bool, limit: int) -> None
     older_than_s = duration_s(older_than) if older_than else None
     operation = Archive(**app.asked(older_than_s=older_than_s, limit=limit))
     if dry_run:
-        change = operation.decide(app.snapshot(), World(app.now, app.settings()))
+        change = app.preview(operation)
         _show(app, change.result, "Would archive", {"dry_run": True})
         return
     outcome = app.publish(operation)

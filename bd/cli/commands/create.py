@@ -90,14 +90,16 @@ def _create_many(app: App, source: str, forced: dict[str, Any], *, dry_run: bool
     from bd.operations.base import World
 
     specs = read_plan(source, World(app.now, app.settings()))
+    operation = Create(**app.asked(beads=specs, **forced))
     if dry_run:
+        app.preview(operation)
         if app.out.is_json:
             app.out.object({"would_create": [spec["title"] for spec in specs], "dry_run": True})
         else:
             for spec in specs:
                 app.out.line(f"Would create: {escaped(spec['title'])}")
         return
-    outcome = app.publish(Create(**app.asked(beads=specs, **forced)))
+    outcome = app.publish(operation)
     made = outcome.change.touched if outcome.change else ()
     if app.out.is_json:
         app.out.object(

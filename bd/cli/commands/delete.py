@@ -6,7 +6,6 @@ import sys
 
 import click
 
-from bd import ids
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.operations.beads import Delete
@@ -38,12 +37,14 @@ def command(app: App, beads: tuple[str, ...], force: bool, dry_run: bool) -> Non
 
 
 def _preview(app: App, beads: tuple[str, ...]) -> None:
-    snapshot = app.snapshot()
-    found = [ids.resolve(typed, snapshot.starting, snapshot.exists) for typed in beads]
+    change = app.preview(Delete(**app.asked(beads, ids=list(beads))))
+    snapshot, found = app.snapshot(), list(change.touched)
     if app.out.is_json:
         app.out.object({"would_delete": found, "dry_run": True})
+        app.out.failures(change.failures)
         return
     for bead_id in found:
         waiting = len(snapshot.mentioning(bead_id))
         app.out.line(f"Would delete {bead_id}; {waiting} {'bead names' if waiting == 1 else 'beads name'} it.")
+    app.out.failures(change.failures)
     app.out.note("--force deletes")

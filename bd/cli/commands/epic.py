@@ -41,8 +41,9 @@ def close_eligible(app: App, *, dry_run: bool) -> None:
     """Close the epics whose children are all done."""
     snapshot = app.snapshot()
     found = [entry["epic"]["id"] for entry in views.epics(snapshot, app.now) if entry["eligible_for_close"]]
-    if found and not dry_run:
-        app.publish(Close(**app.asked(found, ids=found, reason="All children completed")))
+    if found:
+        operation = Close(**app.asked(found, ids=found, reason="All children completed"))
+        _ = app.preview(operation) if dry_run else app.publish(operation)
     if app.out.is_json:
         app.out.object({"closed": [] if dry_run else found, "eligible": found, "count": len(found)})
         return

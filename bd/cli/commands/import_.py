@@ -12,7 +12,6 @@ from bd.cli.options import pass_app
 from bd.errors import BadInput, NotFound
 from bd.interop import dumps, jsonl
 from bd.interop.jsonl import Batch
-from bd.operations.base import World
 from bd.operations.transfer import CONFLICT_RULES, Import
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def command(app: App, source: str | None, given: str | None, dry_run: bool, dedu
     progress(len(batch.beads), len(batch.beads), "writing")
     operation = Import(**app.asked(beads=batch.beads, on_conflict=on_conflict, dedup=dedup))
     if dry_run:
-        result, published = operation.decide(app.snapshot(), World(app.now, app.settings())).result, False
+        result, published = app.preview(operation).result, False
     else:
         outcome = app.publish(operation)
         result, published = outcome.change.result if outcome.change else {}, outcome.published

@@ -11,17 +11,17 @@ from bd.cli.commands.import_ import progress_of, tell
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.clock import time_text
-from bd.config import merge
 from bd.errors import BadInput, NoHub, NotFound
 from bd.fields import CONFIG_PATH
+from bd.fleet.rehearsal import rehearse
 from bd.fleet.setup import make_hub, moved_aside
 from bd.interop.workspace import look
-from bd.operations.base import World
 from bd.operations.beads import Write
 from bd.operations.transfer import Import
-from bd.store.empty import EmptySnapshot
 
 if TYPE_CHECKING:
+    from bd.config import Settings
+    from bd.fleet.rehearsal import Rehearsal
     from bd.interop.workspace import Workspace
 
 EXAMPLE = """
@@ -72,7 +72,10 @@ def command(
     if not is_there and not chosen:
         raise BadInput("the ids here have no common prefix", hint="bd migrate --prefix hub")
     if dry_run:
-        _plan(app, found, where, chosen, is_there=is_there)
+        if is_there:
+            _plan(app, found)
+        else:
+            _plan_hub(app, found, rehearse(where, chosen, remote=remote, branch=branch), where, chosen)
         return
     if not is_there:
         with moved_aside(where):
@@ -110,28 +113,44 @@ def _inspect(app: App, place: str, *, is_there: bool) -> None:
         app.out.line(f"hub: {'there' if is_there else 'none'}; to migrate: {', '.join(found) or 'nothing'}")
 
 
-def _plan(app: App, found: Workspace, where: str, prefix: str, *, is_there: bool) -> None:
-    """Say what would be done; nothing is."""
-    snapshot = app.snapshot() if is_there else EmptySnapshot()
-    settings = app.settings() if is_there else merge([("hub", {"prefix": prefix})])
-    asked = (
-        app.asked(beads=found.batch.beads)
-        if is_there
-        else {"by": "human:migrate", "at": time_text(app.now, exact=True), "beads": found.batch.beads}
-    )
-    result = Import(**asked).decide(snapshot, World(app.now, settings)).result
-    app.out.note("the hub is there" if is_there else f"would make a hub: {where}, prefix {prefix}")
+def _plan(app: App, found: Workspace) -> None:
+    """Say what would come into the hub that is there; nothing does."""
+    fields = _own_words(app.settings(), found)
+    words = [Write(**app.asked(records={CONFIG_PATH: fields}, words=" and ".join(fields)))] if fields else []
+    change = app.preview(*words, Import(**app.asked(beads=found.batch.beads)))
+    app.out.note("the hub is there")
+    _tell_plan(app, found, change.result)
+
+
+def _plan_hub(app: App, found: Workspace, would: Rehearsal, where: str, prefix: str) -> None:
+    """The same with the hub that would be made for it."""
+    asked: dict[str, Any] = {"by": would.by, "at": time_text(app.now, exact=True)}
+    fields = _own_words(would.settings(), found)
+    if fields:
+        would.add(Write(**asked, records={CONFIG_PATH: fields}, words=" and ".join(fields)))
+    change = would.add(Import(**asked, beads=found.batch.beads))
+    app.out.note(f"would make a hub: {where}, branch {would.branch_name}, prefix {prefix}")
+    for note in would.notes:
+        app.out.note(note)
+    _tell_plan(app, found, change.result)
+
+
+def _tell_plan(app: App, found: Workspace, result: dict[str, list[Any]]) -> None:
     _tell_rest(app, found)
+    if found.batch.unread:
+        app.out.exit_code = 7
     tell(app, found.batch, result, dry_run=True, published=False)
 
 
-def _bring_in(app: App, found: Workspace) -> None:
-    settings = app.settings()
+def _own_words(settings: Settings, found: Workspace) -> dict[str, Any]:
+    """The settings by which the hub knows the types and statuses that the workspace has beside the usual ones."""
     own = {"types": settings.types, "statuses": settings.statuses}
     wanted = {"types": found.types, "statuses": found.statuses}
-    fields: dict[str, Any] = {
-        key: sorted({*own[key], *names}) for key, names in wanted.items() if names and not {*names} <= {*own[key]}
-    }
+    return {key: sorted({*own[key], *names}) for key, names in wanted.items() if names and not {*names} <= {*own[key]}}
+
+
+def _bring_in(app: App, found: Workspace) -> None:
+    fields = _own_words(app.settings(), found)
     if fields:
         app.publish(Write(**app.asked(records={CONFIG_PATH: fields}, words=" and ".join(fields))))
     outcome = app.publish(Import(**app.asked(beads=found.batch.beads)))

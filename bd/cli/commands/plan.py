@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from bd import clock
 from bd.cli.context import App
 from bd.cli.named import bead_of
 from bd.cli.options import pass_app
@@ -68,8 +67,7 @@ def apply(app: App, file: str, *, dry_run: bool, idempotency_key: str | None, pa
 
 def _show_plan(app: App, operation: ApplyPlan) -> None:
     """What the plan would make of the hub as this clone knows it; ids are minted when it is applied."""
-    snapshot = app.snapshot()
-    change = operation.decide(snapshot, World(clock.now(), app.hub.settings(snapshot)))
+    change = app.preview(operation)
     specs = operation.args["beads"] if not change.is_empty else []
     if app.out.is_json:
         would: list[dict[str, Any]] = [{"name": spec["name"], "title": spec["title"]} for spec in specs]

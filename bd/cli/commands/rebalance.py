@@ -44,6 +44,8 @@ def command(ctx: click.Context, dry_run: bool, loop: bool, interval: float) -> N
         raise BadInput("--loop goes on for ever, and shows lines", hint="leave out --loop, or --dry-run and --json")
     if dry_run:
         snapshot = _looked_at(app)
+        if not app.flags.at:  # then it is a look at the past, and nothing that could be done
+            app.preview(Rebalance(**app.asked()))
         _show_moves(app, cycle(snapshot, app.now), snapshot)
         return
     app.refuse_past()

@@ -68,6 +68,7 @@ def command(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> No
         os.path.join(flags["folder"] or ".", words[0])
     ):
         raise BadInput(f"there is no command {words[0]}", hint="the words after -- are started as they stand, without a shell")
+    plan = _plan(agent, words, app.settings(), flags)
     if dry_run:
         _dry_run(app, agent, words)
         return
@@ -81,7 +82,7 @@ def command(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> No
         _tell(app, one)
 
     worker = Worker(
-        _plan(agent, words, app.settings(), flags),
+        plan,
         _opener(app),
         app.out.note,
         on_ended,
@@ -153,6 +154,7 @@ def _stop_on_signals(worker: Worker) -> list[int]:
 
 def _dry_run(app: App, agent: str, words: tuple[str, ...]) -> None:
     view = look(app.hub, fetch=app.flags.fetch is not False)
+    app.hub.check_format(view.snapshot)
     reason = fit.no_claims_reason(agent, view.snapshot, clock.now())
     best = None if reason else next(fit.offer(view.snapshot, agent, clock.now()), None)
     stalls = [stall.id for stall in view.abandoned]
