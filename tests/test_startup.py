@@ -115,7 +115,7 @@ CLAIM = {
     "policy": "capacity dag fit holding money ready roles",
     "store": """answers belief cache cachefiles chain checkout database files findings fingerprint finishing following formats gitrepo hub
         index journal kept location lock looked manners member message neighbours objects outcome packing place plainmove plainref process
-        pushing remote round snapshot tokens transaction trees writing yamltext""",
+        pushing remote round shapes snapshot tokens transaction trees writing yamltext""",
 }
 CLAIM_NEXT = {"policy": "critical priority queue ranking"}
 # Of the standard library, beside what any Python starts with; `gc` and what is after it is compiled into it.

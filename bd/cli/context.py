@@ -332,7 +332,7 @@ class App:
 
     def _tell_renamed(self) -> None:
         """Say what became of an id of this clone that was typed, and now is somebody else's bead."""
-        renamed = (self._hub.noted_json("renamed.json") or {}) if self._hub is not None else {}
+        renamed = (self._hub.noted_json("renamed.json", {...: str}) or {}) if self._hub is not None else {}
         for old in dict.fromkeys(word for word in self.words if word in renamed):
             self.out.note(f"{old} is another bead; yours is now {renamed[old]}")
 

@@ -43,8 +43,7 @@ _LEFT_AT_ONCE = 500
 
 def keep_house(hub: Hub, by: str) -> list[str]:
     """Do what is due; a line for each thing that was done. A failure is told and tried again another day."""
-    noted = hub.noted_json(_NAME)
-    done_at = noted if isinstance(noted, dict) else {}
+    done_at = hub.noted_json(_NAME, {...: str}) or {}
     said = [*run_due(hub, by), *pack_when_full(hub)]
     for name, chore in _CHORES.items():
         if not _is_due(done_at.get(name)):
@@ -71,10 +70,9 @@ def pack_when_full(hub: Hub) -> list[str]:
     Cheap where there are few: one folder is listed, which is how git itself estimates them.
     """
     step = LOOSE_OBJECTS // 256 + 1
-    noted = hub.noted_json(_PACKED)
-    left = noted.get("left") if isinstance(noted, dict) else None
+    noted = hub.noted_json(_PACKED, {"left": int})
     # What git had reason to leave loose the last time does not count again.
-    if _loose_sample(hub) <= step + (left if isinstance(left, int) else 0):
+    if _loose_sample(hub) <= step + (noted["left"] if noted else 0):
         return []
     settings = ("-c", f"gc.auto={LOOSE_OBJECTS}", "-c", "gc.autoDetach=false", "-c", "gc.cruftPacks=true")
     try:

@@ -10,6 +10,7 @@ from bd.errors import BdError
 from bd.fleet.signs import branch_tip, is_near
 from bd.policy.pacing import PEEK_FAR_S, PEEK_NEAR_S, Pace, pace_of, peek_pause_s
 from bd.policy.roles import interval_of
+from bd.store.shapes import MAYBE_NUMBER, MAYBE_TEXT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +28,11 @@ class Pacer:
         fields = snapshot.agent(agent) or {}
         self.base_s = interval_s if interval_s is not None else interval_of(fields)
         self.cool_down_s = duration_s(str(fields.get("cool_down") or "0s"))
-        kept = hub.noted_json(self._name)
+        kept = hub.noted_json(
+            self._name, {"tip": MAYBE_TEXT, "empty_cycles": MAYBE_NUMBER, "next_poll_at": MAYBE_TEXT, "idle_since": MAYBE_TEXT}
+        )
         self.tip: str = (kept or {}).get("tip") or ""
-        self.pace: Pace = pace_of(kept if isinstance(kept, dict) else None, self.base_s)
+        self.pace: Pace = pace_of(kept, self.base_s)
 
     def is_due(self, hub: Hub) -> bool:
         """Whether it is time to look: by the clock, or because the hub has moved. Raises RemoteUnreachable."""

@@ -6,6 +6,7 @@ The last 20 ride into the bead in the commit that ends the attempt.
 from __future__ import annotations
 
 from bd import clock
+from bd.store.shapes import MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 LIMIT = 20
 TEXT_LIMIT = 1000
+_SHAPE = {"at": str, "agent": MAYBE_TEXT, "text": str}
 
 
 def _name(bead_id: str) -> str:
@@ -31,8 +33,7 @@ def noted(hub: Hub, agent: str, bead_id: str, text: str) -> dict[str, Any]:
 
 def kept(hub: Hub, bead_id: str) -> list[dict[str, Any]]:
     """The notes of the attempt under way, the oldest first."""
-    found = hub.noted_json(_name(bead_id), list)
-    return [note for note in found if isinstance(note, dict) and "text" in note] if isinstance(found, list) else []
+    return [note for note in hub.noted_json(_name(bead_id), list) or () if fits(note, _SHAPE)]
 
 
 def forget(hub: Hub, bead_id: str) -> None:

@@ -13,6 +13,7 @@ from bd import clock
 from bd.fleet.logs import rotate
 from bd.fleet.station import hub_id
 from bd.store.lock import CloneLock
+from bd.store.shapes import MAYBE_NUMBER, MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
     from bd.store.hub import Hub
 
 _EVENTS_SHOWN = 1000
+# The keys of notes that are taken for something; one of another kind is as if it were not there.
+_KINDS: dict[str, Any] = {
+    "pool": MAYBE_TEXT,
+    "how": {...: MAYBE_TEXT},
+    **dict.fromkeys(("fails", "up_s", "down_s", "failed_s"), MAYBE_NUMBER),
+}
+_TIMES = frozenset({"started_at", "drained_at"})
+
+
+def _is_sound(key: str, value: Any) -> bool:
+    if key in _TIMES:
+        return isinstance(value, str) and clock.is_canonical(value)
+    return fits(value, _KINDS.get(key, object))
 
 
 class Quarters:
@@ -48,9 +62,9 @@ class Quarters:
         try:
             with open(os.path.join(self.folder, name), encoding="utf-8") as file:
                 found = json.load(file)
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return {key: value for key, value in found.items() if _is_sound(key, value)} if isinstance(found, dict) else {}
 
     def write(self, name: str, note: dict[str, Any]) -> None:
         """Keep a note: the old one or the new one is there, whatever happens."""
@@ -92,10 +106,15 @@ class Quarters:
         """What happened, the latest last."""
         lines: list[str] = []
         for name in ("events.jsonl.1", "events.jsonl"):
-            with contextlib.suppress(FileNotFoundError), open(os.path.join(self.folder, name), encoding="utf-8") as file:
+            with (
+                contextlib.suppress(FileNotFoundError),
+                open(os.path.join(self.folder, name), encoding="utf-8", errors="replace") as file,
+            ):
                 lines += file.readlines()
         found = []
         for line in lines[-_EVENTS_SHOWN:]:
-            with contextlib.suppress(ValueError):  # a controller was killed as it wrote
-                found.append(json.loads(line))
+            with contextlib.suppress(ValueError, RecursionError):  # a controller was killed as it wrote
+                told = json.loads(line)
+                if fits(told, {"at": str, "pool": str, "event": str}):
+                    found.append(told)
         return found

@@ -59,7 +59,7 @@ def _pin(name: str, text: str) -> str:
 
 def pinned(hub: Hub) -> dict[str, str]:
     """What this clone has pinned: name -> hash."""
-    return dict(hub.noted_json(NOTE) or {})
+    return dict(hub.noted_json(NOTE, {...: str}) or {})
 
 
 def is_trusted(hub: Hub, command: Asked) -> bool:

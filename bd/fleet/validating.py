@@ -180,7 +180,7 @@ def _verdict_of(said: str) -> Verdict | None:
     """A judge's answer: {"verdict": "pass" or "fail", "reasons": ...}, or a text that begins with one of these words."""
     try:
         answer = json.loads(said)
-    except ValueError:
+    except (ValueError, RecursionError):
         answer = None
     if isinstance(answer, dict):
         word, reasons = str(answer.get("verdict", "")), answer.get("reasons", "")

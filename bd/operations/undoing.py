@@ -6,6 +6,7 @@ from bd.errors import NotFound, WrongState
 from bd.fields import BEADS_DIR, bead_path
 from bd.operations.recovery import Undo
 from bd.store import codec, message
+from bd.store.answers import is_oid
 from bd.store.files import bead_id_of, entries_of
 
 TYPE_CHECKING = False
@@ -16,9 +17,15 @@ if TYPE_CHECKING:
     from bd.store.hub import Hub
 
 
+def last_write(hub: Hub) -> dict[str, Any] | None:
+    """This clone's last write: its commit, its subject, and the beads that it touched; None when there was none."""
+    last: dict[str, Any] | None = hub.noted_json("last.json", {"commit": str, "subject": str, "touched": [str]})
+    return last if last and is_oid(last["commit"]) else None
+
+
 def undo_of_last(hub: Hub, ask: Callable[[list[str]], dict[str, Any]]) -> Undo:
     """The operation that takes back this clone's last write; `ask` says who asks, with the tokens for the beads. Raises NotFound and WrongState."""
-    last = hub.noted_json("last.json")
+    last = last_write(hub)
     if not last:
         raise NotFound("this clone has written nothing that could be taken back")
     commit = last["commit"]

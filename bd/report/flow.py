@@ -6,6 +6,8 @@ from bd.clock import instant_of
 from bd.light import NamedTuple, suppress
 from bd.report import log
 from bd.report.transitions import CLAIMING, ENDING, failure_of
+from bd.store.message import LATEST_S
+from bd.store.shapes import fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 _NOTE = "flow.json"
 _FORMAT = 1
+_SHAPE = {"format": int, "tip": str, "rows": [list], "begun": {...: list}, "opened": {...: int}, "ended": {...: int}}
+_ROW = (int, str, str, str, str, int, int, int, str, bool)
 # What is neither the begin nor the end of an attempt, and counts.
 _COUNTED = frozenset({"created", "dead letter", "reopened"})
 
@@ -116,10 +120,16 @@ def _pauses(bead: Bead) -> list[int]:
     return [int(instant_of(text).timestamp()) for key in ("retry_at", "defer_until") if (text := bead.get(key))]
 
 
+def _is_row(values: list[Any]) -> bool:
+    """Whether a kept row has a value of the right type in each place, and a time that is one."""
+    is_whole = len(values) == len(_ROW) and all(fits(value, kind) for value, kind in zip(values, _ROW, strict=True))
+    return is_whole and 0 <= values[0] <= LATEST_S
+
+
 def flow_of(hub: Hub, tip: str, on_progress: Progress | None = None, *, keeps: bool = True) -> Flow:
     """The flow up to a commit. What was read is kept in this clone, unless it is only about the past (`keeps`)."""
-    noted = hub.noted_json(_NOTE)
-    kept = noted if isinstance(noted, dict) and noted.get("format") == _FORMAT else {}
+    noted = hub.noted_json(_NOTE, _SHAPE)
+    kept = noted if noted and noted["format"] == _FORMAT and all(_is_row(row) for row in noted["rows"]) else {}
     start = kept.get("tip") or ""
     if start and (hub.repo.commit_of(start) is None or not hub.repo.is_ancestor(start, tip)):
         start = ""  # another history, or a look at the past

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bd import errors
 from bd.errors import BdError
 from bd.model import Change
+from bd.store.shapes import MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.model import Snapshot
+
+
+_TEXTS = (list, type(None))
 
 
 def of_change(change: Change) -> dict[str, Any]:
@@ -37,6 +41,36 @@ def of_error(error: BdError) -> dict[str, Any]:
     """The answer that an operation was refused."""
     told: dict[str, Any] = {"code": error.code, "message": error.message, "hint": error.hint, "data": error.data}
     return {key: value for key, value in told.items() if value}
+
+
+_SHAPE = {
+    "subject": MAYBE_TEXT,
+    "touched": _TEXTS,
+    "notes": _TEXTS,
+    "tokens": (list, type(None)),
+    "failures": (list, type(None)),
+    "beads": _TEXTS,
+    "records": _TEXTS,
+    "moves": (dict, type(None)),
+    "code": MAYBE_TEXT,
+    "message": MAYBE_TEXT,
+    "hint": MAYBE_TEXT,
+    "data": (dict, type(None)),
+}
+
+
+def is_answer(told: Any) -> bool:
+    """Whether this can be an answer: anybody who may push can write one into a commit."""
+    if not fits(told, _SHAPE):
+        return False
+    pairs = told.get("tokens") or []
+    parts = (told.get("touched"), told.get("notes"), told.get("beads"), told.get("records"))
+    return (
+        all(fits(part or [], [str]) for part in parts)
+        and all(fits(pair, [str]) and len(pair) == 2 for pair in pairs)
+        and fits(told.get("failures") or [], [dict])
+        and fits(told.get("moves") or {}, {...: str})
+    )
 
 
 def change_of(answer: Mapping[str, Any], snapshot: Snapshot) -> Change:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bd.fields import CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
 from bd.light import json_text
+from bd.store.database import Unsound
+from bd.store.shapes import MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from bd.store.standing import Standing
 
 KEY = "belief"
+_SHAPE = {"commit": MAYBE_TEXT, "standing": list, "masks": {...: (str, dict, type(None))}}
+_STANDING: tuple[Any, ...] = ([str], bool, int)
 # What decides whose word counts.
 DECIDING = frozenset({SIGNERS_PATH, CONFIG_PATH})
 
@@ -42,8 +46,14 @@ def standing_of(note: str | None) -> Standing:
 def _read(note: str) -> dict[str, Any]:
     import json  # noqa: PLC0415  the same
 
-    found: dict[str, Any] = json.loads(note)
-    return found
+    found: Any = None
+    try:
+        found = json.loads(note)
+    except (ValueError, RecursionError):
+        pass
+    if not fits(found, _SHAPE) or len(found["standing"]) != len(_STANDING) or not all(map(fits, found["standing"], _STANDING)):
+        raise Unsound("what is believed was written by somebody else")
+    return found  # type: ignore[no-any-return]
 
 
 def forward(repo: GitRepo, note: str | None, commit: str, changed: set[str]) -> tuple[str, list[Row | str]]:

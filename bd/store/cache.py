@@ -10,8 +10,6 @@ them until a bead changes that it was found by (findings.py).
 
 from __future__ import annotations
 
-import marshal
-
 from bd.config import hub_setting
 from bd.fields import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume, volume_of
 from bd.light import suppress
@@ -19,7 +17,7 @@ from bd.model import Damage
 from bd.store import belief, database, findings
 from bd.store.files import Row, entries_of, is_wanted, parse_entries
 from bd.store.findings import chunks, marks
-from bd.store.packing import DEPENDS, WAITS, Packed, head_of, packed, whole_of
+from bd.store.packing import DEPENDS, WAITS, Packed, head_of, is_sealed, opened, packed, whole_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +32,11 @@ if TYPE_CHECKING:
 _DOUBLED = "(SELECT id FROM beads GROUP BY id HAVING count(*) > 1)"
 _BEAD = f"INSERT INTO beads VALUES ({','.join('?' * 17)}, NULL, NULL)"
 _COUNTED = "count(*) FROM edges e JOIN beads b USING (n) WHERE e.target IN"
+
+
+def _is_sound(row: tuple[Any, ...], packed: Sequence[int]) -> bool:
+    """Whether the packed values of a row are as they were written; a body may be none."""
+    return all(is_sealed(row[place]) if isinstance(row[place], bytes) else place and row[place] is None for place in packed)
 
 
 class Cache:
@@ -59,10 +62,13 @@ class Cache:
             return None
         return row[0] if row else None
 
-    def ask(self, query: str, arguments: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a query. Where the file turns out to be damaged, memory answers instead, from the same commit."""
+    def ask(self, query: str, arguments: Sequence[Any] = (), *, packed: Sequence[int] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query, with packed values in these places. Where the file turns out to be damaged, memory answers instead."""
         try:
-            return self._db.execute(query, arguments).fetchall()
+            rows = self._db.execute(query, arguments).fetchall()
+            if packed and self._path is not None and not all(_is_sound(row, packed) for row in rows):
+                raise database.Unsound("a row of another")
+            return rows
         except database.Error as error:
             if self._path is None or self.commit is None:
                 raise
@@ -131,7 +137,13 @@ class Cache:
 
     def standing(self) -> Standing:
         """Who may sign, as it is at the commit that the cache holds."""
-        return belief.standing_of(self._meta(belief.KEY))
+        try:
+            return belief.standing_of(self._meta(belief.KEY))
+        except database.Unsound as error:
+            if self._path is None or self.commit is None:
+                raise
+            self._leave(self.commit, None, error)
+            return belief.standing_of(self._meta(belief.KEY))
 
     def requires_signatures(self) -> bool:
         """Whether what nobody signs counts as not made."""
@@ -230,7 +242,7 @@ class Cache:
     def bead(self, bead_id: str) -> tuple[str, str, bool, dict[str, Any]] | None:
         """(path, oid, is_simple, whole fields) of a bead; an active file wins over an archived one."""
         query = "SELECT path, oid, simple, head, body FROM beads JOIN heads USING (n) LEFT JOIN bodies USING (n) WHERE id = ?"
-        rows = self.ask(f"{query} ORDER BY length(path), path LIMIT 1", (bead_id,))
+        rows = self.ask(f"{query} ORDER BY length(path), path LIMIT 1", (bead_id,), packed=(3, 4))
         if not rows:
             return None
         row = rows[0]
@@ -238,7 +250,9 @@ class Cache:
 
     def head(self, bead_id: str) -> dict[str, Any] | None:
         rows = self.ask(
-            "SELECT head FROM beads JOIN heads USING (n) WHERE id = ? ORDER BY length(path), path LIMIT 1", (bead_id,)
+            "SELECT head FROM beads JOIN heads USING (n) WHERE id = ? ORDER BY length(path), path LIMIT 1",
+            (bead_id,),
+            packed=(0,),
         )
         return head_of(rows[0][0]) if rows else None
 
@@ -252,7 +266,7 @@ class Cache:
             "ended": f"beads JOIN heads USING (n) WHERE live = 0 AND path NOT LIKE '{ARCHIVE_DIR}%' AND id NOT IN {_DOUBLED}",
             "mentioning": "edges JOIN beads USING (n) JOIN heads USING (n) WHERE target = ? ORDER BY path",
         }[which]
-        for (blob,) in self.ask(f"SELECT head FROM {where}", arguments):
+        for (blob,) in self.ask(f"SELECT head FROM {where}", arguments, packed=(0,)):
             yield head_of(blob)
 
     def heads_of(self, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -261,7 +275,7 @@ class Cache:
             query = (
                 f"SELECT head FROM beads JOIN heads USING (n) WHERE id IN ({marks(chunk)}) ORDER BY length(path) DESC, path DESC"
             )
-            for (blob,) in self.ask(query, chunk):
+            for (blob,) in self.ask(query, chunk, packed=(0,)):
                 yield head_of(blob)
 
     def wholes(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -270,7 +284,7 @@ class Cache:
         tables = "beads JOIN heads USING (n) LEFT JOIN bodies USING (n)"
         for chunk in chunks(ids):
             query = f"SELECT head, body FROM {tables} WHERE id IN ({marks(chunk)}) ORDER BY length(path) DESC, path DESC"
-            for head, body in self.ask(query, chunk):
+            for head, body in self.ask(query, chunk, packed=(0, 1)):
                 fields = whole_of(head, body)
                 found[fields["id"]] = fields
         return found
@@ -281,7 +295,7 @@ class Cache:
 
     def unsettled(self, sought: Sought) -> Iterator[dict[str, Any]]:
         """The heads of all others that may."""
-        for (blob,) in self.ask(findings.unsettled_query(sought)):
+        for (blob,) in self.ask(findings.unsettled_query(sought), packed=(0,)):
             yield head_of(blob)
 
     def keep(self, kind: str, texts: Mapping[str, str]) -> None:
@@ -349,13 +363,13 @@ class Cache:
 
     def record(self, path: str) -> tuple[str, bool, dict[str, Any]] | None:
         """(oid, is_simple, fields) of an agent, capacity or configuration file."""
-        rows = self.ask("SELECT oid, simple, fields FROM records WHERE path = ?", (path,))
-        return (rows[0][0], bool(rows[0][1]), marshal.loads(rows[0][2])) if rows else None
+        rows = self.ask("SELECT oid, simple, fields FROM records WHERE path = ?", (path,), packed=(2,))
+        return (rows[0][0], bool(rows[0][1]), opened(rows[0][2])) if rows else None
 
     def records(self, folder: str) -> dict[str, dict[str, Any]]:
         query = "SELECT path, fields FROM records WHERE path >= ? AND path < ?"
-        rows = self.ask(query, (folder, folder + "\U0010ffff"))
-        return {path[len(folder) :].removesuffix(".yaml"): marshal.loads(blob) for path, blob in rows}
+        rows = self.ask(query, (folder, folder + "\U0010ffff"), packed=(1,))
+        return {path[len(folder) :].removesuffix(".yaml"): opened(blob) for path, blob in rows}
 
     def bead_paths(self, folder: str) -> list[str]:
         """The paths of the bead files whose paths start so."""

@@ -65,6 +65,10 @@ Error = sqlite3.DatabaseError
 Connection = sqlite3.Connection
 
 
+class Unsound(sqlite3.DatabaseError):
+    """A row that SQLite gives and nobody of us has written."""
+
+
 def opened(path: str) -> Connection | None:
     """A connection to the cache file, made anew where it is of another version or damaged; None where it can't be kept."""
     try:
@@ -134,7 +138,7 @@ def index(db: Connection) -> None:
 
 def is_damage(error: Error) -> bool:
     """Whether the file itself is no good."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
+    return isinstance(error, Unsound) or getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF in _DAMAGED
 
 
 def remove(path: str) -> None:

@@ -56,7 +56,9 @@ class CachedSettled(Settled):
         while True:
             if self._cache.commit != self._commit:
                 raise RuntimeError("the cache has moved on, and these beads with it")
-            rows = self._cache.ask(f"{query} {beyond} {order} {size}", (*self._arguments, *last))
+            rows = self._cache.ask(
+                f"{query} {beyond} {order} {size}", (*self._arguments, *last), packed=(4,) if column == "head" else ()
+            )
             for row in rows:
                 yield row[:3], row[4]
             if len(rows) < size:

@@ -100,5 +100,5 @@ def note_last(hub: Hub, change: Change | None, commit: str) -> None:
 def _note_renamed(hub: Hub, renamed: dict[str, str]) -> list[str]:
     """Keep which beads of this clone got another id, for whoever types the old one, and say so."""
     if renamed:
-        hub.note_json("renamed.json", {**(hub.noted_json("renamed.json") or {}), **renamed})
+        hub.note_json("renamed.json", {**(hub.noted_json("renamed.json", {...: str}) or {}), **renamed})
     return [f"{old} was taken meanwhile: the bead is now {new}" for old, new in renamed.items()]

@@ -18,6 +18,7 @@ from bd.fields import CONFIG_PATH
 from bd.light import cached_property, json_text, json_value, suppress
 from bd.store.gitrepo import ZERO, GitFailed
 from bd.store.place import PUBLISHED, VIEW, Place
+from bd.store.shapes import MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -242,8 +243,7 @@ class Hub:
     def _heard(self) -> tuple[str, dict[str, Any]]:
         """What agents said beside the branch, as this clone last heard it; the file is read once a command."""
         if self._said is None:
-            noted = self.noted_json(HEARD)
-            self._said = noted if isinstance(noted, dict) else {}
+            self._said = self.noted_json(HEARD, {"at": MAYBE_TEXT}) or {}
         if not self._said:
             return NEVER, {}
         from bd.store.heard import records_of  # noqa: PLC0415
@@ -355,14 +355,14 @@ class Hub:
             file.write(json_text(value))
         os.replace(fresh, path)
 
-    def noted_json(self, name: str, kind: type = dict) -> Any:
-        """A note of this clone, of this kind; None when there is none or it can't be read, and then it is written again."""
+    def noted_json(self, name: str, shape: Any = dict) -> Any:
+        """A note of this clone, of this shape; None when there is none or it can't be read, and then it is written again."""
         try:
             with open(os.path.join(self.place.folder, name), encoding="utf-8") as file:
                 found = json_value(file.read())
         except (OSError, ValueError):
             return None
-        return found if isinstance(found, kind) else None
+        return found if fits(found, shape) else None
 
     def drop_note(self, name: str) -> None:
         """Forget a note of this clone."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 PREFIX = "refs/bd/kept/"
 _REASONS = "kept.json"
+_SHAPE = {...: str}
 
 
 class KeptCommit(NamedTuple):
@@ -23,12 +24,12 @@ class KeptCommit(NamedTuple):
 def keep(hub: Hub, uid: str, commit: str, error: str) -> None:
     """Keep a commit that was refused."""
     hub.repo.update_refs([(f"{PREFIX}{uid}", commit, None)])
-    hub.note_json(_REASONS, {**(hub.noted_json(_REASONS) or {}), uid: error})
+    hub.note_json(_REASONS, {**(hub.noted_json(_REASONS, _SHAPE) or {}), uid: error})
 
 
 def kept(hub: Hub) -> list[KeptCommit]:
     """What is kept in this clone."""
-    reasons = hub.noted_json(_REASONS) or {}
+    reasons = hub.noted_json(_REASONS, _SHAPE) or {}
     refs = hub.repo.refs(PREFIX)
     return [KeptCommit(ref[len(PREFIX) :], commit, reasons.get(ref[len(PREFIX) :], "")) for ref, commit in refs.items()]
 
@@ -38,7 +39,7 @@ def dismiss(hub: Hub, uid: str) -> bool:
     if hub.repo.ref(f"{PREFIX}{uid}") is None:
         return False
     hub.repo.update_refs([(f"{PREFIX}{uid}", None, None)])
-    reasons = dict(hub.noted_json(_REASONS) or {})
+    reasons = dict(hub.noted_json(_REASONS, _SHAPE) or {})
     reasons.pop(uid, None)
     hub.note_json(_REASONS, reasons)
     return True

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _FORM_LIMIT = 30_000
 _KINDS: dict[str, Any] = {"verb": str, "uid": str, "by": str, "at": str, "args": dict, "tokens": (dict, type(None))}
-_LATEST_S = 253_402_300_799  # the last second of the year 9999
+LATEST_S = 253_402_300_799  # the last second of the year 9999
 # What says that a write went over somebody's head, and why: it stays, however long the rest is.
 _TELLING = ("force", "reason", "note", "release", "resume")
 _REASON_LIMIT = 500
@@ -87,4 +87,4 @@ def signed_by(headers: Mapping[str, list[str]]) -> tuple[str, int]:
     author, end, stamp = (headers.get("author") or [""])[0].rpartition("> ")
     word = (stamp.split() or [""])[0]
     at_s = int(word) if end and word.isdecimal() and len(word) < 16 else 0
-    return f"{author}>" if end else "unknown <unknown>", min(at_s, _LATEST_S)
+    return f"{author}>" if end else "unknown <unknown>", min(at_s, LATEST_S)

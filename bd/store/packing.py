@@ -11,6 +11,7 @@ counted and put in order by, so that most of them are not read at all.
 from __future__ import annotations
 
 import marshal
+from zlib import crc32
 
 from bd.fields import ARCHIVE_DIR, BEADS_DIR, DONE_STATUSES, LONG_FIELDS, WAITING_LINKS, suffix_of
 from bd.ledger import Spent, spent_of
@@ -38,6 +39,7 @@ _HEAD_KEYS = (
     "assignee",
     "closed_at",
 )
+_SEAL_SIZE = 4
 _HEAD_SET = frozenset(_HEAD_KEYS)
 # How an edge counts: as a dependency, as a link that blocks like one, or only as a mention.
 DEPENDS, WAITS, MENTIONS = 2, 1, 0
@@ -63,12 +65,28 @@ class Packed(NamedTuple):
         return bool(self.columns and self.columns[6])
 
 
+def sealed(value: Any) -> bytes:
+    """A value as the cache keeps it: a checksum first, since marshal reads other bytes as anything, or ends the process."""
+    data = marshal.dumps(value)
+    return crc32(data).to_bytes(_SEAL_SIZE) + data
+
+
+def is_sealed(blob: bytes) -> bool:
+    """Whether these bytes are what `sealed` made of a value."""
+    return len(blob) > _SEAL_SIZE and crc32(memoryview(blob)[_SEAL_SIZE:]) == int.from_bytes(blob[:_SEAL_SIZE])
+
+
+def opened(blob: bytes) -> Any:
+    """The value of sealed bytes that were checked when they were read from the cache."""
+    return marshal.loads(memoryview(blob)[_SEAL_SIZE:])
+
+
 def packed(row: Row) -> Packed:
     """A parsed file as it goes into the tables."""
     if row.reason is not None or row.fields is None:
         return Packed(row.path, row.oid, row.is_simple, row.reason)
     if not row.path.startswith(BEADS_DIR):
-        return Packed(row.path, row.oid, row.is_simple, fields=marshal.dumps(row.fields))
+        return Packed(row.path, row.oid, row.is_simple, fields=sealed(row.fields))
     fields = row.fields
     head = {key: value for key, value in fields.items() if key not in LONG_FIELDS}
     if fields.get("comments"):
@@ -83,7 +101,7 @@ def packed(row: Row) -> Packed:
         row.is_simple,
         columns=_columns(row, fields),
         head=_packed_head(head),
-        body=marshal.dumps(body) if body else None,
+        body=sealed(body) if body else None,
         edges=_edges(fields),
         costs=tuple(spent_of(fields)),
     )
@@ -126,12 +144,12 @@ def _edges(fields: dict[str, Any]) -> tuple[tuple[str, int], ...]:
 
 def _packed_head(head: dict[str, Any]) -> bytes:
     rest = {key: value for key, value in head.items() if key not in _HEAD_SET}
-    return marshal.dumps((*(head.get(key) for key in _HEAD_KEYS), rest or None))
+    return sealed((*(head.get(key) for key in _HEAD_KEYS), rest or None))
 
 
 def head_of(blob: bytes) -> dict[str, Any]:
     """The fields of a packed head."""
-    *values, rest = marshal.loads(blob)
+    *values, rest = opened(blob)
     fields = {key: value for key, value in zip(_HEAD_KEYS, values, strict=True) if value is not None}
     if rest:
         fields.update(rest)
@@ -144,5 +162,5 @@ def whole_of(head: bytes, body: bytes | None) -> dict[str, Any]:
     fields.pop("comment_count", None)
     fields.pop("max_cost_usd", None)
     if body:
-        fields.update(marshal.loads(body))
+        fields.update(opened(body))
     return fields

@@ -13,10 +13,12 @@ from _thread import get_ident
 from bd import clock
 from bd.errors import RemoteUnreachable
 from bd.light import json_text, json_value, suppress
+from bd.store.answers import is_oid
 from bd.store.beats import beat_at
 from bd.store.gitrepo import FETCH_FLAGS, GitFailed, GitTimeout
 from bd.store.objects import LooseWriter, name_of
 from bd.store.remote import MOVED, PushLine, SideRef, list_remote, move_here, push
+from bd.store.shapes import MAYBE_NUMBER, MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ _HEARD = "heard.json"
 # When a server that refuses such refs is asked again: a week after its probe, sooner where it had taken them before.
 _ASK_AGAIN_S, _ASK_SOON_S = 7 * 86400, 3600
 _RECORD_LIMIT = 1_000_000
+_PROBE_SHAPE = {"works": bool, "at_s": MAYBE_NUMBER, "why": MAYBE_TEXT}
+_HEARD_SHAPE = {"oid": str, "record": dict}
 
 
 class SideRefs:
@@ -63,12 +67,17 @@ class SideRefs:
         """Whether looking at them is worth it: always, but where the probe has failed. Looking changes nothing."""
         return self.verdict() in (None, "works")
 
+    def _probe_noted(self) -> dict[str, Any]:
+        """What is noted of the probe of this remote; empty where there was none."""
+        found: Any = self._noted(_PROBED).get(self._url)
+        return found if fits(found, _PROBE_SHAPE) else {}
+
     def verdict(self) -> str | None:
         """What the probe found, in words; None when there was none."""
         if not self._remote:
             return "works"
-        found = self._noted(_PROBED).get(self._url)
-        return None if found is None else "works" if found.get("works") else str(found.get("why") or "refused")
+        found = self._probe_noted()
+        return None if not found else "works" if found.get("works") else str(found.get("why") or "refused")
 
     def probe(self, at: datetime) -> bool:
         """Find out, once per clone and remote, whether the server lets side refs be made, listed, replaced and deleted.
@@ -105,8 +114,8 @@ class SideRefs:
             self._note_probe(at, works=True, why="")
 
     def _is_probed(self, at: datetime) -> bool:
-        found = self._noted(_PROBED).get(self._url)
-        if not isinstance(found, dict):
+        found = self._probe_noted()
+        if not found:
             return False
         again_s = _ASK_SOON_S if found.get("had_worked") else _ASK_AGAIN_S
         return bool(found.get("works")) or abs(at.timestamp() - float(found.get("at_s") or 0)) < again_s
@@ -117,7 +126,7 @@ class SideRefs:
             self._note_probe(at, works=False, why=why)
 
     def _note_probe(self, at: datetime, *, works: bool, why: str) -> None:
-        before = self._noted(_PROBED).get(self._url) or {}
+        before = self._probe_noted()
         found = {"works": works, "at_s": int(at.timestamp()), **({"why": why} if why else {})}
         if not works and (before.get("works") or before.get("had_worked")):  # a passing trouble, or another server now
             found["had_worked"] = True
@@ -138,7 +147,8 @@ class SideRefs:
 
     def listen(self, refs: Mapping[str, str], at: str) -> dict[str, dict[str, Any]]:
         """The agents' records behind a listing of `AGENTS`, kept in this clone with the time `at` of the look."""
-        known = self._noted(_HEARD).get("agents", {})
+        known = self._noted(_HEARD).get("agents")
+        known = {name: kept for name, kept in known.items() if fits(kept, _HEARD_SHAPE)} if isinstance(known, dict) else {}
         names = {ref.removeprefix(AGENTS): oid for ref, oid in refs.items() if ref.startswith(AGENTS)}
         missing = [AGENTS + name for name, oid in names.items() if known.get(name, {}).get("oid") != oid]
         if missing and self._remote:
@@ -228,8 +238,9 @@ class SideRefs:
 
     def last_beat(self, token: str) -> str | None:
         """The value that this clone last gave a claim's ref."""
-        with suppress(OSError), open(self._beat_path(token), encoding="ascii") as file:
-            return file.read().strip() or None
+        with suppress(OSError, ValueError), open(self._beat_path(token), encoding="ascii") as file:
+            text = file.read().strip()
+            return text if is_oid(text) else None
         return None
 
     def note_beat(self, token: str, oid: str | None) -> None:

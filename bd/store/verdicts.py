@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bd.light import NamedTuple, json_text, json_value
 from bd.store import message
+from bd.store.answer import is_answer
+from bd.store.shapes import fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ def _told(text: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
             answer = json_value(rest.partition(" ")[2])
         except ValueError:
             answer = {}
-        yield uid, answer if isinstance(answer, dict) else {}
+        yield uid, answer if is_answer(answer) else {}
     for uid in values.get("Bd-Uid", ()):
         yield uid, _of_commit(text, values)
 
@@ -67,10 +69,10 @@ def _of_commit(text: str, values: Mapping[str, list[str]]) -> dict[str, Any]:
     """The answer that a commit's other trailers hold, where nobody wrote one."""
     touched = values.get("Bd-Bead", [])
     args = (message.form_of(text) or {}).get("args") or {}
-    tokens = args.get("new_tokens") or []
+    tokens, ids = (found if fits(found, [str]) else None for found in (args.get("new_tokens"), args.get("ids")))
     return {
         "subject": text.partition("\n")[0],
         "touched": touched,
         "beads": touched,
-        "tokens": [list(pair) for pair in zip(tokens, args.get("ids") or touched, strict=False)],
+        "tokens": [list(pair) for pair in zip(tokens or [], ids or touched, strict=False)],
     }

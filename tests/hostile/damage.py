@@ -7,6 +7,7 @@ Belongs here: making the damage, and the commands that meet it. The tests do a f
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import shutil
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,7 @@ COMMANDS = [
     ["board"],
 ]
 SHAPES = [b"", b"{", b'{"a', b"[]", b"null", b"0", b'"text"', b'{"a": [1, {"b": null}]}', b"\xff\xfe\0", b"[" * 3000, b"9" * 5000]
+ODD = [None, True, -1, 10**30, [], {}, "", "\ud800", [1], {"a": {"b": [None]}}]
 # The cache is SQLite's file, which knows whole damage (tests/store/test_cache.py) and not that of single bytes.
 _NOT_READ = ("lock", ".db", ".db-wal", ".db-shm")
 
@@ -131,6 +133,21 @@ class Scene:
         )
 
 
+def reshaped(data: bytes, rng: random.Random) -> bytes:
+    """JSON with a value of another kind in the place of one of its parts; other bytes as they are."""
+    try:
+        whole = [json.loads(data)]
+    except ValueError:
+        return data
+    at: Any = whole
+    while True:  # down to any part
+        key = rng.choice(list(at) if isinstance(at, dict) else range(len(at)))
+        if not at[key] or not isinstance(at[key], (dict, list)) or rng.random() < 0.3:
+            at[key] = rng.choice(ODD)
+            return json.dumps(whole[0]).encode()
+        at = at[key]
+
+
 def cases(scene: Scene, rng: random.Random) -> Iterator[Case]:
     """Cases without an end: truncations and changes of what is really there, and shapes that no writer makes."""
     places = [*scene.files, *scene.refs]
@@ -139,7 +156,10 @@ def cases(scene: Scene, rng: random.Random) -> Iterator[Case]:
         data = rng.choice(SHAPES)
         if not place.startswith("refs/") and rng.random() < 0.7:
             data = scene.original(place)
-            if rng.random() < 0.6:
+            turn = rng.random()
+            if turn < 0.3:
+                data = reshaped(data, rng)
+            elif turn < 0.7:
                 data = data[: rng.randrange(len(data) + 1)]
             elif data:
                 at = rng.randrange(len(data))

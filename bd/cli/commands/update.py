@@ -15,6 +15,7 @@ from bd.errors import BadInput
 from bd.operations.base import Operation
 from bd.operations.beads import Update
 from bd.operations.claims import Claim
+from bd.operations.undoing import last_write
 
 EXAMPLE = """
 \b
@@ -84,7 +85,7 @@ _TEXTS = {
 def command(app: App, beads: tuple[str, ...], claim: bool, **flags: Any) -> None:
     """Change fields of beads. Two people changing different fields at once both succeed."""
     if not beads:
-        last = app.hub.noted_json("last.json") or {}
+        last = last_write(app.hub) or {}
         beads = tuple((last.get("touched") or [])[-1:])
         if not beads:
             raise BadInput("which bead?", hint="bd update ID --priority 1")
