@@ -11,6 +11,7 @@ from bd.clock import SKEW_S, instant_of, time_text
 from bd.light import NamedTuple, json_text, json_value
 from bd.store import looks
 from bd.store.remote import SideRef
+from bd.versions import REQUEST, REQUESTS_READ, rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from bd.store.hub import Hub
 
 INTENTS = "refs/bd/intents/"
-VERSION = 1
 # Asked for this long; then whoever sees it takes it for left behind.
 VALID_S = 90.0
 LIMIT = 64_000
@@ -31,7 +31,10 @@ SEEN = "intents.json"
 
 
 class Intent(NamedTuple):
-    """One that was read: the operation's form, who its author is to git, the tip it was made on, and when."""
+    """One that was read: the operation's form, who its author is to git, the tip it was made on, and when.
+
+    `rules` is the fingerprint of the code that its author decides by; empty where it names none.
+    """
 
     uid: str
     oid: str
@@ -40,6 +43,7 @@ class Intent(NamedTuple):
     base: str
     at: str
     tries: int
+    rules: str
 
     @property
     def burial(self) -> SideRef:
@@ -50,7 +54,8 @@ class Intent(NamedTuple):
 def text_of(form: Mapping[str, Any], *, author: str, base: str, at: datetime, tries: int) -> str:
     """The message of an operation's intent."""
     told = {
-        "intent": VERSION,
+        "intent": REQUEST,
+        "rules": rules(),
         "base": base,
         "at": time_text(at),
         "valid_s": VALID_S,
@@ -79,16 +84,19 @@ def _parsed(uid: str, oid: str, data: bytes | None) -> Intent | None:
         told = json_value(data.partition(b"\n\n")[2].decode())
         form = told["op"]
         fits = (
-            told["intent"] == VERSION and form["uid"] == uid and isinstance(form["verb"], str) and isinstance(form["args"], dict)
+            told["intent"] in REQUESTS_READ
+            and form["uid"] == uid
+            and isinstance(form["verb"], str)
+            and isinstance(form["args"], dict)
         )
         author = str(told["author"])
         instant_of(told["at"])
-        tries = int(told.get("tries", 1))
+        tries, decided_by = int(told.get("tries", 1)), str(told.get("rules") or "")
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
     if not fits or any(sign in author for sign in "\n\r\0") or author.count("<") != 1 or not author.endswith(">"):
         return None
-    return Intent(uid, oid, form, author, str(told["base"]), told["at"], tries)
+    return Intent(uid, oid, form, author, str(told["base"]), told["at"], tries, decided_by)
 
 
 def abandoned(hub: Hub, found: Iterable[Intent], now: datetime) -> list[Intent]:

@@ -10,6 +10,7 @@ from bd.errors import BdError
 from bd.store import answer, intents, verdicts
 from bd.store.member import is_portable
 from bd.store.round import NOBODY, Others, Stranger, seconds_of
+from bd.versions import same_rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def others(hub: Hub, revive: Callable[[Mapping[str, Any]], Decides], base: str, 
     waiting = [intent for intent in found if intent not in gone]
     done = verdicts.since(hub.repo, [intent.base for intent in waiting], base)
     gone += [intent for intent in waiting if intent.uid in done]
+    waiting = [intent for intent in waiting if same_rules(intent.rules)]  # who decides otherwise publishes alone
     bases = {intent.base for intent in waiting if intent.base != base}
     known = {oid for oid in bases if hub.repo.objects.read(oid) is not None} | {base}
     fitting = [intent for intent in waiting if intent.uid not in done and intent.base in known]

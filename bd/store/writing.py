@@ -91,10 +91,12 @@ class Writing:
 
     def _through_a_neighbour(self, entry: Entry, form: dict[str, Any]) -> Outcome | None:
         """Wait for whoever holds the lock to carry the operation out; None when the lock is ours after all."""
-        from bd.store import neighbours  # noqa: PLC0415  most writes find the lock free
+        from bd import versions  # noqa: PLC0415  most writes find the lock free
+        from bd.store import neighbours  # noqa: PLC0415
 
         tokens = (form.get("args") or {}).get("new_tokens") or []
-        entry.write(durably=False, state="waiting", form=form, kin=neighbours.kin(self._hub), tokens=tokens)
+        kin, rules = neighbours.kin(self._hub), versions.rules()
+        entry.write(durably=False, state="waiting", form=form, kin=kin, rules=rules, tokens=tokens)
         settings = self._hub.settings()
         try:
             told = neighbours.wait(entry, self._hub.try_write, patience_s=settings.lock_timeout, on_wait=self._hub.on_wait)

@@ -11,6 +11,7 @@ import pytest
 from bd import clock as bd_clock
 from bd.store.cache import Cache
 from bd.store.intents import LIMIT
+from bd.versions import REQUEST, rules
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import subjects
 from tests.race.processes import at_once
@@ -298,7 +299,8 @@ def crafted(hub: Path, name: str, text: str) -> None:
 
 def form(uid: str, base: str, **changes: object) -> dict[str, object]:
     told: dict[str, object] = {
-        "intent": 1,
+        "intent": REQUEST,
+        "rules": rules(),
         "base": base,
         "at": bd_clock.time_text(bd_clock.now()),
         "valid_s": 90,
@@ -312,7 +314,7 @@ def form(uid: str, base: str, **changes: object) -> dict[str, object]:
 def test_what_is_not_understood_is_left_where_it_is(trio: tuple[Clone, Clone, Clone], hub: Path) -> None:
     _, bob, _ = trio
     base = tip(hub)
-    crafted(hub, "newer", json.dumps(form("newer", base, intent=2)))
+    crafted(hub, "newer", json.dumps(form("newer", base, intent=REQUEST + 1)))
     verb = {"verb": "levitate", "uid": "verb", "by": "agent:x", "at": "2026-02-20T09:00:00Z", "args": {}, "tokens": {}}
     crafted(hub, "verb", json.dumps(form("verb", base, op=verb)))
     crafted(hub, "large", json.dumps(form("large", base, padding="x" * LIMIT)))

@@ -1,0 +1,56 @@
+"""The versions by which two installations of bd tell whether they may act for each other.
+
+Belongs here: what is compared before one carries out the other's operation. Does not belong here: the hub's format
+(fields.py), the cache's files (store/fingerprint.py).
+"""
+
+from __future__ import annotations
+
+import os
+
+import bd
+
+# The layout of a request to other clones. Version 1 named no rules, and is carried out by its author alone.
+REQUEST = 2
+REQUESTS_READ = (1, REQUEST)
+
+# Whatever a decision can depend on: all modules of these folders. By content: a time stamp can lie, and so can a version.
+_FOLDERS = ("", "policy", "operations")
+_found: str | None = None
+
+
+def rules() -> str:
+    """Return the fingerprint of the code that decides, worked out once a process; empty where the code can't be read.
+
+    It takes some milliseconds: ask only when another's operation is there, or is about to be handed over.
+    """
+    global _found
+    if _found is None:
+        _found = rules_of(os.path.dirname(bd.__file__), archive=getattr(bd.__loader__, "archive", None))
+    return _found
+
+
+def rules_of(package: str, *, archive: str | None = None) -> str:
+    """Return the fingerprint of a copy of the package: of its modules, or of the archive that it runs from."""
+    from hashlib import sha256  # noqa: PLC0415  most commands carry nobody along
+
+    digest = sha256(bd.__version__.encode())
+    try:
+        for name in [archive] if archive else _modules(package):
+            with open(os.path.join(package, name), "rb", buffering=0) as file:
+                content = file.read()
+            digest.update(f"\0{'' if archive else name}\0{len(content)}\0".encode() + content)
+    except OSError:
+        return ""
+    return digest.hexdigest()[:16]
+
+
+def same_rules(theirs: object) -> bool:
+    """Whether an operation that names these rules may be carried out here for its author: rules that are missing are others."""
+    return bool(theirs) and theirs == rules()
+
+
+def _modules(package: str) -> list[str]:
+    """The modules by their paths in the package. Raises OSError."""
+    found = [os.path.join(folder, name) for folder in _FOLDERS for name in os.listdir(os.path.join(package, folder))]
+    return sorted(name for name in found if name.endswith(".py"))
