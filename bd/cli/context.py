@@ -77,7 +77,7 @@ class App:
             from bd.store.place import locate
 
             place = locate(self.flags.directory)
-            self.use(OpenHub(place, on_progress=self._progress, on_wait=self._tell_waiting))
+            self.use(OpenHub(place, on_progress=self._progress, on_wait=self._tell_waiting, on_note=self.out.note))
             assert self._hub is not None
         return self._hub
 

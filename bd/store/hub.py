@@ -50,12 +50,14 @@ class Hub:
         *,
         on_progress: Callable[[int, int, str], None] | None = None,
         on_wait: Callable[[], None] | None = None,
+        on_note: Callable[[str], None] | None = None,
     ) -> None:
         self.place = place
         self.repo = place.repo
         self.flags = dict(flags or {})
         self.on_progress = on_progress
         self.on_wait = on_wait
+        self.on_note = on_note  # told what has to be said also where the command itself ends with an error
         self.on_written: Callable[[], None] | None = None  # told after every write of this process, and every sync
         self._cache: Cache | None = None
         self._memory: list[Cache] = []

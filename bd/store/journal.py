@@ -118,9 +118,9 @@ class Journal:
         return Entry(os.path.join(self._folder, f"{uid}.json"), {"uid": uid, "state": "begun", **data})
 
     def of_the_dead(self) -> Iterator[Entry]:
-        """The entries whose process is gone, oldest first, locked by us while they are looked at."""
+        """The entries whose process is gone, oldest first, those last that a neighbour had taken over; locked by us meanwhile."""
         try:
-            names = sorted(os.listdir(self._folder))
+            names = sorted(os.listdir(self._folder), key=lambda name: (name.endswith(TAKEN), name))
         except FileNotFoundError:
             return
         for name in names:

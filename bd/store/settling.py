@@ -6,7 +6,7 @@ import os
 
 from bd import clock
 from bd.errors import TryAgain
-from bd.store import kept, message, neighbours, verdicts
+from bd.store import lapsing, neighbours, verdicts
 from bd.store.intents import INTENTS, VALID_S
 from bd.store.journal import TAKEN
 from bd.store.remote import SideRef
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from bd.store.snapshot import CachedSnapshot
     from bd.store.verdicts import Verdict
 
-# What means nothing any more when it comes late, and holds no text of anybody's.
-_LAPSES = frozenset({"claim", "heartbeat", "start"})
-
 
 class Settling:
     """One command's settling.
@@ -37,7 +34,7 @@ class Settling:
     dead. `is_unsure` while one is gone and only another look can tell why. `notes` tell of what never reached the hub.
     """
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, notes: list[str] | None = None) -> None:
         self._hub = hub
         self._repo = hub.repo
         self._inheritors: set[str] = set()
@@ -49,7 +46,7 @@ class Settling:
         self.may_land: dict[str, dict[str, Any]] = {}
         self.inherited: set[str] = set()
         self.is_unsure = False
-        self.notes: list[str] = []
+        self.notes = [] if notes is None else notes
 
     def doubts(self, member: Member) -> bool:
         """Whether an operation may come to the hub although it was not seen there: by its own ask, or by a push of the dead."""
@@ -118,16 +115,17 @@ class Settling:
             if has_landed:  # else its batch is of a round that lost, and the verdicts tell
                 self.landed += commits[-1:]
                 self._pass_on(data, commits)
+            self._give_up(entry, tip, is_settled=True)
             if not held or self._is_inherited(waiting, data):
                 entry.remove()
             elif data["state"] != "won":
                 entry.write(state="won")
         elif asked == "waiting":
             return
-        elif not commits:
-            entry.remove()  # nothing was pushed
-        elif data.get("base") != tip:  # somebody else's commit stands where ours had to: it can never land
-            self._give_up(entry.uid, commits)
+        elif not commits or data.get("base") != tip:
+            if entry.uid in self.may_land:  # by the push of a neighbour that had taken it over
+                return
+            self._give_up(entry, tip)  # nothing was pushed; or somebody else's commit stands where ours had to
             entry.remove()
         elif not self._hub.remote and commits:
             # Index and files were moved to a commit that its writer did not live to publish.
@@ -136,21 +134,14 @@ class Settling:
         else:
             self._suspect(data)
 
-    def _give_up(self, uid: str, commits: Iterable[str]) -> None:
-        """Keep an operation that never reached the hub, since it may carry somebody's text; only a claim lapses."""
-        for commit in commits:
-            _, text = message.split_commit(self._repo.objects.read(commit) or b"")
-            form = message.form_of(text)
-            if form is None or form["uid"] != uid:
-                continue
-            subject = text.partition("\n")[0]
-            if form["verb"] in _LAPSES:
-                self.notes.append(f"{subject}: the push got no answer and did not reach the hub; the claim has lapsed")
-                return
-            if self._repo.ref(f"{kept.PREFIX}{uid}") is None:
-                kept.keep(self._hub, uid, commit, f"{subject}: the push got no answer and did not reach the hub")
-            words = f"`git show {commit[:10]}` shows it, `bd sync --dismiss {uid}` lets it go"
-            self.notes.append(f"{subject}: the push got no answer and did not reach the hub; it is kept: {words}")
+    def _give_up(self, entry: Entry, tip: str, *, is_settled: bool = False) -> None:
+        """Keep what its author was not told of, and name it: what the hub or a neighbour refused, and what never arrived."""
+        answer = lapsing.answer_to(self._hub, entry, tip, self.heard)
+        if answer is None and is_settled:
+            return
+        note = lapsing.give_up(self._hub, entry, answer)
+        if note:
+            self.notes.append(note)
 
     def _asked(self, entry: Entry, tip: str) -> str:
         """What became of the intents that the dead one had left on the remote: done, waiting, or empty for nothing."""

@@ -62,6 +62,7 @@ class Transaction:
         self._party = [self._own] if self._own else []
         self._made: dict[str, Round] = {}
         self._declined: dict[str, BdError] = {}
+        self.lapsed: list[str] = []  # what was found out of operations that never arrived
         self._some_landed = self._is_unheard = False
         # The last try goes without the refs beside the branch.
         self._is_bare = False
@@ -88,7 +89,7 @@ class Transaction:
         """What dead processes of this clone had begun."""
         from bd.store.settling import Settling as Settled  # noqa: PLC0415
 
-        return Settled(self._hub)
+        return Settled(self._hub, self.lapsed)
 
     # --- the loop ---
 
@@ -193,9 +194,8 @@ class Transaction:
     # --- a round ---
 
     def _waiting(self) -> Others:
-        if not self._base or self._creates_hub:
-            return NOBODY
-        return self._folding.waiting(self._base, self._party, self.settling.left)
+        is_asked = self._base and not self._creates_hub
+        return self._folding.waiting(self._base or "", self._party, self.settling.left) if is_asked else NOBODY
 
     def _stands_back(self, others: Others, snapshot: Any) -> bool:
         """Whether the push is left to others for now, within the time there is. Raises TryAgain."""
@@ -370,15 +370,15 @@ class Transaction:
     def _finished(self, made: Round | None, landed: str | None = None) -> Outcome:
         """Everything is settled, at our own commit or at the tip that was looked at: bring this clone along, and answer."""
         tip = landed or self._base or ""
-        base = made.base if made else self._base
         from bd.store import finishing  # noqa: PLC0415  imported while git pushes
 
-        half_way, notes = (self.settling.landed, self.settling.notes) if self._has_looked else ([], [])
+        half_way = self.settling.landed if self._has_looked else []
+        base = made.base if made else self._base
         arrival = finishing.Arrival(tip, made, base, self._first_view, self._hand, half_way, landed is not None)
         outcome = finishing.arrive(self._hub, arrival, self._own, self._rounds, self._step)
         tries = max(self._tries, 1)
         self._is_unheard = not finishing.answer(self._party, tip, tries)
-        return outcome._replace(tries=tries, notes=(*notes, *outcome.notes))
+        return outcome._replace(tries=tries, notes=(*self.lapsed, *outcome.notes))
 
     def _unreachable(self, error: RemoteUnreachable) -> Outcome:
         """Keep what may be kept in this clone. Raises for claims, and (kept all the same) for what names a token."""

@@ -16,7 +16,7 @@ from bd.store.transaction import Transaction
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     from bd.store.chain import Decides
@@ -77,6 +77,7 @@ class Writing:
         try:
             outcome = transaction.run()
         except BaseException as error:
+            self._say(transaction.lapsed)
             pushed = transaction.settling.may_land.get(entry.uid, {})
             _leave(entry, error, in_doubt=transaction.in_doubt, pushed=pushed)
             if transaction.is_own_in_doubt and isinstance(error, TryAgain | ServerRefused):
@@ -87,7 +88,14 @@ class Writing:
         if transaction.in_doubt:  # about a neighbour's operation: this clone's next command finds out
             _keep(entry, tokens=[])
             return outcome
+        if outcome.refusal is not None:  # of what is refused, the error alone is told
+            self._say(transaction.lapsed)
         return _told(entry, outcome)
+
+    def _say(self, notes: Iterable[str]) -> None:
+        for note in notes:
+            if self._hub.on_note:
+                self._hub.on_note(note)
 
     def _through_a_neighbour(self, entry: Entry, form: dict[str, Any]) -> Outcome | None:
         """Wait for whoever holds the lock to carry the operation out; None when the lock is ours after all."""
@@ -95,14 +103,14 @@ class Writing:
         from bd.store import neighbours  # noqa: PLC0415
 
         tokens = (form.get("args") or {}).get("new_tokens") or []
-        kin, rules = neighbours.kin(self._hub), versions.rules()
-        entry.write(durably=False, state="waiting", form=form, kin=kin, rules=rules, tokens=tokens)
+        kin, rules, since = neighbours.kin(self._hub), versions.rules(), self._hub.published()
+        entry.write(durably=False, state="waiting", form=form, kin=kin, rules=rules, tokens=tokens, since=since)
         settings = self._hub.settings()
         try:
             told = neighbours.wait(entry, self._hub.try_write, patience_s=settings.lock_timeout, on_wait=self._hub.on_wait)
         except TimeoutError:
             if entry.data["state"] == "unknown":
-                entry.close()
+                _keep(entry)
                 words = "another command of this clone has taken the write over and does not come back"
                 raise RemoteUnreachable(words, hint="this clone's next command finds out", written="unknown") from None
             entry.remove()

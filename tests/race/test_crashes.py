@@ -132,6 +132,10 @@ def test_killed_at_a_step(verb: str, step: str, clone: Clones, hub: Path) -> Non
     assert landed(verb, hub) == (step in ("pushed", "refs"))
     if verb in ("claim", "close"):
         check_handed_over(alice, hub, verb)
+    if (verb, step) == ("close", "push"):  # the claim after it has shown that it can't land any more
+        (lost,) = alice.here("sync", "--kept", "--json").json
+        assert "close: hub-mine" in lost["error"]
+        alice.here("sync", "--dismiss", lost["uid"])
     check_usable(alice)
     assert git(alice.path, "rev-parse", "HEAD") == tip(hub)
 

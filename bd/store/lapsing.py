@@ -1,0 +1,91 @@
+"""What never reached the hub: text is kept under `refs/bd/kept/<uid>`, a claim lapses; either is told once it is known.
+
+Belongs here: one operation that can't land any more. Does not belong here: finding out that it can't (settling.py).
+"""
+
+from __future__ import annotations
+
+from bd import clock
+from bd.light import NamedTuple, json_value
+from bd.store import intents, kept, message, neighbours, verdicts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bd.store.hub import Hub
+    from bd.store.journal import Entry
+    from bd.store.verdicts import Verdict
+
+# What means nothing any more when it comes late, and holds no text of anybody's.
+_LAPSES = frozenset({"claim", "heartbeat", "start"})
+_SILENT = "the push got no answer and did not reach the hub"
+
+
+class _Lost(NamedTuple):
+    """An operation, and the commit of this clone that holds its words; empty where nothing was built yet."""
+
+    verb: str
+    subject: str
+    commit: str
+
+
+def answer_to(hub: Hub, entry: Entry, tip: str, heard: Mapping[str, Verdict]) -> Mapping[str, Any] | None:
+    """What became of an operation by whoever carried it out: another commit of its uid, a verdict, a neighbour; None for nothing."""
+    if entry.uid in heard:
+        return heard[entry.uid].answer
+    told = (neighbours.answered(entry.path) or {}).get("answer")
+    if isinstance(told, dict):
+        return told
+    since = [entry.data.get(key) or "" for key in ("base", "asked_on", "since")]
+    found = verdicts.since(hub.repo, since, tip).get(entry.uid)
+    return found.answer if found else None
+
+
+def give_up(hub: Hub, entry: Entry, answer: Mapping[str, Any] | None) -> str:
+    """Keep an operation that was refused or never arrived, unless it lapses; the note for whoever works here, or nothing."""
+    if answer is not None and "code" not in answer:
+        return ""
+    lost = _lost(hub, entry)
+    if lost is None:
+        return ""
+    why = _SILENT if answer is None else f"it was refused: {answer.get('message') or answer['code']}"
+    if lost.verb in _LAPSES:
+        return f"{lost.subject}: {why}; the claim has lapsed" if answer is None else ""
+    commit = lost.commit or _written_down(hub, entry)
+    if hub.repo.ref(f"{kept.PREFIX}{entry.uid}") is None:
+        kept.keep(hub, entry.uid, commit, f"{lost.subject}: {why}")
+    words = f"`git show {commit[:10]}` shows it, `bd sync --dismiss {entry.uid}` lets it go"
+    return f"{lost.subject}: {why}; it is kept: {words}"
+
+
+def _lost(hub: Hub, entry: Entry) -> _Lost | None:
+    """The operation behind an entry: from the commit that was pushed, the intent that was asked, or its form."""
+    for commit in entry.data.get("commits") or ():
+        _, text = message.split_commit(hub.repo.objects.read(commit) or b"")
+        form = message.form_of(text)
+        if form is not None and form["uid"] == entry.uid:
+            return _Lost(form["verb"], text.partition("\n")[0], commit)
+    asked = (entry.data.get("intents") or {}).get(entry.uid) or ""
+    if asked:
+        _, text = message.split_commit(hub.repo.objects.read(asked) or b"")
+        try:
+            return _named(json_value(text)["op"], asked)
+        except (ValueError, KeyError, TypeError):
+            return None
+    # Who waits knows how it ends, or was killed; this one was told that nobody knew.
+    return _named(entry.data["form"], "") if entry.data["state"] == "unknown" and entry.data.get("form") else None
+
+
+def _named(form: Mapping[str, Any], commit: str) -> _Lost:
+    named = (form.get("args") or {}).get("ids") or []
+    what = " ".join(map(str, named)) or str((form.get("args") or {}).get("title") or "")
+    return _Lost(form["verb"], f"{form['verb']}: {what} by {str(form.get('by')).split(':', 1)[-1]}", commit)
+
+
+def _written_down(hub: Hub, entry: Entry) -> str:
+    """A commit that holds an operation of which none was built."""
+    now, author = clock.now(), "bd <kept@bd>"
+    text = intents.text_of(entry.data["form"], author=author, base=entry.data.get("since") or "", at=now, tries=1)
+    return hub.sides.commit(text, author, now)
