@@ -1,10 +1,36 @@
-"""A clock that tests set."""
+"""Clocks that tests set: one of this process, and one of a process of its own."""
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from bd.clock import time_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Both clocks of the process are ahead by the seconds in a file, from the moment that there is one.
+_AHEAD = """
+import contextlib, sys
+from bd import clock
+
+path, real_monotonic, real_now = sys.argv.pop(1), clock.monotonic, clock.now
+
+
+def ahead_s():
+    with contextlib.suppress(FileNotFoundError), open(path) as file:
+        return float(file.read())
+    return 0.0
+
+
+clock.monotonic = lambda: real_monotonic() + ahead_s()
+clock.now = lambda: real_now() + clock.timedelta(seconds=ahead_s())
+from bd.cli import run
+
+run()
+"""
 
 START = datetime(2026, 2, 21, 15, 0, tzinfo=UTC)
 
@@ -31,3 +57,15 @@ class FakeClock:
     def text(self, **parts: float) -> str:
         """The canonical text of an instant that far from now."""
         return time_text(self.now + timedelta(**parts))
+
+
+def bd_ahead(file: Path) -> tuple[str, ...]:
+    """How to start a bd whose clocks the test moves while it runs, by `move_ahead` of the same file."""
+    return (sys.executable, "-c", _AHEAD, str(file))
+
+
+def move_ahead(file: Path, seconds: float) -> None:
+    """Move the clocks of the processes that were started with this file; they see it whole or not at all."""
+    new = file.with_suffix(".new")
+    new.write_text(str(seconds), encoding="utf-8")
+    new.replace(file)

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from bd.clock import instant_of
+from tests.clocks import bd_ahead, move_ahead
 from tests.fleet.test_work import make, start
 from tests.truth import git, tip_bead
 from tests.waiting import PATIENCE_S, until
@@ -40,7 +41,7 @@ def test_two_workers_are_at_one_bead_until_one_has_done_it(clone: Clones, hub: P
     alice, bob = clone("alice"), clone("bob")
     make(alice, "hub-a")
     alice.bd("config", "set", "claim_mode", "advisory")
-    slow = start(alice, "--agent", "ann", "--max-tasks", "1", "--json", "--", "sleep", "60", log=tmp_path / "log")
+    slow = start(alice, "--agent", "ann", "--max-tasks", "1", "--json", "--", "sleep", "86400", log=tmp_path / "log")
     until(lambda: holders(hub) == ["ann"])
     [quick] = bob.bd("work", "--agent", "ben", "--max-tasks", "1", "--json", "--", "true").json
     assert quick["outcome"] == "done"
@@ -49,19 +50,24 @@ def test_two_workers_are_at_one_bead_until_one_has_done_it(clone: Clones, hub: P
 
 
 def test_a_claim_is_renewed_while_its_work_goes_on(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    """The worker's clocks stand half-way to the claim's end when the test says so, and not when the machine is slow."""
     alice, bob = clone("alice"), clone("bob")
     make(alice, "hub-a")
-    alice.bd("update", "hub-a", "--claim-mode", "advisory", "--expected", "2s")
-    worker = start(
-        alice, "--agent", "ann", "--max-tasks", "1", "--json", "--", "sh", "-c", "while [ ! -e ../go ]; do sleep 0.1; done",
-        log=tmp_path / "log",
-    )  # fmt: skip
-    until(lambda: holders(hub) == ["ann"])
+    alice.bd("update", "hub-a", "--claim-mode", "advisory", "--expected", "2h")
+    ahead, begun, go = tmp_path / "ahead", tmp_path / "begun", tmp_path / "go"
+    script = f"touch {begun}; while [ ! -e {go} ]; do sleep 0.1; done"
+    words = ("--agent", "ann", "--max-tasks", "1", "--json", "--", "sh", "-c", script)
+    worker = start(alice, *words, log=tmp_path / "log", bd=bd_ahead(ahead))
+    until(begun.exists)  # from here on the worker counts the time to the next renewal
+    assert holders(hub) == ["ann"]
     first = tip_bead(hub, "hub-a").claims[0]  # type: ignore[union-attr]
+    span_s = (instant_of(first["expires_at"]) - instant_of(first["started_at"])).total_seconds()
+    move_ahead(ahead, span_s / 2 + 60)
     until(lambda: tip_bead(hub, "hub-a").claims[0]["expires_at"] > first["expires_at"])  # type: ignore[union-attr]
+    [later] = tip_bead(hub, "hub-a").claims  # type: ignore[union-attr]
+    assert (instant_of(later["expires_at"]) - instant_of(first["expires_at"])).total_seconds() >= span_s / 2
     bob.bd("claim", "hub-a", "--agent", "ben")
-    (tmp_path / "go").touch()
-    (alice.path.parent / "go").touch()
+    go.touch()
     out, _ = worker.communicate(timeout=PATIENCE_S)
     assert [one["outcome"] for one in json.loads(out)] == ["done"]
     assert tip_bead(hub, "hub-a").attempts_counted == 0  # type: ignore[union-attr]

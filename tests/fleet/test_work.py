@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,13 +40,13 @@ def says(**words: object) -> tuple[str, ...]:
     return (sys.executable, "-c", SAYS.format(words=json.dumps(words).replace("null", "None")))
 
 
-def start(clone: Clone, *words: str, log: Path, beat: str = "1s") -> subprocess.Popen[str]:
+def start(clone: Clone, *words: str, log: Path, beat: str = "1s", bd: tuple[str, ...] = BD) -> subprocess.Popen[str]:
     """A worker that goes on until it is stopped."""
     import os
 
     with log.open("w") as err:
         return subprocess.Popen(
-            [*BD, "work", *words],
+            [*bd, "work", *words],
             cwd=clone.path,
             stdout=subprocess.PIPE,
             stderr=err,
@@ -166,7 +165,7 @@ def test_a_command_that_takes_too_long_is_ended(clone: Clones, hub: Path) -> Non
     alice = clone("alice")
     alice.here("create", "--file", "-", input="tasks:\n- title: Long\n  id: hub-a\n  spec: {max_duration: 1s}\n")
     bead_id = alice.here("list", "-q").lines[0]
-    alice.bd("work", "--agent", "coder", "--once", "--", "sleep", "60")
+    alice.bd("work", "--agent", "coder", "--once", "--", "sleep", "86400")
     (failure,) = tip_bead(hub, bead_id).get("failures")
     assert failure["reason"] == "timeout"
 
@@ -174,7 +173,7 @@ def test_a_command_that_takes_too_long_is_ended(clone: Clones, hub: Path) -> Non
 def test_a_silent_command_is_ended(clone: Clones, hub: Path) -> None:
     alice = clone("alice")
     make(alice, "hub-a")
-    alice.bd("work", "--agent", "coder", "--once", "--idle-timeout", "1s", "--", "sleep", "60")
+    alice.bd("work", "--agent", "coder", "--once", "--idle-timeout", "1s", "--", "sleep", "86400")
     (failure,) = tip_bead(hub, "hub-a").get("failures")
     assert failure["reason"] == "timeout"
     assert "said nothing" in failure["error"]
@@ -183,7 +182,7 @@ def test_a_silent_command_is_ended(clone: Clones, hub: Path) -> None:
 def test_a_claim_that_is_taken_away_stops_the_command(clone: Clones, hub: Path, tmp_path: Path) -> None:
     alice, bob = clone("alice"), clone("bob")
     make(alice, "hub-a")
-    worker = start(alice, "--agent", "coder", "--max-tasks", "1", "--json", "--", "sleep", "60", log=tmp_path / "log")
+    worker = start(alice, "--agent", "coder", "--max-tasks", "1", "--json", "--", "sleep", "86400", log=tmp_path / "log")
     until(lambda: in_hand(hub))
     bob.here("cancel", "hub-a", "--force", "--reason", "not wanted")
     out, _ = worker.communicate(timeout=PATIENCE_S)
@@ -205,7 +204,7 @@ def test_a_claim_that_is_taken_away_is_seen_also_after_a_write_was_kept(clone: C
     assert [one["outcome"] for one in json.loads(out)] == ["lost"]
 
 
-@pytest.mark.parametrize(("script", "outcome"), [("trap 'exit 0' TERM; sleep 60 & wait", "done"), ("sleep 60", "released")])
+@pytest.mark.parametrize(("script", "outcome"), [("trap 'exit 0' TERM; sleep 86400 & wait", "done"), ("sleep 86400", "released")])
 def test_a_worker_that_is_stopped_finishes_or_gives_back(
     clone: Clones, hub: Path, tmp_path: Path, script: str, outcome: str
 ) -> None:
@@ -227,7 +226,7 @@ def test_a_worker_that_is_stopped_finishes_or_gives_back(
 def test_a_killed_workers_bead_is_freed_and_done_by_another(clone: Clones, hub: Path, tmp_path: Path) -> None:
     alice, bob = clone("alice"), clone("bob")
     make(alice, "hub-a")
-    worker = start(alice, "--agent", "coder", "--", "sh", "-c", f"echo $$ > {tmp_path}/child; sleep 60", log=tmp_path / "log")
+    worker = start(alice, "--agent", "coder", "--", "sh", "-c", f"echo $$ > {tmp_path}/child; sleep 86400", log=tmp_path / "log")
     until(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text().strip() != "")
     worker.kill()
     worker.wait()
@@ -247,15 +246,17 @@ def test_a_killed_workers_bead_is_freed_and_done_by_another(clone: Clones, hub: 
 
 
 def test_a_job_that_beats_is_never_taken_away(clone: Clones, hub: Path, tmp_path: Path) -> None:
-    """Longer than the stall time of 9 seconds, watched by an observer who looks again and again."""
+    """Watched by an observer on whose clock an hour passes between its looks: at each there is a sign that it has not seen."""
     alice, bob = clone("alice"), clone("bob")
     make(alice, "hub-a")
     command = ("sh", "-c", f"until [ -e {tmp_path / 'enough'} ]; do sleep 0.1; done")
-    worker = start(alice, "--agent", "coder", "--max-tasks", "1", "--", *command, log=tmp_path / "log", beat="3s")
+    worker = start(alice, "--agent", "coder", "--max-tasks", "1", "--", *command, log=tmp_path / "log")
     until(lambda: in_hand(hub))
-    begun_s = time.monotonic()
-    while time.monotonic() < begun_s + 11:
-        assert bob.bd("stalled", "--reassign", "--json").json == []
+    seen = ""
+    for hours in range(4):
+        until(lambda seen=seen: git(hub, "for-each-ref", "refs/bd/claims") not in ("", seen))
+        seen = git(hub, "for-each-ref", "refs/bd/claims")
+        assert bob.bd("stalled", "--reassign", "--json", env={"BD_UPTIME_OFFSET_S": str(3600 * hours)}).json == []
     (tmp_path / "enough").touch()
     worker.wait(timeout=PATIENCE_S)
     assert subjects(hub, "reassign") == []
@@ -265,10 +266,12 @@ def test_a_job_that_beats_is_never_taken_away(clone: Clones, hub: Path, tmp_path
 def test_two_clocks_fifteen_minutes_apart_steal_nothing(clone: Clones, hub: Path, tmp_path: Path) -> None:
     alice, bob = clone("alice"), clone("bob")
     make(alice, "hub-a")
-    worker = start(alice, "--agent", "coder", "--max-tasks", "1", "--", "sleep", "4", log=tmp_path / "log")
+    command = ("sh", "-c", f"until [ -e {tmp_path / 'enough'} ]; do sleep 0.1; done")
+    worker = start(alice, "--agent", "coder", "--max-tasks", "1", "--", *command, log=tmp_path / "log")
     until(lambda: in_hand(hub))
     for offset in ("900", "-900"):
         assert bob.bd("stalled", "--json", env={"BD_CLOCK_OFFSET_S": offset}).json == []
+    (tmp_path / "enough").touch()
     worker.wait(timeout=PATIENCE_S)
     assert tip_bead(hub, "hub-a").status == "closed"
 

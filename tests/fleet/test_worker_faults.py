@@ -350,7 +350,7 @@ def test_what_killed_workers_left_is_removed_a_day_later(clone: Clones) -> None:
 def test_what_an_ended_command_started_ends_with_it(clone: Clones, tmp_path: Path) -> None:
     alice = clone("alice")
     alice.here("create", "Do it", "--id", "hub-a")
-    script = f"(trap '' TERM; exec sleep 60) & echo $! > {tmp_path}/forked; exec sleep 60"
+    script = f"(trap '' TERM; exec sleep 86400) & echo $! > {tmp_path}/forked; exec sleep 86400"
     assert work(alice, "sh", "-c", script, options=("--once", "--idle-timeout", "1s")) == [("hub-a", "failed")]
     forked = int((tmp_path / "forked").read_text())
     until(lambda: not is_running(forked))
