@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 SEED ?= 1
 RUNS ?= 100
 
-.PHONY: browser clients demo test check check-all torture bench lint types docs links recording clean
+.PHONY: browser clients help demo test check check-all torture bench lint types docs links recording clean
 
 demo: $(STAMP)  ## four agents race through a hub made for the occasion
 	$(BIN)/bd demo
@@ -30,12 +30,12 @@ check-all: lint types docs  ## with the slow tests, in two time zones
 	TZ=America/Denver $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 	TZ=Asia/Kolkata $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
-lint: $(STAMP)
+lint: $(STAMP)  ## ruff and the import contract
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 
-types: $(STAMP)
+types: $(STAMP)  ## mypy
 	$(BIN)/mypy
 
 docs: $(STAMP)  ## the pages as a site, site/index.html; a warning or a dead link inside of it ends it
@@ -50,6 +50,9 @@ links: $(STAMP)  ## the links that lead outside, over the network
 torture: $(STAMP)  ## histories in which everything fails that can: SEED=.. RUNS=..
 	$(BIN)/python -m tests.torture --seed $(SEED) --runs $(RUNS)
 
+help:  ## these lines
+	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+
 bench: $(STAMP)  ## speed against git's own commands, in one run
 	$(BIN)/python -m bench
 
@@ -59,5 +62,5 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $(STAMP)
 
-clean:
+clean:  ## what the tools have left, and the environment
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* site

@@ -364,6 +364,8 @@ NOT_TYPED = {
     "make demo": "tests/fleet has its tests, and this repository's CI types it",
     "make test": "these are the tests",
     "pip install .": "installs from the network",
+    "uv tool install .": "installs from the network",
+    "pipx install .": "installs from the network",
     "python3 -m venv ~/bd": "the line below it installs from the network",
     "~/bd/bin/pip install .": "installs from the network",
     "export PATH=~/bd/bin:$PATH": "nothing is installed there",
