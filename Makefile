@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 SEED ?= 1
 RUNS ?= 100
 
-.PHONY: browser clients help demo test check check-all torture bench lint types docs links recording clean
+.PHONY: browser clients coverage help demo test check check-all torture bench lint types docs links recording clean
 
 demo: $(STAMP)  ## four agents race through a hub made for the occasion
 	$(BIN)/bd demo
@@ -49,6 +49,12 @@ links: $(STAMP)  ## the links that lead outside, over the network
 
 torture: $(STAMP)  ## histories in which everything fails that can: SEED=.. RUNS=..
 	$(BIN)/python -m tests.torture --seed $(SEED) --runs $(RUNS)
+
+coverage: $(STAMP)  ## the tests under coverage, and which lines of bd they leave out
+	rm -f .coverage .coverage.*
+	$(BIN)/python -m coverage run -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow" -o timeout=1500
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report
 
 help:  ## these lines
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
