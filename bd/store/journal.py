@@ -236,6 +236,8 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "batch": (dict, type(None)),
     "intents": (dict, type(None)),
     "form": (dict, type(None)),
+    "asked_on": (str, type(None)),
+    "unanswered_since_s": (int, type(None)),
 }
 
 

@@ -163,7 +163,11 @@ class Settling:
             return "waiting"
         if _may_arrive(data):
             for uid, oid in intents.items():
-                asked = {"asked_on": data["asked_on"], "intents": {uid: oid}, "unanswered_since_s": data["unanswered_since_s"]}
+                asked = {
+                    "asked_on": data.get("asked_on") or "",
+                    "intents": {uid: oid},
+                    "unanswered_since_s": data["unanswered_since_s"],
+                }
                 self.may_land[uid] = asked
             return "waiting"
         return ""
