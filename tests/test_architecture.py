@@ -42,9 +42,8 @@ CLOCK = {
     "datetime.utcnow": (),
 }
 
-FUNCTION_LIMIT, MODULE_LIMIT = 40, 400
+FUNCTION_LIMIT = 40
 # What was longer when this test was written. Entries may go and numbers may fall; nothing may be added.
-LONG_MODULES: dict[str, int] = {}
 LONG_FUNCTIONS: dict[str, int] = {}
 # Commands that catch an error, which only the door should. May only shrink too.
 CATCHERS = {"cli/commands/show.py"}
@@ -220,13 +219,6 @@ def test_names_say_what_is_in_it() -> None:
     assert not [module for module in MODULES if empty & set(Path(module).stem.split("_"))]
     silent = [module for module in MODULES if not read(module).docstring]
     assert not silent, "a module's docstring says what belongs in it"
-
-
-def test_modules_stay_small() -> None:
-    lengths = {module: read(module).lines for module in MODULES}
-    assert {module: length for module, length in lengths.items() if length > LONG_MODULES.get(module, MODULE_LIMIT)} == {}
-    outgrown = {module for module in LONG_MODULES if lengths.get(module, 0) <= MODULE_LIMIT}
-    assert not outgrown, "these are short enough now: take them off the list"
 
 
 def test_functions_stay_small() -> None:

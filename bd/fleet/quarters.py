@@ -27,6 +27,7 @@ _EVENTS_SHOWN = 1000
 _KINDS: dict[str, Any] = {
     "pool": MAYBE_TEXT,
     "how": {...: MAYBE_TEXT},
+    "killed": bool,
     **dict.fromkeys(("fails", "up_s", "down_s", "failed_s"), MAYBE_NUMBER),
 }
 _TIMES = frozenset({"started_at", "drained_at"})
@@ -35,7 +36,7 @@ _TIMES = frozenset({"started_at", "drained_at"})
 def _is_sound(key: str, value: Any) -> bool:
     if key in _TIMES:
         return isinstance(value, str) and clock.is_canonical(value)
-    return fits(value, _KINDS.get(key, object))
+    return key not in _KINDS or fits(value, _KINDS[key])
 
 
 class Quarters:
