@@ -1,4 +1,4 @@
-"""The cache files of a clone: one for each version of bd that is in use there.
+"""The cache files of a clone, and what is remembered of its place: one each for every version of bd that is in use there.
 
 A version finds its own by the fingerprint of its code. Belongs here: names, and when a file goes. Does not belong
 here: what is in it (database.py, cache.py).
@@ -28,6 +28,11 @@ def path_of(folder: str) -> str:
     return path
 
 
+def place_path(folder: str) -> str:
+    """Return the path of what this version remembers of the clone's settings (place.py); it goes with the cache file."""
+    return os.path.join(folder, f"place-{fingerprint()}")
+
+
 def all_files(folder: str) -> list[str]:
     """Return the paths of all cache files in bd's folder of a clone, of every version, without SQLite's side files."""
     return [
@@ -38,6 +43,8 @@ def all_files(folder: str) -> list[str]:
 def _drop_unused(folder: str, now_s: float) -> None:
     for path in all_files(folder):
         if now_s - os.stat(path).st_mtime > _UNUSED_S:
-            for ending in _ENDINGS:
+            name = os.path.basename(path)
+            place = os.path.join(folder, name.replace("cache", "place", 1).removesuffix(".db"))
+            for gone in (*(path + ending for ending in _ENDINGS), place):
                 with suppress(FileNotFoundError):
-                    os.unlink(path + ending)
+                    os.unlink(gone)

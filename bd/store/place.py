@@ -1,6 +1,6 @@
 """Where the hub is kept: which repository, branch and remote, and this clone's own settings.
 
-What git's configuration and the two YAML files say is remembered in `<git common dir>/bd/place`
+What git's configuration and the two YAML files say is remembered in `<git common dir>/bd/place-<fingerprint>`
 together with the bytes it was read from, so that a command starts without asking git. Belongs
 here: finding the place. Does not belong here: anything inside the hub.
 """
@@ -15,7 +15,7 @@ from bd.errors import BadInput, FolderGone, NoHub
 from bd.fields import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT
 from bd.light import NamedTuple, suppress
 from bd.store.answers import is_ref
-from bd.store.fingerprint import fingerprint
+from bd.store.cachefiles import place_path
 from bd.store.gitrepo import GitRepo
 from bd.store.location import find_repo
 from bd.store.manners import settings_of
@@ -144,7 +144,7 @@ def _place(repo: GitRepo, branch: str, known: Mapping[str, Any]) -> Place:
 def forget(repo: GitRepo) -> None:
     """Read everything anew at the next command (after init or a change of settings)."""
     with suppress(FileNotFoundError):
-        os.unlink(os.path.join(repo.common_dir, "bd", "place"))
+        os.unlink(place_path(os.path.join(repo.common_dir, "bd")))
 
 
 # --- what is remembered -------------------------------------------------------------------
@@ -178,14 +178,14 @@ def _remembered(repo: GitRepo) -> dict[str, Any] | None:
     if os.environ.get("BD_BRANCH") or os.environ.get("BD_REMOTE"):
         return None
     sources = _sources(repo)
-    path = os.path.join(repo.common_dir, "bd", "place")
+    path = place_path(os.path.join(repo.common_dir, "bd"))
     try:
         with open(path, "rb") as file:
             checksum, data = file.read(_CHECKSUM_SIZE), file.read()
         if checksum != _checksum(data):  # of other bytes, marshal may make lists that fill the memory
             return None
         known = marshal.loads(data)
-        if known["version"] == fingerprint() and known["sources"] == sources:
+        if known["sources"] == sources:
             return known  # type: ignore[no-any-return]
     except (OSError, EOFError, ValueError, TypeError, KeyError):
         pass
@@ -207,7 +207,6 @@ def _read(repo: GitRepo) -> dict[str, Any]:
     if full and not (full.isprintable() and is_ref(full)):
         raise BadInput(f"{full!r} can't be a branch")
     return {
-        "version": fingerprint(),
         "sources": sources,
         "git": {
             key: values
@@ -226,7 +225,7 @@ def _read(repo: GitRepo) -> dict[str, Any]:
 def _remember(repo: GitRepo, known: dict[str, Any]) -> None:
     if any(key.startswith("include") for key in known["git"]):
         return  # included files would have to be watched too
-    path = os.path.join(repo.common_dir, "bd", "place")
+    path = place_path(os.path.join(repo.common_dir, "bd"))
     fresh = f"{path}.{os.getpid()}"
     with suppress(OSError):
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -14,7 +14,6 @@ import pytest
 
 import bd
 from bd.store.fingerprint import of_sources
-from tests.truth import git
 
 if TYPE_CHECKING:
     from tests.running import Clone
@@ -81,12 +80,12 @@ def test_two_versions_leave_each_others_cache_alone(local_hub: Clone, tmp_path: 
     folder = local_hub.path / ".git" / "bd"
     for version in (old, new):
         version.ask(local_hub, "list", "--all")
-    files = {path.name: path.stat().st_ino for path in folder.glob("cache-*.db")}
-    assert len(files) >= 2
+    files = {path.name: path.stat().st_ino for pattern in ("cache-*.db", "place-*") for path in folder.glob(pattern)}
+    assert len(files) >= 4
     local_hub.here("create", "Another")
     for version in (old, new, old, new):
         assert len(version.ask(local_hub, "list", "--all")) == 1
-    assert {path.name: path.stat().st_ino for path in folder.glob("cache-*.db") if path.name in files} == files
+    assert {name: (folder / name).stat().st_ino for name in files} == files
 
 
 def test_caches_that_no_version_uses_any_more_are_removed(local_hub: Clone) -> None:
@@ -94,10 +93,12 @@ def test_caches_that_no_version_uses_any_more_are_removed(local_hub: Clone) -> N
     folder = local_hub.path / ".git" / "bd"
     (used,) = folder.glob("cache-*.db")
     at_s = used.stat().st_mtime
+    (folder / "place").write_bytes(b"")
+    (folder / "place-0123456789abcdef").write_bytes(b"")
     for name, age_days in (("cache.db", 20), ("cache-0123456789abcdef.db", 15), ("cache-fedcba9876543210.db", 13)):
         (folder / name).write_bytes(b"")
         os.utime(folder / name, (at_s - age_days * 86400, at_s - age_days * 86400))
     os.utime(used, (at_s - 2 * 86400, at_s - 2 * 86400))
     assert local_hub.here("count").out.strip() == "0"
     assert {path.name for path in folder.glob("cache*.db")} == {used.name, "cache-fedcba9876543210.db"}
-    assert git(local_hub.path, "status", "--porcelain") == ""
+    assert {path.name for path in folder.glob("place*")} == {used.name.replace("cache", "place").removesuffix(".db")}
