@@ -74,15 +74,16 @@ def record(command: list[str]) -> list[Said]:
     import termios
 
     start = time.monotonic()
+    size = struct.pack("HHHH", ROWS, COLUMNS, 0, 0)
     child, terminal = pty.fork()
     if child == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, size)  # by the child itself: the command is not to start before
         os.environ.update(TERM="xterm-256color", COLUMNS=str(COLUMNS), LINES=str(ROWS))
         os.environ.pop("NO_COLOR", None)
         try:
             os.execvp(command[0], command)
         finally:
             os._exit(127)
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     said: list[Said] = []
     while data := _read(terminal):
