@@ -1,8 +1,9 @@
 """Speed and cost, measured as ratios in one run: `python -m bench` (see `--help`; `--list` names the sections).
 
 Belongs here: everything that has to do with time and with what a hub has to bear. The tests have no time limits;
-this has no assertions, and its limits stand in its rows. Whole processes are measured, interleaved (A B A B ...), by
-the minimum and the median of several runs, so that what else the machine does falls on both sides alike.
+this has no assertions, and its limits stand in its rows; only the gate (`--gate`, baseline.py) fails. Whole processes
+are measured, interleaved (A B A B ...), by the minimum and the median of several runs, so that what else the machine
+does falls on both sides alike.
 
 The sections, and what a row of each says:
 

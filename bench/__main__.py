@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import (
+    baseline,
     breakdown,
     cache,
     contention,
@@ -86,6 +87,16 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small hubs and few runs: a smoke test, no measurement")
     parser.add_argument("--write", action="store_true", help="also write bench/RESULTS.md")
     parser.add_argument("--list", action="store_true", help="name the benchmarks")
+    parser.add_argument(
+        "--gate", action="store_true", help="hold a few ratios against bench/baseline.json; exit 1 where one is worse"
+    )
+    parser.add_argument("--set", action="store_true", help="with --gate: write bench/baseline.json anew")
+    parser.add_argument(
+        "--old",
+        metavar="CHECKOUT",
+        type=Path,
+        help="also hold bd against that of another checkout, of the same format, in the same rounds",
+    )
     parser.add_argument("--keep", action="store_true", help="leave the scratch folder for a look")
     found = parser.parse_args(words)
     unknown = set(found.only or ()) - set(BENCHES)
@@ -121,13 +132,18 @@ def _heading(facts: dict[str, object]) -> list[str]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run what was asked for; the exit code is 0 whatever the ratios are: they are told, not asserted."""
+    """Run what was asked for. The exit code is 0 whatever the ratios are: they are told, not asserted, but by the gate."""
     asked = _arguments(words)
     if asked.list:
         for name, (title, _) in BENCHES.items():
             print(f"{name:<10} {title}")
         return 0
     machine = Machine(quick=asked.quick)
+    if asked.gate or asked.old:
+        try:
+            return baseline.hold(machine, asked.old, anew=asked.set)
+        finally:
+            machine.remove()
     facts = _circumstances(machine)
     print("\n".join(_heading(facts)))
     sections: list[Section] = []

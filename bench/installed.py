@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import tomllib
 import venv
 from importlib import metadata
 from pathlib import Path
@@ -15,21 +16,29 @@ from pathlib import Path
 import bd
 
 PROJECT = "gitbeads"
-_SCRIPT = "#!{python}\nimport sys\nfrom bd.cli import run\nif __name__ == '__main__':\n    sys.exit(run())\n"
+_SCRIPT = "#!{python}\nimport sys\nfrom {module} import run\nif __name__ == '__main__':\n    sys.exit(run())\n"
 
 
-def install(folder: Path) -> Path:
-    """Make the environment; its Python, with the console script `bd` beside it."""
+def install(folder: Path, checkout: Path | None = None) -> Path:
+    """Make the environment; its Python, with the console script `bd` beside it. The bd of another checkout, if one is named."""
     venv.create(folder, with_pip=False, symlinks=True)
     python = next(path for path in (folder / "bin" / "python", folder / "Scripts" / "python.exe") if path.exists())
     site = next(folder.glob("[Ll]ib/**/site-packages"))
     for name in _needed(PROJECT) - {PROJECT}:
         _copy(metadata.distribution(name), site)
-    shutil.copytree(Path(bd.__file__).parent, site / "bd", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        checkout / "bd" if checkout else Path(bd.__file__).parent, site / "bd", ignore=shutil.ignore_patterns("__pycache__")
+    )
     script = python.with_name("bd")
-    script.write_text(_SCRIPT.format(python=python))
+    script.write_text(_SCRIPT.format(python=python, module=_entry(checkout or Path(bd.__file__).parents[1])))
     script.chmod(0o755)
     return python
+
+
+def _entry(checkout: Path) -> str:
+    """The module that the console script of a checkout starts; an older one has another."""
+    with (checkout / "pyproject.toml").open("rb") as file:
+        return str(tomllib.load(file)["project"]["scripts"]["bd"].partition(":")[0])
 
 
 def add(python: Path, name: str) -> None:

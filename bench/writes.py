@@ -41,7 +41,8 @@ def typed(machine: Machine, hub: Hub, verb: str, *more: str, far: bool = False, 
     return Program(lambda: ["sh", str(_TYPED / f"{verb}.sh"), next(words), *more], folder)
 
 
-def _ours(machine: Machine, hub: Hub, verb: str, rounds: int, *, far: bool = False) -> Program:
+def ours(machine: Machine, hub: Hub, verb: str, rounds: int, *, far: bool = False) -> Program:
+    """The same write by bd, in a clone of its own."""
     folder = _clone(machine, hub, far=far)
     machine.run([*machine.bd, "count"], cwd=folder)
     if verb == "close":
@@ -87,9 +88,9 @@ def measure(machine: Machine) -> list[Row]:
         for shape in shapes:
             hub = machine.hub(shape)
             programs[f"typed {shape.label}"] = typed(machine, hub, verb)
-            programs[f"bd {shape.label}"] = _ours(machine, hub, verb, rounds)
+            programs[f"bd {shape.label}"] = ours(machine, hub, verb, rounds)
             if verb == "claim":
-                programs[f"next {shape.label}"] = _ours(machine, hub, "claim --next", rounds)
+                programs[f"next {shape.label}"] = ours(machine, hub, "claim --next", rounds)
         found = interleaved(machine, programs, rounds=rounds, warm=2)
         rows += _compared(found, verb, [shape.label for shape in shapes])
         growth += _grown(found, verb, shapes[0].label, shapes[-1].label)
@@ -103,7 +104,7 @@ def _with_news(machine: Machine, shapes: list[Shape]) -> list[Row]:
     for shape in shapes:
         hub = machine.hub(shape)
         programs[f"typed {shape.label}"] = _after_news(machine, typed(machine, hub, "claim", "merge"))
-        programs[f"bd {shape.label}"] = _after_news(machine, _ours(machine, hub, "claim", rounds))
+        programs[f"bd {shape.label}"] = _after_news(machine, ours(machine, hub, "claim", rounds))
     found = interleaved(machine, programs, rounds=rounds, warm=2)
     return [
         Ratio(f"{label}: claim ID, after news", found[f"bd {label}"], found[f"typed {label}"], LIMITS[label], "typed")
@@ -133,10 +134,18 @@ def _grown(found: dict[str, Times], verb: str, small: str, large: str) -> list[R
     ]
 
 
+def far_hub(machine: Machine, seconds: float) -> dict[str, str]:
+    """The environment in which each connection waits: by a command that is called `ssh`, as git and bd go by its name."""
+    command = machine.folder / "far" / "ssh"
+    if not command.exists():
+        command.parent.mkdir(exist_ok=True)
+        command.symlink_to(_FAR)
+    return {"GIT_SSH_COMMAND": str(command), "BENCH_FAR_S": str(seconds)}
+
+
 def measure_far(machine: Machine) -> list[Row]:
     """A claim where the way to the hub counts, as it does in use."""
-    machine.environment.update(GIT_SSH_COMMAND=str(_FAR), BENCH_FAR_S="0.05")
-    machine.configure("ssh.variant", "ssh")
+    machine.environment.update(far_hub(machine, 0.05))
     rounds = machine.rounds(10)
     rows: list[Row] = [Note("Each connection waits 50 ms; a real ssh hand-shake costs several round trips more on both sides.")]
     try:
@@ -144,7 +153,7 @@ def measure_far(machine: Machine) -> list[Row]:
             hub = machine.hub(shape)
             programs = {
                 "typed": typed(machine, hub, "claim", far=True),
-                "bd": _ours(machine, hub, "claim", rounds, far=True),
+                "bd": ours(machine, hub, "claim", rounds, far=True),
             }
             found = interleaved(machine, programs, rounds=rounds)
             rows.append(Ratio(f"{shape.label}: claim ID, far hub", found["bd"], found["typed"], None, "typed"))

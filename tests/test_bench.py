@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -10,10 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bench
+from bench import baseline
 from bench.__main__ import BENCHES
+from bench.hubs import SMALL
 from bench.line import Calls, Line, delay_pushes
 from bench.machine import Machine
 from bench.rows import Figure
+from bench.stopwatch import Program, paired, spent
 from tests.running import BD
 from tests.truth import git, tip_bead
 
@@ -45,6 +49,44 @@ def test_each_section_is_explained() -> None:
 )
 def test_a_figure_is_held_against_its_limit(value: float, bound: str, verdict: str) -> None:
     assert Figure("what", value, "", 3, bound).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "known", "verdict"),
+    [
+        (1.0, {"what": 1.0}, []),
+        (1.25, {"what": 1.0}, []),
+        (1.26, {"what": 1.0}, ["what"]),
+        (0.1, {"what": 1.0}, []),
+        (9.0, {}, []),
+    ],
+)
+def test_the_gate_holds_what_is_worse_than_its_baseline(value: float, known: dict[str, float], verdict: list[str]) -> None:
+    assert baseline.worse([baseline.Held("what", value)], known) == verdict
+
+
+def test_of_two_measurements_the_lesser_counts() -> None:
+    first, second = [baseline.Held("a", 2.0), baseline.Held("b", 1.0)], [baseline.Held("a", 1.0), baseline.Held("b", 3.0)]
+    assert [held.value for held in baseline.least([first, second])] == [1.0, 1.0]
+
+
+def test_every_ratio_of_the_baseline_is_measured(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(baseline, "FAR_S", 0.0)
+    monkeypatch.setattr(baseline, "FLAT", SMALL)
+    found = {held.what: held for measure in baseline.MEASURES for held in measure(machine, machine.bd)}
+    assert json.loads(baseline.BASELINE.read_text())["ratios"].keys() == {what for what in found if not found[what].is_of_two}
+    assert sum(held.is_of_two for held in found.values()) == 3
+    assert 1 <= found["connections of a claim, 150 ms away"].value <= 2
+
+
+def test_a_round_is_compared_within_itself() -> None:
+    assert paired([1, 20, 3], [2, 40, 6]) == 0.5
+
+
+def test_the_processor_time_of_processes_below_is_counted(machine: Machine) -> None:
+    burn = "import time\nwhile time.process_time() < 0.2: pass"
+    script = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}])"
+    assert spent(machine, Program([machine.python, "-c", script])).cpu_ms >= 200
 
 
 def test_refused_pushes_are_counted(machine: Machine, clone: Clones) -> None:
