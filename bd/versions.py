@@ -10,12 +10,17 @@ import os
 
 import bd
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 # The layout of a request to other clones. Version 1 named no rules, and is carried out by its author alone.
 REQUEST = 2
 REQUESTS_READ = (1, REQUEST)
 
-# Whatever a decision can depend on: all modules of these folders. By content: a time stamp can lie, and so can a version.
-_FOLDERS = ("", "policy", "operations")
+# Whatever a decision can depend on: all modules of these packages, and those beside them. By content: a time stamp can lie, and so
+# can a version.
+_PACKAGES = ("policy", "operations")
 _found: str | None = None
 
 
@@ -52,5 +57,15 @@ def same_rules(theirs: object) -> bool:
 
 def _modules(package: str) -> list[str]:
     """The modules by their paths in the package. Raises OSError."""
-    found = [os.path.join(folder, name) for folder in _FOLDERS for name in os.listdir(os.path.join(package, folder))]
-    return sorted(name for name in found if name.endswith(".py"))
+    return modules_below(package, _PACKAGES)
+
+
+def modules_below(package: str, packages: Sequence[str]) -> list[str]:
+    """Return the paths, in the package, of its own modules and of all that lie below some of its packages. Raises OSError."""
+    found = os.listdir(package)
+    for name in packages:
+        os.listdir(os.path.join(package, name))  # os.walk is silent where there is no such folder
+        for folder, _, names in os.walk(os.path.join(package, name)):
+            below = os.path.relpath(folder, package)
+            found += [os.path.join(below, module) for module in names]
+    return sorted(path for path in found if path.endswith(".py"))

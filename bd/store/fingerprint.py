@@ -10,9 +10,11 @@ import os
 from zlib import crc32
 
 import bd
+from bd.versions import modules_below
 
-# Whatever a cached value can depend on: all modules of these folders, and one more. By content: a time stamp can lie.
-_FOLDERS = ("", "policy", "store", "interop")
+# Whatever a cached value can depend on: all modules of these packages, those beside them, and one more. By content: a time stamp can
+# lie.
+_PACKAGES = ("policy", "store", "interop")
 _LISTING = os.path.join("cli", "commands", "listing.py")
 _found: str | None = None
 
@@ -29,11 +31,7 @@ def of_sources(package: str) -> str:
     """Return the fingerprint of a copy of the package: its version, and the names and contents of its modules."""
     names, contents = crc32(bd.__version__.encode()), 0
     try:
-        modules = [
-            _LISTING,
-            *(os.path.join(folder, name) for folder in _FOLDERS for name in os.listdir(os.path.join(package, folder))),
-        ]
-        for module in sorted(name for name in modules if name.endswith(".py")):
+        for module in [*modules_below(package, _PACKAGES), _LISTING]:
             with open(os.path.join(package, module), "rb", buffering=0) as file:
                 names, contents = crc32(module.encode(), names), crc32(file.read(), contents)
     except OSError:  # no such folders: bd runs from an archive, whose version has to do

@@ -142,7 +142,7 @@ class Transaction:
         elif self._has_just_looked and self._rounds.beats is None:
             tip = self._repo.ref(PUBLISHED)
         else:
-            from bd.store import folding, hearing, settling  # noqa: PLC0415  while git fetches, as what follows needs them
+            from bd.store import folding, hearing, settling  # noqa: PLC0415  while git fetches
 
             assert folding and hearing and settling  # noqa: PT018
             tip = self._hub.finish_fetch()
@@ -382,7 +382,7 @@ class Transaction:
 
     def _unreachable(self, error: RemoteUnreachable) -> Outcome:
         """Keep what may be kept in this clone. Raises for claims, and (kept all the same) for what names a token."""
-        from bd.store import giving_up, keeping  # noqa: PLC0415  only where the remote can't be reached
+        from bd.store import giving_up, keeping  # noqa: PLC0415  rare
 
         if self.in_doubt:
             raise giving_up.doubt() from error
