@@ -10,8 +10,8 @@ import io
 import os
 import sys
 
-from bd.clock import age_text, instant_of
-from bd.light import Pattern
+from bd.core.clock import age_text, instant_of
+from bd.core.light import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.errors import BdError
-    from bd.model import Bead, Snapshot
+    from bd.core.errors import BdError
+    from bd.core.model import Bead, Snapshot
 
 _AT_ONCE = 500
 

@@ -15,11 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bd import signers
-from bd.clock import canonical_time, duration_s, typed_time
-from bd.errors import BadInput, Damaged, NotFound, WouldCycle
-from bd.fields import BEAD_FIELDS
-from bd.ids import check_agent, check_bead_id
+from bd.core import signers
+from bd.core.clock import canonical_time, duration_s, typed_time
+from bd.core.errors import BadInput, Damaged, NotFound, WouldCycle
+from bd.core.ids import check_agent, check_bead_id
+from bd.core.schema import BEAD_FIELDS
 from bd.interop import jsonl, plans
 from bd.output import escaped, json_safe
 from bd.store import answers, codec, heard, message, plaintext, signatures

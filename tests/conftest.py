@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from bd import clock as bd_clock
+from bd.core import clock as bd_clock
 from tests.clocks import FakeClock
 from tests.memory import make_bead
 from tests.running import BD, Clone, Result, run_here
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from bd.model import Bead
+    from bd.core.model import Bead
     from tests.browser import Browser
 
 # How long an example takes says nothing about whether it is right; time belongs to bench/. Where CI is set, Hypothesis tries

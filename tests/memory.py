@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bd.config import merge
-from bd.fields import ARCHIVE_DIR, CONFIG_PATH, FORMAT_VERSION, LONG_FIELDS, bead_path, suffix_of
-from bd.lineup import mentions
-from bd.model import Bead, Change, Damage, Overlay, Snapshot
+from bd.core.model import Bead, Change, Damage, Overlay, Snapshot
+from bd.core.queries import mentions
+from bd.core.schema import ARCHIVE_DIR, CONFIG_PATH, FORMAT_VERSION, LONG_FIELDS, bead_path, suffix_of
+from bd.core.settings import merge
 from bd.operations.base import World
 from tests.clocks import START
 

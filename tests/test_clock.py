@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd import clock
-from bd.errors import BadInput
+from bd.core import clock
+from bd.core.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

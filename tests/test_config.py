@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bd.config import KEYS, from_environment, merge
-from bd.errors import BadInput
+from bd.core.errors import BadInput
+from bd.core.settings import KEYS, from_environment, merge
 
 LAYERS = ("flag", "environment", "clone", "user", "hub")
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd import errors, fields
 from bd.cli.table import ALIASES, COMMANDS
-from bd.config import KEYS, PLACE_KEYS
+from bd.core import errors, schema
+from bd.core.settings import KEYS, PLACE_KEYS
 from tests.running import run_here
 from tests.sealing import GIT_CONFIGURATION
 from tests.terminal import Session, typed_in, with_bd
@@ -116,13 +116,13 @@ def test_the_table_of_exit_codes_has_each_code_once() -> None:
 @pytest.mark.parametrize(
     ("heading", "table"),
     [
-        ("## A bead file", fields.BEAD_FIELDS),
-        ("### The claim of a bead", fields.CLAIM_FIELDS),
-        ("### A comment", fields.COMMENT_FIELDS),
-        ("### A failure", fields.FAILURE_FIELDS),
-        ("## A capacity file", fields.CAPACITY_FIELDS),
-        ("## An agent file", fields.AGENT_FIELDS),
-        ("## The hub's settings", fields.CONFIG_FIELDS),
+        ("## A bead file", schema.BEAD_FIELDS),
+        ("### The claim of a bead", schema.CLAIM_FIELDS),
+        ("### A comment", schema.COMMENT_FIELDS),
+        ("### A failure", schema.FAILURE_FIELDS),
+        ("## A capacity file", schema.CAPACITY_FIELDS),
+        ("## An agent file", schema.AGENT_FIELDS),
+        ("## The hub's settings", schema.CONFIG_FIELDS),
     ],
 )
 def test_every_key_of_a_file_is_documented_with_its_kind_in_the_order_it_is_written(heading: str, table: dict[str, str]) -> None:
@@ -146,8 +146,8 @@ def test_every_setting_is_documented_with_its_default() -> None:
 
 def test_statuses_and_types_are_documented() -> None:
     page = text_of("format.md")
-    assert {names_in(cells[0])[0] for cells in rows(section(page, "### Status"))} == set(fields.STORED_STATUSES)
-    assert set(fields.TYPES) <= set(names_in(section(page, "### Type")))
+    assert {names_in(cells[0])[0] for cells in rows(section(page, "### Status"))} == set(schema.STORED_STATUSES)
+    assert set(schema.TYPES) <= set(names_in(section(page, "### Type")))
 
 
 def test_every_word_of_the_glossary_stands_there_once() -> None:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ulid import ULID
 
-from bd import ids
-from bd.errors import Ambiguous, BadInput, NoSuchBead
+from bd.core import ids
+from bd.core.errors import Ambiguous, BadInput, NoSuchBead
 from tests.memory import MemorySnapshot, make_bead
 
 if TYPE_CHECKING:

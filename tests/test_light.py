@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd import clock, light, lineup
-from bd.clock import is_canonical
-from bd.errors import BadInput
-from bd.ids import agent_from_person, check_prefix, is_agent, is_bead_id
+from bd.core import clock, light, queries
+from bd.core.clock import is_canonical
+from bd.core.errors import BadInput
+from bd.core.ids import agent_from_person, check_prefix, is_agent, is_bead_id
 from bd.store import answers, codec, kinds, yamltext
 from bd.store.answers import is_oid, is_ref
 
@@ -302,7 +302,7 @@ PLACES = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.just(""), st.sa
 @given(st.lists(PLACES, max_size=4))
 def test_several_lists_in_order_are_merged_as_heapq_does(lists: list[list[tuple[float, str, str]]]) -> None:
     named = [[(place, (number, at)) for at, place in enumerate(part)] for number, part in enumerate(lists)]
-    merged = lineup._merged([iter(part) for part in named])
+    merged = queries._merged([iter(part) for part in named])
     assert list(merged) == list(heapq.merge(*named, key=lambda entry: entry[0]))
 
 
@@ -337,7 +337,7 @@ def test_answers_are_remembered_up_to_a_limit() -> None:
 
 LOADS = """
 import sys
-from bd.light import light_functools
+from bd.core.light import light_functools
 with light_functools():
     import _sqlite3
 assert "functools" not in sys.modules

@@ -12,8 +12,8 @@ import re
 import subprocess
 from typing import TYPE_CHECKING
 
-from bd.fields import bead_path
-from bd.model import Bead
+from bd.core.model import Bead
+from bd.core.schema import bead_path
 from bd.store import codec
 
 if TYPE_CHECKING:

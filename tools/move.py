@@ -143,7 +143,9 @@ def _renamed(text: str, old: str, new: str) -> str:
     pattern = re.compile(rf"(?<![\w.\"'/]){old}\.(?!py\b)(?=[A-Za-z_])")
     lines = [line if number in left else pattern.sub(f"{new}.", line) for number, line in enumerate(lines, 1)]
     text = "".join(lines)
-    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name) and node.id == old and node.lineno not in left]
+    nodes = [
+        node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name) and node.id == old and node.lineno not in left
+    ]
     for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset), reverse=True):
         line = lines[node.lineno - 1].encode()
         if line[node.col_offset :].startswith(old.encode()):
@@ -178,7 +180,12 @@ def main() -> int:
         git("mv", old, new)
     followed = Followed(moves, {**earlier, **moves})
     for path in git("ls-files").splitlines():
-        if path.startswith(LEFT_ALONE) or Path(path).suffix not in TEXTS or not (ROOT / path).is_file() or (ROOT / path).is_symlink():
+        if (
+            path.startswith(LEFT_ALONE)
+            or Path(path).suffix not in TEXTS
+            or not (ROOT / path).is_file()
+            or (ROOT / path).is_symlink()
+        ):
             continue
         try:
             text = (ROOT / path).read_text(encoding="utf-8")

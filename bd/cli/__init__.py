@@ -16,7 +16,7 @@ def run() -> None:
     import sys
 
     from bd.cli.main import main
-    from bd.light import suppress
+    from bd.core.light import suppress
 
     code = main()
     for stream in (sys.stdout, sys.stderr):

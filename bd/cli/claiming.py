@@ -6,7 +6,7 @@ fetch before it imports anything that is not needed for it.
 
 from __future__ import annotations
 
-from bd.errors import BadInput, StaleToken
+from bd.core.errors import BadInput, StaleToken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.cli.context import App
-    from bd.model import Bead
+    from bd.core.model import Bead
     from bd.store.outcome import Outcome
 
 
@@ -58,7 +58,7 @@ def claim(
 
 def _published(app: App, asked: dict[str, Any]) -> Outcome:
     """The best bead. Where there is none, or no place, a holder who is gone may have left one: what stalled is freed first."""
-    from bd.errors import NothingReady
+    from bd.core.errors import NothingReady
     from bd.operations.claims import Claim
 
     try:

@@ -7,7 +7,7 @@ import click
 from bd.cli.globals import NAMES
 from bd.cli.group import bd
 from bd.cli.table import COMMANDS, HIDDEN
-from bd.errors import BdError
+from bd.core.errors import BdError
 from bd.output import escaped
 
 TYPE_CHECKING = False

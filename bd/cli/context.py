@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from bd import clock
-from bd.errors import BadInput, Damaged, NoSuchBead, RemoteUnreachable
-from bd.light import NamedTuple
+from bd.core import clock
+from bd.core.errors import BadInput, Damaged, NoSuchBead, RemoteUnreachable
+from bd.core.light import NamedTuple
 from bd.output import Handle, Output, can_be_heard, lost_output
 
 TYPE_CHECKING = False
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.config import Settings
-    from bd.errors import BdError
+    from bd.core.errors import BdError
+    from bd.core.identity import Identity
+    from bd.core.model import Bead, Change, Snapshot
+    from bd.core.settings import Settings
     from bd.fleet.sight import View
-    from bd.identity import Identity
-    from bd.model import Bead, Change, Snapshot
     from bd.operations.base import Operation
     from bd.store.hub import Hub
     from bd.store.outcome import Outcome
@@ -191,7 +191,7 @@ class App:
 
     @property
     def identity(self) -> Identity:
-        from bd.identity import identify
+        from bd.core.identity import identify
 
         place = self.hub.place
         layers = place.clone_layer, place.user_layer
@@ -204,7 +204,7 @@ class App:
 
     def claimant(self, *, compatible: bool = False) -> Identity:
         """Who claims; a person at a terminal (and the compatibility forms) may under git's name."""
-        from bd.identity import claimant
+        from bd.core.identity import claimant
 
         return claimant(self.identity, is_person=compatible or sys.stdin.isatty())
 
@@ -219,7 +219,7 @@ class App:
         given = os.environ.get("BD_TOKEN")
         if given:
             return {"*": given}
-        from bd.identity import claimant
+        from bd.core.identity import claimant
         from bd.store.tokens import session
 
         who = self.identity
@@ -347,7 +347,7 @@ class App:
         """The error to tell: a bead that is not found because its file can't be read is damaged, not absent."""
         if not isinstance(error, NoSuchBead) or self._hub is None:
             return error
-        from bd.fields import BEADS_DIR, suffix_of
+        from bd.core.schema import BEADS_DIR, suffix_of
 
         typed = error.data.get("id")
         for damage in (self._snapshot or self._hub.snapshot()).damages:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bd.cli.texts import flat, text_argument
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from bd.output import escaped
 
 TYPE_CHECKING = False

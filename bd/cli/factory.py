@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from bd.errors import Damaged
+from bd.core.errors import Damaged
 from bd.fleet.demo import BRANCH, Demo
 from bd.fleet.demo_example import read_example
 from bd.fleet.demo_factory import Story, plan_path

@@ -6,7 +6,7 @@ Existing clients put them first, last and in between; click would want them in o
 from __future__ import annotations
 
 from bd.cli.context import Globals
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _is_json(value: str, equals: str, arguments: Sequence[str], place: int) -> b
 def _read(name: str, value: str) -> str:
     """The value of a flag. Raises BadInput for what can't be an agent's name."""
     if name == "--agent" and value:
-        from bd.ids import check_agent
+        from bd.core.ids import check_agent
 
         return check_agent(value)
     return _directory(value) if name == "--db" else value

@@ -7,7 +7,7 @@ import click
 from bd import __version__
 from bd.cli.foreign import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
 from bd.cli.table import ALIASES, COMMANDS, HIDDEN, PAST, SECTIONS, is_deed
-from bd.errors import BadInput, Interrupted
+from bd.core.errors import BadInput, Interrupted
 from bd.output import Handle
 
 TYPE_CHECKING = False

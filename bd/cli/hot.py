@@ -8,8 +8,8 @@ left to the click command, which reads the same flags to the same effect.
 from __future__ import annotations
 
 from bd.cli.texts import comma_list, priority_of
-from bd.errors import BadInput
-from bd.light import NamedTuple
+from bd.core.errors import BadInput
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from bd.cli import globals as global_flags
 from bd.cli import hot
 from bd.cli import run as run  # noqa: PLC0414  console scripts that are installed look for it here
 from bd.cli.context import App
-from bd.errors import BdError, Interrupted
+from bd.core.errors import BdError, Interrupted
 from bd.output import Output, lost_output, prepare_streams
 
 TYPE_CHECKING = False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd import ids
-from bd.errors import NoSuchBead
+from bd.core import ids
+from bd.core.errors import NoSuchBead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.cli.context import App
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.store.outcome import Outcome
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from bd.cli.texts import comma_list, priority_of
-from bd.clock import duration_s
-from bd.errors import BadInput
-from bd.ids import check_agent
+from bd.core.clock import duration_s
+from bd.core.errors import BadInput
+from bd.core.ids import check_agent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from bd.errors import BdError, FolderGone, TryAgain
+from bd.core.errors import BdError, FolderGone, TryAgain
 from bd.output import lost_output
 
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EROFS, getattr(errno, "EDQUOT", None)}

@@ -7,8 +7,8 @@ import re
 import click
 
 from bd.cli.options import DURATION, list_option
-from bd.clock import duration_s
-from bd.errors import BadInput
+from bd.core.clock import duration_s
+from bd.core.errors import BadInput
 from bd.report.paper.scenario import RETRIES, SERVICE_TIMES, Scenario
 from bd.report.paper.sweep import SWEPT, WHOLE, Sweep
 

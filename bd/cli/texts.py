@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

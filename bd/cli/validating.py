@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd import ids
-from bd.errors import NotValidated
+from bd.core import ids
+from bd.core.errors import NotValidated
 from bd.policy import validation
 
 TYPE_CHECKING = False
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.cli.context import App
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 
 def seals_of(app: App, typed: Sequence[str], output_of: Callable[[Bead], Any] = lambda _: None) -> dict[str, str]:

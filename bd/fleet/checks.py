@@ -5,15 +5,15 @@ A check that fails, takes too long or prints no number says nothing: the pool st
 
 from __future__ import annotations
 
-from bd import clock
+from bd.core import clock
+from bd.core.light import NamedTuple
 from bd.fleet import trusted
-from bd.light import NamedTuple
 from bd.policy.scaling import demand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.model import Snapshot
-    from bd.roster import Pool
+    from bd.core.model import Snapshot
+    from bd.core.pools import Pool
 
 CHECK_LIMIT_S = 30.0
 _SAID_LIMIT = 200

@@ -9,8 +9,8 @@ import subprocess
 import threading
 from collections import deque
 
-from bd import clock
-from bd.errors import BadInput
+from bd.core import clock
+from bd.core.errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

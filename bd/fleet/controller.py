@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
-from bd import clock
-from bd.errors import BdError
-from bd.fields import AGENTS_DIR
+from bd.core import clock
+from bd.core.errors import BdError
+from bd.core.pools import Pool, pools_of
+from bd.core.schema import AGENTS_DIR
 from bd.fleet import checks
 from bd.fleet.crew import Crew, Round
 from bd.fleet.sight import look_if_possible
@@ -21,7 +22,6 @@ from bd.operations.publish import catch_up
 from bd.policy.capacity import duty_of
 from bd.policy.fit import pause_of
 from bd.policy.scaling import awaited, plan
-from bd.roster import Pool, pools_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

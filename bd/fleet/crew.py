@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import compress
 
-from bd import clock
-from bd.errors import BdError, WrongState
+from bd.core import clock
+from bd.core.errors import BdError, WrongState
+from bd.core.light import NamedTuple
 from bd.fleet import logs
 from bd.fleet.session import Session
 from bd.fleet.setup import join_hub
-from bd.light import NamedTuple
 from bd.operations.liveness import Reassign
 from bd.operations.pools import Retire
 from bd.operations.publish import catch_up, publish
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from bd.core.pools import Pool
     from bd.fleet.quarters import Quarters
     from bd.fleet.sight import View
     from bd.operations.base import Operation
     from bd.policy.scaling import Plan
-    from bd.roster import Pool
 
 # Who ends sooner than this, and not well, did no work: it is started again more rarely.
 SHORT_LIFE_S = 10.0

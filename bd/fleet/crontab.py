@@ -13,8 +13,8 @@ import shlex
 import shutil
 import subprocess
 
-from bd.errors import BadInput, Damaged, NotFound, TryAgain
-from bd.light import NamedTuple
+from bd.core.errors import BadInput, Damaged, NotFound, TryAgain
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

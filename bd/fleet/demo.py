@@ -14,13 +14,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bd import clock
-from bd.errors import BadInput
-from bd.fields import agent_path
+from bd.core import clock
+from bd.core.errors import BadInput
+from bd.core.identity import identify
+from bd.core.schema import agent_path
 from bd.fleet.demo_board import Board
 from bd.fleet.demo_race import Race
 from bd.fleet.setup import join_hub, make_hub, set_clone_setting
-from bd.identity import identify
 from bd.operations.beads import Write
 from bd.operations.creation import Create
 from bd.operations.publish import publish

@@ -14,7 +14,7 @@ import select
 import subprocess
 import sys
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ Belongs here: reading a commit as a `Happening`, and the `Board` that adds them 
 
 from __future__ import annotations
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 from bd.store import message
 
 TYPE_CHECKING = False

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bd.errors import Damaged
-from bd.fields import AGENT_FIELDS
-from bd.light import NamedTuple
+from bd.core.errors import Damaged
+from bd.core.light import NamedTuple
+from bd.core.schema import AGENT_FIELDS
 from bd.store import codec
 
 TYPE_CHECKING = False

@@ -11,11 +11,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bd import clock
-from bd.errors import Damaged
+from bd.core import clock
+from bd.core.errors import Damaged
+from bd.core.light import NamedTuple
 from bd.fleet.demo_example import DEMO_INTERVAL, example_folder
 from bd.fleet.demo_runners import Runners, environment
-from bd.light import NamedTuple
 from bd.operations.planning import ApplyPlan
 from bd.operations.publish import publish
 from bd.policy.fit import misfits
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.store.hub import Hub
 
 LOOK_S = 0.1

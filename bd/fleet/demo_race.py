@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from bd import clock
-from bd.errors import Damaged
+from bd.core import clock
+from bd.core.errors import Damaged
 from bd.fleet.demo_board import read_happening
 from bd.fleet.demo_runners import Runners
 

@@ -11,8 +11,8 @@ import signal
 import subprocess
 from pathlib import Path
 
-from bd.errors import Damaged
-from bd.light import NamedTuple
+from bd.core.errors import Damaged
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 
-from bd import clock
+from bd.core import clock
 
 # Two signals at once may both be taken by another thread, and wake nobody: so soon they are heard of in any case.
 _SIGNALS_S = 1.0

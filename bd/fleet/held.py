@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from urllib.parse import urlencode, urlsplit
 
-from bd import clock
-from bd.errors import BadInput, Refused
-from bd.light import NamedTuple
+from bd.core import clock
+from bd.core.errors import BadInput, Refused
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 
-from bd import clock
-from bd.errors import BdError, TryAgain
+from bd.core import clock
+from bd.core.errors import BdError, TryAgain
 from bd.fleet import occasions, trusted
 from bd.operations.notifying import Notified, Notify
 from bd.operations.publish import publish

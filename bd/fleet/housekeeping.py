@@ -12,8 +12,8 @@ import math
 import os
 import shutil
 
-from bd import clock
-from bd.errors import BdError
+from bd.core import clock
+from bd.core.errors import BdError
 from bd.fleet.sources import run_due
 from bd.operations.archiving import Archive
 from bd.operations.frictions import TellFriction

@@ -8,14 +8,14 @@ import os
 import shutil
 import threading
 
-from bd import clock
-from bd.clock import duration_s
-from bd.errors import BadInput
+from bd.core import clock
+from bd.core.clock import duration_s
+from bd.core.errors import BadInput
+from bd.core.light import NamedTuple
 from bd.fleet import drain, progress, signs
 from bd.fleet.child import Child
 from bd.fleet.outcome import FAILED, RELEASED, Outcome, outcome_of, read_result
 from bd.fleet.trial import Trial
-from bd.light import NamedTuple
 from bd.operations.publish import catch_up
 from bd.policy.advisory import renewal_s
 from bd.policy.liveness import MISSED_BEATS, NEAR_INTERVAL_S, RECORD_EVERY_S
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.store.hub import Hub
 
 # How long a child has between TERM and KILL.

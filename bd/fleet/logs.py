@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from bd import clock
+from bd.core import clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

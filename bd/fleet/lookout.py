@@ -5,7 +5,7 @@ Used by whoever waits (waiting.py, worker.py, watching.py). Costs no commit.
 
 from __future__ import annotations
 
-from bd import clock
+from bd.core import clock
 from bd.fleet.alarm import Alarm
 from bd.fleet.pacer import Peeking, tip_or_none
 

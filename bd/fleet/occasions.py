@@ -5,8 +5,8 @@ Does not belong here: the rules (policy/notice.py), and who tells (hooks.py).
 
 from __future__ import annotations
 
-from bd import clock
-from bd.clock import time_text
+from bd.core import clock
+from bd.core.clock import time_text
 from bd.policy import notice
 from bd.policy.dag import ancestors
 from bd.policy.tree import children_by_parent, dag_of
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.policy.liveness import Stall
     from bd.policy.notice import Occasion
     from bd.store.snapshot import CachedSnapshot

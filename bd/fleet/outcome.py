@@ -7,7 +7,7 @@ import math
 import os
 import stat
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 from bd.policy.retry import KINDS
 
 TYPE_CHECKING = False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from bd import clock
-from bd.clock import duration_s
-from bd.errors import BdError
+from bd.core import clock
+from bd.core.clock import duration_s
+from bd.core.errors import BdError
 from bd.fleet.signs import branch_tip, is_near
 from bd.policy.pacing import PEEK_FAR_S, PEEK_NEAR_S, Pace, pace_of, peek_pause_s
 from bd.policy.roles import interval_of
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.store.hub import Hub
 
 

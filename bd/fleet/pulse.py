@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bd import clock, ids
-from bd.errors import Refused, StaleToken
+from bd.core import clock, ids
+from bd.core.errors import Refused, StaleToken
+from bd.core.light import NamedTuple
 from bd.fleet import progress, signs
-from bd.light import NamedTuple
 from bd.policy import advisory
 from bd.policy.capacity import held_by
 from bd.policy.liveness import NEAR_INTERVAL_S
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from bd.model import Bead
+    from bd.core.model import Bead
     from bd.store.hub import Hub
 
 

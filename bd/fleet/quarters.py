@@ -9,7 +9,7 @@ import contextlib
 import json
 import os
 
-from bd import clock
+from bd.core import clock
 from bd.fleet.logs import rotate
 from bd.fleet.station import hub_id
 from bd.store.lock import CloneLock

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd import clock
+from bd.core import clock
 from bd.fleet.sight import LOOK_EVERY_S, look
 from bd.operations.liveness import Reassign
 from bd.operations.publish import publish

@@ -6,10 +6,10 @@ import os
 import tempfile
 from typing import TYPE_CHECKING
 
-from bd import clock
-from bd.errors import RemoteUnreachable
+from bd.core import clock
+from bd.core.errors import RemoteUnreachable
+from bd.core.identity import identify
 from bd.fleet.setup import branch_for, init_of, refuse_unpushed, told_at_birth
-from bd.identity import identify
 from bd.operations.base import World
 from bd.operations.publish import add
 from bd.store.chain import Chain
@@ -23,8 +23,8 @@ from bd.store.place import Place, check_branch, clone_config_path, place_on, rea
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.config import Settings
-    from bd.model import Change
+    from bd.core.model import Change
+    from bd.core.settings import Settings
     from bd.operations.base import Operation
 
 

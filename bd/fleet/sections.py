@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 
 BEGIN, END = "<!-- bd: begin -->", "<!-- bd: end -->"
 

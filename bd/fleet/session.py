@@ -14,18 +14,18 @@ import shlex
 import signal
 import subprocess
 
-from bd import clock
-from bd.errors import WrongState
+from bd.core import clock
+from bd.core.errors import WrongState
+from bd.core.light import NamedTuple
 from bd.fleet import logs, trusted
 from bd.fleet.station import KEPT_VARIABLES
-from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from bd.core.pools import Pool
     from bd.fleet.quarters import Quarters
-    from bd.roster import Pool
 
 # Longer than `bd work` gives the command that it runs, so that it can give back the bead.
 KILL_GRACE_S = 30.0

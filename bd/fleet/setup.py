@@ -6,10 +6,10 @@ import contextlib
 import os
 from typing import NamedTuple
 
-from bd import clock
-from bd.errors import BadInput, Damaged, NoHub, RemoteUnreachable, TryAgain
-from bd.fields import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
-from bd.identity import identify
+from bd.core import clock
+from bd.core.errors import BadInput, Damaged, NoHub, RemoteUnreachable, TryAgain
+from bd.core.identity import identify
+from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
 from bd.operations.hubs import Init
 from bd.operations.publish import transaction
 from bd.store import codec

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bd import clock
-from bd.errors import RemoteUnreachable
-from bd.light import NamedTuple
+from bd.core import clock
+from bd.core.errors import RemoteUnreachable
+from bd.core.light import NamedTuple
 from bd.policy import liveness
 from bd.policy.liveness import Sight
 from bd.store import looks
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from bd.config import Settings
+    from bd.core.settings import Settings
     from bd.policy.liveness import Stall
     from bd.store.hub import Hub
     from bd.store.snapshot import CachedSnapshot

@@ -6,8 +6,8 @@ refs beside the branch, a sign is a commit, at most every `BRANCH_EVERY_S`.
 
 from __future__ import annotations
 
-from bd import clock
-from bd.light import NamedTuple
+from bd.core import clock
+from bd.core.light import NamedTuple
 from bd.operations.capacity import capacity_of
 from bd.operations.liveness import Heartbeat as Sign
 from bd.operations.publish import publish
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bd.config import Settings
+    from bd.core.settings import Settings
     from bd.store.hub import Hub
 
 BRANCH_EVERY_S = 900.0

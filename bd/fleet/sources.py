@@ -7,8 +7,8 @@ import glob
 import hashlib
 import os
 
-from bd import clock
-from bd.errors import BdError
+from bd.core import clock
+from bd.core.errors import BdError
 from bd.operations.planning import ApplyPlan
 from bd.operations.publish import publish
 from bd.operations.schedules import RunSchedule
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from typing import Any
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.store.hub import Hub
     from bd.store.outcome import Outcome
 

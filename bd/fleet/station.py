@@ -12,10 +12,10 @@ import os
 import re
 import sys
 
-from bd.errors import BadInput
-from bd.fields import METADATA_PATH
+from bd.core.errors import BadInput
+from bd.core.light import NamedTuple
+from bd.core.schema import METADATA_PATH
 from bd.fleet.logs import log_path
-from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

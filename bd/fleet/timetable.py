@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 
-from bd.errors import BadInput
-from bd.light import NamedTuple
+from bd.core.errors import BadInput
+from bd.core.light import NamedTuple
 
 MINUTES = 60
 DAY = 24 * MINUTES

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 
-from bd import clock
-from bd.errors import BdError
+from bd.core import clock
+from bd.core.errors import BdError
 from bd.fleet import trusted
 from bd.fleet.outcome import FAILED, RELEASED
 from bd.fleet.validating import Verdict, check
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
 
+    from bd.core.model import Bead
     from bd.fleet.outcome import Outcome
-    from bd.model import Bead
     from bd.store.hub import Hub
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.store.hub import Hub
 
 NOTE = "trust.json"

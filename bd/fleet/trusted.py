@@ -11,8 +11,8 @@ import signal
 import subprocess
 import tempfile
 
+from bd.core.light import NamedTuple
 from bd.fleet.trust import asked_for, is_trusted
-from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

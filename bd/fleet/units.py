@@ -10,8 +10,8 @@ import contextlib
 import os
 import re
 
-from bd.errors import Refused, TryAgain
-from bd.light import NamedTuple
+from bd.core.errors import Refused, TryAgain
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

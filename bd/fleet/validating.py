@@ -13,12 +13,12 @@ import urllib.error
 import urllib.request
 from http.client import HTTPException
 
-from bd import clock
-from bd.clock import duration_s
-from bd.errors import BadInput, BdError
+from bd.core import clock
+from bd.core.clock import duration_s
+from bd.core.errors import BadInput, BdError
+from bd.core.light import NamedTuple
 from bd.fleet import trusted
 from bd.fleet.outcome import DONE
-from bd.light import NamedTuple
 from bd.operations.publish import publish
 from bd.operations.validating import Validate
 from bd.policy import lifecycle, validation
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from bd.core.model import Bead
     from bd.fleet.job import Job
     from bd.fleet.outcome import Outcome
-    from bd.model import Bead
     from bd.store.hub import Hub
 
     Started = Callable[[subprocess.Popen[bytes]], None]

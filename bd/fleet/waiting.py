@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from itertools import islice
 
-from bd import clock
-from bd.errors import NothingReady, RemoteUnreachable
+from bd.core import clock
+from bd.core.errors import NothingReady, RemoteUnreachable
 from bd.fleet.held import HELD_S, Away
 from bd.fleet.lookout import Lookout
 from bd.fleet.pacer import Pacer

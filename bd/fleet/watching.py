@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.errors import BdError
+from bd.core.errors import BdError
 from bd.fleet.lookout import Lookout
 
 TYPE_CHECKING = False

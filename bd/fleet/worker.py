@@ -12,8 +12,18 @@ import random
 import shutil
 import socket
 
-from bd import clock
-from bd.errors import BadInput, BdError, Damaged, NotFound, NothingReady, RemoteUnreachable, ServerRefused, StaleToken, TryAgain
+from bd.core import clock
+from bd.core.errors import (
+    BadInput,
+    BdError,
+    Damaged,
+    NotFound,
+    NothingReady,
+    RemoteUnreachable,
+    ServerRefused,
+    StaleToken,
+    TryAgain,
+)
 from bd.fleet import drain, hooks, progress, signs, validating
 from bd.fleet.events import Events
 from bd.fleet.housekeeping import keep_house, pack_when_full
@@ -38,10 +48,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from bd.config import Settings
+    from bd.core.model import Bead, Snapshot
+    from bd.core.settings import Settings
     from bd.fleet.plan import Plan
     from bd.fleet.sight import View
-    from bd.model import Bead, Snapshot
     from bd.operations.base import Operation
     from bd.store.hub import Hub
     from bd.store.outcome import Outcome as Written

@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import re
 
-from bd import ids
-from bd.errors import NoSuchBead
+from bd.core import ids
+from bd.core.errors import NoSuchBead
 from bd.operations.handover import parse_artifact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.store.hub import Hub
 
 _OUTPUT = re.compile(r"(?:task|bead):(?P<id>[^:\s]+)(?::output)?\Z")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 
-from bd.errors import BadInput
-from bd.light import NamedTuple
+from bd.core.errors import BadInput
+from bd.core.light import NamedTuple
 from bd.store import codec, kinds
 from bd.store.kinds import Plain
 
@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.fields import Kind
+    from bd.core.schema import Kind
 
 # `"code" | "research"`, as the source papers write a choice; no YAML reader takes it. Its first value stands for it.
 _CHOICE = re.compile(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from bd.errors import NotFound
+from bd.core.errors import NotFound
 from bd.interop import jsonl
 
 TYPE_CHECKING = False

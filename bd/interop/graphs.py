@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from bd.errors import BadInput
-from bd.fields import BEAD_FIELDS, WAITING_LINKS
+from bd.core.errors import BadInput
+from bd.core.schema import BEAD_FIELDS, WAITING_LINKS
 from bd.interop.jsonl import bytes_of
 from bd.interop.plans import read_specs, waits_of
 from bd.operations.creation import with_refs
@@ -20,8 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from bd.core.model import Bead, Snapshot
     from bd.interop.specs import Spec
-    from bd.model import Bead, Snapshot
     from bd.operations.base import World
 
 # What a bead is meant to be; the rest of its file is what became of it so far.

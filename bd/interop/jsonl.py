@@ -14,13 +14,13 @@ import hashlib
 import json
 import sys
 
-from bd import ids
-from bd.clock import canonical_time
-from bd.errors import BadInput, NotFound
-from bd.fields import BEAD_FIELDS, JSON_NAMES
+from bd.core import ids
+from bd.core.clock import canonical_time
+from bd.core.errors import BadInput, NotFound
+from bd.core.light import NamedTuple
+from bd.core.schema import BEAD_FIELDS, JSON_NAMES
 from bd.interop.edges import EdgeList
 from bd.interop.statuses import OWN_STATUS, stored
-from bd.light import NamedTuple
 from bd.operations.transfer import STATED_KEYS
 from bd.store import codec, yamltext
 

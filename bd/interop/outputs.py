@@ -6,8 +6,8 @@ import json
 import os
 import re
 
-from bd.errors import BadInput
-from bd.fields import FILE_LIMIT
+from bd.core.errors import BadInput
+from bd.core.schema import FILE_LIMIT
 from bd.interop.jsonl import bytes_of
 from bd.operations.handover import parse_artifact
 from bd.operations.storing import packed

@@ -11,8 +11,8 @@ import json
 import os
 from collections import Counter
 
-from bd.errors import BadInput
-from bd.fields import BEAD_FIELDS, JSON_NAMES
+from bd.core.errors import BadInput
+from bd.core.schema import BEAD_FIELDS, JSON_NAMES
 from bd.interop.jsonl import FOREIGN_FIELDS, STRUCTURE
 from bd.interop.statuses import OWN_STATUS, in_viewers_words
 from bd.interop.views import edges
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
 
 _ORDER = (
     *("description", "design", "acceptance_criteria", "notes", "status", "priority", "type", "assignee", "owner"),

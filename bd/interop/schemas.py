@@ -1,18 +1,18 @@
-"""JSON Schemas of a hub's YAML files, for editors: made from the tables of fields.py, hardly stricter than the reader.
+"""JSON Schemas of a hub's YAML files, for editors: made from the tables of schema.py, hardly stricter than the reader.
 
 Other keys are allowed, for they survive. Of times only what docs/format.md names is valid; the reader takes more.
 """
 
 from __future__ import annotations
 
-from bd import fields
+from bd.core import schema as fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bd.fields import Kind
+    from bd.core.schema import Kind
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 _TIME = r"^\s*\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?\s*([Zz]|[+-]\d{2}:?\d{2})?)?\s*$"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from bd.interop.records import lines_of, records_of, write_whole
 
 TYPE_CHECKING = False

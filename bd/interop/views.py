@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from bd.clock import instant_of
-from bd.fields import JSON_NAMES
+from bd.core.clock import instant_of
+from bd.core.schema import JSON_NAMES
 from bd.policy.dag import awaited
 from bd.policy.queue import is_lasting
 from bd.policy.ranking import Ranking, is_critical
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.lineup import Lineup
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
+    from bd.core.queries import Lineup
 
 _AS_THEY_ARE = frozenset(
     """

@@ -9,11 +9,11 @@ import os
 import re
 from collections import Counter
 
-from bd import ids
-from bd.errors import BadInput, NotFound
-from bd.fields import STORED_STATUSES, TYPES
+from bd.core import ids
+from bd.core.errors import BadInput, NotFound
+from bd.core.light import NamedTuple
+from bd.core.schema import STORED_STATUSES, TYPES
 from bd.interop import dumps, jsonl
-from bd.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ Does not belong here: what an agent is told to do (switches.py), and what it doe
 
 from __future__ import annotations
 
-from bd import ids
-from bd.clock import duration_s
-from bd.errors import BadInput, HoldsBeads, IdTaken, NoSuchAgent
-from bd.fields import AGENT_FIELDS, AGENTS_DIR, CAPACITY_DIR, agent_path, capacity_path
-from bd.model import Change
+from bd.core import ids
+from bd.core.clock import duration_s
+from bd.core.errors import BadInput, HoldsBeads, IdTaken, NoSuchAgent
+from bd.core.model import Change
+from bd.core.schema import AGENT_FIELDS, AGENTS_DIR, CAPACITY_DIR, agent_path, capacity_path
 from bd.operations.base import Operation, register
 from bd.operations.capacity import capacity_of, with_capacity
 from bd.operations.checking import check_type
@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.operations.base import World
 
     Beads = dict[str, Bead | None]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from itertools import islice
 
-from bd.clock import instant_of, timedelta
-from bd.fields import ARCHIVE_DIR, FORMAT_VERSION, VOLUMES_SINCE, archive_path, volume_of, volume_path
-from bd.model import Change
+from bd.core.clock import instant_of, timedelta
+from bd.core.model import Change
+from bd.core.schema import ARCHIVE_DIR, FORMAT_VERSION, VOLUMES_SINCE, archive_path, volume_of, volume_path
 from bd.operations.base import Operation, register, subject
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, ClassVar
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.operations.base import World
 
 # How many beads one commit moves, unless told otherwise.

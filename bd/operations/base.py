@@ -7,11 +7,11 @@ rides in the commit (`Bd-Op`) and is what a replay decides again.
 
 from __future__ import annotations
 
-from bd import ids
-from bd.clock import instant_of
-from bd.errors import BdError, NoSuchBead
-from bd.light import NamedTuple
-from bd.model import Change
+from bd.core import ids
+from bd.core.clock import instant_of
+from bd.core.errors import BdError, NoSuchBead
+from bd.core.light import NamedTuple
+from bd.core.model import Change
 from bd.policy import holding
 
 TYPE_CHECKING = False
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, ClassVar
 
-    from bd.config import Settings
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
+    from bd.core.settings import Settings
 
 
 class World(NamedTuple):

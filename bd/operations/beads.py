@@ -5,10 +5,10 @@ Does not belong here: making beads (creation.py), claims (claims.py), ends of wo
 
 from __future__ import annotations
 
-from bd import ids
-from bd.clock import time_text
-from bd.errors import BadInput
-from bd.model import Bead, Change
+from bd.core import ids
+from bd.core.clock import time_text
+from bd.core.errors import BadInput
+from bd.core.model import Bead, Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.checking import check_status, checked
@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.operations.base import World
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from bd.errors import BadInput
-from bd.fields import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR
-from bd.model import Change
+from bd.core.errors import BadInput
+from bd.core.model import Change
+from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR
 from bd.operations.base import Operation, register
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.operations.base import World
 
 _KINDS = (".md", ".html")

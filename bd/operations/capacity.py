@@ -8,9 +8,9 @@ everything else only repeats the claims, and nothing decides by it.
 from __future__ import annotations
 
 from bd import __version__
-from bd.clock import time_text
-from bd.fields import capacity_path
-from bd.model import Overlay
+from bd.core.clock import time_text
+from bd.core.model import Overlay
+from bd.core.schema import capacity_path
 from bd.policy.capacity import held_by, limit_of, status_by, tracked, with_outcome
 from bd.policy.money import remaining
 from bd.policy.roles import interval_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Change, Snapshot
+    from bd.core.model import Change, Snapshot
 
 
 def capacity_of(

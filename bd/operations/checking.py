@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bd.clock import duration_s, typed_time
-from bd.config import KEYS
-from bd.errors import BadInput, IdTaken
-from bd.fields import BEAD_FIELDS, STORED_STATUSES, TITLE_LIMIT, TYPES
-from bd.ids import twin_of
+from bd.core.clock import duration_s, typed_time
+from bd.core.errors import BadInput, IdTaken
+from bd.core.ids import twin_of
+from bd.core.schema import BEAD_FIELDS, STORED_STATUSES, TITLE_LIMIT, TYPES
+from bd.core.settings import KEYS
 from bd.policy.priority import priority_of_base
 from bd.policy.ready import NOT_WORK
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.operations.base import World
 
 

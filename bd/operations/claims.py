@@ -6,9 +6,10 @@ commit. Does not belong here: the ends of work (endings.py), failing and reassig
 
 from __future__ import annotations
 
-from bd import __version__, ids
-from bd.clock import time_text, timedelta
-from bd.errors import (
+from bd import __version__
+from bd.core import ids
+from bd.core.clock import time_text, timedelta
+from bd.core.errors import (
     AgentBusy,
     DoesNotFit,
     NothingReady,
@@ -16,7 +17,7 @@ from bd.errors import (
     StillBlocked,
     WrongState,
 )
-from bd.model import Change, Overlay
+from bd.core.model import Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.policy import capacity, fit, holding, money
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, ClassVar
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.operations.base import World
 
 

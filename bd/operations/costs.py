@@ -5,8 +5,8 @@ Does not belong here: what is told as an attempt ends (endings.py, failing.py), 
 
 from __future__ import annotations
 
-from bd.errors import BadInput, StaleToken
-from bd.model import Change
+from bd.core.errors import BadInput, StaleToken
+from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.policy import lifecycle, money, spending
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.operations.base import World
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bd import ids
-from bd.clock import time_text
-from bd.errors import BadInput, IdTaken
-from bd.fields import BEAD_FIELDS, SPENT_KEYS, WAITING_LINKS
-from bd.light import NamedTuple
-from bd.model import Bead, Change
+from bd.core import ids
+from bd.core.clock import time_text
+from bd.core.errors import BadInput, IdTaken
+from bd.core.light import NamedTuple
+from bd.core.model import Bead, Change
+from bd.core.schema import BEAD_FIELDS, SPENT_KEYS, WAITING_LINKS
 from bd.operations.base import Operation, register, subject
 from bd.operations.checking import check_status, check_title, checked, refuse_twin
 from bd.operations.graph import refuse_circles
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, ClassVar
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.operations.base import World
 
 

@@ -5,10 +5,10 @@ Every one that changes a claim rewrites the capacity file of the agent concerned
 
 from __future__ import annotations
 
-from bd import ids
-from bd.clock import time_text
-from bd.errors import AlreadyClosed, BdError, NothingReady, StaleToken, StillBlocked, WrongState
-from bd.model import Change, Overlay
+from bd.core import ids
+from bd.core.clock import time_text
+from bd.core.errors import AlreadyClosed, BdError, NothingReady, StaleToken, StillBlocked, WrongState
+from bd.core.model import Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.claims import Claim
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, ClassVar
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.operations.base import World
 
 

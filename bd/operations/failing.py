@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import random
 
-from bd import ids
-from bd.clock import time_text
-from bd.errors import BadInput, WrongState
-from bd.model import Change
+from bd.core import ids
+from bd.core.clock import time_text
+from bd.core.errors import BadInput, WrongState
+from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.heating import attended
@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.operations.base import World
 
 

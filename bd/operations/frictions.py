@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bd import ids
-from bd.clock import age_text
-from bd.model import Change
+from bd.core import ids
+from bd.core.clock import age_text
+from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.creation import Create
 from bd.policy import friction
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.operations.base import World
 
 # So many beads at once; the worst causes first.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bd.clock import instant_of, time_text
-from bd.errors import BadInput, WouldCycle, WrongState
-from bd.model import Bead, Change, Overlay
+from bd.core.clock import instant_of, time_text
+from bd.core.errors import BadInput, WouldCycle, WrongState
+from bd.core.model import Bead, Change, Overlay
 from bd.operations.base import Operation, register
 from bd.operations.heating import attended
 from bd.policy import lifecycle
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, ClassVar
 
-    from bd.model import Link, Snapshot
+    from bd.core.model import Link, Snapshot
     from bd.operations.base import World
 
 _BLOCKS = frozenset({"blocks", "depends-on", "blocked-by"})

@@ -6,9 +6,9 @@ field, and judged as the operation they amount to (docs/protocol.md, "Replay").
 
 from __future__ import annotations
 
-from bd.clock import time_text
-from bd.errors import BadInput, BdError, IdTaken, NoSuchBead, WrongState
-from bd.model import Bead, Change, Overlay
+from bd.core.clock import time_text
+from bd.core.errors import BadInput, BdError, IdTaken, NoSuchBead, WrongState
+from bd.core.model import Bead, Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.checking import check_title, refuse_twin
@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.operations.base import World
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from bd import ids
-from bd.clock import time_text
-from bd.errors import AlreadyClosed, BadInput, WrongState
-from bd.lineup import mentions
-from bd.model import Change, Overlay
+from bd.core import ids
+from bd.core.clock import time_text
+from bd.core.errors import AlreadyClosed, BadInput, WrongState
+from bd.core.model import Change, Overlay
+from bd.core.queries import mentions
 from bd.operations.base import register, subject
 from bd.operations.creation import Create, MakesOne
 from bd.operations.endings import Close
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, ClassVar
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.operations.base import World
 
 # How the next bead says where it came from, where nothing else links the two yet.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bd.clock import time_text
-from bd.errors import BadInput
-from bd.model import Bead, Change
+from bd.core.clock import time_text
+from bd.core.errors import BadInput
+from bd.core.model import Bead, Change
 from bd.operations.base import Operation, register, subject
 from bd.policy import lifecycle
 from bd.policy.priority import HEAT, HOTTEST, half_life_of, heated, temperature_at
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.operations.base import World
 
 

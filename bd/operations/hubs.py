@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 
-from bd import ids
-from bd.fields import CONFIG_PATH, FORMAT_VERSION, IGNORE_PATH, METADATA_PATH
-from bd.model import Change
+from bd.core import ids
+from bd.core.model import Change
+from bd.core.schema import CONFIG_PATH, FORMAT_VERSION, IGNORE_PATH, METADATA_PATH
 from bd.operations.base import Operation, register
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.operations.base import World
 
 _IGNORED = (".stamp", "issues.jsonl")

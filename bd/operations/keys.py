@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bd.fields import CONFIG_PATH, SPENT_KEYS
+from bd.core.schema import CONFIG_PATH, SPENT_KEYS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.model import Change, Snapshot
+    from bd.core.model import Change, Snapshot
 
 
 def with_spent(change: Change, snapshot: Snapshot) -> Change:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import random
 
-from bd.clock import time_text
-from bd.errors import BdError, WrongState
-from bd.model import Change
+from bd.core.clock import time_text
+from bd.core.errors import BdError, WrongState
+from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.policy import advisory, holding, lifecycle, retry, spending
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, ClassVar
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.operations.base import World
 
 

@@ -5,7 +5,7 @@ Does not belong here: the rules (policy/notice.py), and running hooks (fleet/hoo
 
 from __future__ import annotations
 
-from bd.model import Change
+from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.policy import lifecycle, notice
 
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.operations.base import World
 
 

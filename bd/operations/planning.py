@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.model import Change
+from bd.core.model import Change
 from bd.operations.base import register
 from bd.operations.creation import Create
 
@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.operations.base import World
 
 

@@ -5,21 +5,21 @@ Does not belong here: deciding how many there should be (policy/scaling.py), and
 
 from __future__ import annotations
 
-from bd import ids
-from bd.errors import BadInput, NoSuchAgent
-from bd.fields import agent_path, capacity_path
-from bd.model import Change, Overlay
+from bd.core import ids
+from bd.core.errors import BadInput, NoSuchAgent
+from bd.core.model import Change, Overlay
+from bd.core.pools import pool_of
+from bd.core.schema import agent_path, capacity_path
 from bd.operations.agents import Leaving
 from bd.operations.base import Operation, register
 from bd.operations.capacity import with_capacity
 from bd.policy.capacity import duty_of, held_by
-from bd.roster import pool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.operations.base import World
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd import clock
-from bd.model import Change
+from bd.core import clock
+from bd.core.model import Change
 from bd.operations.base import World, from_json
 
 TYPE_CHECKING = False
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from bd.config import Settings
+    from bd.core.settings import Settings
     from bd.operations.base import Operation
     from bd.store.chain import Chain
     from bd.store.hub import Hub
@@ -38,7 +38,7 @@ def transaction(
 
     def world(snapshot: CachedSnapshot, beats: Mapping[str, str] | None, *, is_folded: bool = False) -> World:
         if is_folded:
-            from bd.config import of_hub  # noqa: PLC0415  only for what others ask
+            from bd.core.settings import of_hub  # noqa: PLC0415  only for what others ask
 
             return World(clock.now(), of_hub(snapshot.config()), beats, is_folded)
         return World(clock.now(), hub.settings(snapshot), beats)

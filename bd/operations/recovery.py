@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd.errors import StaleToken, WrongState
-from bd.model import Bead, Change
+from bd.core.errors import StaleToken, WrongState
+from bd.core.model import Bead, Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.policy import lifecycle
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.operations.base import World
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bd import ids
-from bd.clock import time_text
-from bd.errors import NotFound, WrongState
-from bd.fields import CONFIG_PATH
-from bd.ids import check_agent
-from bd.model import Change
+from bd.core import ids
+from bd.core.clock import time_text
+from bd.core.errors import NotFound, WrongState
+from bd.core.ids import check_agent
+from bd.core.model import Change
+from bd.core.schema import CONFIG_PATH
 from bd.operations.base import Operation, register
 from bd.operations.checking import check_title, checked
 from bd.operations.creation import Create, MakesOne
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.operations.base import World
 
 

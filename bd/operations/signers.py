@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bd import ids, signers
-from bd.errors import BadInput, NoSuchAgent, Refused
-from bd.fields import SIGNERS_PATH, agent_path
-from bd.model import Change
+from bd.core import ids, signers
+from bd.core.errors import BadInput, NoSuchAgent, Refused
+from bd.core.model import Change
+from bd.core.schema import SIGNERS_PATH, agent_path
 from bd.operations.base import Operation, register
 from bd.store import cards
 
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.operations.base import World
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd.errors import WrongState
-from bd.model import Change
+from bd.core.errors import WrongState
+from bd.core.model import Change
 from bd.operations.base import register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.creation import Create, MakesOne
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.operations.base import World
 
 

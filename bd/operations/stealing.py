@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd.clock import time_text
-from bd.model import Change
+from bd.core.clock import time_text
+from bd.core.model import Change
 from bd.operations.base import Operation, register
 from bd.policy import lifecycle
 from bd.policy.stealing import LABEL, cycle
@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.operations.base import World
 
 

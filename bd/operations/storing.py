@@ -6,8 +6,8 @@ and a replay takes it from there. Does not belong here: what a reference may nam
 
 from __future__ import annotations
 
-from bd.errors import BadInput
-from bd.fields import ARTIFACTS_DIR
+from bd.core.errors import BadInput
+from bd.core.schema import ARTIFACTS_DIR
 from bd.store.objects import name_of
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bd.model import Bead
+    from bd.core.model import Bead
     from bd.store.hub import Hub
 
 

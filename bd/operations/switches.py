@@ -5,11 +5,11 @@ What is in work goes on; only new claims stop.
 
 from __future__ import annotations
 
-from bd import ids
-from bd.clock import time_text
-from bd.errors import BadInput, WrongState
-from bd.fields import CONFIG_PATH, capacity_path
-from bd.model import Change
+from bd.core import ids
+from bd.core.clock import time_text
+from bd.core.errors import BadInput, WrongState
+from bd.core.model import Change
+from bd.core.schema import CONFIG_PATH, capacity_path
 from bd.operations.agents import known_agent
 from bd.operations.base import Operation, register
 from bd.operations.capacity import capacity_of
@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.operations.base import World
 
 AVAILABLE = "available"

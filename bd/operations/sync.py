@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from bd import clock
-from bd.errors import TryAgain
-from bd.light import NamedTuple
-from bd.model import Damage
+from bd.core import clock
+from bd.core.errors import TryAgain
+from bd.core.light import NamedTuple
+from bd.core.model import Damage
 from bd.operations.publish import author_of, transaction
 from bd.store import checkout
 from bd.store.files import is_wanted, parse_file

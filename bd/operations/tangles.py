@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from bd.fields import WAITING_LINKS
-from bd.model import Bead, Change, Overlay
+from bd.core.model import Bead, Change, Overlay
+from bd.core.schema import WAITING_LINKS
 from bd.policy.dag import ancestors, awaited, find_cycle, find_parent_loop
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
 
 
 def untangled(beads: Mapping[str, Bead], snapshot: Snapshot) -> tuple[dict[str, Bead], list[str]]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 
-from bd import ids
-from bd.clock import instant_of, time_text
-from bd.errors import BadInput, IdTaken
-from bd.fields import DONE_STATUSES
-from bd.model import Bead, Change
+from bd.core import ids
+from bd.core.clock import instant_of, time_text
+from bd.core.errors import BadInput, IdTaken
+from bd.core.model import Bead, Change
+from bd.core.schema import DONE_STATUSES
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.tangles import untangled
@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.operations.base import World
 
 CONFLICT_RULES = ("newer", "skip", "fail")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from copy import deepcopy
 
-from bd import ids
-from bd.clock import time_text
-from bd.errors import NotFound, WrongState
-from bd.fields import trigger_path
-from bd.ids import check_agent
-from bd.model import Change
+from bd.core import ids
+from bd.core.clock import time_text
+from bd.core.errors import NotFound, WrongState
+from bd.core.ids import check_agent
+from bd.core.model import Change
+from bd.core.schema import trigger_path
 from bd.operations.base import Operation, register
 from bd.operations.planning import ApplyPlan
 from bd.policy.triggers import filled, parse_on
@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.operations.base import World
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd.errors import NotFound, WrongState
-from bd.fields import BEADS_DIR, bead_path
+from bd.core.errors import NotFound, WrongState
+from bd.core.schema import BEADS_DIR, bead_path
 from bd.operations.recovery import Undo
 from bd.store import codec, message
 from bd.store.answers import is_oid

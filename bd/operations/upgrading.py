@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from bd.errors import NewerFormat
-from bd.fields import CONFIG_PATH, FORMAT_VERSION
-from bd.model import Change
+from bd.core.errors import NewerFormat
+from bd.core.model import Change
+from bd.core.schema import CONFIG_PATH, FORMAT_VERSION
 from bd.operations.base import Operation, register
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.operations.base import World
 
 

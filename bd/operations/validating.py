@@ -5,8 +5,8 @@ Does not belong here: the check (fleet/validating.py), and its end: a close (end
 
 from __future__ import annotations
 
-from bd.errors import WrongState
-from bd.model import Change
+from bd.core.errors import WrongState
+from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.policy import lifecycle, validation
 
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.operations.base import World
 
 

@@ -7,8 +7,8 @@ against the limit: each of the others is forgiven from its start.
 
 from __future__ import annotations
 
-from bd.clock import instant_of, time_text, timedelta
-from bd.errors import StaleToken, WrongState
+from bd.core.clock import instant_of, time_text, timedelta
+from bd.core.errors import StaleToken, WrongState
 from bd.policy import lifecycle
 
 TYPE_CHECKING = False
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.config import Settings
-    from bd.model import Bead
+    from bd.core.model import Bead
+    from bd.core.settings import Settings
 
 
 def is_live(claim: dict[str, Any], at: datetime | None) -> bool:

@@ -7,11 +7,11 @@ newer of the file and what it said beside the branch. Does not belong here: whet
 
 from __future__ import annotations
 
-from bd.clock import SKEW_S, age_text, instant_of, time_text
-from bd.errors import AgentOffline
-from bd.fields import capacity_path
+from bd.core.clock import SKEW_S, age_text, instant_of, time_text
+from bd.core.errors import AgentOffline
+from bd.core.pools import pool_of, template_of
+from bd.core.schema import capacity_path
 from bd.policy.roles import interval_of
-from bd.roster import pool_of, template_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
 
 DUTIES = ("offline", "draining")
 RECENT_KEPT = 5

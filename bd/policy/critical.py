@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
 
 
 def chains(ids: Iterable[str], snapshot: Snapshot, longest: int) -> dict[str, int]:

@@ -5,13 +5,13 @@ Belongs here: the graph alone. Does not belong here: whether a bead is ready (re
 
 from __future__ import annotations
 
-from bd.fields import WAITING_LINKS
+from bd.core.schema import WAITING_LINKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
 
 
 def awaited(bead: Bead) -> list[str]:

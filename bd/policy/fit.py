@@ -6,11 +6,11 @@ to it, the lists among them through `fitting`.
 
 from __future__ import annotations
 
-from bd.clock import age_text, instant_of
-from bd.errors import DoesNotFit
-from bd.fields import AGENTS_DIR
-from bd.light import Pattern, lru_cache
-from bd.model import Overlay
+from bd.core.clock import age_text, instant_of
+from bd.core.errors import DoesNotFit
+from bd.core.light import Pattern, lru_cache
+from bd.core.model import Overlay
+from bd.core.schema import AGENTS_DIR
 from bd.policy import capacity
 from bd.policy.money import Purse
 from bd.policy.ready import Reason, is_past, ready_since
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Bead, Change, Snapshot
+    from bd.core.model import Bead, Change, Snapshot
 
 # No force takes a bead in spite of these: they are about others' work, or their money.
 BINDING = frozenset({"exclusive", "budget", "ceiling"})

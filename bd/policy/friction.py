@@ -6,9 +6,9 @@ when a bead about the same cause was closed does not count again. Does not belon
 
 from __future__ import annotations
 
-from bd.clock import duration_s, instant_of, timedelta
-from bd.errors import BdError
-from bd.light import NamedTuple
+from bd.core.clock import duration_s, instant_of, timedelta
+from bd.core.errors import BdError
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
 
 # What a bead about friction is labelled with, beside a label of its cause.
 LABEL = "friction"

@@ -5,15 +5,15 @@ Does not belong here: whether it may be claimed by whom (fit.py), and how a clai
 
 from __future__ import annotations
 
-from bd.clock import age_text, instant_of, time_text, timedelta
-from bd.errors import AlreadyClaimed, WrongState
+from bd.core.clock import age_text, instant_of, time_text, timedelta
+from bd.core.errors import AlreadyClaimed, WrongState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 
 def touch(bead: Bead, at: datetime) -> Bead:

@@ -9,8 +9,8 @@ token or by force (docs/protocol.md, "A claim").
 
 from __future__ import annotations
 
-from bd.clock import instant_of, time_text, timedelta
-from bd.errors import AlreadyClosed, BadInput, StaleToken, WrongState
+from bd.core.clock import instant_of, time_text, timedelta
+from bd.core.errors import AlreadyClosed, BadInput, StaleToken, WrongState
 from bd.policy.holding import touch as touch  # noqa: PLC0414  whoever changes a bead takes it from here
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 # Keys that belong to whoever holds the claim.
 GUARDED = frozenset({"status", "owner", "assignee", "claim", "claims", "output", "attempts"})

@@ -9,8 +9,8 @@ clocks of a fleet may differ.
 
 from __future__ import annotations
 
-from bd.clock import SKEW_S, instant_of
-from bd.light import NamedTuple
+from bd.core.clock import SKEW_S, instant_of
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.config import Settings
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
+    from bd.core.settings import Settings
 
 # Stamps are cut to whole seconds: what happened may be this much younger than its stamp says.
 _CUT_S = 1.0

@@ -2,15 +2,15 @@
 
 A budget is an amount a day, a month, or in all; nothing keeps what is left of it: that is the amount, less what
 was told to have been spent, less what live claims reserve. Judged on the snapshot that a claim is decided on, so
-that two agents together can't overspend. Does not belong here: summing over beads (ledger.py), and
+that two agents together can't overspend. Does not belong here: summing over beads (costs.py), and
 what an attempt did cost (spending.py).
 """
 
 from __future__ import annotations
 
-from bd.clock import time_text
-from bd.ledger import amount_of, reserved_of
-from bd.light import NamedTuple
+from bd.core.clock import time_text
+from bd.core.costs import amount_of, reserved_of
+from bd.core.light import NamedTuple
 from bd.policy.dag import ancestors, is_under
 from bd.policy.ready import Reason
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
 
 PERIODS = {"day": 10, "month": 7, "total": 0}  # how much of an instant's text names the period
 # After so many attempts the fallback models come first.

@@ -7,8 +7,8 @@ a commit (`key`, `by`, `at`, `right`), tells, and says `done`. A right without a
 
 from __future__ import annotations
 
-from bd.clock import instant_of, time_text, timedelta
-from bd.light import NamedTuple
+from bd.core.clock import instant_of, time_text, timedelta
+from bd.core.light import NamedTuple
 from bd.policy.lifecycle import waits_for_human
 from bd.policy.tree import dag_of
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
 
 LAPSES = timedelta(minutes=10)
 # A hook that fails is tried again whenever the right to it has lapsed, so often.

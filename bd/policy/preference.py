@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bd.clock import instant_of, time_text, timedelta
+from bd.core.clock import instant_of, time_text, timedelta
 from bd.policy.ready import ready_since
 from bd.policy.roles import interval_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
 
 # For how many of its intervals a bead is kept for the agent that had it.
 KEPT_INTERVALS = 2

@@ -7,15 +7,15 @@ by the hub's settings alone, so that every clone has the same order.
 
 from __future__ import annotations
 
-from bd.clock import instant_of, time_text
-from bd.light import NamedTuple
-from bd.lineup import rank_of
+from bd.core.clock import instant_of, time_text
+from bd.core.light import NamedTuple
+from bd.core.queries import rank_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
 
 # The finer scale behind P0..P4 (docs/format.md): the last value of the range of each.
 _LAST_OF_PRIORITY = (9, 29, 59, 79, 100)
@@ -72,7 +72,7 @@ class Pace(NamedTuple):
 
 def pace_of(snapshot: Snapshot) -> Pace:
     """The hub's pace, whatever this clone's settings may be."""
-    from bd.config import hub_setting  # noqa: PLC0415
+    from bd.core.settings import hub_setting  # noqa: PLC0415
 
     config = snapshot.config()
     limit_s = float(hub_setting(config, "starvation_limit"))
@@ -94,7 +94,7 @@ def deadline_points(bead: Bead, now: datetime) -> float:
 
 def half_life_of(snapshot: Snapshot) -> float:
     """Seconds in which a temperature falls to its half: the hub's setting, whatever this clone's may be."""
-    from bd.config import hub_setting  # noqa: PLC0415  only warm beads need it
+    from bd.core.settings import hub_setting  # noqa: PLC0415  only warm beads need it
 
     return float(hub_setting(snapshot.config(), "heat_half_life"))
 

@@ -6,7 +6,7 @@ ready (ready.py), or what its place is (ranking.py).
 
 from __future__ import annotations
 
-from bd.lineup import Lineup, Resorted, Sought, Together, is_calm
+from bd.core.queries import Lineup, Resorted, Sought, Together, is_calm
 from bd.policy.dag import ancestors
 from bd.policy.ranking import Ranking
 from bd.policy.ready import PHASES, phase_of
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from bd.lineup import Place, Settled
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
+    from bd.core.queries import Place, Settled
 
 
 def phases(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:

@@ -10,8 +10,8 @@ the starvation limit. Whatever becomes ready later than that stays behind it.
 
 from __future__ import annotations
 
-from bd.clock import instant_of
-from bd.lineup import LONGEST_CHAIN, made_of, rank_of
+from bd.core.clock import instant_of
+from bd.core.queries import LONGEST_CHAIN, made_of, rank_of
 from bd.policy.critical import chains
 from bd.policy.priority import (
     FLOOR,
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from bd.lineup import Place
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
+    from bd.core.queries import Place
 
 
 class Ranking:

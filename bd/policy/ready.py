@@ -9,8 +9,8 @@ without a commit: pending, ready and retrying are derived here, never stored.
 
 from __future__ import annotations
 
-from bd.clock import age_text, instant_of
-from bd.light import NamedTuple
+from bd.core.clock import age_text, instant_of
+from bd.core.light import NamedTuple
 from bd.policy.dag import ancestors, awaited, inherited, waits_on
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
 
 PHASES = (
     "ready",

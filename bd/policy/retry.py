@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from math import ceil, isfinite
 
-from bd.clock import age_text, duration_s, instant_of, time_text, timedelta
-from bd.errors import BadInput, WrongState
-from bd.light import NamedTuple
+from bd.core.clock import age_text, duration_s, instant_of, time_text, timedelta
+from bd.core.errors import BadInput, WrongState
+from bd.core.light import NamedTuple
 from bd.policy import lifecycle, notice
 
 TYPE_CHECKING = False
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.config import Settings
-    from bd.model import Bead
+    from bd.core.model import Bead
+    from bd.core.settings import Settings
 
 KINDS = (
     "timeout",

@@ -1,12 +1,12 @@
 """How many members a pool should have now, whom to start, whom to drain, and whom to end.
 
 Values in, a plan out; what is there and what was asked is found out in fleet/. Does not belong here: names and
-limits (roster.py).
+limits (pools.py).
 """
 
 from __future__ import annotations
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 from bd.policy import capacity, fit
 from bd.policy.money import Purse
 from bd.policy.queue import ready_beads
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import datetime
 
-    from bd.model import Snapshot
-    from bd.roster import Pool
+    from bd.core.model import Snapshot
+    from bd.core.pools import Pool
 
 # A member that ends at once is started again ever more rarely.
 BACKOFF_S = 5.0

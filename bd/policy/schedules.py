@@ -6,8 +6,8 @@ ticks that nobody made only the last is due. Does not belong here: agents' own c
 
 from __future__ import annotations
 
-from bd.clock import instant_of, timedelta
-from bd.errors import BadInput
+from bd.core.clock import instant_of, timedelta
+from bd.core.errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
     from typing import Any
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
 
 # What a schedule says of the beads it makes.
 BEAD_KEYS = ("title", "type", "priority", "labels", "description", "assignee", "needs", "expected", "parent")

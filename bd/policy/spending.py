@@ -1,12 +1,12 @@
 """What an attempt did cost: told once or bit by bit, presumed where nobody tells, and found again in the bead.
 
-Does not belong here: what may be spent (money.py), and summing over beads (ledger.py).
+Does not belong here: what may be spent (money.py), and summing over beads (costs.py).
 """
 
 from __future__ import annotations
 
-from bd.clock import time_text, timedelta
-from bd.ledger import amount_of, attempts_of, reserved_of
+from bd.core.clock import time_text, timedelta
+from bd.core.costs import amount_of, attempts_of, reserved_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 # For how long the budget of an attempt that stalled counts as spent, unless its cost is told before.
 PRESUMED = timedelta(days=1)

@@ -6,10 +6,10 @@ rules find nothing more for who has got something. Does not belong here: moving 
 
 from __future__ import annotations
 
-from bd.clock import SKEW_S, age_text, duration_s, duration_text, instant_of
-from bd.errors import BdError
-from bd.fields import AGENTS_DIR, CAPACITY_DIR
-from bd.light import NamedTuple
+from bd.core.clock import SKEW_S, age_text, duration_s, duration_text, instant_of
+from bd.core.errors import BdError
+from bd.core.light import NamedTuple
+from bd.core.schema import AGENTS_DIR, CAPACITY_DIR
 from bd.policy import capacity, fit
 from bd.policy.money import Purse
 from bd.policy.priority import base_priority
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
 
 # On a bead that was moved: it stays where it is from then on.
 LABEL = "stolen"

@@ -6,8 +6,8 @@ retry.py), and who may (tokens).
 
 from __future__ import annotations
 
-from bd.fields import DONE_STATUSES
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
+from bd.core.schema import DONE_STATUSES
 
 HELD = frozenset({"in_progress", "validating"})
 DONE = frozenset(DONE_STATUSES)

@@ -6,7 +6,7 @@ one bead is ready (ready.py). Nothing of this is stored: a DAG is its root and w
 
 from __future__ import annotations
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 from bd.policy.dag import ancestors, awaited, waits_on
 from bd.policy.ready import holds, phase_of
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
 
 # How a subtask that was spawned links to the bead it was spawned from, which is also its parent.
 SPAWNED = "discovered-from"

@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 import re
 
-from bd.errors import BadInput
-from bd.fields import SPENT_KEYS, TITLE_LIMIT, TRIGGERS_DIR
-from bd.light import NamedTuple
+from bd.core.errors import BadInput
+from bd.core.light import NamedTuple
+from bd.core.schema import SPENT_KEYS, TITLE_LIMIT, TRIGGERS_DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
 
 _ON = re.compile(
     r"(?:dag:(?P<dag>\S+)|(?P<forge>github|gitea|gitlab):(?P<event>[a-z_]+)\.(?P<action>[a-z_]+)|file:(?P<file>.+))\Z"

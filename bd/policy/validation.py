@@ -6,8 +6,8 @@ here: running a check (fleet/validating.py); commands come from trusted configur
 
 from __future__ import annotations
 
-from bd.clock import time_text
-from bd.errors import NotValidated
+from bd.core.clock import time_text
+from bd.core.errors import NotValidated
 from bd.policy import lifecycle
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 NONE = "none"
 KINDS = ("json-schema", "regex", "url", "test-pass", "judge", NONE)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd.clock import instant_of
-from bd.fields import AGENTS_DIR, CAPACITY_DIR, CAPACITY_FIELDS
+from bd.core.clock import instant_of
+from bd.core.schema import AGENTS_DIR, CAPACITY_DIR, CAPACITY_FIELDS
 from bd.policy.capacity import current_interval_s, held_by, is_presumed_offline, limit_of, status_of, tracked
 from bd.policy.money import remaining
 from bd.policy.roles import interval_of, is_fallback, skills_of
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
 
 # Kept in the tracked file alone: a sign of life repeats them as its sender last knew them.
 _TRACKED = ("recent", "failed_tasks", "overloaded_at")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bd.clock import instant_of
-from bd.fields import AGENTS_DIR, CAPACITY_DIR
-from bd.light import NamedTuple
+from bd.core.clock import instant_of
+from bd.core.light import NamedTuple
+from bd.core.schema import AGENTS_DIR, CAPACITY_DIR
 from bd.policy.capacity import duty_of, held_by, is_presumed_offline
 from bd.policy.lifecycle import waits_for_human
 from bd.report.selection import dead_letters
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.policy.liveness import Stall
     from bd.store.kept import KeptCommit
 

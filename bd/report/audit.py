@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 
-from bd.errors import BadInput, NotFound
-from bd.light import NamedTuple
+from bd.core.errors import BadInput, NotFound
+from bd.core.light import NamedTuple
 from bd.report import rules
 from bd.report.commits import who
 from bd.report.signed import Believed, believed

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from bd.clock import instant_of, time_of_seconds
-from bd.light import NamedTuple
+from bd.core.clock import instant_of, time_of_seconds
+from bd.core.light import NamedTuple
 from bd.policy.capacity import is_presumed_offline, limit_of, status_of
 from bd.policy.fit import pause_of, pause_words
 from bd.policy.lifecycle import waits_for_human
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.config import Settings
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
+    from bd.core.settings import Settings
     from bd.report.flow import Flow
 
 # So many of each kind are shown; how many more there are is told.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.clock import age_text
+from bd.core.clock import age_text
 from bd.report import drawing, page
 
 TYPE_CHECKING = False

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
-from bd.errors import BdError, Damaged
-from bd.fields import (
+from bd.core.errors import BdError, Damaged
+from bd.core.light import NamedTuple
+from bd.core.pools import pools_of
+from bd.core.schema import (
     ARCHIVE_DIR,
     BEADS_DIR,
     CONFIG_PATH,
@@ -16,12 +18,10 @@ from bd.fields import (
     agent_path,
     capacity_path,
 )
-from bd.light import NamedTuple
 from bd.operations.capacity import capacity_of
 from bd.operations.sync import edited
 from bd.policy.dag import awaited, find_cycle, find_parent_loop
 from bd.policy.liveness import is_ahead, last_commit_of
-from bd.roster import pools_of
 from bd.store.files import bead_id_of
 from bd.store.formats import version_of
 from bd.store.kept import kept
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.store.hub import Hub
     from bd.store.snapshot import CachedSnapshot
 

@@ -6,9 +6,9 @@ who looks back at it (audit, history). Does not belong here: judging it.
 
 from __future__ import annotations
 
-from bd.clock import time_of_seconds
-from bd.fields import ARCHIVE_DIR, BEADS_DIR
-from bd.light import NamedTuple
+from bd.core.clock import time_of_seconds
+from bd.core.light import NamedTuple
+from bd.core.schema import ARCHIVE_DIR, BEADS_DIR
 from bd.store import message
 from bd.store.answers import Entry
 from bd.store.files import bead_id_of, with_volumes

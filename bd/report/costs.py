@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd.ledger import amount_of, attempts_of
-from bd.light import NamedTuple
+from bd.core.costs import amount_of, attempts_of
+from bd.core.light import NamedTuple
 from bd.policy.dag import ancestors
 
 TYPE_CHECKING = False
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
 
 GROUPS = ("bead", "agent", "dag", "day", "model")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd.clock import instant_of
-from bd.light import NamedTuple, suppress
+from bd.core.clock import instant_of
+from bd.core.light import NamedTuple, suppress
 from bd.report import log
 from bd.report.transitions import CLAIMING, ENDING, failure_of
 from bd.store.message import LATEST_S
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from bd.model import Bead
+    from bd.core.model import Bead
     from bd.report.commits import Progress
     from bd.report.transitions import Transition
     from bd.store.hub import Hub

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 from bd.policy.dag import awaited
 from bd.policy.ready import phase_of
 from bd.report import page
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
 
 # So many beads are drawn, the nearest; how large each is, and the room between them.
 MOST = 40

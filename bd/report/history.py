@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd.fields import FILE_LIMIT, bead_path, volume_of
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
+from bd.core.schema import FILE_LIMIT, bead_path, volume_of
 from bd.report import commits
 from bd.report.commits import BY_HAND, who
 from bd.store import codec

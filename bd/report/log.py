@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd.fields import FILE_LIMIT
-from bd.model import Bead
+from bd.core.model import Bead
+from bd.core.schema import FILE_LIMIT
 from bd.report import commits
 from bd.report.audit import is_shallow
 from bd.report.transitions import CLAIMING, SILENT, Transition, of_bead, of_hub

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from bd.clock import time_of_seconds, time_text
-from bd.light import NamedTuple
+from bd.core.clock import time_of_seconds, time_text
+from bd.core.light import NamedTuple
 from bd.policy.capacity import limit_of
 from bd.policy.money import remaining
 from bd.policy.priority import TIERS, base_priority, tier_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
     from bd.report.flow import Flow, Row
 
 QUANTILES = (50, 95, 99)

@@ -6,7 +6,7 @@ whether rules were broken (audit.py).
 
 from __future__ import annotations
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 from bd.policy.tree import is_spawned
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from bd.model import Bead
+    from bd.core.model import Bead
     from bd.report.transitions import Transition
 
 KINDS = {

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Snapshot
-    from bd.roster import Pool
+    from bd.core.model import Snapshot
+    from bd.core.pools import Pool
 
 
 def told_by_files(pool: Pool, snapshot: Snapshot, now: datetime) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, Any]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bd.errors import NoHub
-from bd.fields import BEAD_FIELDS, BEADS_DIR, DONE_STATUSES
-from bd.light import NamedTuple
+from bd.core.errors import NoHub
+from bd.core.light import NamedTuple
+from bd.core.schema import BEAD_FIELDS, BEADS_DIR, DONE_STATUSES
 from bd.report.audit import examine
 from bd.store import codec
 from bd.store.files import bead_id_of, entries_of

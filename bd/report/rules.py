@@ -6,8 +6,8 @@ time (tenures.py), reading git (steps.py), and putting it together (audit.py).
 
 from __future__ import annotations
 
-from bd.clock import canonical_time, instant_of
-from bd.light import NamedTuple
+from bd.core.clock import canonical_time, instant_of
+from bd.core.light import NamedTuple
 from bd.policy import advisory, transitions
 
 TYPE_CHECKING = False

@@ -5,11 +5,11 @@ Few lists need the hub's settings, so that they are handed over as a function.
 
 from __future__ import annotations
 
-from bd.clock import instant_of
-from bd.errors import BadInput
-from bd.fields import TYPES
-from bd.light import NamedTuple
-from bd.lineup import Lineup, Sought
+from bd.core.clock import instant_of
+from bd.core.errors import BadInput
+from bd.core.light import NamedTuple
+from bd.core.queries import Lineup, Sought
+from bd.core.schema import TYPES
 from bd.policy.dag import ancestors
 from bd.policy.queue import in_phases, in_work_order
 from bd.policy.ranking import Ranking
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.config import Settings
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
+    from bd.core.settings import Settings
 
 # Names that are worked out, beside the stored statuses.
 DERIVED = ("ready", "pending", "retrying", "claimed", "running", "parked", "stalled", "hooked", "completed", "dead_lettered")

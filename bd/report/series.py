@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.clock import time_of_seconds
+from bd.core.clock import time_of_seconds
 from bd.report.metrics import size_of, spread
 from bd.report.transitions import CLAIMING
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 from bd.report import commits, rules
 from bd.report.rules import BeadChange
 from bd.report.versions import Versions

@@ -6,7 +6,7 @@ which the other begins.
 
 from __future__ import annotations
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 from bd.report import rules
 
 TYPE_CHECKING = False

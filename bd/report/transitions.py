@@ -5,8 +5,8 @@ Read from what changed, not from what the commit says, so that an edit made by h
 
 from __future__ import annotations
 
-from bd.fields import DONE_STATUSES
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
+from bd.core.schema import DONE_STATUSES
 from bd.policy.lifecycle import waits_for_human
 from bd.report.commits import BY_HAND, who
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from bd.model import Bead
+    from bd.core.model import Bead
     from bd.report.commits import Commit
 
 # How a claim ended that did not end its bead, by the verb that ended it.

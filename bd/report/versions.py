@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from bd.fields import BEADS_DIR, FILE_LIMIT
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
+from bd.core.schema import BEADS_DIR, FILE_LIMIT
 from bd.store import codec
 from bd.store.files import bead_id_of
 

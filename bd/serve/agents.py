@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.clock import age_text, time_of_seconds
+from bd.core.clock import age_text, time_of_seconds
 from bd.report import charts, drawing, page, series
 from bd.report.agents import names_of, records_of
 from bd.report.boardpage import crew_status

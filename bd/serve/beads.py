@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd import ids
-from bd.errors import NoSuchBead
+from bd.core import ids
+from bd.core.errors import NoSuchBead
 from bd.policy.lifecycle import waits_for_human
 from bd.policy.ranking import Ranking
 from bd.policy.ready import phase_of
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
     from bd.report.history import Event
     from bd.serve.routes import Ask
     from bd.serve.site import View

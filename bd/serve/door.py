@@ -7,7 +7,7 @@ import traceback
 
 from starlette.responses import HTMLResponse, JSONResponse
 
-from bd.errors import BdError
+from bd.core.errors import BdError
 from bd.report import page
 from bd.serve import layout
 from bd.serve.guard import Refusal

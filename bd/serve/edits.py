@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse
 
-from bd.errors import BadInput
-from bd.fields import TYPES
+from bd.core.errors import BadInput
+from bd.core.schema import TYPES
 from bd.operations.beads import Comment
 from bd.operations.creation import Create
 from bd.operations.failing import DlqRetry

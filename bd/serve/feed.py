@@ -12,13 +12,13 @@ import traceback
 from contextlib import closing, contextmanager
 from threading import Event, Lock, Thread
 
-from bd import clock
-from bd.errors import BdError
+from bd.core import clock
+from bd.core.errors import BdError
+from bd.core.light import NamedTuple
 from bd.fleet.alarm import Alarm
 from bd.fleet.pacer import Peeking
 from bd.fleet.signs import branch_tip
 from bd.fleet.watching import LONGEST_S
-from bd.light import NamedTuple
 from bd.operations.publish import catch_up
 
 TYPE_CHECKING = False

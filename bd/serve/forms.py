@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from urllib.parse import parse_qsl
 
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

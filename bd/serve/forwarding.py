@@ -7,7 +7,7 @@ import traceback
 from contextlib import closing
 from threading import Event, Thread
 
-from bd.errors import BdError
+from bd.core.errors import BdError
 from bd.fleet.waiting import turn_in_s
 from bd.serve.gateway import Gateway
 

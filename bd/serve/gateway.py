@@ -12,10 +12,10 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import islice
 from urllib.parse import urlsplit
 
-from bd import clock
-from bd.errors import BadInput
-from bd.ids import check_agent
-from bd.light import NamedTuple
+from bd.core import clock
+from bd.core.errors import BadInput
+from bd.core.ids import check_agent
+from bd.core.light import NamedTuple
 from bd.policy import fit
 from bd.policy.ready import ready_since
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from bd.model import Bead
+    from bd.core.model import Bead
     from bd.store.hub import Hub
     from bd.store.snapshot import CachedSnapshot
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 from bd.serve import people
 from bd.serve.routes import OPEN, OWN, READ, WRITE
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from starlette.responses import JSONResponse
 
-from bd import clock
-from bd.errors import BdError, TryAgain
+from bd.core import clock
+from bd.core.errors import BdError, TryAgain
 from bd.fleet import sources
 from bd.interop.jsonl import event_of
 from bd.policy import triggers

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import uvicorn
 
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from bd.serve.app import application
 
 TYPE_CHECKING = False

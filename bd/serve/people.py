@@ -8,8 +8,8 @@ from __future__ import annotations
 import hmac
 import secrets
 
-from bd.errors import BadInput
-from bd.light import NamedTuple
+from bd.core.errors import BadInput
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

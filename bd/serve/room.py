@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from bd.errors import BdError
+from bd.core.errors import BdError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ A module of a noun has `ROUTES`, a tuple of them; app.py names the modules.
 
 from __future__ import annotations
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

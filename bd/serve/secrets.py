@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from bd.policy.triggers import FORGES
 
 TYPE_CHECKING = False

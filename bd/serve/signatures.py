@@ -16,7 +16,7 @@ import binascii
 import hashlib
 import hmac
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

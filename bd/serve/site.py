@@ -6,8 +6,8 @@ publishes the operation that `make(asked)` makes, under the person's name; `site
 
 from __future__ import annotations
 
-from bd import clock
-from bd.light import NamedTuple
+from bd.core import clock
+from bd.core.light import NamedTuple
 from bd.operations.publish import publish
 from bd.report.flow import flow_of
 from bd.serve.feed import Feed
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-    from bd.config import Settings
+    from bd.core.settings import Settings
     from bd.operations.base import Operation
     from bd.report.flow import Flow
     from bd.serve.people import Person

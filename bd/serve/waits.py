@@ -7,11 +7,11 @@ import math
 
 from starlette.responses import JSONResponse
 
-from bd import clock
-from bd.errors import BadInput
+from bd.core import clock
+from bd.core.errors import BadInput
+from bd.core.ids import check_agent
 from bd.fleet.held import HELD_S
 from bd.fleet.waiting import offered, turn_in_s
-from bd.ids import check_agent
 from bd.serve.feed import END
 from bd.serve.guard import Refusal
 from bd.serve.routes import Route

@@ -5,9 +5,9 @@ Belongs here: both directions. Does not belong here: how it travels (neighbours.
 
 from __future__ import annotations
 
-from bd import errors
-from bd.errors import BdError
-from bd.model import Change
+from bd.core import errors
+from bd.core.errors import BdError
+from bd.core.model import Change
 from bd.store.shapes import MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
 
 
 _TEXTS = (list, type(None))

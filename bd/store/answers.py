@@ -6,8 +6,8 @@ Does not belong here: running git (gitrepo.py, remote.py, checkout.py).
 
 from __future__ import annotations
 
-from bd.errors import Damaged
-from bd.light import NamedTuple, Pattern
+from bd.core.errors import Damaged
+from bd.core.light import NamedTuple, Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from bd.store.checkout import is_checked_out
 
 TYPE_CHECKING = False

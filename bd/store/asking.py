@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bd import clock
-from bd.errors import RemoteUnreachable
-from bd.light import json_text
+from bd.core import clock
+from bd.core.errors import RemoteUnreachable
+from bd.core.light import json_text
 from bd.store import intents
 from bd.store.intents import INTENTS
 from bd.store.member import is_portable

@@ -8,7 +8,7 @@ everywhere, a name alone also tells when its beat was given, within a week.
 
 from __future__ import annotations
 
-from bd.errors import TryAgain
+from bd.core.errors import TryAgain
 from bd.store.objects import LooseWriter, name_of
 
 TYPE_CHECKING = False

@@ -6,8 +6,8 @@ it again. Belongs here: which beads that is true of. Does not belong here: judgi
 
 from __future__ import annotations
 
-from bd.fields import CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
-from bd.light import json_text
+from bd.core.light import json_text
+from bd.core.schema import CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
 from bd.store.database import Unsound
 from bd.store.shapes import MAYBE_TEXT, fits
 

@@ -10,10 +10,10 @@ them until a bead changes that it was found by (findings.py).
 
 from __future__ import annotations
 
-from bd.config import hub_setting
-from bd.fields import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume, volume_of
-from bd.light import suppress
-from bd.model import Damage
+from bd.core.light import suppress
+from bd.core.model import Damage
+from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume, volume_of
+from bd.core.settings import hub_setting
 from bd.store import belief, database, findings
 from bd.store.files import Row, entries_of, is_wanted, parse_entries
 from bd.store.findings import chunks, marks
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from bd.lineup import Sought
+    from bd.core.queries import Sought
     from bd.store.answers import Entry
     from bd.store.gitrepo import GitRepo
     from bd.store.standing import Standing

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
-from bd import clock
-from bd.light import suppress
+from bd.core import clock
+from bd.core.light import suppress
 from bd.store.fingerprint import fingerprint
 
 _UNUSED_S = 14 * 86400

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 
-from bd.errors import BadInput, CantSign
+from bd.core.errors import BadInput, CantSign
 from bd.store import signing
 
 TYPE_CHECKING = False

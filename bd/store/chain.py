@@ -6,9 +6,10 @@ changes into file contents and commit drafts. Does not belong here: pushing them
 
 from __future__ import annotations
 
-from bd.config import hub_setting
-from bd.errors import BadInput, Damaged
-from bd.fields import (
+from bd.core.errors import BadInput, Damaged
+from bd.core.light import NamedTuple
+from bd.core.model import Change, Overlay
+from bd.core.schema import (
     BEAD_FIELDS,
     CAPACITY_DIR,
     CONFIG_PATH,
@@ -19,8 +20,7 @@ from bd.fields import (
     is_volume,
     volume_of,
 )
-from bd.light import NamedTuple
-from bd.model import Change, Overlay
+from bd.core.settings import hub_setting
 from bd.store import message, yamltext
 from bd.store.files import Row, is_wanted, parse_file
 from bd.store.gitrepo import Draft
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, Protocol
 
-    from bd.fields import Kind
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
+    from bd.core.schema import Kind
     from bd.store.gitrepo import GitRepo
     from bd.store.snapshot import CachedSnapshot
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import os
 
-from bd import clock
-from bd.light import suppress
+from bd.core import clock
+from bd.core.light import suppress
 from bd.store.answers import worktrees
 from bd.store.gitrepo import GitFailed, GitTimeout
 from bd.store.plainmove import move

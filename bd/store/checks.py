@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from bd.light import suppress
+from bd.core.light import suppress
 from bd.store import signatures
 
 TYPE_CHECKING = False

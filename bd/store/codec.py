@@ -1,6 +1,6 @@
 """YAML text <-> fields. The only importer of ruamel.
 
-`parse` types exactly what the tables of fields.py type and nothing else: a plain `no` in a text
+`parse` types exactly what the tables of schema.py type and nothing else: a plain `no` in a text
 field stays the text "no". It refuses duplicate keys, anchors, aliases and tags, nesting deeper
 than `DEPTH_LIMIT`, and everything that is not one mapping; a document that says nothing (comments,
 `---`, `null`) is an empty one. `rewrite` changes the top-level keys that differ and leaves every
@@ -9,7 +9,7 @@ other byte alone.
 
 from __future__ import annotations
 
-from bd.fields import BEAD_FIELDS, FILE_LIMIT, TITLE_LIMIT, is_agent
+from bd.core.schema import BEAD_FIELDS, FILE_LIMIT, TITLE_LIMIT, is_agent
 from bd.store import plaintext, yamltext
 from bd.store.kinds import Plain, WrongKind, typed
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from bd.fields import Kind
+    from bd.core.schema import Kind
 
 DEPTH_LIMIT = yamltext.DEPTH_LIMIT
 SLOW_LIMIT = 100_000

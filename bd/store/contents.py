@@ -5,8 +5,8 @@ Belongs here: which files these are, and reading them. Does not belong here: wha
 
 from __future__ import annotations
 
-from bd.fields import BEADS_DIR, FILE_LIMIT, bead_path
-from bd.ids import is_bead_id
+from bd.core.ids import is_bead_id
+from bd.core.schema import BEADS_DIR, FILE_LIMIT, bead_path
 from bd.store import guarded
 from bd.store.archived import Archived
 from bd.store.files import bead_id_of, is_wanted

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from bd.light import light_functools, suppress
+from bd.core.light import light_functools, suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd.fields import bead_path
-from bd.model import Bead, Damage, Snapshot
+from bd.core.model import Bead, Damage, Snapshot
+from bd.core.schema import bead_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
-from bd import clock
-from bd.errors import HubRewritten, RemoteUnreachable, TryAgain
-from bd.light import suppress
+from bd.core import clock
+from bd.core.errors import HubRewritten, RemoteUnreachable, TryAgain
+from bd.core.light import suppress
 from bd.store.gitrepo import FETCH_FLAGS, GitTimeout, every_ref
 from bd.store.looked import Looked
 from bd.store.place import PUBLISHED, Place

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bd.fields import (
+from bd.core.ids import is_bead_id
+from bd.core.schema import (
     AGENTS_DIR,
     ARCHIVE_DIR,
     BEADS_DIR,
@@ -16,7 +17,6 @@ from bd.fields import (
     is_volume,
     volume_of,
 )
-from bd.ids import is_bead_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

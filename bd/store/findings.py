@@ -8,8 +8,8 @@ how long a chain waits for a bead is a finding too: that goes as far as chains a
 
 from __future__ import annotations
 
-from bd.lineup import LONGEST_CHAIN, Settled
-from bd.model import Bead
+from bd.core.model import Bead
+from bd.core.queries import LONGEST_CHAIN, Settled
 from bd.store.packing import WAITS, head_of
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from bd.lineup import Place, Sought
+    from bd.core.queries import Place, Sought
     from bd.store.cache import Cache
     from bd.store.database import Connection
 

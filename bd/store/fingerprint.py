@@ -10,11 +10,11 @@ import os
 from zlib import crc32
 
 import bd
-from bd.versions import modules_below
+from bd.core.versions import modules_below
 
 # Whatever a cached value can depend on: all modules of these packages, those beside them, and one more. By content: a time stamp can
 # lie.
-_PACKAGES = ("policy", "store", "interop")
+_PACKAGES = ("core", "policy", "store", "interop")
 _LISTING = os.path.join("cli", "commands", "listing.py")
 _found: str | None = None
 

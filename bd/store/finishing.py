@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd.errors import BdError
-from bd.light import NamedTuple
+from bd.core.errors import BdError
+from bd.core.light import NamedTuple
 from bd.store import kept, neighbours
 from bd.store.following import follow
 from bd.store.member import told
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bd.model import Change
+    from bd.core.model import Change
     from bd.store.hub import Hub
     from bd.store.member import Member
     from bd.store.remote import SideRef

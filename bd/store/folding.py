@@ -6,10 +6,10 @@ order (turns.py), deciding (round.py).
 
 from __future__ import annotations
 
-from bd import clock
-from bd.config import of_hub, same_decisions
-from bd.errors import RemoteUnreachable
-from bd.light import suppress
+from bd.core import clock
+from bd.core.errors import RemoteUnreachable
+from bd.core.light import suppress
+from bd.core.settings import of_hub, same_decisions
 from bd.store import intents, strangers, turns
 from bd.store.asking import Asking
 from bd.store.intents import INTENTS

@@ -6,9 +6,9 @@ hub forward (operations/upgrading.py).
 
 from __future__ import annotations
 
-from bd.errors import Damaged, NewerFormat, NoHub, OlderFormat
-from bd.fields import CONFIG_PATH, FILE_LIMIT, FORMAT_VERSION, WRITABLE_SINCE
-from bd.light import Pattern
+from bd.core.errors import Damaged, NewerFormat, NoHub, OlderFormat
+from bd.core.light import Pattern
+from bd.core.schema import CONFIG_PATH, FILE_LIMIT, FORMAT_VERSION, WRITABLE_SINCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

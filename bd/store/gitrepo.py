@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import os
 
-from bd.errors import BadInput, BdError, Damaged, NoHub, TryAgain
-from bd.light import NamedTuple
+from bd.core.errors import BadInput, BdError, Damaged, NoHub, TryAgain
+from bd.core.light import NamedTuple
 from bd.store.answers import Entry, difference, is_oid, is_ref, local_refs, tree_entries
 from bd.store.manners import NO_WATCHER, QUIET, UPDATES_CHECKOUT, environment
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.errors import Contention, RemoteUnreachable, TryAgain
+from bd.core.errors import Contention, RemoteUnreachable, TryAgain
 
 
 def doubt() -> RemoteUnreachable:

@@ -6,7 +6,7 @@ here. Belongs here: which fields, and what they are of one bead. Does not belong
 
 from __future__ import annotations
 
-from bd.fields import BEAD_FIELDS
+from bd.core.schema import BEAD_FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ the dead have left (settling.py).
 
 from __future__ import annotations
 
-from bd.errors import BdError
+from bd.core.errors import BdError
 from bd.store import neighbours, verdicts
 from bd.store.member import Member
 

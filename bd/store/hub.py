@@ -12,10 +12,10 @@ from __future__ import annotations
 import os
 from _thread import get_ident
 
-from bd import clock
-from bd.errors import NoHub, NotFound
-from bd.fields import CONFIG_PATH
-from bd.light import cached_property, json_text, json_value, suppress
+from bd.core import clock
+from bd.core.errors import NoHub, NotFound
+from bd.core.light import cached_property, json_text, json_value, suppress
+from bd.core.schema import CONFIG_PATH
 from bd.store.gitrepo import ZERO, GitFailed
 from bd.store.place import PUBLISHED, VIEW, Place
 from bd.store.shapes import MAYBE_TEXT, fits
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.config import Settings
+    from bd.core.settings import Settings
     from bd.store.cache import Cache
     from bd.store.fetching import Fetching
     from bd.store.journal import Journal
@@ -287,7 +287,7 @@ class Hub:
 
     def settings(self, snapshot: CachedSnapshot | None = None) -> Settings:
         """The settings as they hold on a snapshot of this clone; without one, as far as the hub has no say."""
-        from bd.config import from_environment, merge  # noqa: PLC0415  most reads need no settings
+        from bd.core.settings import from_environment, merge  # noqa: PLC0415  most reads need no settings
 
         layers = [
             ("flag", self.flags),

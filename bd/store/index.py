@@ -10,7 +10,7 @@ in the file once, and what stands before it has to be the entry's object name, m
 
 from __future__ import annotations
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

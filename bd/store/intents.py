@@ -7,11 +7,11 @@ deciding them (round.py), moving their refs (asking.py).
 
 from __future__ import annotations
 
-from bd.clock import SKEW_S, instant_of, time_text
-from bd.light import NamedTuple, json_text, json_value
+from bd.core.clock import SKEW_S, instant_of, time_text
+from bd.core.light import NamedTuple, json_text, json_value
+from bd.core.versions import REQUEST, REQUESTS_READ, rules
 from bd.store import looks
 from bd.store.remote import SideRef
-from bd.versions import REQUEST, REQUESTS_READ, rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ believes.
 
 from __future__ import annotations
 
-from bd.fields import bead_path
+from bd.core.schema import bead_path
 from bd.store.contents import FILE_MODES, key_of
 from bd.store.standing import NOBODY, common, joined
 

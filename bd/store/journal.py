@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from bd.light import json_text, json_value, suppress
+from bd.core.light import json_text, json_value, suppress
 
 try:
     import fcntl

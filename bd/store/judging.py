@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 
-from bd import signers
-from bd.config import hub_setting
-from bd.fields import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
-from bd.light import NamedTuple, suppress
+from bd.core import signers
+from bd.core.light import NamedTuple, suppress
+from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
+from bd.core.settings import hub_setting
 from bd.store import guarded, message, signatures
 from bd.store.answers import difference
 from bd.store.checks import Checks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.errors import TryAgain
+from bd.core.errors import TryAgain
 from bd.store.chain import Chain
 from bd.store.finishing import note_last
 from bd.store.outcome import Outcome
@@ -13,8 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bd.errors import RemoteUnreachable
-    from bd.model import Change
+    from bd.core.errors import RemoteUnreachable
+    from bd.core.model import Change
     from bd.store.chain import Decides
     from bd.store.hub import Hub
     from bd.store.round import Rounds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

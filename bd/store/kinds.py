@@ -1,19 +1,19 @@
-"""Plain YAML values -> the values of the tables of fields.py: what a kind makes of a scalar, a list, a map.
+"""Plain YAML values -> the values of the tables of schema.py: what a kind makes of a scalar, a list, a map.
 
 Belongs here: typing alone. Does not belong here: YAML itself (codec.py).
 """
 
 from __future__ import annotations
 
-from bd.clock import canonical_time, duration_s
-from bd.errors import BadInput
-from bd.fields import INNER_FIELDS
+from bd.core.clock import canonical_time, duration_s
+from bd.core.errors import BadInput
+from bd.core.schema import INNER_FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.fields import Kind
+    from bd.core.schema import Kind
 
 _NULLS = ("", "null", "Null", "NULL", "~")
 # Maps that say something when they are empty: an agent without rules takes everything, whatever its role.

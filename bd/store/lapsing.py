@@ -5,8 +5,8 @@ Belongs here: one operation that can't land any more. Does not belong here: find
 
 from __future__ import annotations
 
-from bd import clock
-from bd.light import NamedTuple, json_value
+from bd.core import clock
+from bd.core.light import NamedTuple, json_value
 from bd.store import intents, kept, message, neighbours, verdicts
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from bd.errors import NoHub, UnsafeRepository
+from bd.core.errors import NoHub, UnsafeRepository
 from bd.store.gitrepo import GitRepo
 from bd.store.manners import environment
 from bd.store.process import start as start_process

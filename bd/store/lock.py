@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
-from bd import clock
-from bd.errors import LockTimeout, TryAgain
+from bd.core import clock
+from bd.core.errors import LockTimeout, TryAgain
 
 try:
     import fcntl

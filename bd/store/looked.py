@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 
-from bd import clock
-from bd.light import suppress
+from bd.core import clock
+from bd.core.light import suppress
 
 # After a lost race, a write looks first for this long: somebody else is writing.
 RACED_S = 60.0

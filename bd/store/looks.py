@@ -6,7 +6,7 @@ the wall clock serves. A look that failed is never recorded.
 
 from __future__ import annotations
 
-from bd import clock
+from bd.core import clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

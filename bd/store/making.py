@@ -12,7 +12,7 @@ import re
 import shutil
 import warnings
 
-from bd.errors import BadInput, NoHub, NotFound, RemoteUnreachable, TryAgain
+from bd.core.errors import BadInput, NoHub, NotFound, RemoteUnreachable, TryAgain
 from bd.store.gitrepo import GitRepo, GitTimeout
 from bd.store.location import find_repo
 from bd.store.manners import environment, passes

@@ -7,8 +7,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from typing import Any
 
-    from bd.errors import BdError
-    from bd.model import Change, Snapshot
+    from bd.core.errors import BdError
+    from bd.core.model import Change, Snapshot
     from bd.store.chain import Decides
     from bd.store.remote import SideRef
 

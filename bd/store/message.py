@@ -6,14 +6,14 @@ long (an import), the form names no arguments and the replay reads the commit's 
 
 from __future__ import annotations
 
-from bd.light import json_text
+from bd.core.light import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bd.model import Change
+    from bd.core.model import Change
 
 _FORM_LIMIT = 30_000
 _KINDS: dict[str, Any] = {"verb": str, "uid": str, "by": str, "at": str, "args": dict, "tokens": (dict, type(None))}

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import os
 
-from bd import clock
-from bd.config import PROCESS_KEYS
-from bd.light import json_text, json_value, suppress
+from bd.core import clock
+from bd.core.light import json_text, json_value, suppress
+from bd.core.settings import PROCESS_KEYS
 from bd.store.journal import ANSWERED, TAKEN, Entry
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ def take(journal: Journal, kind: str, number: int) -> list[tuple[str, dict[str, 
             break
         if data.get("state") != "waiting" or data.get("kin") != kind:
             continue
-        from bd.versions import same_rules  # noqa: PLC0415  mostly nobody waits
+        from bd.core.versions import same_rules  # noqa: PLC0415  mostly nobody waits
 
         if not same_rules(data.get("rules")):
             continue

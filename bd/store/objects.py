@@ -15,8 +15,8 @@ import sys
 import zlib
 from _thread import get_ident
 
-from bd.errors import BadInput, Damaged, TryAgain
-from bd.fields import volume_of
+from bd.core.errors import BadInput, Damaged, TryAgain
+from bd.core.schema import volume_of
 from bd.store.answers import is_oid, size_in
 from bd.store.trees import FOLDER, Tree, TreeEntry
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.errors import BdError
-    from bd.model import Change
+    from bd.core.errors import BdError
+    from bd.core.model import Change
     from bd.store.journal import Entry
     from bd.store.replay import RefusedReplay
 

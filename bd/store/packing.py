@@ -13,10 +13,10 @@ from __future__ import annotations
 import marshal
 from zlib import crc32
 
-from bd.fields import ARCHIVE_DIR, BEADS_DIR, DONE_STATUSES, LONG_FIELDS, WAITING_LINKS, suffix_of
-from bd.ledger import Spent, spent_of
-from bd.light import NamedTuple
-from bd.lineup import is_calm, made_of, rank_of
+from bd.core.costs import Spent, spent_of
+from bd.core.light import NamedTuple
+from bd.core.queries import is_calm, made_of, rank_of
+from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, DONE_STATUSES, LONG_FIELDS, WAITING_LINKS, suffix_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

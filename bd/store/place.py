@@ -11,9 +11,9 @@ import marshal
 import os
 from zlib import crc32
 
-from bd.errors import BadInput, FolderGone, NoHub
-from bd.fields import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT
-from bd.light import NamedTuple, suppress
+from bd.core.errors import BadInput, FolderGone, NoHub
+from bd.core.light import NamedTuple, suppress
+from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT
 from bd.store.answers import is_ref
 from bd.store.cachefiles import place_path
 from bd.store.gitrepo import GitRepo

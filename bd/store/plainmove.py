@@ -13,8 +13,8 @@ from __future__ import annotations
 import os
 import stat
 
-from bd.errors import BdError
-from bd.light import suppress
+from bd.core.errors import BdError
+from bd.core.light import suppress
 from bd.store.index import Folder, Index, Item, Unfit
 from bd.store.objects import LARGE, hash_of, name_of, open_plainly
 from bd.store.trees import FOLDER

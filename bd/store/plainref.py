@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import stat
 
-from bd import clock
-from bd.light import suppress
+from bd.core import clock
+from bd.core.light import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from time import monotonic
 
-from bd.light import suppress
+from bd.core.light import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ answer, it may still land); `refused` (for good); `unsided` (the refs beside the
 
 from __future__ import annotations
 
-from bd import clock
-from bd.errors import RemoteUnreachable, ServerRefused, TryAgain
-from bd.light import NamedTuple
+from bd.core import clock
+from bd.core.errors import RemoteUnreachable, ServerRefused, TryAgain
+from bd.core.light import NamedTuple
 from bd.store.gitrepo import ZERO, GitFailed, GitTimeout
 from bd.store.remote import MOVED, move_here, push
 

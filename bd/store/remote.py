@@ -5,8 +5,8 @@ What happened is read from `push --porcelain`, a line a ref; the exit status is 
 
 from __future__ import annotations
 
-from bd.errors import RemoteUnreachable
-from bd.light import NamedTuple
+from bd.core.errors import RemoteUnreachable
+from bd.core.light import NamedTuple
 from bd.store.answers import PushLine as PushLine  # noqa: PLC0414  others have it from here
 from bd.store.answers import push_lines, remote_refs
 from bd.store.gitrepo import ZERO, GitFailed, GitTimeout, deletion, refspec

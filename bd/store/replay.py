@@ -5,8 +5,8 @@ bd's own commits come back from their trailers, commits made by hand from their 
 
 from __future__ import annotations
 
-from bd.errors import BdError, Damaged
-from bd.light import NamedTuple
+from bd.core.errors import BdError, Damaged
+from bd.core.light import NamedTuple
 from bd.store import message, shallow
 from bd.store.place import REWRITTEN
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd.errors import BadInput, HubRewritten, NoHub, TryAgain
-from bd.fields import CONFIG_PATH
+from bd.core.errors import BadInput, HubRewritten, NoHub, TryAgain
+from bd.core.schema import CONFIG_PATH
 from bd.store import checkout, kept
 from bd.store.place import PUBLISHED, REWRITTEN, VIEW
 from bd.store.remote import list_remote

@@ -7,9 +7,9 @@ a round. Does not belong here: whose turn it is, pushing, and what became of it 
 
 from __future__ import annotations
 
-from bd import clock
-from bd.errors import BdError
-from bd.light import NamedTuple, cached_property
+from bd.core import clock
+from bd.core.errors import BdError
+from bd.core.light import NamedTuple, cached_property
 from bd.store.chain import Chain
 from bd.store.place import VIEW
 from bd.store.remote import SideRef
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.model import Change
+    from bd.core.model import Change
     from bd.store.beating import Beating
     from bd.store.chain import Decides
     from bd.store.hub import Hub

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from bd import clock
-from bd.errors import TryAgain
+from bd.core import clock
+from bd.core.errors import TryAgain
 from bd.store import lapsing, neighbours, verdicts
 from bd.store.intents import INTENTS, VALID_S
 from bd.store.journal import TAKEN

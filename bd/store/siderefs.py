@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from _thread import get_ident
 
-from bd import clock
-from bd.errors import RemoteUnreachable
-from bd.light import json_text, json_value, suppress
+from bd.core import clock
+from bd.core.errors import RemoteUnreachable
+from bd.core.light import json_text, json_value, suppress
 from bd.store.answers import is_oid
 from bd.store.beats import beat_at
 from bd.store.gitrepo import FETCH_FLAGS, GitFailed, GitTimeout

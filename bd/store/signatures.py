@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from bd.light import NamedTuple, suppress
+from bd.core.light import NamedTuple, suppress
 from bd.store import signing
 
 _HEADER = b"gpgsig "

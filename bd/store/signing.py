@@ -1,16 +1,16 @@
 """Signing what this machine writes: the keys of the agents that run here, and ssh-keygen, which signs with them.
 
 Keys lie outside of every hub, in `$XDG_CONFIG_HOME/bd/keys/<name>`, so that one identity serves many hubs. Belongs here:
-finding, making and using private keys. Does not belong here: whom a hub believes (bd.signers), checking (signatures.py).
+finding, making and using private keys. Does not belong here: whom a hub believes (bd.core.signers), checking (signatures.py).
 """
 
 from __future__ import annotations
 
 import os
 
-from bd import signers
-from bd.errors import CantSign, NoKey, NotAllowed
-from bd.light import suppress
+from bd.core import signers
+from bd.core.errors import CantSign, NoKey, NotAllowed
+from bd.core.light import suppress
 from bd.store import process
 
 TYPE_CHECKING = False

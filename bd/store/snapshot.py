@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from bd.fields import bead_path
-from bd.model import Bead, Damage, Snapshot
+from bd.core.model import Bead, Damage, Snapshot
+from bd.core.schema import bead_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
-    from bd.lineup import Settled, Sought
+    from bd.core.queries import Settled, Sought
     from bd.store.cache import Cache
 
 

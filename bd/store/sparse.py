@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from bd.fields import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR
+from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR
 from bd.store.gitrepo import GitRepo
 
 # A hub with fewer files in its archive is written out whole.

@@ -5,8 +5,8 @@ Belongs here: what holds, and what holds where two histories meet. Does not belo
 
 from __future__ import annotations
 
-from bd import signers
-from bd.light import NamedTuple
+from bd.core import signers
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,19 +5,19 @@ Belongs here: other clones' operations in one round. Does not belong here: their
 
 from __future__ import annotations
 
-from bd import clock
-from bd.errors import BdError
+from bd.core import clock
+from bd.core.errors import BdError
+from bd.core.versions import same_rules
 from bd.store import answer, intents, verdicts
 from bd.store.member import is_portable
 from bd.store.round import NOBODY, Others, Stranger, seconds_of
-from bd.versions import same_rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from bd.model import Change
+    from bd.core.model import Change
     from bd.store.chain import Chain, Decides
     from bd.store.hub import Hub
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
-from bd.fields import suffix_of
-from bd.light import suppress
+from bd.core.light import suppress
+from bd.core.schema import suffix_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

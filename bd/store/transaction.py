@@ -7,9 +7,9 @@ for the lock in the same clone (neighbours.py), and what other clones ask for (i
 
 from __future__ import annotations
 
-from bd import clock
-from bd.errors import BdError, NoHub, RemoteUnreachable
-from bd.light import cached_property
+from bd.core import clock
+from bd.core.errors import BdError, NoHub, RemoteUnreachable
+from bd.core.light import cached_property
 from bd.store.member import Member, needs_beats, told, won
 from bd.store.outcome import Outcome
 from bd.store.place import PUBLISHED, VIEW

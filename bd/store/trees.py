@@ -5,7 +5,7 @@ Belongs here: the format of one tree. Does not belong here: reading and writing 
 
 from __future__ import annotations
 
-from bd.light import NamedTuple, cached_property
+from bd.core.light import NamedTuple, cached_property
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ too. Belongs here: writing and reading both. Does not belong here: what follows 
 
 from __future__ import annotations
 
-from bd.light import NamedTuple, json_text, json_value
+from bd.core.light import NamedTuple, json_text, json_value
 from bd.store import message
 from bd.store.answer import is_answer
 from bd.store.shapes import fits

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 
-from bd.fields import is_volume, volume_of
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
+from bd.core.schema import is_volume, volume_of
 from bd.store.answers import Entry, is_oid
 from bd.store.objects import name_of
 

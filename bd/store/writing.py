@@ -5,8 +5,8 @@ Belongs here: one call of a writer, from its journal entry to its outcome. Does 
 
 from __future__ import annotations
 
-from bd.errors import RemoteUnreachable, ServerRefused, TryAgain
-from bd.light import json_text, suppress
+from bd.core.errors import RemoteUnreachable, ServerRefused, TryAgain
+from bd.core.light import json_text, suppress
 from bd.store.journal import HAS_FLOCK
 from bd.store.member import is_portable, needs_beats
 from bd.store.outcome import Outcome
@@ -99,7 +99,7 @@ class Writing:
 
     def _through_a_neighbour(self, entry: Entry, form: dict[str, Any]) -> Outcome | None:
         """Wait for whoever holds the lock to carry the operation out; None when the lock is ours after all."""
-        from bd import versions  # noqa: PLC0415  most writes find the lock free
+        from bd.core import versions  # noqa: PLC0415  most writes find the lock free
         from bd.store import neighbours  # noqa: PLC0415
 
         tokens = (form.get("args") or {}).get("new_tokens") or []

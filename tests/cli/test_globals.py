@@ -18,7 +18,7 @@ import pytest
 
 from bd.cli.commands import stats
 from bd.cli.globals import split
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from tests.cli.conftest import IDS
 from tests.running import BD, Clone, start_process
 from tests.truth import commit_file, tip

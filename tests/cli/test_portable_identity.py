@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from bd.store import cards
 from tests.running import Clone, run_here
 from tests.truth import git, tip_file

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from bd.fields import AGENT_FIELDS, BEAD_FIELDS, CONFIG_FIELDS
+from bd.core.schema import AGENT_FIELDS, BEAD_FIELDS, CONFIG_FIELDS
 from bd.interop.schemas import schema
 from bd.store import codec
 

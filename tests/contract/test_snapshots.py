@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.fields import BEAD_FIELDS, CONFIG_PATH, LONG_FIELDS, agent_path, bead_path, capacity_path, fields_of_path
-from bd.model import Bead, Change, Overlay, Snapshot
+from bd.core.model import Bead, Change, Overlay, Snapshot
+from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, LONG_FIELDS, agent_path, bead_path, capacity_path, fields_of_path
 from bd.store import yamltext
 from bd.store.hub import Hub
 from bd.store.place import locate

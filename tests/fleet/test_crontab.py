@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.errors import BadInput, Damaged
+from bd.core.errors import BadInput, Damaged
 from bd.fleet import crontab
 from bd.fleet.station import Station
 from bd.fleet.timetable import EXPRESSIBLE, timetable

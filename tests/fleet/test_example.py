@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.clock import duration_s
-from bd.fields import AGENT_FIELDS
+from bd.core.clock import duration_s
+from bd.core.schema import AGENT_FIELDS
 from bd.fleet.demo_example import example_folder
 from bd.fleet.timetable import timetable
 from bd.store import codec

@@ -6,7 +6,7 @@ import functools
 import json
 from typing import TYPE_CHECKING
 
-from bd.model import Bead
+from bd.core.model import Bead
 from bd.report.log import read
 from bd.report.mishaps import KINDS, mishaps
 from bd.store import codec

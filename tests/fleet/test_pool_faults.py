@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.errors import RemoteUnreachable
+from bd.core.errors import RemoteUnreachable
 from bd.fleet.controller import Controller
 from bd.fleet.quarters import Quarters
 from bd.fleet.session import Session

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.errors import WrongState
+from bd.core.errors import WrongState
 from tests.auditing import assert_sound
 from tests.race.history import assert_nothing_twice
 from tests.running import result_of

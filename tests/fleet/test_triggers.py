@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from bd.policy.triggers import On, filled, forge_key, parse_on
 from tests.auditing import assert_sound
 from tests.race.history import assert_nothing_twice
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bd.model import Bead
+    from bd.core.model import Bead
     from tests.running import Clone
 
     Clones = Callable[[str], Clone]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.errors import Refused
+from bd.core.errors import Refused
 from bd.fleet import units
 from bd.fleet.timetable import EXPRESSIBLE, timetable
 from tests.fleet.test_crontab import make_station

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd import clock as bd_clock
+from bd.core import clock as bd_clock
 from bd.fleet import validating
 from bd.fleet.outcome import DONE, Outcome
 from bd.fleet.trial import Trial

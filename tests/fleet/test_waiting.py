@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd import clock as bd_clock
+from bd.core import clock as bd_clock
 from bd.fleet import alarm, lookout, waiting
 from bd.store.hub import Hub
 from bd.store.place import locate

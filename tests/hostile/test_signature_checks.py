@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd import signers
+from bd.core import signers
 from bd.report.audit import examine
 from bd.store import signatures, signing
 from bd.store.checks import NAME, Checks

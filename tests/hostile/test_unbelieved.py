@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.fields import BEAD_FIELDS
+from bd.core.schema import BEAD_FIELDS
 from bd.store import guarded
 from bd.store.hub import Hub
 from bd.store.judging import walk

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.fields import FORMAT_VERSION, WRITABLE_SINCE
+from bd.core.schema import FORMAT_VERSION, WRITABLE_SINCE
 from tests.truth import commit_file, git, log, tip, tip_bead, tip_file
 
 if TYPE_CHECKING:

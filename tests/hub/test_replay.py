@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd import ids
+from bd.core import ids
 from tests.hub.hooks import hook, offline
 from tests.race.history import subjects
 from tests.race.seeds import limit, seed, write_field
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bd.model import Bead
+    from bd.core.model import Bead
     from tests.race.interleaving import Interleaving
     from tests.running import Clone
 

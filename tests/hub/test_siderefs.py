@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd import clock
-from bd.errors import BadInput, StaleToken
+from bd.core import clock
+from bd.core.errors import BadInput, StaleToken
 from bd.fleet import pulse
 from bd.operations.claims import Claim, Release
 from bd.operations.publish import publish

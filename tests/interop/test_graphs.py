@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.config import merge
-from bd.errors import BadInput, BdError, WouldCycle
+from bd.core.errors import BadInput, BdError, WouldCycle
+from bd.core.settings import merge
 from bd.interop.graphs import graph_of, plan_of, plan_text
 from bd.operations.base import World
 from bd.operations.planning import ApplyPlan
@@ -19,7 +19,7 @@ from tests.memory import MemoryStore, make_bead
 from tests.operations.asking import by
 
 if TYPE_CHECKING:
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 
 WORLD = World(START, merge([]))

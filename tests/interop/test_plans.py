@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.errors import BadInput, NotFound
-from bd.fields import AGENT_FIELDS, CAPACITY_FIELDS
+from bd.core.errors import BadInput, NotFound
+from bd.core.schema import AGENT_FIELDS, CAPACITY_FIELDS
 from bd.interop.plans import read_agent, read_plan
 from bd.store import codec, yamltext
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.fields import BEAD_FIELDS
+from bd.core.model import Bead
+from bd.core.schema import BEAD_FIELDS
 from bd.interop.edges import EdgeList
 from bd.interop.jsonl import fields_of, gather, rows_of
 from bd.interop.records import record_of
 from bd.interop.views import edges
-from bd.model import Bead
 from bd.operations.transfer import _same
 from bd.store import codec, yamltext
 from tests.interop.foreign import column_row, edge, issue

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.errors import BadInput, DoesNotFit, IdTaken
-from bd.ids import is_ulid
+from bd.core.errors import BadInput, DoesNotFit, IdTaken
+from bd.core.ids import is_ulid
 from bd.operations.base import from_json
 from bd.operations.transfer import Import, derived_uid
 from bd.policy.dag import find_cycle

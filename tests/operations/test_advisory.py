@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.clock import time_text
-from bd.errors import AgentBusy, AlreadyClaimed, BadInput, DoesNotFit, StaleToken, WrongState
-from bd.fields import CONFIG_PATH, agent_path
+from bd.core.clock import time_text
+from bd.core.errors import AgentBusy, AlreadyClaimed, BadInput, DoesNotFit, StaleToken, WrongState
+from bd.core.schema import CONFIG_PATH, agent_path
 from bd.operations.beads import Update
 from bd.operations.claims import Claim, Release, Start
 from bd.operations.creation import Create
@@ -19,7 +19,7 @@ from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import by
 
 if TYPE_CHECKING:
-    from bd.model import Change
+    from bd.core.model import Change
 
 ADVISORY = {CONFIG_PATH: {"format": 1, "prefix": "hub", "claim_mode": "advisory"}}
 

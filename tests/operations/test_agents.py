@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bd.errors import BadInput, BdError, HoldsBeads, IdTaken, NoSuchAgent
-from bd.fields import agent_path, capacity_path
+from bd.core.errors import BadInput, BdError, HoldsBeads, IdTaken, NoSuchAgent
+from bd.core.schema import agent_path, capacity_path
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent
 from bd.operations.claims import Claim
 from tests.memory import MemoryStore, held, make_bead

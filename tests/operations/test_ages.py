@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.clock import time_text
+from bd.core.clock import time_text
 from bd.operations.beads import Delete, Update
 from bd.operations.graph import DepRemove
 from bd.operations.hand import Edit

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.fields import bead_path
-from bd.model import Bead, Change, Damage, Overlay
+from bd.core.model import Bead, Change, Damage, Overlay
+from bd.core.schema import bead_path
 from bd.operations import archiving
 from bd.operations.archiving import Archive, placed
 from bd.operations.beads import Comment, Delete

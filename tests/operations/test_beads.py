@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bd.errors import BadInput, IdTaken, NoSuchBead, StaleToken, WouldCycle
-from bd.fields import CONFIG_PATH, agent_path
+from bd.core.errors import BadInput, IdTaken, NoSuchBead, StaleToken, WouldCycle
+from bd.core.schema import CONFIG_PATH, agent_path
 from bd.operations.beads import Comment, Delete, Update, Write
 from bd.operations.creation import Create
 from tests.memory import MemoryStore, held, make_bead

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bd.errors import (
+from bd.core.errors import (
     AgentBusy,
     AgentOffline,
     AlreadyClaimed,
@@ -19,8 +19,8 @@ from bd.errors import (
     StillBlocked,
     WrongState,
 )
-from bd.fields import CONFIG_PATH, agent_path, capacity_path
-from bd.model import Bead, Change
+from bd.core.model import Bead, Change
+from bd.core.schema import CONFIG_PATH, agent_path, capacity_path
 from bd.operations.beads import Delete, Update
 from bd.operations.capacity import with_capacity
 from bd.operations.claims import Claim, Release, Start

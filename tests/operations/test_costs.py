@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bd.errors import BadInput, DoesNotFit, NothingReady, StaleToken
-from bd.fields import agent_path, capacity_path
+from bd.core.errors import BadInput, DoesNotFit, NothingReady, StaleToken
+from bd.core.schema import agent_path, capacity_path
 from bd.operations.claims import Claim
 from bd.operations.costs import Cost
 from bd.operations.endings import Close

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from bd.errors import BdError, NewerFormat
-from bd.fields import CONFIG_PATH, FORMAT_VERSION, SIGNERS_PATH, agent_path, capacity_path, trigger_path
+from bd.core.errors import BdError, NewerFormat
+from bd.core.schema import CONFIG_PATH, FORMAT_VERSION, SIGNERS_PATH, agent_path, capacity_path, trigger_path
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent
 from bd.operations.archiving import Archive
 from bd.operations.base import REGISTRY, Operation

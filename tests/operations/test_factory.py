@@ -10,11 +10,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from bd.clock import time_text
-from bd.config import merge
-from bd.errors import BdError
-from bd.fields import agent_path
-from bd.ledger import amount_of, attempts_of
+from bd.core.clock import time_text
+from bd.core.costs import amount_of, attempts_of
+from bd.core.errors import BdError
+from bd.core.schema import agent_path
+from bd.core.settings import merge
 from bd.operations.claims import Claim, Release
 from bd.operations.costs import Cost
 from bd.operations.creation import Create
@@ -36,7 +36,7 @@ from tests.memory import MemoryStore
 from tests.operations.asking import by
 
 if TYPE_CHECKING:
-    from bd.model import Bead
+    from bd.core.model import Bead
     from bd.operations.base import Operation
 
 AGENTS = ("coder", "reader")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bd.errors import BadInput, BdError, NoSuchBead, WouldCycle, WrongState
+from bd.core.errors import BadInput, BdError, NoSuchBead, WouldCycle, WrongState
 from bd.operations.graph import DepAdd, DepRemove
 from tests.memory import MemoryStore, make_bead
 from tests.operations.asking import STAMP, by

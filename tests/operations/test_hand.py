@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.errors import BadInput, BdError, IdTaken, NoSuchBead, StaleToken, WouldCycle, WrongState
-from bd.fields import agent_path
-from bd.model import Bead
+from bd.core.errors import BadInput, BdError, IdTaken, NoSuchBead, StaleToken, WouldCycle, WrongState
+from bd.core.model import Bead
+from bd.core.schema import agent_path
 from bd.operations.hand import Edit, HandCommit, merge_field
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import by

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bd.errors import AlreadyClosed, BadInput, BdError, StaleToken, StillBlocked, WrongState
-from bd.fields import capacity_path
+from bd.core.errors import AlreadyClosed, BadInput, BdError, StaleToken, StillBlocked, WrongState
+from bd.core.schema import capacity_path
 from bd.operations.handover import Handoff, name_of, parse_artifact
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import STAMP, by, revived

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.errors import BadInput, NoSuchBead
-from bd.fields import CONFIG_PATH
+from bd.core.errors import BadInput, NoSuchBead
+from bd.core.schema import CONFIG_PATH
 from bd.operations.base import Operation
 from bd.operations.beads import Comment, Update
 from bd.operations.claims import Claim, Release
@@ -21,7 +21,7 @@ from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import AT, by
 
 if TYPE_CHECKING:
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 YESTERDAY = "2026-02-20T15:00:00Z"
 

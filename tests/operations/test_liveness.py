@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.errors import StaleToken, WrongState
-from bd.fields import capacity_path
+from bd.core.errors import StaleToken, WrongState
+from bd.core.schema import capacity_path
 from bd.operations.base import World
 from bd.operations.liveness import Heartbeat, Reassign
 from tests.memory import CREATED_AT, MemoryStore, held, make_bead
 from tests.operations.asking import by
 
 if TYPE_CHECKING:
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 STALL = {
     "id": "hub-a",

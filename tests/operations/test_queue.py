@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bd.errors import BdError, NothingReady
+from bd.core.errors import BdError, NothingReady
 from bd.operations.claims import Claim
 from bd.operations.endings import Close
 from bd.policy.fit import offer
@@ -20,7 +20,7 @@ from tests.memory import MemoryStore, make_bead
 from tests.operations.asking import by
 
 if TYPE_CHECKING:
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 PAST, FUTURE = "2026-02-21T14:00:00Z", "2026-02-22T00:00:00Z"
 STATUSES = [

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.errors import DoesNotFit, StaleToken, WrongState
-from bd.fields import agent_path
+from bd.core.errors import DoesNotFit, StaleToken, WrongState
+from bd.core.schema import agent_path
 from bd.operations.beads import Comment, Delete, Update
 from bd.operations.claims import Claim
 from bd.operations.creation import Create

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bd.errors import StaleToken, StillBlocked, WouldCycle, WrongState
-from bd.fields import agent_path
+from bd.core.errors import StaleToken, StillBlocked, WouldCycle, WrongState
+from bd.core.schema import agent_path
 from bd.operations.claims import Claim
 from bd.operations.endings import Cancel, Close
 from bd.operations.spawning import Spawn

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bd.errors import AgentBusy, BadInput, NoSuchAgent, WrongState
-from bd.fields import agent_path, capacity_path
+from bd.core.errors import AgentBusy, BadInput, NoSuchAgent, WrongState
+from bd.core.schema import agent_path, capacity_path
 from bd.operations.claims import Claim
 from bd.operations.endings import Close
 from bd.operations.switches import Pause, Resume, SetDuty

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bd.errors import NotValidated, StaleToken, WrongState
+from bd.core.errors import NotValidated, StaleToken, WrongState
 from bd.operations.beads import Update
 from bd.operations.claims import Release
 from bd.operations.endings import Close

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bd.errors import BadInput, BdError, DoesNotFit, NothingReady, StaleToken, WrongState
-from bd.fields import agent_path, capacity_path
+from bd.core.errors import BadInput, BdError, DoesNotFit, NothingReady, StaleToken, WrongState
+from bd.core.schema import agent_path, capacity_path
 from bd.operations.claims import Claim
 from bd.operations.waiting import Answer, WaitHuman
 from bd.policy import lifecycle

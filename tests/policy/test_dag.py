@@ -13,7 +13,7 @@ from bd.policy.dag import ancestors, awaited, find_cycle, find_parent_loop, inhe
 from tests.memory import MemorySnapshot, make_bead
 
 if TYPE_CHECKING:
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 
 def graph(*rows: str) -> MemorySnapshot:

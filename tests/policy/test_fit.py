@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bd.fields import agent_path, capacity_path
-from bd.model import Bead
+from bd.core.model import Bead
+from bd.core.schema import agent_path, capacity_path
 from bd.policy.capacity import room
 from bd.policy.fit import matches_skills, misfits, no_claims_reason, offer
 from bd.policy.roles import interval_of, is_fallback, skills_of

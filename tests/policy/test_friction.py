@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bd.clock import time_text
-from bd.fields import CONFIG_PATH
+from bd.core.clock import time_text
+from bd.core.schema import CONFIG_PATH
 from bd.operations.endings import Close
 from bd.operations.frictions import TellFriction
 from bd.policy.friction import Cause, Rules, causes, is_told_by_itself, rules_of

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.errors import AlreadyClaimed, AlreadyClosed, BadInput, BdError, StaleToken, WrongState
+from bd.core.errors import AlreadyClaimed, AlreadyClosed, BadInput, BdError, StaleToken, WrongState
 from bd.policy import holding, lifecycle
 from tests.clocks import START
 from tests.memory import held, make_bead
@@ -14,7 +14,7 @@ from tests.memory import held, make_bead
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 AT = "2026-02-21T15:00:00Z"
 EXACT = "2026-02-21T15:00:00.000000Z"

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.clock import time_text
-from bd.config import merge
+from bd.core.clock import time_text
+from bd.core.settings import merge
 from bd.policy import liveness
 from bd.policy.liveness import Sight
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
 
 if TYPE_CHECKING:
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 SETTINGS = merge([])
 HOUR = 3600.0

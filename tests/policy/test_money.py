@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.fields import CONFIG_PATH, agent_path
-from bd.ledger import amount_of
-from bd.model import Change, Overlay
+from bd.core.costs import amount_of
+from bd.core.model import Change, Overlay
+from bd.core.schema import CONFIG_PATH, agent_path
 from bd.policy import money, spending
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bd.config import merge
+from bd.core.settings import merge
 from bd.policy import notice, retry
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead

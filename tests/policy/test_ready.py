@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bd.model import Bead
+from bd.core.model import Bead
 from bd.policy.queue import phases, ready_beads
 from bd.policy.ready import PHASES, is_blocked, ready_since, standing, status_now
 from tests.clocks import START

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.clock import instant_of, time_text
-from bd.config import merge
-from bd.errors import BadInput, WrongState
+from bd.core.clock import instant_of, time_text
+from bd.core.errors import BadInput, WrongState
+from bd.core.settings import merge
 from bd.policy import holding, lifecycle, retry
 from tests.clocks import START
 from tests.memory import held, make_bead
 
 if TYPE_CHECKING:
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 SETTINGS = merge([])
 MIDDLE = 0.5  # no jitter at all

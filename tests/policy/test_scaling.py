@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.clock import time_text
-from bd.errors import AgentBusy, NothingReady
-from bd.fields import CONFIG_PATH, agent_path
+from bd.core.clock import time_text
+from bd.core.errors import AgentBusy, NothingReady
+from bd.core.pools import Pool, file_of, pool_of, template_of
+from bd.core.schema import CONFIG_PATH, agent_path
 from bd.operations.claims import Claim
 from bd.policy import capacity, fit
 from bd.policy.scaling import Member, Memory, Plan, awaited, demand, plan
-from bd.roster import Pool, file_of, pool_of, template_of
 from tests.clocks import START
 from tests.memory import MemorySnapshot, MemoryStore, held, make_bead
 from tests.operations.asking import by

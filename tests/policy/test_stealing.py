@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.fields import CONFIG_PATH, agent_path, capacity_path
+from bd.core.schema import CONFIG_PATH, agent_path, capacity_path
 from bd.operations.stealing import Rebalance
 from bd.policy import fit
 from bd.policy.capacity import is_away
@@ -20,7 +20,7 @@ from tests.memory import MemorySnapshot, MemoryStore, held, make_bead
 from tests.operations.asking import by
 
 if TYPE_CHECKING:
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 AGO = FakeClock().text
 

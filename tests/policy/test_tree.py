@@ -12,7 +12,7 @@ from bd.policy.tree import STATUSES, below, children_by_parent, dag_of, roots, s
 from tests.memory import START, MemorySnapshot, held, make_bead
 
 if TYPE_CHECKING:
-    from bd.model import Bead
+    from bd.core.model import Bead
     from bd.policy.tree import Dag, Shape
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bd.errors import NotValidated
+from bd.core.errors import NotValidated
 from bd.policy import validation
 from tests.clocks import START
 from tests.memory import held, make_bead

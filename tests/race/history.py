@@ -11,7 +11,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from bd.model import Bead
+from bd.core.model import Bead
 from bd.store import codec
 from tests.truth import commits, contents, git
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bd.model import Claim
+    from bd.core.model import Claim
 
 _READ: dict[str, Bead] = {}
 

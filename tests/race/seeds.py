@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd import ids
+from bd.core import ids
 from tests.truth import git
 
 if TYPE_CHECKING:

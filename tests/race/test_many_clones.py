@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd import clock as bd_clock
+from bd.core import clock as bd_clock
+from bd.core.versions import REQUEST, rules
 from bd.store.cache import Cache
 from bd.store.intents import LIMIT
-from bd.versions import REQUEST, rules
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import subjects
 from tests.race.processes import at_once

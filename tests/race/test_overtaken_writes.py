@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from bd import clock as bd_clock
 from bd.cli.table import COMMANDS
-from bd.clock import instant_of, now, time_text
-from bd.fields import volume_path
+from bd.core import clock as bd_clock
+from bd.core.clock import instant_of, now, time_text
+from bd.core.schema import volume_path
 from tests.race.history import subjects
 from tests.race.seeds import limit, seed
 from tests.truth import all_beads, bead_files, git, tip, tip_bead, tip_file, tip_paths
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bd.model import Bead
+    from bd.core.model import Bead
     from tests.race.interleaving import Interleaving
     from tests.running import Clone
 

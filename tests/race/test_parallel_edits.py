@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bd.model import Bead
+    from bd.core.model import Bead
     from tests.running import Clone
 
     Clones = Callable[[str], Clone]

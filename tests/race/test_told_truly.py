@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd import clock as bd_clock
-from bd import ids
-from bd.errors import TryAgain
+from bd.core import clock as bd_clock
+from bd.core import ids
+from bd.core.errors import TryAgain
 from bd.store import journal, turns
 from tests.hub.hooks import git_wrapper
 from tests.race.history import subjects

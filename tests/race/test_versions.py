@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bd
+from bd.core.versions import REQUEST, rules, rules_of
 from bd.store import neighbours
 from bd.store.journal import Journal
 from bd.store.lock import CloneLock
-from bd.versions import REQUEST, rules, rules_of
 from tests.hub.hooks import git_wrapper
 from tests.race.history import subjects
 from tests.race.seeds import seed
@@ -40,7 +40,7 @@ COMMENT = (
 DECIDING = {
     "an operation": COMMENT,
     "a policy": ("policy/ready.py", '"""', '"""Another. '),
-    "a field": ("fields.py", '"""', '"""Another. '),
+    "a field": ("schema.py", '"""', '"""Another. '),
     "a setting": ("config.py", '"""', '"""Another. '),
 }
 TELLING = {

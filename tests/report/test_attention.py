@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.fields import agent_path, bead_path, capacity_path
+from bd.core.schema import agent_path, bead_path, capacity_path
 from tests.race.seeds import seed
 from tests.truth import commit_file, git
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.clock import time_text
-from bd.errors import BdError
-from bd.fields import agent_path
+from bd.core.clock import time_text
+from bd.core.errors import BdError
+from bd.core.schema import agent_path
 from bd.operations.agents import RemoveAgent, RenameAgent
 from bd.operations.archiving import Archive
 from bd.operations.beads import Comment, Delete, Update
@@ -33,7 +33,7 @@ from bd.store import message
 from tests.memory import MemorySnapshot, MemoryStore, make_bead
 
 if TYPE_CHECKING:
-    from bd.model import Bead, Change
+    from bd.core.model import Bead, Change
     from bd.operations.base import Operation
 
 BEADS = ("hub-a", "hub-b", "hub-c")

@@ -16,7 +16,7 @@ from bd.report.metrics import Window, spans
 from tests.memory import MemorySnapshot, make_bead
 
 if TYPE_CHECKING:
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 NOW = datetime(2026, 2, 21, 12, tzinfo=UTC)
 WINDOW = Window(1000, 2000)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd import clock as bd_clock
+from bd.core import clock as bd_clock
 from bd.fleet import alarm
 from bd.fleet.watching import tips
 from bd.report.log import last, read
@@ -174,7 +174,7 @@ def test_the_watch_goes_on_after_trouble(clone: Callable[[str], Clone], monkeypa
     fetch, troubles = watching.fetch, [OSError]
 
     def flaky() -> str:
-        from bd.errors import RemoteUnreachable
+        from bd.core.errors import RemoteUnreachable
 
         if troubles:
             troubles.pop()

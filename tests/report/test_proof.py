@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.errors import NoHub
+from bd.core.errors import NoHub
 from bd.report.proof import Proof, prove
 from bd.store.location import find_repo
 from tests.report.typed import Typed

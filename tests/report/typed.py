@@ -6,7 +6,7 @@ import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
-from bd.fields import BEAD_FIELDS
+from bd.core.schema import BEAD_FIELDS
 from bd.store import yamltext
 from tests.auditing import audited
 from tests.truth import git

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import httpx2 as httpx
 
-    from bd.model import Bead
+    from bd.core.model import Bead
     from tests.running import Clone
     from tests.serve.conftest import Served
 

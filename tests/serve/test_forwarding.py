@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd import clock as bd_clock
-from bd.errors import BadInput, BdError
+from bd.core import clock as bd_clock
+from bd.core.errors import BadInput, BdError
 from bd.serve import gateway
 from bd.serve.feed import Feed
 from bd.serve.forwarding import Forwarding

@@ -8,7 +8,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from bd.serve import app, people
 from bd.serve.guard import HEADERS
 from bd.serve.people import Person

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.testclient import TestClient
 
-from bd.clock import now
-from bd.errors import BadInput
+from bd.core.clock import now
+from bd.core.errors import BadInput
 from bd.serve import hooks, secrets
 from bd.serve.app import application
 from tests.running import result_of

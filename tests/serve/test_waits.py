@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd import clock as bd_clock
-from bd.errors import BadInput
+from bd.core import clock as bd_clock
+from bd.core.errors import BadInput
 from bd.fleet import alarm, waiting
 from bd.fleet.held import Away, server_of
 from bd.serve import waits

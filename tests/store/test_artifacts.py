@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from bd.store.artifacts import reference
 from bd.store.hub import Hub
 from bd.store.place import locate

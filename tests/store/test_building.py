@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.fields import bead_path
+from bd.core.schema import bead_path
 from bd.store import building
 from bd.store.hub import Hub
 from bd.store.place import locate

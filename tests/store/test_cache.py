@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.fields import BEAD_FIELDS, CONFIG_PATH, agent_path, bead_path, capacity_path
+from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, agent_path, bead_path, capacity_path
 from bd.store import cachefiles, yamltext
 from bd.store.cache import Cache
 from bd.store.database import SCHEMA

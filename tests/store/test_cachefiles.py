@@ -24,7 +24,7 @@ CHANGES = {
     "a rule": ("policy/ready.py", "NOT_WORK = frozenset({", 'NOT_WORK = frozenset({"task", '),
     "the JSON of a bead": ("interop/views.py", 'shown["comment_count"] = len(bead.comments)', 'shown["comment_count"] = 1000'),
     "the line of a bead": ("cli/commands/listing.py", '"""', '"""Another. '),
-    "a field": ("fields.py", '"""', '"""Another. '),
+    "a field": ("schema.py", '"""', '"""Another. '),
     "the reader of YAML": ("store/plaintext.py", '"""', '"""Another. '),
 }
 

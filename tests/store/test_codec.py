@@ -8,12 +8,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bd.fields import AGENT_FIELDS, BEAD_FIELDS, CAPACITY_FIELDS, CONFIG_FIELDS, INNER_FIELDS
+from bd.core.schema import AGENT_FIELDS, BEAD_FIELDS, CAPACITY_FIELDS, CONFIG_FIELDS, INNER_FIELDS
 from bd.store import codec
 from tests.store.values import NASTY, fields, same, texts
 
 if TYPE_CHECKING:
-    from bd.fields import Kind
+    from bd.core.schema import Kind
 
 
 def parsed(text: str | bytes) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.fields import BEAD_FIELDS
+from bd.core.schema import BEAD_FIELDS
 from bd.store import codec
 from tests.store.values import same, value_of
 

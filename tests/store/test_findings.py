@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bd.clock import time_text
-from bd.config import merge
-from bd.fields import BEAD_FIELDS, CONFIG_PATH, archive_path, bead_path
+from bd.core.clock import time_text
+from bd.core.model import Bead
+from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, archive_path, bead_path
+from bd.core.settings import merge
 from bd.interop import views
-from bd.model import Bead
 from bd.policy.queue import phases, ready_beads
 from bd.report.selection import Wanted, lineup
 from bd.store import yamltext
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
-    from bd.config import Settings
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
+    from bd.core.settings import Settings
     from bd.store.gitrepo import GitRepo
 
 NAMES = [f"hub-{number}" for number in range(6)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.model import Change
+from bd.core.model import Change
 from bd.store import message
 
 FORM = {"verb": "close", "uid": "U1", "by": "agent:ann", "at": "2026-02-21T15:00:00Z", "tokens": {"hub-a": "T1"}}

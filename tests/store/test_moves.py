@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.model import Change, Overlay, Snapshot
+from bd.core.model import Change, Overlay, Snapshot
 from bd.store.hub import Hub
 from bd.store.place import locate
 from tests.hub.hooks import offline

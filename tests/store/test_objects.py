@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bd.errors import Damaged
+from bd.core.errors import Damaged
 from bd.store.gitrepo import Draft, GitRepo
 from bd.store.location import find_repo
 from bd.store.objects import LooseWriter

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bd.fields import BEAD_FIELDS
+from bd.core.schema import BEAD_FIELDS
 from bd.store import codec, plaintext, yamltext
 from bd.store.kinds import Plain
 from tests.memory import held, make_bead

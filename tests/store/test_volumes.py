@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bd.fields import is_volume, volume_of
+from bd.core.schema import is_volume, volume_of
 from bd.store import archived as archived_files
 from bd.store import volumes
 from bd.store.archived import Archived

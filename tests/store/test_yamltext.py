@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from bd.errors import BadInput
-from bd.fields import BEAD_FIELDS
+from bd.core.errors import BadInput
+from bd.core.schema import BEAD_FIELDS
 from bd.store import codec, yamltext
 from tests.store.values import NASTY, fields, texts
 

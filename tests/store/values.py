@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from bd.clock import time_text
-from bd.fields import BEAD_FIELDS, INNER_FIELDS
+from bd.core.clock import time_text
+from bd.core.schema import BEAD_FIELDS, INNER_FIELDS
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-    from bd.fields import Kind
+    from bd.core.schema import Kind
 
 # What some YAML reader takes for something else than the text it is, or can't read unless it is quoted with care.
 NASTY = [

@@ -9,7 +9,7 @@ import re
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.model import Bead
+from bd.core.model import Bead
 from bd.store import codec
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tests.torture.checker import RULES, Lived, violations
 from tests.torture.reading import Commit
 
 if TYPE_CHECKING:
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 
 def told(number: int = 1, **more: Any) -> Told:

@@ -129,7 +129,7 @@ def beating_claim(yard: Yard, clone: str, agent: str) -> Call:
     """A claim that promises signs of life, as `bd work` makes it, whose holder goes on with other things."""
 
     def claim() -> int:
-        from bd.errors import BdError
+        from bd.core.errors import BdError
         from bd.operations.claims import Claim
         from bd.operations.publish import publish
         from bd.store.hub import Hub
@@ -170,13 +170,13 @@ def sweep(yard: Yard, clone: str) -> Call:
 
 
 def _now() -> object:
-    from bd import clock
+    from bd.core import clock
 
     return clock.now()
 
 
 def _stamp() -> str:
-    from bd import clock
+    from bd.core import clock
 
     return clock.time_text(clock.now(), exact=True)
 

@@ -12,7 +12,7 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
-from bd import ids
+from bd.core import ids
 from tests.sealing import sealed_environment
 from tests.torture.calls import Call, Running, Told
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bd.cli.context import SIGNS
-from bd.clock import age_text, duration_text, instant_of
+from bd.core.clock import age_text, duration_text, instant_of
 from bd.output import escaped, sentence
 from bd.policy.fit import pause_of, pause_words
 from bd.policy.money import budget_of
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.cli.context import App
-    from bd.model import Snapshot
+    from bd.core.model import Snapshot
 
 COLUMNS = ["agent", "role", "status", "beads", "heartbeat", "next poll"]
 

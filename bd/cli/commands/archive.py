@@ -6,7 +6,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.clock import duration_s
+from bd.core.clock import duration_s
 from bd.operations.archiving import LIMIT, Archive
 
 EXAMPLE = """

@@ -8,7 +8,7 @@ import click
 
 from bd.cli.context import SIGNS, App
 from bd.cli.options import pass_app
-from bd.clock import age_text
+from bd.core.clock import age_text
 from bd.output import escaped
 from bd.report.attention import Attention, gather
 from bd.store.kept import kept

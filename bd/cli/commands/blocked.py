@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from bd import ids
 from bd.cli.context import App
 from bd.cli.options import pass_app
+from bd.core import ids
 from bd.interop import views
 from bd.policy.dag import ancestors
 from bd.policy.ranking import Ranking
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.model import Bead
+    from bd.core.model import Bead
 
 
 @click.command("blocked", epilog="\b\nExample:\n  bd blocked --parent hub-7k3q")

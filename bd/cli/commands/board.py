@@ -7,11 +7,11 @@ import sys
 
 import click
 
-from bd import clock
 from bd.cli.context import SIGNS, App
 from bd.cli.options import pass_app
-from bd.clock import duration_text, time_text
-from bd.errors import BadInput
+from bd.core import clock
+from bd.core.clock import duration_text, time_text
+from bd.core.errors import BadInput
 from bd.fleet.watching import tips
 from bd.operations.boards import PublishBoard, check_path
 from bd.output import LivePage

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from bd import ids
 from bd.cli.commands.listing import show_list
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.lineup import Lineup
+from bd.core import ids
+from bd.core.queries import Lineup
 
 
 @click.command("children", epilog="\b\nExample:\n  bd children hub-7k3q")

@@ -8,7 +8,7 @@ from bd.cli.context import App
 from bd.cli.named import bead_of
 from bd.cli.options import pass_app
 from bd.cli.texts import text_argument
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from bd.interop import views
 from bd.operations.beads import Comment, Update
 from bd.output import escaped

@@ -9,12 +9,12 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.clock import duration_text
-from bd.config import HUB_KEYS, KEYS, PLACE_KEYS
-from bd.errors import BadInput
-from bd.fields import CONFIG_PATH
+from bd.core.clock import duration_text
+from bd.core.errors import BadInput
+from bd.core.ids import check_agent, check_prefix
+from bd.core.schema import CONFIG_PATH
+from bd.core.settings import HUB_KEYS, KEYS, PLACE_KEYS
 from bd.fleet.setup import set_clone_setting, set_user_setting
-from bd.ids import check_agent, check_prefix
 from bd.operations.beads import Write
 from bd.store.place import forget
 

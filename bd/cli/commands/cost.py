@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from bd import clock
 from bd.cli.context import App
 from bd.cli.named import bead_of
 from bd.cli.options import pass_app
-from bd.errors import BadInput
+from bd.core import clock
+from bd.core.errors import BadInput
 from bd.operations.costs import Cost
 from bd.policy.money import left_under
 from bd.report.costs import GROUPS, entries, paid, sums

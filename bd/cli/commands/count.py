@@ -11,8 +11,8 @@ import click
 from bd.cli.commands.listing import wanted_of
 from bd.cli.context import App
 from bd.cli.options import filter_options, list_option, pass_app
-from bd.lineup import Lineup
-from bd.model import Bead
+from bd.core.model import Bead
+from bd.core.queries import Lineup
 from bd.policy.queue import ready_beads
 from bd.policy.ready import phase_of, status_now
 from bd.report.selection import Wanted, lineup, passing

@@ -8,10 +8,10 @@ import shutil
 
 import click
 
-from bd import clock
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.errors import BadInput, NoIdentity
+from bd.core import clock
+from bd.core.errors import BadInput, NoIdentity
 from bd.fleet import crontab, units
 from bd.fleet.station import Station, station
 from bd.fleet.timetable import Timetable, timetable

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from bd import ids
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.clock import age_text
-from bd.errors import NoSuchBead
+from bd.core import ids
+from bd.core.clock import age_text
+from bd.core.errors import NoSuchBead
+from bd.core.model import Bead, Snapshot
 from bd.interop import dags
-from bd.model import Bead, Snapshot
 from bd.operations.endings import Cancel
 from bd.output import escaped
 from bd.policy.money import left_under

@@ -11,7 +11,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.errors import BadInput, Damaged
+from bd.core.errors import BadInput, Damaged
 from bd.fleet.demo import BRANCH, Demo
 from bd.fleet.demo_example import read_example
 from bd.fleet.demo_view import Lines, LiveTable, Silent

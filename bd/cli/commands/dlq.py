@@ -10,10 +10,10 @@ from bd.cli.commands.edit import edited
 from bd.cli.context import App
 from bd.cli.named import bead_of
 from bd.cli.options import pass_app
-from bd.errors import WrongState
+from bd.core.costs import amount_of
+from bd.core.errors import WrongState
+from bd.core.model import Bead, Snapshot
 from bd.interop import views
-from bd.ledger import amount_of
-from bd.model import Bead, Snapshot
 from bd.operations.endings import Cancel
 from bd.operations.failing import DlqRetry, DlqReview
 from bd.output import escaped

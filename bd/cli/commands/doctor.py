@@ -10,7 +10,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.fields import CONFIG_PATH, FORMAT_VERSION
+from bd.core.schema import CONFIG_PATH, FORMAT_VERSION
 from bd.operations.beads import Write
 from bd.operations.upgrading import Upgrade
 from bd.report.checkup import examine, stale_capacity

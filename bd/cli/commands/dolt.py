@@ -7,7 +7,7 @@ import click
 from bd.cli.commands.sync import synchronise
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 
 _MOOT = frozenset({"start", "stop", "status", "test", "show", "commit", "killall", "clean-databases"})
 

@@ -9,8 +9,8 @@ import click
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.cli.validating import seals_of
-from bd.errors import BadInput
-from bd.ids import check_agent
+from bd.core.errors import BadInput
+from bd.core.ids import check_agent
 from bd.operations.handover import Handoff, parse_artifact, with_artifacts
 from bd.store.artifacts import reference
 

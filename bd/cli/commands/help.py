@@ -10,7 +10,7 @@ from bd.cli.context import App
 from bd.cli.globals import NAMES
 from bd.cli.options import pass_app
 from bd.cli.table import COMMANDS, SECTIONS
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 
 EXAMPLE = """
 \b

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from bd import ids
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.errors import NoSuchBead
+from bd.core import ids
+from bd.core.errors import NoSuchBead
 from bd.output import escaped
 from bd.report.audit import start_of
 from bd.report.history import Event, events

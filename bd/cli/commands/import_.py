@@ -9,7 +9,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.errors import BadInput, NotFound
+from bd.core.errors import BadInput, NotFound
 from bd.interop import dumps, jsonl
 from bd.interop.jsonl import Batch
 from bd.operations.transfer import CONFLICT_RULES, Import

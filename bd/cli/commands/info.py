@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
-from bd import __version__, clock
+from bd import __version__
 from bd.cli.context import App
 from bd.cli.named import bead_of
 from bd.cli.options import pass_app
-from bd.errors import BadInput
+from bd.core import clock
+from bd.core.errors import BadInput
 
 # The tables that a client of the database would ask for, as what stands for them here.
 _TABLES = ["issues", "dependencies", "labels", "comments", "config"]

@@ -7,10 +7,10 @@ import re
 
 import click
 
-from bd import ids
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.errors import BadInput
+from bd.core import ids
+from bd.core.errors import BadInput
 from bd.fleet.setup import make_hub
 
 EXAMPLE = """

@@ -9,7 +9,7 @@ import click
 from bd.cli.context import App
 from bd.cli.named import bead_of
 from bd.cli.options import pass_app
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from bd.operations.beads import Update
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from itertools import islice
 
-from bd import clock, ids
 from bd.cli.options import key_values
 from bd.cli.texts import flat
+from bd.core import clock, ids
 from bd.policy.dag import awaited
 from bd.report.selection import Wanted
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.cli.context import App
-    from bd.lineup import Lineup
-    from bd.model import Bead, Snapshot
+    from bd.core.model import Bead, Snapshot
+    from bd.core.queries import Lineup
 
 _TIMES = ("created_after", "created_before", "updated_after", "updated_before", "closed_after", "closed_before")
 _LINE, _PIECE = "line", 500

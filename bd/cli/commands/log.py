@@ -9,9 +9,9 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.errors import BadInput
+from bd.core.errors import BadInput
+from bd.core.light import json_text
 from bd.fleet.watching import tips
-from bd.light import json_text
 from bd.output import escaped, json_safe
 from bd.report.audit import start_of
 from bd.report.log import last, read

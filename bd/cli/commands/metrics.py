@@ -9,8 +9,8 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.clock import past_instant
-from bd.errors import BadInput
+from bd.core.clock import past_instant
+from bd.core.errors import BadInput
 from bd.output import escaped
 from bd.report import charts, prometheus
 from bd.report.flow import flow_of

@@ -10,9 +10,9 @@ import click
 from bd.cli.commands.import_ import progress_of, tell
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.clock import time_text
-from bd.errors import BadInput, NoHub, NotFound
-from bd.fields import CONFIG_PATH
+from bd.core.clock import time_text
+from bd.core.errors import BadInput, NoHub, NotFound
+from bd.core.schema import CONFIG_PATH
 from bd.fleet.rehearsal import rehearse
 from bd.fleet.setup import make_hub, moved_aside
 from bd.interop.workspace import look
@@ -20,7 +20,7 @@ from bd.operations.beads import Write
 from bd.operations.transfer import Import
 
 if TYPE_CHECKING:
-    from bd.config import Settings
+    from bd.core.settings import Settings
     from bd.fleet.rehearsal import Rehearsal
     from bd.interop.workspace import Workspace
 

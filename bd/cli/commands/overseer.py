@@ -6,10 +6,10 @@ import gc
 
 import click
 
-from bd import clock
 from bd.cli.context import App
 from bd.cli.options import DURATION, pass_app
-from bd.errors import BadInput
+from bd.core import clock
+from bd.core.errors import BadInput
 from bd.fleet.hooks import tell as tell_people
 from bd.fleet.housekeeping import keep_house
 from bd.fleet.recovery import reassign

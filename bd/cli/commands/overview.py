@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bd.cli.context import App
-from bd.errors import NoHub
+from bd.core.errors import NoHub
 from bd.output import sentence
 from bd.policy.fit import pause_of, pause_words
 from bd.policy.queue import phases

@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
-from bd import clock
 from bd.cli.context import SIGNS, App
 from bd.cli.options import AGENT, pass_app
-from bd.clock import time_text
-from bd.errors import BadInput, WrongState
+from bd.core import clock
+from bd.core.clock import time_text
+from bd.core.errors import BadInput, WrongState
+from bd.core.pools import Pool, pools_of
 from bd.operations.pools import ScalePool
 from bd.output import escaped
 from bd.report.pools import status_of, told_by_files
-from bd.roster import Pool, pools_of
 
 
 @click.group("pool", no_args_is_help=False)

@@ -7,7 +7,7 @@ import click
 from bd.cli import briefing
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.errors import NoHub
+from bd.core.errors import NoHub
 from bd.policy.queue import ready_beads
 
 

@@ -9,8 +9,8 @@ import click
 from bd.cli.commands.listing import at_it, show_list, wanted_of
 from bd.cli.context import App
 from bd.cli.options import filter_options, pass_app
-from bd.errors import AlreadyClaimed, NoSuchBead, WrongState
-from bd.lineup import Lineup
+from bd.core.errors import AlreadyClaimed, NoSuchBead, WrongState
+from bd.core.queries import Lineup
 from bd.output import escaped
 from bd.policy.queue import ready_beads
 from bd.policy.ranking import Ranking

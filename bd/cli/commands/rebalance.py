@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from bd import clock
 from bd.cli.context import SIGNS, App
 from bd.cli.options import DURATION, pass_app
-from bd.errors import BadInput, BdError
-from bd.model import Snapshot
+from bd.core import clock
+from bd.core.errors import BadInput, BdError
+from bd.core.model import Snapshot
 from bd.operations.stealing import Rebalance
 from bd.output import escaped
 from bd.policy.stealing import INTERVAL_S, Cycle, Move, cycle

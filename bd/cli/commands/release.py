@@ -6,7 +6,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from bd.operations.claims import Release
 
 

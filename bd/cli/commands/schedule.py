@@ -10,8 +10,8 @@ from bd.cli import named
 from bd.cli.context import App
 from bd.cli.options import PRIORITY, list_option, pass_app
 from bd.cli.texts import flat, text_argument
-from bd.clock import time_text
-from bd.errors import NotFound
+from bd.core.clock import time_text
+from bd.core.errors import NotFound
 from bd.operations.schedules import AddSchedule, RemoveSchedule
 from bd.policy import schedules
 

@@ -9,8 +9,8 @@ import click
 from bd.cli.commands.listing import show_list, wanted_of
 from bd.cli.context import App
 from bd.cli.options import filter_options, list_option, pass_app
-from bd.errors import BadInput
-from bd.lineup import Lineup
+from bd.core.errors import BadInput
+from bd.core.queries import Lineup
 from bd.policy.ranking import Ranking
 from bd.report.selection import has_words, ordered, selected
 

@@ -11,7 +11,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from bd.output import escaped
 
 TYPE_CHECKING = False

@@ -9,7 +9,7 @@ import click
 from bd.cli import briefing
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from bd.fleet import sections
 
 # Which files a tool reads. AGENTS.md is what most read.

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from bd import ids
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.errors import BadInput, BdError, NotFound
+from bd.core import ids
+from bd.core.errors import BadInput, BdError, NotFound
+from bd.core.model import Bead, Snapshot
 from bd.interop import views
-from bd.model import Bead, Snapshot
 from bd.output import escaped
 from bd.policy import advisory
 from bd.policy.dag import awaited

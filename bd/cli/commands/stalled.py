@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from bd import ids
 from bd.cli.context import SIGNS, App
 from bd.cli.options import pass_app
-from bd.errors import NoSuchBead, WrongState
+from bd.core import ids
+from bd.core.errors import NoSuchBead, WrongState
+from bd.core.model import Snapshot
 from bd.fleet.hooks import tell as tell_people
 from bd.fleet.recovery import reassign
-from bd.model import Snapshot
 from bd.output import escaped
 from bd.policy.liveness import Stall
 

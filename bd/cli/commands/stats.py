@@ -6,7 +6,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.clock import age_text
+from bd.core.clock import age_text
 from bd.interop import views
 from bd.output import sentence
 from bd.policy.fit import pause_of, pause_words

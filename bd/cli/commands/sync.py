@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from bd import clock
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.errors import NotFound
+from bd.core import clock
+from bd.core.errors import NotFound
 from bd.operations.sync import sync
 from bd.store.kept import dismiss, kept
 from bd.store.rewrite import accept_rewrite

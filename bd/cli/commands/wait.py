@@ -9,7 +9,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import DURATION, pass_app
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from bd.fleet.waiting import wait
 
 TYPE_CHECKING = False

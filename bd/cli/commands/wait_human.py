@@ -7,7 +7,7 @@ import click
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.cli.texts import text_argument
-from bd.errors import BadInput
+from bd.core.errors import BadInput
 from bd.operations.waiting import Answer, WaitHuman
 from bd.output import escaped
 

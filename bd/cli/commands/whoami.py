@@ -6,7 +6,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.identity import claimant
+from bd.core.identity import claimant
 
 
 @click.command("whoami", epilog="\b\nExample:\n  BD_AGENT=codemonkey bd whoami")

@@ -7,7 +7,7 @@ import click
 from bd.cli.context import App
 from bd.cli.named import bead_of
 from bd.cli.options import pass_app
-from bd.lineup import rank_of
+from bd.core.queries import rank_of
 from bd.output import escaped
 from bd.policy import fit
 from bd.policy.priority import tier_of
@@ -16,7 +16,7 @@ from bd.policy.ready import standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.model import Bead
+    from bd.core.model import Bead
     from bd.policy.ready import Reason, Standing
 
 _SAID = {

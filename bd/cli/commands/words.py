@@ -8,7 +8,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.fields import TYPES
+from bd.core.schema import TYPES
 
 _TYPES = {
     "task": "Work that has to be done",

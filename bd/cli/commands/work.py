@@ -12,12 +12,12 @@ from typing import Any
 
 import click
 
-from bd import clock
 from bd.cli.context import App
 from bd.cli.options import DURATION, pass_app
-from bd.config import Settings
-from bd.errors import BadInput, Interrupted
-from bd.fields import AGENTS_DIR
+from bd.core import clock
+from bd.core.errors import BadInput, Interrupted
+from bd.core.schema import AGENTS_DIR
+from bd.core.settings import Settings
 from bd.fleet.job import GRACE_S, Command
 from bd.fleet.logs import log_path, rotate
 from bd.fleet.plan import Ended, Plan

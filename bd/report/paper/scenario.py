@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from bd.config import KEYS
+from bd.core.settings import KEYS
 from bd.policy.liveness import FAR_INTERVAL_S
 from bd.policy.pacing import PEEK_FAR_S
 from bd.policy.roles import DEFAULT_INTERVAL_S

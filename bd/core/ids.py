@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import time
 
-from bd.errors import Ambiguous, BadInput, NoSuchBead
-from bd.fields import DEVICES, is_agent
+from bd.core.errors import Ambiguous, BadInput, NoSuchBead
+from bd.core.schema import DEVICES, is_agent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 
-from bd.errors import NoIdentity
-from bd.fields import is_agent
-from bd.ids import agent_from_person, check_agent
-from bd.light import NamedTuple
+from bd.core.errors import NoIdentity
+from bd.core.ids import agent_from_person, check_agent
+from bd.core.light import NamedTuple
+from bd.core.schema import is_agent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,17 +7,17 @@ table and the merge. Does not belong here: reading files (the caller passes mapp
 
 from __future__ import annotations
 
-from bd.clock import duration_s
-from bd.errors import BadInput, Damaged
-from bd.fields import FORMAT_VERSION
-from bd.light import NamedTuple
+from bd.core.clock import duration_s
+from bd.core.errors import BadInput, Damaged
+from bd.core.light import NamedTuple
+from bd.core.schema import FORMAT_VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from bd.errors import BdError
+    from bd.core.errors import BdError
 
 # Hours a bead of a type is expected to take; stalled after `stall_factor` times that.
 EXPECTED_S: dict[str, float] = {

@@ -6,7 +6,7 @@ Belongs here: reading entries, and the questions a store answers about them. Doe
 
 from __future__ import annotations
 
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import time
 
-from bd.errors import BadInput
-from bd.light import Pattern
+from bd.core.errors import BadInput
+from bd.core.light import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ or what its place is when the clock has a say (policy).
 
 from __future__ import annotations
 
-from bd.fields import BASE_OF_PRIORITY, CLOCK_FIELDS, DONE_STATUSES, WAITING_LINKS
-from bd.light import NamedTuple
+from bd.core.light import NamedTuple
+from bd.core.schema import BASE_OF_PRIORITY, CLOCK_FIELDS, DONE_STATUSES, WAITING_LINKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The versions by which two installations of bd tell whether they may act for each other.
 
 Belongs here: what is compared before one carries out the other's operation. Does not belong here: the hub's format
-(fields.py), the cache's files (store/fingerprint.py).
+(schema.py), the cache's files (store/fingerprint.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ REQUESTS_READ = (1, REQUEST)
 
 # Whatever a decision can depend on: all modules of these packages, and those beside them. By content: a time stamp can lie, and so
 # can a version.
-_PACKAGES = ("policy", "operations")
+_PACKAGES = ("core", "policy", "operations")
 _found: str | None = None
 
 
