@@ -256,7 +256,7 @@ class Output:
 
     def bead_line(self, bead: Bead, snapshot: Snapshot, now: datetime, *, tail: str = "") -> str:
         """`○ ID ● P2 type TITLE   tail`, the title cut to the width, never the id."""
-        from bd.policy.ready import phase_of  # noqa: PLC0415  an error and most writes show no phase
+        from bd.policy.readiness import phase_of  # noqa: PLC0415  an error and most writes show no phase
 
         mark, colour = MARKS[phase_of(bead, snapshot, now)]
         head = f"{mark} {bead.id} ● P{bead.priority} {bead.type} "
@@ -273,7 +273,7 @@ class Output:
 
     def state(self, bead: Bead, snapshot: Snapshot, now: datetime) -> str:
         """A bead's state in its colour."""
-        from bd.policy.ready import phase_of, status_now  # noqa: PLC0415
+        from bd.policy.readiness import phase_of, status_now  # noqa: PLC0415
 
         phase, status = phase_of(bead, snapshot, now), status_now(bead, now)
         word = status if status != "open" else {"pending": "blocked"}.get(phase, phase)

@@ -119,11 +119,11 @@ def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
 def _tell_shared(app: App, outcome: Outcome, bead: Bead) -> None:
     """Say what an advisory claim has won, and who else is at the bead."""
     from bd.output import escaped
-    from bd.policy import advisory
+    from bd.policy import advisory_claims
 
     tokens = {token for token, bead_id in (outcome.change.tokens if outcome.change else ()) if bead_id == bead.id}
     own = next((claim for claim in bead.claims if claim.get("token") in tokens), {})
-    others = advisory.at_it(bead, app.now, but=own.get("agent"))
+    others = advisory_claims.at_it(bead, app.now, but=own.get("agent"))
     beside = f"also at it: {', '.join(others)}" if others else "nobody else is at it"
     name = app.out.styled(bead.id, "bold")
     app.out.line(f"✓ Claimed {name} — {escaped(bead.title)} (advisory; {escaped(beside)})")

@@ -1,7 +1,7 @@
 """What attempts have cost: the entries in a bead's file, and their sums, as far as a store can tell without reading beads.
 
 Belongs here: reading entries, and the questions a store answers about them. Does not belong here: budgets
-(policy/money.py), and how an entry comes to be (operations/costs.py).
+(policy/budget.py), and how an entry comes to be (operations/costs.py).
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from bd.fleet.sight import look_if_possible
 from bd.fleet.trust import asked_for, is_trusted
 from bd.operations.publish import catch_up
 from bd.policy.capacity import duty_of
-from bd.policy.fit import pause_of
+from bd.policy.eligibility import pause_of
 from bd.policy.scaling import awaited, plan
 
 TYPE_CHECKING = False

@@ -18,8 +18,8 @@ from bd.fleet.demo_example import DEMO_INTERVAL, example_folder
 from bd.fleet.demo_runners import Runners, environment
 from bd.operations.planning import ApplyPlan
 from bd.operations.publish import publish
-from bd.policy.fit import misfits
-from bd.policy.queue import ready_beads
+from bd.policy.eligibility import misfits
+from bd.policy.work_queue import ready_beads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from bd.fleet.child import Child
 from bd.fleet.outcome import FAILED, RELEASED, Outcome, outcome_of, read_result
 from bd.fleet.trial import Trial
 from bd.operations.publish import catch_up
-from bd.policy.advisory import renewal_s
+from bd.policy.advisory_claims import renewal_s
 from bd.policy.liveness import MISSED_BEATS, NEAR_INTERVAL_S, RECORD_EVERY_S
 
 TYPE_CHECKING = False

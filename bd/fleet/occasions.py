@@ -1,15 +1,15 @@
 """Occasions to tell people, looked for in what this clone knows, and the messages about them.
 
-Does not belong here: the rules (policy/notice.py), and who tells (hooks.py).
+Does not belong here: the rules (policy/notification.py), and who tells (hooks.py).
 """
 
 from __future__ import annotations
 
 from bd.core import clock
 from bd.core.clock import time_text
-from bd.policy import notice
+from bd.policy import notification
 from bd.policy.dag import ancestors
-from bd.policy.tree import children_by_parent, dag_of
+from bd.policy.dag_progress import children_by_parent, dag_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
     from bd.policy.liveness import Stall
-    from bd.policy.notice import Occasion
+    from bd.policy.notification import Occasion
     from bd.store.snapshot import CachedSnapshot
 
 
@@ -30,36 +30,36 @@ def due(snapshot: CachedSnapshot, stalls: Iterable[Stall]) -> list[Occasion]:
     for occasion in _seen(snapshot, stalls, now):
         found.setdefault(occasion.id, occasion)
     whole = {bead.id: bead for bead in snapshot.wholes(list(found))}
-    return [one for one in found.values() if one.id in whole and notice.is_due(whole[one.id], one, now)]
+    return [one for one in found.values() if one.id in whole and notification.is_due(whole[one.id], one, now)]
 
 
 def _seen(snapshot: CachedSnapshot, stalls: Iterable[Stall], now: datetime) -> Iterator[Occasion]:
     ids = [bead.id for bead in snapshot.live() if bead.status in ("dead_letter", "blocked")]
     beads = snapshot.wholes(ids)
-    yield from filter(None, map(notice.given_up, beads))
-    yield from filter(None, map(notice.asked, beads))
+    yield from filter(None, map(notification.given_up, beads))
+    yield from filter(None, map(notification.asked, beads))
     by_id = {stall.id: stall.token or stall.since for stall in stalls}
     for bead in snapshot.wholes(list(by_id)):
-        occasion = notice.stalled(bead, by_id[bead.id])
+        occasion = notification.stalled(bead, by_id[bead.id])
         if occasion is not None:
             yield occasion
     yield from _done(snapshot, now)
 
 
 def _done(snapshot: Snapshot, now: datetime) -> Iterator[Occasion]:
-    since = time_text(now - notice.RECENT)
+    since = time_text(now - notification.RECENT)
     lately = [bead for bead in snapshot.every() if bead.status == "closed" and (bead.get("closed_at") or "") >= since]
     roots = {root.id: root for bead in lately for root in [*ancestors(bead, snapshot), bead][-2:] if not root.parent}
     children = children_by_parent(snapshot) if roots else {}
     for root in roots.values():
-        occasion = notice.done(root, snapshot, now, children) if root.id in children else None
+        occasion = notification.done(root, snapshot, now, children) if root.id in children else None
         if occasion is not None:
             yield occasion
 
 
 def message_of(bead: Bead, event: str, snapshot: CachedSnapshot, stalls: Iterable[Stall] = ()) -> dict[str, Any]:
     """What a hook is told: `key` is the same for the same occasion, however often it is told."""
-    facts = {"event": event, "key": notice.noted(bead).get("key"), "id": bead.id, "title": bead.title}
+    facts = {"event": event, "key": notification.noted(bead).get("key"), "id": bead.id, "title": bead.title}
     more: dict[str, Any] = {}
     if event == "dead_letter":
         more = _death(bead)

@@ -11,7 +11,7 @@ from bd.fleet.pacer import Pacer
 from bd.fleet.recovery import reassign
 from bd.fleet.sight import look
 from bd.operations.publish import catch_up
-from bd.policy import fit
+from bd.policy import eligibility
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def poll(hub: Hub, agent: str, *, fetch: bool = True, interval_s: float | None =
     snapshot = hub.snapshot()
     pacer = Pacer(hub, agent, snapshot, interval_s)
     if fetch and not pacer.is_due(hub):
-        idle = fit.no_claims_reason(agent, snapshot, clock.now())
+        idle = eligibility.no_claims_reason(agent, snapshot, clock.now())
         return _told(agent, pacer, due=False, ready=0, reason=idle.text if idle else "not due yet, and the hub has not moved")
     if fetch:
         catch_up(hub)
@@ -56,8 +56,8 @@ def poll(hub: Hub, agent: str, *, fetch: bool = True, interval_s: float | None =
         tell_people(hub, f"agent:{agent}", view._replace(snapshot=hub.snapshot()).stalls)
     snapshot = hub.snapshot()
     now = clock.now()
-    busy = fit.no_claims_reason(agent, snapshot, now)
-    ready = 0 if busy else sum(1 for _ in fit.offer(snapshot, agent, now))
+    busy = eligibility.no_claims_reason(agent, snapshot, now)
+    ready = 0 if busy else sum(1 for _ in eligibility.offer(snapshot, agent, now))
     pacer.found(hub, work=ready > 0, tip=snapshot.commit)
     if fetch:
         signs.tell(hub, agent, pacer.as_json())

@@ -6,7 +6,7 @@ from bd.core import clock, ids
 from bd.core.errors import Refused, StaleToken
 from bd.core.light import NamedTuple
 from bd.fleet import progress, signs
-from bd.policy import advisory
+from bd.policy import advisory_claims
 from bd.policy.capacity import held_by
 from bd.policy.liveness import NEAR_INTERVAL_S
 
@@ -136,8 +136,8 @@ def _refuse_ended(hub: Hub, bead_id: str, token: str, tip: str | None = None) ->
 
 def _renew(hub: Hub, agent: str, bead: Bead, token: str) -> None:
     """An advisory claim has an end: half-way to it, a commit moves it on."""
-    claim = advisory.claim_under(bead, token, clock.now())
+    claim = advisory_claims.claim_under(bead, token, clock.now())
     if claim is None:
         raise _gone(bead.id)
-    if signs.is_due_on_branch(claim, min(signs.BRANCH_EVERY_S, advisory.renewal_s(claim) or 0.0)):
+    if signs.is_due_on_branch(claim, min(signs.BRANCH_EVERY_S, advisory_claims.renewal_s(claim) or 0.0)):
         signs.sign_on_branch(hub, agent, bead.id, token)

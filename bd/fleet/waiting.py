@@ -11,9 +11,9 @@ from bd.fleet.held import HELD_S, Away
 from bd.fleet.lookout import Lookout
 from bd.fleet.pacer import Pacer
 from bd.operations.publish import catch_up
-from bd.policy import fit
+from bd.policy import eligibility
 from bd.policy.pacing import again_in_s
-from bd.policy.ready import next_turn
+from bd.policy.readiness import next_turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ class _Asking:
 def offered(snapshot: CachedSnapshot, agent: str) -> tuple[list[str], str]:
     """The beads the agent may take now, best first; else why there are none."""
     now = clock.now()
-    busy = fit.no_claims_reason(agent, snapshot, now)
-    found = [] if busy else [bead.id for bead in islice(fit.offer(snapshot, agent, now), NAMED)]
+    busy = eligibility.no_claims_reason(agent, snapshot, now)
+    found = [] if busy else [bead.id for bead in islice(eligibility.offer(snapshot, agent, now), NAMED)]
     return found, busy.text if busy else f"nothing is ready that fits {agent}"
 
 

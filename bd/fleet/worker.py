@@ -38,10 +38,10 @@ from bd.operations.claims import Claim, Release
 from bd.operations.endings import Close
 from bd.operations.failing import Fail
 from bd.operations.publish import publish
-from bd.policy import fit
-from bd.policy.money import model_of
+from bd.policy import eligibility
+from bd.policy.budget import model_of
 from bd.policy.pacing import AGAIN_S
-from bd.policy.ready import next_turn
+from bd.policy.readiness import next_turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class Worker:
         try:
             view = look(hub)
             pacer = Pacer(hub, self.plan.agent, view.snapshot, self.plan.interval_s)
-            reason = fit.no_claims_reason(self.plan.agent, view.snapshot, clock.now())
+            reason = eligibility.no_claims_reason(self.plan.agent, view.snapshot, clock.now())
             if (
                 reason is not None
                 or pacer.pace.is_due(clock.now())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bd.interop import views
-from bd.policy.money import left_under
+from bd.policy.budget import left_under
 from bd.policy.ranking import Ranking
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead, Snapshot
-    from bd.policy.tree import Dag, Shape
+    from bd.policy.dag_progress import Dag, Shape
 
 _COLOURS = {
     "ready": "#d7f5d7",

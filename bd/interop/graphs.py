@@ -14,7 +14,7 @@ from bd.interop.jsonl import bytes_of
 from bd.interop.plans import read_specs, waits_of
 from bd.operations.creation import with_refs
 from bd.policy.dag import awaited
-from bd.policy.tree import below, children_by_parent
+from bd.policy.dag_progress import below, children_by_parent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

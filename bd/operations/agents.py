@@ -13,7 +13,7 @@ from bd.core.schema import AGENT_FIELDS, AGENTS_DIR, CAPACITY_DIR, agent_path, c
 from bd.operations.base import Operation, register
 from bd.operations.capacity import capacity_of, with_capacity
 from bd.operations.checking import check_type
-from bd.policy import advisory, lifecycle
+from bd.policy import advisory_claims, lifecycle
 from bd.policy.capacity import held_by, is_known
 from bd.policy.roles import SKILL_RULES
 
@@ -105,7 +105,7 @@ class Leaving(Operation):
         return {bead.id: self._without(bead, name, reason) for bead in wholes}
 
     def _without(self, bead: Bead, name: str, reason: str) -> Bead:
-        mine = advisory.claim_of(bead, name, None)
+        mine = advisory_claims.claim_of(bead, name, None)
         if mine is None:
             return lifecycle.released(bead, reason, self.asked_at)
         return lifecycle.touch(bead.evolve(claims=[claim for claim in bead.claims if claim != mine]), self.asked_at)

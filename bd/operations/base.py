@@ -12,7 +12,7 @@ from bd.core.clock import instant_of
 from bd.core.errors import BdError, NoSuchBead
 from bd.core.light import NamedTuple
 from bd.core.model import Change
-from bd.policy import holding
+from bd.policy import claims
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class Operation:
         if after is None or not any(token == claim.get("token") for claim in before.claims):
             return after
         if any(token == claim.get("token") for claim in after.claims):
-            return holding.signed(after, self.asked_at) if after.claim else after
+            return claims.signed(after, self.asked_at) if after.claim else after
         notes = (self.args.get("progress") or {}).get(before.id)
         return after.evolve(progress=notes) if notes else after
 

@@ -17,7 +17,7 @@ from bd.operations.heating import attended
 from bd.operations.keys import with_spent
 from bd.policy import lifecycle, validation
 from bd.policy.capacity import refuse_away
-from bd.policy.fit import refuse_overlap
+from bd.policy.eligibility import refuse_overlap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from bd import __version__
 from bd.core.clock import time_text
 from bd.core.model import Overlay
 from bd.core.schema import capacity_path
+from bd.policy.budget import remaining
 from bd.policy.capacity import held_by, limit_of, status_by, tracked, with_outcome
-from bd.policy.money import remaining
 from bd.policy.roles import interval_of
 
 TYPE_CHECKING = False

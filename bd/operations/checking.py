@@ -8,7 +8,7 @@ from bd.core.ids import twin_of
 from bd.core.schema import BEAD_FIELDS, STORED_STATUSES, TITLE_LIMIT, TYPES
 from bd.core.settings import KEYS
 from bd.policy.priority import priority_of_base
-from bd.policy.ready import NOT_WORK
+from bd.policy.readiness import NOT_WORK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from bd.core.errors import (
 from bd.core.model import Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
-from bd.policy import capacity, fit, holding, money
-from bd.policy.ready import standing
+from bd.policy import budget, capacity, claims, eligibility
+from bd.policy.readiness import standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,9 +109,9 @@ class Claim(Operation):
 
     def _refuse_agent(self, snapshot: Snapshot, world: World) -> None:
         """Refuse every claim of an agent that gets no work at all now. Raises AgentBusy."""
-        reason = fit.no_claims_reason(self.name, snapshot, world.now)
+        reason = eligibility.no_claims_reason(self.name, snapshot, world.now)
         if reason:
-            wait_s = fit.retry_after_s(reason, self.name, snapshot, world.now)
+            wait_s = eligibility.retry_after_s(reason, self.name, snapshot, world.now)
             raise AgentBusy(reason.text, hint=_HINTS[reason.code].format(self.name), reason=reason.code, retry_after_s=wait_s)
 
     def _claim_map(self, token: str, *, started: bool, world: World) -> dict[str, Any]:
@@ -134,23 +134,23 @@ class Claim(Operation):
     def _take(self, bead: Bead, index: int, snapshot: Snapshot, world: World) -> Bead:
         started = not self.args.get("reserve") and index == 0
         claim = self._claim_map(self.args["new_tokens"][index], started=started, world=world)
-        reserved = money.reserve_of(bead, snapshot)
+        reserved = budget.reserve_of(bead, snapshot)
         if reserved:
             claim["reserved_usd"] = reserved
         if (bead.get("claim_mode") or world.settings.claim_mode) == "advisory":
-            from bd.policy import advisory  # noqa: PLC0415  few hubs need it
+            from bd.policy import advisory_claims  # noqa: PLC0415  few hubs need it
 
-            return advisory.claimed(bead, claim, world.settings, self.asked_at)
-        return holding.claimed(bead, claim, world.settings.owner(self.name), self.asked_at)
+            return advisory_claims.claimed(bead, claim, world.settings, self.asked_at)
+        return claims.claimed(bead, claim, world.settings.owner(self.name), self.asked_at)
 
     def _take_best(self, snapshot: Snapshot, world: World) -> Change:
         count = self.args.get("count", 1)
         room = capacity.room(self.name, snapshot, world.now)
         beads: dict[str, Bead | None] = {}
-        for bead in _untouched_first(fit.offer(snapshot, self.name, world.now), world):
+        for bead in _untouched_first(eligibility.offer(snapshot, self.name, world.now), world):
             if len(beads) >= (count if room is None else min(count, room)):
                 break
-            if beads and fit.misfits(bead, self.name, Overlay(snapshot, Change(beads, "")), world.now):
+            if beads and eligibility.misfits(bead, self.name, Overlay(snapshot, Change(beads, "")), world.now):
                 continue
             whole = snapshot.bead(bead.id)
             if whole is not None:
@@ -186,21 +186,21 @@ class Claim(Operation):
 
     def _renewed(self, bead: Bead, given: Mapping[str, str], taken: dict[str, Bead | None], world: World) -> Bead | None:
         """An advisory bead with this agent's own claim renewed: its token stays where it was presented. None when it has none."""
-        from bd.policy import advisory  # noqa: PLC0415  few beads are
+        from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
 
-        mine = advisory.claim_of(bead, self.name, self.asked_at)
+        mine = advisory_claims.claim_of(bead, self.name, self.asked_at)
         if mine is None:
             return None
         is_known = mine.get("token") in (given.get(bead.id), given.get("*"))
         token = mine["token"] if is_known else self.args["new_tokens"][len(taken)]
         claim = self._claim_map(token, started=not self.args.get("reserve"), world=world)
-        after = advisory.renewed(bead, mine, claim, world.settings, self.asked_at)
+        after = advisory_claims.renewed(bead, mine, claim, world.settings, self.asked_at)
         if after != bead:
             taken[bead.id] = after
         return after
 
     def _refuse(self, bead: Bead, snapshot: Snapshot, world: World) -> None:
-        holding.refuse_held(bead, world.now)
+        claims.refuse_held(bead, world.now)
         where = standing(bead, snapshot, world.now)
         if where.phase == "pending":
             raise StillBlocked(
@@ -211,8 +211,8 @@ class Claim(Operation):
         if where.phase != "ready":
             words = where.reasons[0].text.removeprefix("is ")
             raise WrongState(f"{bead.id} is not ready: {words}", hint=f"`bd why {bead.id}` says more", id=bead.id)
-        reasons = fit.misfits(bead, self.name, snapshot, world.now)
-        binding = [reason for reason in reasons if reason.code in fit.BINDING]
+        reasons = eligibility.misfits(bead, self.name, snapshot, world.now)
+        binding = [reason for reason in reasons if reason.code in eligibility.BINDING]
         if reasons and (binding or not self.args.get("force")):
             first = (binding or reasons)[0]
             hint = f"`bd claim {bead.id} --agent {self.name} --force` takes it all the same"
@@ -240,7 +240,7 @@ class Claim(Operation):
             if bead.claim is None:
                 self._refuse_crowd(bead, taken, snapshot, world)
             claim = self._claim_map(self.args["new_tokens"][len(taken)], started=True, world=world)
-            taken[bead.id] = holding.resumed(bead, claim, world.settings.owner(self.name), self.asked_at)
+            taken[bead.id] = claims.resumed(bead, claim, world.settings.owner(self.name), self.asked_at)
             return taken[bead.id]  # type: ignore[return-value]
 
         if not names:
@@ -253,7 +253,7 @@ class Claim(Operation):
         after = Overlay(snapshot, Change(taken, ""))
         if capacity.room(self.name, after, world.now) == 0:
             raise OverCapacity(f"{self.name} has room for 0 more", id=bead.id)
-        fit.refuse_rival(bead, after)
+        eligibility.refuse_rival(bead, after)
 
     def _is_me(self, holder: str, world: World) -> bool:
         """Whether a holder's name means this agent: as agent, as owner, as git's user, or as the part before an imported @."""
@@ -293,9 +293,9 @@ def _untouched_first(beads: Iterable[Bead], world: World) -> Iterator[Bead]:
 
 
 def _is_shared(bead: Bead, world: World) -> bool:
-    from bd.policy import advisory  # noqa: PLC0415  few beads are
+    from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
 
-    return bool(advisory.live(bead, world.now))
+    return bool(advisory_claims.live(bead, world.now))
 
 
 @register
@@ -310,10 +310,10 @@ class Start(Operation):
                 raise WrongState(f"{bead.id} is not claimed", hint=f"`bd claim {bead.id}` first", id=bead.id)
             self.guard(bead, snapshot)
             if bead.get("claims"):
-                from bd.policy import advisory  # noqa: PLC0415  few beads are
+                from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
 
-                return advisory.started(bead, self.proof_for(bead, snapshot), world.settings, self.asked_at)
-            return holding.started(bead, self.asked_at)
+                return advisory_claims.started(bead, self.proof_for(bead, snapshot), world.settings, self.asked_at)
+            return claims.started(bead, self.asked_at)
 
         beads, done, failed = self.each(self.args["ids"], snapshot, begin)
         return Change(beads, subject("start", done, self.by), touched=tuple(done), failures=tuple(failed))
@@ -336,9 +336,9 @@ class Release(Operation):
             owners.update(bead.holders)
             reason = self.args.get("reason")
             if bead.get("claims"):
-                from bd.policy import advisory  # noqa: PLC0415  few beads are
+                from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
 
-                return advisory.released(bead, self.proof_for(bead, snapshot), reason, self.asked_at)
+                return advisory_claims.released(bead, self.proof_for(bead, snapshot), reason, self.asked_at)
             from bd.policy import lifecycle  # noqa: PLC0415  a claim ends no other
 
             is_own = self.holder_of(bead, snapshot) is not None

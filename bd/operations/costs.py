@@ -1,6 +1,6 @@
 """The operation that tells what an attempt cost, while it goes on or afterwards.
 
-Does not belong here: what is told as an attempt ends (endings.py, failing.py), and budgets (policy/money.py).
+Does not belong here: what is told as an attempt ends (endings.py, failing.py), and budgets (policy/budget.py).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from bd.core.errors import BadInput, StaleToken
 from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
-from bd.policy import lifecycle, money, spending
+from bd.policy import budget, lifecycle, spending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Cost(Operation):
 
         beads, done, failed = self.each(self.args["ids"], snapshot, charge)
         change = Change(beads, subject("cost", done, self.by), touched=tuple(done), failures=tuple(failed))
-        budgeted = [name for name in owners if name and money.budget_of(snapshot.agent(name))]
+        budgeted = [name for name in owners if name and budget.budget_of(snapshot.agent(name))]
         return with_capacity(change, snapshot, budgeted, world.now) if budgeted else change
 
     def _whose(self, bead: Bead, snapshot: Snapshot) -> tuple[int, str]:

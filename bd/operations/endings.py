@@ -15,9 +15,9 @@ from bd.operations.claims import Claim
 from bd.operations.heating import attended
 from bd.operations.storing import files_of, with_stored, without_contents
 from bd.policy import lifecycle, spending, validation
+from bd.policy.dag_progress import below, children_by_parent, is_spawned
 from bd.policy.ranking import Ranking
-from bd.policy.ready import is_blocked, phase_of
-from bd.policy.tree import below, children_by_parent, is_spawned
+from bd.policy.readiness import is_blocked, phase_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

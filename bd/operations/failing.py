@@ -14,7 +14,7 @@ from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.heating import attended
-from bd.policy import advisory, lifecycle, retry, spending
+from bd.policy import advisory_claims, lifecycle, retry, spending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,12 +54,16 @@ class Fail(Operation):
                 hint = f"`bd comment {bead.id} TEXT` notes what went wrong with it"
                 raise WrongState(f"{bead.id} is {bead.status}, nobody holds it", hint=hint, id=bead.id)
             token = self.proof_for(bead, snapshot)
-            held = advisory.alone(bead, token, self.asked_at) if bead.get("claims") else bead
+            held = advisory_claims.alone(bead, token, self.asked_at) if bead.get("claims") else bead
             owners.extend(held.holders)
             left.update(bead.holders)
             held = self._charged(held)
             failed = retry.after_failure(held, self._failure(held), world.settings, self.asked_at, self.args["jitter"], self.uid)
-            return advisory.rejoined(failed, bead, held.claims[0].get("token"), self.asked_at) if bead.get("claims") else failed
+            return (
+                advisory_claims.rejoined(failed, bead, held.claims[0].get("token"), self.asked_at)
+                if bead.get("claims")
+                else failed
+            )
 
         beads, done, failed = self.each(self.args["ids"], snapshot, give_up)
         change = Change(beads, subject("fail", done, self.by), touched=tuple(done), failures=tuple(failed))

@@ -9,7 +9,7 @@ from bd.operations.base import Operation, register
 from bd.operations.heating import attended
 from bd.policy import lifecycle
 from bd.policy.dag import find_cycle, find_parent_loop
-from bd.policy.ready import is_blocked, ready_since
+from bd.policy.readiness import is_blocked, ready_since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from bd.operations.checking import check_title, refuse_twin
 from bd.operations.graph import refuse_circles, with_ages
 from bd.operations.keys import with_spent
 from bd.policy import lifecycle
-from bd.policy.fit import refuse_overlap
+from bd.policy.eligibility import refuse_overlap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

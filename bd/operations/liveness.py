@@ -13,7 +13,7 @@ from bd.core.errors import BdError, WrongState
 from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
-from bd.policy import advisory, holding, lifecycle, retry, spending
+from bd.policy import advisory_claims, claims, lifecycle, retry, spending
 from bd.policy.liveness import IN_WORK, last_commit_of
 
 TYPE_CHECKING = False
@@ -40,8 +40,8 @@ class Heartbeat(Operation):
                 raise WrongState(f"{bead.id} is {bead.status}, nobody holds it", id=bead.id)
             self.guard(bead, snapshot)
             if bead.get("claims"):
-                return advisory.signed(bead, self.proof_for(bead, snapshot), world.settings, self.asked_at)
-            signed = holding.signed(bead, self.asked_at)
+                return advisory_claims.signed(bead, self.proof_for(bead, snapshot), world.settings, self.asked_at)
+            signed = claims.signed(bead, self.asked_at)
             return bead if signed == bead else lifecycle.touch(signed, self.asked_at)
 
         beads, done, failed = self.each(self.args["ids"], snapshot, beat)

@@ -1,13 +1,13 @@
 """Operations on who tells people of what happened to beads: taking the right to, and having done so.
 
-Does not belong here: the rules (policy/notice.py), and running hooks (fleet/hooks.py).
+Does not belong here: the rules (policy/notification.py), and running hooks (fleet/hooks.py).
 """
 
 from __future__ import annotations
 
 from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
-from bd.policy import lifecycle, notice
+from bd.policy import lifecycle, notification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ class Notify(Operation):
         mine: list[str] = []
 
         def take(bead: Bead) -> Bead:
-            if notice.noted(bead).get("right") == self.uid:
+            if notification.noted(bead).get("right") == self.uid:
                 mine.append(bead.id)
                 return bead
-            occasion = notice.occasion_of(bead, (self.args.get("keys") or {}).get(bead.id, ""), snapshot, self.asked_at)
-            if occasion is None or not notice.is_due(bead, occasion, self.asked_at):
+            occasion = notification.occasion_of(bead, (self.args.get("keys") or {}).get(bead.id, ""), snapshot, self.asked_at)
+            if occasion is None or not notification.is_due(bead, occasion, self.asked_at):
                 return bead
             mine.append(bead.id)
-            return lifecycle.touch(notice.taken(bead, occasion.key, self.by, self.uid, self.asked_at), self.asked_at)
+            return lifecycle.touch(notification.taken(bead, occasion.key, self.by, self.uid, self.asked_at), self.asked_at)
 
         beads, _, failed = self.each(self.args["ids"], snapshot, take)
         return Change(beads, subject("notify", mine, self.by), touched=tuple(mine), failures=tuple(failed))
@@ -55,10 +55,10 @@ class Notified(Operation):
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         def done(bead: Bead) -> Bead:
-            known = notice.noted(bead)
+            known = notification.noted(bead)
             if known.get("right") != self.args["right"] or known.get("done"):
                 return bead
-            return lifecycle.touch(notice.told(bead), self.asked_at)
+            return lifecycle.touch(notification.told(bead), self.asked_at)
 
         beads, names, failed = self.each(self.args["ids"], snapshot, done)
         return Change(beads, subject("notified", names, self.by), touched=tuple(names), failures=tuple(failed))

@@ -7,7 +7,7 @@ from bd.core.model import Bead, Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.policy import lifecycle
-from bd.policy.fit import refuse_overlap
+from bd.policy.eligibility import refuse_overlap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from bd.operations.capacity import with_capacity
 from bd.operations.creation import Create, MakesOne
 from bd.operations.graph import refuse_circles
 from bd.policy import lifecycle
-from bd.policy.tree import SPAWNED, is_spawned
+from bd.policy.dag_progress import SPAWNED, is_spawned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from bd.operations.agents import known_agent
 from bd.operations.base import Operation, register
 from bd.operations.capacity import capacity_of
 from bd.policy.capacity import DUTIES, duty_of
-from bd.policy.fit import pause_of, pause_words
+from bd.policy.eligibility import pause_of, pause_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

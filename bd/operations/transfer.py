@@ -17,7 +17,7 @@ from bd.core.schema import DONE_STATUSES
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity import with_capacity
 from bd.operations.tangles import untangled
-from bd.policy.fit import refuse_overlap
+from bd.policy.eligibility import refuse_overlap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 What an agent was told (offline, draining) and how its attempts ended stand in its tracked capacity
 file; what it holds is counted from the live claims of the snapshot; when it was last heard of is the
-newer of the file and what it said beside the branch. Does not belong here: whether a bead fits (fit.py).
+newer of the file and what it said beside the branch. Does not belong here: whether a bead fits (eligibility.py).
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def held_by(name: str, snapshot: Snapshot, now: datetime | None = None) -> list[
 
 def is_at(bead: Bead, name: str, now: datetime | None) -> bool:
     """Whether the agent has an advisory claim on the bead that counts."""
-    from bd.policy import advisory  # noqa: PLC0415  few beads are
+    from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
 
-    return advisory.claim_of(bead, name, now) is not None
+    return advisory_claims.claim_of(bead, name, now) is not None
 
 
 def limit_of(name: str, snapshot: Snapshot) -> int | None:

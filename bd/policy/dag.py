@@ -1,6 +1,6 @@
 """Edges that block: which they are, what waits on what, and cycles among them.
 
-Belongs here: the graph alone. Does not belong here: whether a bead is ready (ready.py).
+Belongs here: the graph alone. Does not belong here: whether a bead is ready (readiness.py).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Legal state changes: bead in, new bead out, or Refused.
 
 Belongs here: what a release, a close and the like do to one bead, and who may. Does not belong here:
-how it comes to be claimed (holding.py), choosing the bead, and everything that needs other beads.
+how it comes to be claimed (claims.py), choosing the bead, and everything that needs other beads.
 
 On a claimed bead, status, owner, assignee, claim and output change only with the current
 token or by force (docs/protocol.md, "A claim").
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bd.core.clock import instant_of, time_text, timedelta
 from bd.core.errors import AlreadyClosed, BadInput, StaleToken, WrongState
-from bd.policy.holding import touch as touch  # noqa: PLC0414  whoever changes a bead takes it from here
+from bd.policy.claims import touch as touch  # noqa: PLC0414  whoever changes a bead takes it from here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def guard(bead: Bead, token: str | None, *, force: bool = False, at: datetime | 
     A bead without a claim is anyone's, but not for who comes with a token: that claim was taken away.
     """
     if bead.get("claims") and not force:
-        from bd.policy import advisory  # noqa: PLC0415  few beads are
+        from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
 
-        advisory.guard(bead, token, at)
+        advisory_claims.guard(bead, token, at)
         return
     claim = bead.claim
     if force or token == (claim.token if claim else None):
@@ -144,9 +144,9 @@ def with_mode(before: Bead, after: Bead, at: datetime) -> Bead:
     """The changed bead, where its `claim_mode` may be another one now. Raises WrongState while somebody holds it."""
     if before.get("claim_mode") == after.get("claim_mode") or not before.claims:
         return after
-    from bd.policy import advisory  # noqa: PLC0415  few beads are
+    from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
 
-    names = advisory.at_it(before, at) or ([before.claim.agent] if before.claim else [])
+    names = advisory_claims.at_it(before, at) or ([before.claim.agent] if before.claim else [])
     if names:
         hint = "change it when they are done"
         raise WrongState(f"{before.id} is in work by {', '.join(names)}; its claim_mode stays", hint=hint, id=before.id)

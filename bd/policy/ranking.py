@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bd.core.clock import instant_of
 from bd.core.queries import LONGEST_CHAIN, made_of, rank_of
-from bd.policy.critical import chains
+from bd.policy.critical_path import chains
 from bd.policy.priority import (
     FLOOR,
     POINTS_PER_DEGREE,
@@ -22,7 +22,7 @@ from bd.policy.priority import (
     pace_of,
     temperature_at,
 )
-from bd.policy.ready import phase_of, ready_since
+from bd.policy.readiness import phase_of, ready_since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from math import ceil, isfinite
 from bd.core.clock import age_text, duration_s, instant_of, time_text, timedelta
 from bd.core.errors import BadInput, WrongState
 from bd.core.light import NamedTuple
-from bd.policy import lifecycle, notice
+from bd.policy import lifecycle, notification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def after_failure(bead: Bead, failure: Mapping[str, Any], settings: Settings, at
     poison = is_poison(failed)
     if poison or failed.attempts_counted >= limit_of(bead, settings) or rule.is_final(failure.get("reason", "other")):
         dead = failed.evolve(status="dead_letter", dead_lettered_at=time_text(at), poison_pill=poison or None)
-        return lifecycle.touch(notice.announced(dead, uid), at)
+        return lifecycle.touch(notification.announced(dead, uid), at)
     delay_s = rule.delay_s(failed.attempts_counted, jitter)
     due = _whole_second(at + timedelta(seconds=delay_s)) if delay_s else None
     return lifecycle.touch(failed.evolve(status="open", retry_at=due), at)

@@ -7,9 +7,9 @@ limits (pools.py).
 from __future__ import annotations
 
 from bd.core.light import NamedTuple
-from bd.policy import capacity, fit
-from bd.policy.money import Purse
-from bd.policy.queue import ready_beads
+from bd.policy import capacity, eligibility
+from bd.policy.budget import Purse
+from bd.policy.work_queue import ready_beads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,16 +71,16 @@ def awaited(pool: Pool, snapshot: Snapshot, now: datetime) -> set[str]:
 
 def _claimable(pool: Pool, snapshot: Snapshot, now: datetime) -> list[str]:
     """For each ready bead that a member could claim now, the member it waits for; empty where any may have it."""
-    if fit.pause_of(snapshot):
+    if eligibility.pause_of(snapshot):
         return []
     members = {pool.name, *pool.members}
-    others, purse = fit.others_of(pool.name, snapshot), Purse(pool.name, snapshot, now)
+    others, purse = eligibility.others_of(pool.name, snapshot), Purse(pool.name, snapshot, now)
     found = []
     for bead in ready_beads(snapshot, now):
         own = str(bead.assignee) if bead.assignee in members else ""
-        if own and fit.no_claims_reason(own, snapshot, now) is not None:
+        if own and eligibility.no_claims_reason(own, snapshot, now) is not None:
             continue
-        if not fit.misfits(bead, own or pool.name, snapshot, now, others, purse):
+        if not eligibility.misfits(bead, own or pool.name, snapshot, now, others, purse):
             found.append(own)
     return found
 

@@ -1,6 +1,6 @@
 """What an attempt did cost: told once or bit by bit, presumed where nobody tells, and found again in the bead.
 
-Does not belong here: what may be spent (money.py), and summing over beads (costs.py).
+Does not belong here: what may be spent (budget.py), and summing over beads (costs.py).
 """
 
 from __future__ import annotations

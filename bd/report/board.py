@@ -10,10 +10,10 @@ from itertools import islice
 from bd.core.clock import instant_of, time_of_seconds
 from bd.core.light import NamedTuple
 from bd.policy.capacity import is_presumed_offline, limit_of, status_of
-from bd.policy.fit import pause_of, pause_words
+from bd.policy.eligibility import pause_of, pause_words
 from bd.policy.lifecycle import waits_for_human
 from bd.policy.priority import TIERS, base_priority, tier_of
-from bd.policy.ready import PHASES, phase_of, standing
+from bd.policy.readiness import PHASES, phase_of, standing
 from bd.report.agents import names_of
 from bd.report.metrics import measure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bd.core.light import NamedTuple
 from bd.policy.dag import awaited
-from bd.policy.ready import phase_of
+from bd.policy.readiness import phase_of
 from bd.report import page
 from bd.report.boardpage import STATUSES
 from bd.report.page import Cell

@@ -6,10 +6,10 @@ from collections import Counter
 
 from bd.core.clock import time_of_seconds, time_text
 from bd.core.light import NamedTuple
+from bd.policy.budget import remaining
 from bd.policy.capacity import limit_of
-from bd.policy.money import remaining
 from bd.policy.priority import TIERS, base_priority, tier_of
-from bd.policy.ready import phase_of
+from bd.policy.readiness import phase_of
 from bd.report import costs
 from bd.report.transitions import CLAIMING
 

@@ -7,7 +7,7 @@ whether rules were broken (audit.py).
 from __future__ import annotations
 
 from bd.core.light import NamedTuple
-from bd.policy.tree import is_spawned
+from bd.policy.dag_progress import is_spawned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bd.core.clock import canonical_time, instant_of
 from bd.core.light import NamedTuple
-from bd.policy import advisory, transitions
+from bd.policy import advisory_claims, status_changes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,12 +112,12 @@ def faults(change: BeadChange, commit: Commit) -> Iterator[Fault]:
         if commit.verb not in DELETING:
             yield "bead_lost", "its file is gone"
         return
-    if before.uid and after.uid != before.uid and commit.verb not in transitions.RESTORING:
+    if before.uid and after.uid != before.uid and commit.verb not in status_changes.RESTORING:
         yield "bead_lost", "another bead is in its place"
         return
     yield from _comments(before, after, commit)
     begun = [claim for claim in after.claims if claim["token"] not in before.tokens]
-    if commit.verb not in transitions.RESTORING and any(claim["token"] not in commit.tokens for claim in begun):
+    if commit.verb not in status_changes.RESTORING and any(claim["token"] not in commit.tokens for claim in begun):
         return  # a claim that nobody announced is told by who follows claims, and all that came with it
     yield from _attempts(before, after, commit)
     yield from _owner(before, after, commit)
@@ -153,7 +153,7 @@ def _attempts(before: Version, after: Version, commit: Commit) -> Iterator[Fault
     if grown < 0:
         yield "attempts", f"they fell from {before.attempts} to {after.attempts}"
         return
-    if commit.verb in transitions.RESTORING or (commit.verb == "edit" and is_forced(commit)):
+    if commit.verb in status_changes.RESTORING or (commit.verb == "edit" and is_forced(commit)):
         return
     fresh = [claim for claim in fresh_claims(before, after, commit) if claim["token"] in commit.tokens]
     started = is_resume(commit) and before.attempts == 0
@@ -167,7 +167,7 @@ def _attempts(before: Version, after: Version, commit: Commit) -> Iterator[Fault
 def _owner(before: Version, after: Version, commit: Commit) -> Iterator[Fault]:
     """A claim that begins, and an owner who is somebody else."""
     claim = after.claim
-    if claim is None or claim["token"] in before.tokens or not after.owner or commit.verb in transitions.RESTORING:
+    if claim is None or claim["token"] in before.tokens or not after.owner or commit.verb in status_changes.RESTORING:
         return
     holder = str(claim.get("agent"))
     if after.owner not in (holder, f"{holder}@{after.owner.rpartition('@')[2]}"):
@@ -191,7 +191,7 @@ def _guarded(before: Version, after: Version, commit: Commit) -> Fault | None:
 def _shared(before: Version, after: Version, commit: Commit) -> Fault | None:
     """The same where several may be at it: a claim that no longer counts guards nothing and may go."""
     at = _asked_at(commit)
-    counting = [claim for claim in before.claims if advisory.is_live(dict(claim), at)]
+    counting = [claim for claim in before.claims if advisory_claims.is_live(dict(claim), at)]
     if not counting or may_touch(commit, frozenset(claim["token"] for claim in counting)):
         return None
     begun = {claim.get("agent") for claim in fresh_claims(before, after, commit)}
@@ -225,15 +225,15 @@ def _untold(changed: list[str], holder: str, commit: Commit) -> Fault:
 
 def _status(before: Version, after: Version, commit: Commit) -> Iterator[Fault]:
     verb = commit.verb
-    if not transitions.is_legal(verb, before.status, after.status):
+    if not status_changes.is_legal(verb, before.status, after.status):
         how = f"`{verb}`" if verb else "an edit"
         yield "illegal_status", f"{how} can't turn {before.status} into {after.status}"
-    elif after.claim and after.status not in transitions.HELD and (not before.claim or before.status in transitions.HELD):
+    elif after.claim and after.status not in status_changes.HELD and (not before.claim or before.status in status_changes.HELD):
         yield "illegal_status", f"it is held by {after.claim.get('agent')}, and {after.status}"
     elif (
         after.claim
         and verb != "undo"
-        and before.status in transitions.HELD
+        and before.status in status_changes.HELD
         and not before.claims
         and fresh_claims(before, after, commit)
     ):
@@ -246,7 +246,7 @@ def _archive(change: BeadChange, commit: Commit) -> Iterator[Fault]:
         return
     old, new = change.moved
     if new.startswith("beads/archive/") and not old.startswith("beads/archive/"):
-        if after.status not in transitions.DONE:
+        if after.status not in status_changes.DONE:
             yield "archive_changed", f"it is {after.status}"
         elif not change.is_same_text:
             yield "archive_changed", "its file was changed on the way"

@@ -11,9 +11,9 @@ from bd.core.light import NamedTuple
 from bd.core.queries import Lineup, Sought
 from bd.core.schema import TYPES
 from bd.policy.dag import ancestors
-from bd.policy.queue import in_phases, in_work_order
 from bd.policy.ranking import Ranking
-from bd.policy.ready import NOT_WORK, phase_of, status_now
+from bd.policy.readiness import NOT_WORK, phase_of, status_now
+from bd.policy.work_queue import in_phases, in_work_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from bd.policy.dag import awaited
-from bd.policy.ready import phase_of, standing
+from bd.policy.readiness import phase_of, standing
 from bd.report import graph, page
 from bd.report.boardpage import status
 from bd.report.page import Cell

@@ -6,7 +6,7 @@ from bd.core import ids
 from bd.core.errors import NoSuchBead
 from bd.policy.lifecycle import waits_for_human
 from bd.policy.ranking import Ranking
-from bd.policy.ready import phase_of
+from bd.policy.readiness import phase_of
 from bd.report import page
 from bd.report.boardpage import status
 from bd.report.history import events

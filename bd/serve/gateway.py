@@ -16,8 +16,8 @@ from bd.core import clock
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
 from bd.core.light import NamedTuple
-from bd.policy import fit
-from bd.policy.ready import ready_since
+from bd.policy import eligibility
+from bd.policy.readiness import ready_since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ class Gateway:
 
     def _ready(self, snapshot: CachedSnapshot) -> list[Bead]:
         now, agent = clock.now(), self.target.agent
-        if fit.no_claims_reason(agent, snapshot, now):
+        if eligibility.no_claims_reason(agent, snapshot, now):
             return []
-        return list(islice(fit.offer(snapshot, agent, now), AT_ONCE))
+        return list(islice(eligibility.offer(snapshot, agent, now), AT_ONCE))
 
     def _is_given_up(self, bead: Bead, status: int) -> bool:
         """Whether a bead that could not be posted is left alone from now on; else it is tried again later."""

@@ -10,7 +10,7 @@ from bd.core.clock import time_text
 from bd.operations.beads import Delete, Update
 from bd.operations.graph import DepRemove
 from bd.operations.hand import Edit
-from bd.policy.ready import phase_of, ready_since
+from bd.policy.readiness import phase_of, ready_since
 from tests.clocks import START
 from tests.memory import MemoryStore, make_bead
 from tests.operations.asking import by

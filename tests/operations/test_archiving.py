@@ -16,7 +16,7 @@ from bd.operations.beads import Comment, Delete
 from bd.operations.endings import Reopen
 from bd.operations.hand import HandCommit
 from bd.operations.recovery import Undo
-from bd.policy.ready import phase_of
+from bd.policy.readiness import phase_of
 from tests.clocks import START
 from tests.memory import MemorySnapshot, MemoryStore, make_bead
 from tests.operations.asking import by, revived

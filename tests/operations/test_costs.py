@@ -13,7 +13,7 @@ from bd.operations.costs import Cost
 from bd.operations.endings import Close
 from bd.operations.failing import Fail
 from bd.operations.liveness import Reassign
-from bd.policy import money
+from bd.policy import budget
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import by
 
@@ -23,7 +23,7 @@ def store(*beads: Any, **agent: Any) -> MemoryStore:
 
 
 def left(hub: MemoryStore) -> float | None:
-    return money.remaining("coder", hub.tip, hub.now)
+    return budget.remaining("coder", hub.tip, hub.now)
 
 
 def test_a_claim_reserves_and_its_end_pays() -> None:

@@ -24,13 +24,13 @@ from bd.operations.liveness import Reassign
 from bd.operations.spawning import Spawn
 from bd.operations.validating import Validate
 from bd.operations.waiting import Answer, WaitHuman
-from bd.policy import retry, transitions
+from bd.policy import retry, status_changes
+from bd.policy.budget import left_under
 from bd.policy.dag import ancestors, is_under
 from bd.policy.lifecycle import waits_for_human
-from bd.policy.money import left_under
-from bd.policy.queue import phases
-from bd.policy.ready import PHASES
+from bd.policy.readiness import PHASES
 from bd.policy.spending import PRESUMED
+from bd.policy.work_queue import phases
 from tests.clocks import START
 from tests.memory import MemoryStore
 from tests.operations.asking import by
@@ -62,7 +62,7 @@ class Factory(RuleBasedStateMachine):
             for bead_id, after in change.beads.items():
                 was = before.bead(bead_id)
                 if was is not None and after is not None:
-                    assert transitions.is_legal(operation.verb, was.status, after.status), (
+                    assert status_changes.is_legal(operation.verb, was.status, after.status), (
                         operation.verb,
                         was.status,
                         after.status,

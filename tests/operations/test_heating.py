@@ -16,7 +16,7 @@ from bd.operations.endings import Close, Reopen
 from bd.operations.graph import DepAdd, DepRemove
 from bd.operations.heating import Heat
 from bd.operations.transfer import Import
-from bd.policy.queue import ready_beads
+from bd.policy.work_queue import ready_beads
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import AT, by
 

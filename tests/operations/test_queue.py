@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from bd.core.errors import BdError, NothingReady
 from bd.operations.claims import Claim
 from bd.operations.endings import Close
-from bd.policy.fit import offer
-from bd.policy.queue import phases, ready_beads
+from bd.policy.eligibility import offer
 from bd.policy.ranking import Ranking
-from bd.policy.ready import PHASES, phase_of, standing
+from bd.policy.readiness import PHASES, phase_of, standing
+from bd.policy.work_queue import phases, ready_beads
 from tests.clocks import START
 from tests.memory import MemoryStore, make_bead
 from tests.operations.asking import by

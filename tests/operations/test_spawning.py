@@ -12,8 +12,8 @@ from bd.core.schema import agent_path
 from bd.operations.claims import Claim
 from bd.operations.endings import Cancel, Close
 from bd.operations.spawning import Spawn
-from bd.policy.fit import misfits, offer
-from bd.policy.ready import phase_of
+from bd.policy.eligibility import misfits, offer
+from bd.policy.readiness import phase_of
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import by
 

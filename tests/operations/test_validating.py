@@ -16,7 +16,7 @@ from bd.operations.handover import Handoff
 from bd.operations.validating import Validate
 from bd.policy import validation
 from bd.policy.liveness import stall_on
-from bd.policy.ready import phase_of
+from bd.policy.readiness import phase_of
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import by
 

@@ -13,9 +13,9 @@ from bd.core.clock import time_text
 from bd.core.errors import StaleToken, WrongState
 from bd.core.model import Bead
 from bd.core.settings import merge
-from bd.policy import advisory, lifecycle
+from bd.policy import advisory_claims, lifecycle
 from bd.policy.capacity import held_by
-from bd.policy.fit import misfits
+from bd.policy.eligibility import misfits
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
 
@@ -48,12 +48,12 @@ NONE_LEFT = shared(claim("ann", "A", START - HOUR))
     (held(), [], ""),
 ])  # fmt: skip
 def test_who_is_at_it(bead: Bead, names: list[str], words: str) -> None:
-    assert advisory.at_it(bead, START) == names
-    assert advisory.words(bead, START) == words
+    assert advisory_claims.at_it(bead, START) == names
+    assert advisory_claims.words(bead, START) == words
 
 
 def test_a_claim_without_an_end_counts() -> None:
-    assert advisory.is_live({"agent": "ann", "token": "A"}, START)
+    assert advisory_claims.is_live({"agent": "ann", "token": "A"}, START)
 
 
 def test_what_expired_takes_no_room_and_is_in_the_record_until_it_is_dropped() -> None:
@@ -79,7 +79,7 @@ def test_an_exclusive_name_is_taken_while_somebody_is_at_it(bead: Bead, codes: l
 
 
 def test_a_claim_beside_another() -> None:
-    bead = advisory.claimed(ONE_LEFT, {"agent": "cleo", "token": "C", "started_at": time_text(START)}, SETTINGS, START)
+    bead = advisory_claims.claimed(ONE_LEFT, {"agent": "cleo", "token": "C", "started_at": time_text(START)}, SETTINGS, START)
     assert [(one["agent"], one["attempt"]) for one in bead.claims] == [("ben", 1), ("cleo", 3)]
     assert bead.claims[-1]["expires_at"] == "2026-02-21T17:00:00Z", "two hours: twice what a task may take"
     assert (bead.status, bead.claim, bead.owner, bead.assignee) == ("open", None, None, None)
@@ -88,33 +88,33 @@ def test_a_claim_beside_another() -> None:
 
 def test_a_reservation_has_the_end_it_was_given() -> None:
     reserved = {"agent": "cleo", "token": "C", "expires_at": "2026-02-21T15:15:00Z"}
-    bead = advisory.claimed(make_bead(), reserved, SETTINGS, START)
+    bead = advisory_claims.claimed(make_bead(), reserved, SETTINGS, START)
     assert bead.claims[0]["expires_at"] == "2026-02-21T15:15:00Z"
-    begun = advisory.started(bead, "C", SETTINGS, START)
+    begun = advisory_claims.started(bead, "C", SETTINGS, START)
     assert begun.claims[0]["expires_at"] == "2026-02-21T17:00:00Z"
-    assert advisory.started(begun, "C", SETTINGS, START) == begun
+    assert advisory_claims.started(begun, "C", SETTINGS, START) == begun
     with pytest.raises(WrongState):
-        advisory.started(begun, "other", SETTINGS, START)
+        advisory_claims.started(begun, "other", SETTINGS, START)
 
 
 @pytest.mark.parametrize("token", ["A", "new"])
 def test_renewing_is_the_same_attempt_with_a_later_end(token: str) -> None:
     before = BOTH
     fresh = {"agent": "ann", "token": token, "started_at": time_text(START)}
-    bead = advisory.renewed(before, before.claims[0], fresh, SETTINGS, START)
+    bead = advisory_claims.renewed(before, before.claims[0], fresh, SETTINGS, START)
     assert [one["token"] for one in bead.claims] == [token, "B"]
     assert bead.claims[0]["expires_at"] == "2026-02-21T17:00:00Z"
     assert (bead.attempts, bead.claims[0]["attempt"]) == (2, 1)
-    assert advisory.renewed(bead, bead.claims[0], fresh, SETTINGS, START) == bead
+    assert advisory_claims.renewed(bead, bead.claims[0], fresh, SETTINGS, START) == bead
 
 
 @pytest.mark.parametrize(("token", "left"), [("A", ["ben"]), ("B", ["ann"]), (None, []), ("old", [])])
 def test_a_release_takes_ones_own_and_a_stranger_takes_all(token: str | None, left: list[str]) -> None:
-    bead = advisory.released(BOTH, token, "no time", START)
+    bead = advisory_claims.released(BOTH, token, "no time", START)
     assert (bead.holders, bead.status, bead.attempts_counted) == (left, "open", 0)
     assert bead.get("retry_at") is None
     with pytest.raises(WrongState):
-        advisory.released(NONE_LEFT, "A", "no time", START)
+        advisory_claims.released(NONE_LEFT, "A", "no time", START)
 
 
 @pytest.mark.parametrize(
@@ -173,17 +173,17 @@ def test_the_mode_stays_while_somebody_is_at_it(bead: Bead, stays: bool) -> None
 def test_nobody_is_at_it_twice_and_nothing_counts(steps: list[tuple[str, str]]) -> None:
     bead, at = make_bead(), START
     for number, (step, agent) in enumerate(steps):
-        mine = advisory.claim_of(bead, agent, at)
+        mine = advisory_claims.claim_of(bead, agent, at)
         fresh = {"agent": agent, "token": f"{agent}{number}", "started_at": time_text(at)}
         if step == "tick":
             at += timedelta(minutes=50)
         elif step == "claim" and mine is None:
-            bead = advisory.claimed(bead, fresh, SETTINGS, at)
+            bead = advisory_claims.claimed(bead, fresh, SETTINGS, at)
         elif step == "renew" and mine:
-            bead = advisory.renewed(bead, mine, fresh, SETTINGS, at)
+            bead = advisory_claims.renewed(bead, mine, fresh, SETTINGS, at)
         elif step == "release" and mine:
-            bead = advisory.released(bead, mine["token"], "no", at)
-        names = advisory.at_it(bead, at)
+            bead = advisory_claims.released(bead, mine["token"], "no", at)
+        names = advisory_claims.at_it(bead, at)
         assert len(names) == len(set(names))
         assert len({claim["token"] for claim in bead.claims}) == len(bead.claims)
         assert (bead.status, bead.attempts_counted) == ("open", 0)

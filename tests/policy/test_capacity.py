@@ -22,7 +22,7 @@ from bd.policy.capacity import (
     status_of,
     with_outcome,
 )
-from bd.policy.fit import misfits, no_claims_reason, retry_after_s
+from bd.policy.eligibility import misfits, no_claims_reason, retry_after_s
 from tests.clocks import START, FakeClock
 from tests.memory import MemorySnapshot, held, make_bead
 

@@ -9,7 +9,7 @@ import pytest
 from bd.core.model import Bead
 from bd.core.schema import agent_path, capacity_path
 from bd.policy.capacity import room
-from bd.policy.fit import matches_skills, misfits, no_claims_reason, offer
+from bd.policy.eligibility import matches_skills, misfits, no_claims_reason, offer
 from bd.policy.roles import interval_of, is_fallback, skills_of
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.core.errors import AlreadyClaimed, AlreadyClosed, BadInput, BdError, StaleToken, WrongState
-from bd.policy import holding, lifecycle
+from bd.policy import claims, lifecycle
 from tests.clocks import START
 from tests.memory import held, make_bead
 
@@ -153,26 +153,26 @@ def test_what_was_closed_without_a_claim_is_reopened_as_it_was_routed() -> None:
 @pytest.mark.parametrize(("state", "held_by"), [("held", "coder@hub"), ("reserved", "coder@hub"), ("by_hand", "Ada")])
 def test_a_held_bead_is_not_claimed_again(state: str, held_by: str) -> None:
     with pytest.raises(AlreadyClaimed, match="already claimed by") as refusal:
-        holding.refuse_held(STATES[state], START)
+        claims.refuse_held(STATES[state], START)
     assert refusal.value.data["owner"] == held_by
 
 
 def test_a_stamp_from_the_future_is_no_negative_age() -> None:
     bead = held(claim={"claimed_at": "2026-02-21T15:10:00Z"})
     with pytest.raises(AlreadyClaimed, match=r"\(0s\)"):
-        holding.refuse_held(bead, START)
+        claims.refuse_held(bead, START)
 
 
 @pytest.mark.parametrize("state", ["open", "blocked", "deferred", "closed", "pinned"])
 def test_what_nobody_holds_is_not_refused_as_held(state: str) -> None:
-    holding.refuse_held(STATES[state], START)
+    claims.refuse_held(STATES[state], START)
 
 
 # --- what a claim leaves ----------------------------------------------------------------------
 
 
 def test_a_claim() -> None:
-    after = holding.claimed(make_bead(retry_at="2026-02-21T14:00:00Z", attempts=1), NEW_CLAIM, "other@hub", START)
+    after = claims.claimed(make_bead(retry_at="2026-02-21T14:00:00Z", attempts=1), NEW_CLAIM, "other@hub", START)
     assert after.status == "in_progress"
     assert (after.assignee, after.owner, after.attempts) == ("other", "other@hub", 2)
     assert after.get("claim") == {**NEW_CLAIM, "attempt": 2, "claimed_at": AT}
@@ -182,25 +182,25 @@ def test_a_claim() -> None:
 
 
 def test_a_reserved_claim_is_not_started_and_starting_begins_it_once() -> None:
-    reserved = holding.claimed(
+    reserved = claims.claimed(
         make_bead(), {"agent": "other", "token": "01NEW", "expires_at": "2026-02-21T15:15:00Z"}, "other@hub", START
     )
     assert reserved.get("started_at") is None
-    begun = holding.started(reserved, START)
+    begun = claims.started(reserved, START)
     assert begun.get("started_at") == begun.get("claim")["started_at"] == AT
     assert "expires_at" not in begun.get("claim")
-    assert holding.started(begun, START) is begun
+    assert claims.started(begun, START) is begun
 
 
 def test_the_first_start_of_a_bead_is_kept() -> None:
     bead = make_bead(started_at="2026-02-20T10:00:00Z")
-    assert holding.claimed(bead, NEW_CLAIM, "other@hub", START).get("started_at") == "2026-02-20T10:00:00Z"
+    assert claims.claimed(bead, NEW_CLAIM, "other@hub", START).get("started_at") == "2026-02-20T10:00:00Z"
 
 
 @pytest.mark.parametrize("routed", [None, "reader"])
 def test_a_release_restores_who_it_was_routed_to(routed: str | None) -> None:
     bead = make_bead(assignee=routed)
-    after = lifecycle.released(holding.claimed(bead, NEW_CLAIM, "other@hub", START), "broken", START)
+    after = lifecycle.released(claims.claimed(bead, NEW_CLAIM, "other@hub", START), "broken", START)
     assert after.assignee == routed
     assert (after.owner, after.claim, after.get("claimed_at")) == (None, None, None)
     assert after.get("status_reason") == "broken"
@@ -209,7 +209,7 @@ def test_a_release_restores_who_it_was_routed_to(routed: str | None) -> None:
 def test_ten_claims_and_releases_are_ten_attempts_and_none_counted() -> None:
     bead = make_bead()
     for _ in range(10):
-        bead = lifecycle.released(holding.claimed(bead, NEW_CLAIM, "other@hub", START), "broken", START)
+        bead = lifecycle.released(claims.claimed(bead, NEW_CLAIM, "other@hub", START), "broken", START)
     assert (bead.attempts, bead.attempts_counted) == (10, 0)
 
 
@@ -220,7 +220,7 @@ def test_a_release_that_is_not_forgiven_counts() -> None:
 
 def test_resuming_is_the_same_attempt_under_a_new_token() -> None:
     before = held(claim={"routed": "reader", "work_ref": "fix/x"})
-    after = holding.resumed(before, {"agent": "coder", "token": "01NEW", "version": "9"}, "coder@hub", START)
+    after = claims.resumed(before, {"agent": "coder", "token": "01NEW", "version": "9"}, "coder@hub", START)
     claim = after.get("claim")
     assert claim["token"] == "01NEW"  # noqa: S105  no password
     assert {key: claim[key] for key in ("attempt", "claimed_at", "routed", "work_ref", "started_at")} == {
@@ -234,7 +234,7 @@ def test_resuming_is_the_same_attempt_under_a_new_token() -> None:
 
 
 def test_resuming_what_was_put_in_progress_by_hand_is_a_first_attempt() -> None:
-    after = holding.resumed(STATES["by_hand"], {"agent": "ada", "token": "01NEW"}, "ada@hub", START)
+    after = claims.resumed(STATES["by_hand"], {"agent": "ada", "token": "01NEW"}, "ada@hub", START)
     assert (after.attempts, after.claim and after.claim.attempt) == (1, 1)
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from bd.core.costs import amount_of
 from bd.core.model import Change, Overlay
 from bd.core.schema import CONFIG_PATH, agent_path
-from bd.policy import money, spending
+from bd.policy import budget as money
+from bd.policy import spending
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bd.core.settings import merge
-from bd.policy import notice, retry
+from bd.policy import notification, retry
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
 
@@ -33,7 +33,7 @@ def dead(**notified: Any) -> Any:
     ],
 )
 def test_when_people_have_to_be_told(bead: Any, is_due: bool) -> None:
-    assert notice.is_due(bead, notice.given_up(bead), START) is is_due
+    assert notification.is_due(bead, notification.given_up(bead), START) is is_due
 
 
 def test_each_transition_has_a_name_of_its_own() -> None:
@@ -41,11 +41,11 @@ def test_each_transition_has_a_name_of_its_own() -> None:
     first = retry.after_failure(held(reviewed=True, resolution="retry"), failure, merge([]), START, 0.5, "U1")
     assert (first.status, first.get("notified")) == ("dead_letter", {"key": "U1/hub-a"})
     assert (first.get("reviewed"), first.get("resolution")) == (None, None), "nobody has looked at this one yet"
-    told = notice.told(notice.taken(first, "U1/hub-a", "agent:a", "R", START))
-    assert not notice.is_due(told, notice.given_up(told), START + timedelta(days=9))
+    told = notification.told(notification.taken(first, "U1/hub-a", "agent:a", "R", START))
+    assert not notification.is_due(told, notification.given_up(told), START + timedelta(days=9))
     again = retry.after_failure(told.evolve(status="in_progress"), failure, merge([]), START, 0.5, "U2")
-    assert notice.noted(again) == {"key": "U2/hub-a"}
-    assert notice.is_due(again, notice.given_up(again), START)
+    assert notification.noted(again) == {"key": "U2/hub-a"}
+    assert notification.is_due(again, notification.given_up(again), START)
     assert retry.after_failure(held(), {**failure, "reason": "crash"}, merge([]), START, 0.5, "U").get("notified") is None
 
 
@@ -53,26 +53,26 @@ ASKED = make_bead(status="blocked", waiting_on="human", waiting_since="2026-02-2
 
 
 def test_each_question_is_an_occasion_of_its_own() -> None:
-    first = notice.asked(ASKED)
+    first = notification.asked(ASKED)
     assert first is not None
     assert (first.event, first.key) == ("waiting", "waiting/hub-a/2026-02-21T14:00:00Z")
-    told = notice.told(notice.taken(ASKED, first.key, "agent:a", "R", START))
-    assert not notice.is_due(told, first, START + timedelta(days=9))
-    assert notice.asked(told.evolve(status="open", waiting_on=None)) is None
+    told = notification.told(notification.taken(ASKED, first.key, "agent:a", "R", START))
+    assert not notification.is_due(told, first, START + timedelta(days=9))
+    assert notification.asked(told.evolve(status="open", waiting_on=None)) is None
     again = told.evolve(waiting_since="2026-02-21T15:00:00Z")
-    assert notice.is_due(again, notice.asked(again), START)
-    after = notice.taken(again, notice.asked(again).key, "agent:b", "S", START)  # type: ignore[union-attr]
+    assert notification.is_due(again, notification.asked(again), START)
+    after = notification.taken(again, notification.asked(again).key, "agent:b", "S", START)  # type: ignore[union-attr]
     assert (after.get("notified")["tries"], after.get("notified").get("done")) == (1, None)
 
 
 def test_a_stall_is_an_occasion_as_long_as_its_claim_is_there() -> None:
     bead = held()
     token = bead.claims[0]["token"]
-    assert notice.stalled(bead, token) == ("hub-a", "stalled", f"stalled/hub-a/{token}")
-    assert notice.stalled(bead, "01JZZZZZZZZZZZZZZZZZZZZZZZ") is None
-    assert notice.stalled(bead.evolve(claim=None, status="open"), token) is None
+    assert notification.stalled(bead, token) == ("hub-a", "stalled", f"stalled/hub-a/{token}")
+    assert notification.stalled(bead, "01JZZZZZZZZZZZZZZZZZZZZZZZ") is None
+    assert notification.stalled(bead.evolve(claim=None, status="open"), token) is None
     nobodys = make_bead(status="in_progress")
-    assert notice.stalled(nobodys, "2026-02-21T14:00:00Z") is not None
+    assert notification.stalled(nobodys, "2026-02-21T14:00:00Z") is not None
 
 
 def test_a_dag_is_done_once_and_one_of_long_ago_is_none() -> None:
@@ -82,10 +82,10 @@ def test_a_dag_is_done_once_and_one_of_long_ago_is_none() -> None:
         for name, at in (("hub-a", "2026-02-21T13:00:00Z"), ("hub-b", "2026-02-21T14:00:00Z"))
     )
     snapshot = MemorySnapshot([root, first, second])
-    found = notice.done(root, snapshot, START)
+    found = notification.done(root, snapshot, START)
     assert found == ("hub-r", "dag_done", "dag_done/hub-r/2026-02-21T14:00:00Z")
-    assert notice.occasion_of(root, found.key, snapshot, START) == found
-    assert notice.occasion_of(root, "dag_done/hub-r/2026-02-21T13:00:00Z", snapshot, START) is None
-    assert notice.done(root, snapshot, START + timedelta(days=2)) is None
-    assert notice.done(root, MemorySnapshot([root, first, second.evolve(status="open", closed_at=None)]), START) is None
-    assert notice.done(root, MemorySnapshot([root]), START) is None, "a bead alone is no DAG"
+    assert notification.occasion_of(root, found.key, snapshot, START) == found
+    assert notification.occasion_of(root, "dag_done/hub-r/2026-02-21T13:00:00Z", snapshot, START) is None
+    assert notification.done(root, snapshot, START + timedelta(days=2)) is None
+    assert notification.done(root, MemorySnapshot([root, first, second.evolve(status="open", closed_at=None)]), START) is None
+    assert notification.done(root, MemorySnapshot([root]), START) is None, "a bead alone is no DAG"

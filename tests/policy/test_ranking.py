@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from bd.core.clock import instant_of, time_text
 from bd.core.schema import CONFIG_PATH
-from bd.policy import holding, lifecycle
-from bd.policy.critical import chains
+from bd.policy import claims, lifecycle
+from bd.policy.critical_path import chains
 from bd.policy.priority import base_priority
-from bd.policy.queue import ready_beads
 from bd.policy.ranking import Ranking
+from bd.policy.work_queue import ready_beads
 from tests.clocks import START
 from tests.memory import MemorySnapshot, make_bead
 
@@ -283,7 +283,7 @@ def test_what_is_open_again_ages_from_then(way: str) -> None:
 
 
 def test_what_is_given_back_keeps_its_age() -> None:
-    held = holding.claimed(new(priority=4), {"agent": "ann", "token": "T"}, "ann@hub", START)
+    held = claims.claimed(new(priority=4), {"agent": "ann", "token": "T"}, "ann@hub", START)
     back = lifecycle.released(held, None, START + timedelta(hours=5))
     assert ranking(6, back).parts(back)["age"] == pytest.approx(-36)
 

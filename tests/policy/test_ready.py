@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bd.core.model import Bead
-from bd.policy.queue import phases, ready_beads
-from bd.policy.ready import PHASES, is_blocked, ready_since, standing, status_now
+from bd.policy.readiness import PHASES, is_blocked, ready_since, standing, status_now
+from bd.policy.work_queue import phases, ready_beads
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
 

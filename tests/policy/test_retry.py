@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bd.core.clock import instant_of, time_text
 from bd.core.errors import BadInput, WrongState
 from bd.core.settings import merge
-from bd.policy import holding, lifecycle, retry
+from bd.policy import claims, lifecycle, retry
 from tests.clocks import START
 from tests.memory import held, make_bead
 
@@ -30,7 +30,7 @@ def failed(bead: Bead, reason: str = "crash", jitter: float = MIDDLE, settings: 
 
 def claimed(bead: Bead, agent: str = "coder") -> Bead:
     claim = {"agent": agent, "token": "t", "started_at": time_text(START)}
-    return holding.claimed(bead, claim, f"{agent}@hub", START)
+    return claims.claimed(bead, claim, f"{agent}@hub", START)
 
 
 def delay(bead: Bead) -> float:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.policy.tree import STATUSES, below, children_by_parent, dag_of, roots, shape_of
+from bd.policy.dag_progress import STATUSES, below, children_by_parent, dag_of, roots, shape_of
 from tests.memory import START, MemorySnapshot, held, make_bead
 
 if TYPE_CHECKING:
     from bd.core.model import Bead
-    from bd.policy.tree import Dag, Shape
+    from bd.policy.dag_progress import Dag, Shape
 
 
 def tree(**tasks: dict[str, Any]) -> MemorySnapshot:

@@ -39,7 +39,7 @@ COMMENT = (
 )
 DECIDING = {
     "an operation": COMMENT,
-    "a policy": ("policy/ready.py", '"""', '"""Another. '),
+    "a policy": ("policy/readiness.py", '"""', '"""Another. '),
     "a field": ("schema.py", '"""', '"""Another. '),
     "a setting": ("config.py", '"""', '"""Another. '),
 }

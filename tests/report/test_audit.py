@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from bd.policy import transitions
+from bd.policy import status_changes
 from bd.report.rules import RULES
 from tests.auditing import assert_sound, audited
 from tests.report.typed import AT, Typed, claim, held, said
@@ -635,9 +635,9 @@ def test_every_verb_has_its_moves() -> None:
     from bd.operations.families import __all__
 
     assert __all__
-    assert {verb for verb in REGISTRY if not transitions.is_known(verb)} == set()
+    assert {verb for verb in REGISTRY if not status_changes.is_known(verb)} == set()
     listed: dict[str, Any] = {
-        **transitions.MOVES,
-        **dict.fromkeys([*transitions.FREE, *transitions.RESTORING, *transitions.KEEPING]),
+        **status_changes.MOVES,
+        **dict.fromkeys([*status_changes.FREE, *status_changes.RESTORING, *status_changes.KEEPING]),
     }
     assert listed.keys() == REGISTRY.keys()

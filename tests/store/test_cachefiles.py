@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PACKAGE = Path(bd.__file__).parent
 # What a release may change, and a place in the sources that changes it.
 CHANGES = {
-    "a rule": ("policy/ready.py", "NOT_WORK = frozenset({", 'NOT_WORK = frozenset({"task", '),
+    "a rule": ("policy/readiness.py", "NOT_WORK = frozenset({", 'NOT_WORK = frozenset({"task", '),
     "the JSON of a bead": ("interop/views.py", 'shown["comment_count"] = len(bead.comments)', 'shown["comment_count"] = 1000'),
     "the line of a bead": ("cli/commands/listing.py", '"""', '"""Another. '),
     "a field": ("schema.py", '"""', '"""Another. '),

@@ -17,7 +17,7 @@ from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, archive_path, bead_path
 from bd.core.settings import merge
 from bd.interop import views
-from bd.policy.queue import phases, ready_beads
+from bd.policy.work_queue import phases, ready_beads
 from bd.report.selection import Wanted, lineup
 from bd.store import yamltext
 from bd.store.cache import Cache

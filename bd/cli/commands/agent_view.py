@@ -5,8 +5,8 @@ from __future__ import annotations
 from bd.cli.context import SIGNS
 from bd.core.clock import age_text, duration_text, instant_of
 from bd.output import escaped, sentence
-from bd.policy.fit import pause_of, pause_words
-from bd.policy.money import budget_of
+from bd.policy.budget import budget_of
+from bd.policy.eligibility import pause_of, pause_words
 from bd.report.agents import description_of, records_of
 
 TYPE_CHECKING = False

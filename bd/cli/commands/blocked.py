@@ -10,7 +10,7 @@ from bd.core import ids
 from bd.interop import views
 from bd.policy.dag import ancestors
 from bd.policy.ranking import Ranking
-from bd.policy.ready import is_blocked, standing
+from bd.policy.readiness import is_blocked, standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from bd.cli.options import pass_app
 from bd.core import clock
 from bd.core.errors import BadInput
 from bd.operations.costs import Cost
-from bd.policy.money import left_under
+from bd.policy.budget import left_under
 from bd.report.costs import GROUPS, entries, paid, sums
 
 EXAMPLE = """

@@ -13,8 +13,8 @@ from bd.cli.context import App
 from bd.cli.options import filter_options, list_option, pass_app
 from bd.core.model import Bead
 from bd.core.queries import Lineup
-from bd.policy.queue import ready_beads
-from bd.policy.ready import phase_of, status_now
+from bd.policy.readiness import phase_of, status_now
+from bd.policy.work_queue import ready_beads
 from bd.report.selection import Wanted, lineup, passing
 
 _GROUPS = ("status", "phase", "priority", "type", "assignee", "label")
@@ -40,9 +40,9 @@ def command(app: App, ready: bool, group: str | None, **flags: Any) -> None:
     if ready:
         beads = ready_beads(snapshot, now)
         if app.work_for:
-            from bd.policy import fit
+            from bd.policy import eligibility
 
-            beads = Lineup(fit.fitting(beads, app.work_for, snapshot, now))
+            beads = Lineup(eligibility.fitting(beads, app.work_for, snapshot, now))
         if wanted != Wanted(everything=True):
             beads = Lineup(filter(passing(snapshot, wanted, now, app.settings), beads))
     else:

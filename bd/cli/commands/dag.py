@@ -13,8 +13,8 @@ from bd.core.model import Bead, Snapshot
 from bd.interop import dags
 from bd.operations.endings import Cancel
 from bd.output import escaped
-from bd.policy.money import left_under
-from bd.policy.tree import Dag, Member, Shape, children_by_parent, dag_of, roots, shape_of
+from bd.policy.budget import left_under
+from bd.policy.dag_progress import Dag, Member, Shape, children_by_parent, dag_of, roots, shape_of
 
 _NAMED = 8
 

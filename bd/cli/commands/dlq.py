@@ -17,7 +17,7 @@ from bd.interop import views
 from bd.operations.endings import Cancel
 from bd.operations.failing import DlqRetry, DlqReview
 from bd.output import escaped
-from bd.policy import notice
+from bd.policy import notification
 from bd.report.costs import entries
 from bd.report.selection import dead_letters
 
@@ -74,7 +74,7 @@ def _with_failures(bead: Bead, snapshot: Snapshot, app: App) -> dict[str, Any]:
         **shown,
         **known,
         "reviewed": bool(bead.get("reviewed")),
-        **({"notified": dict(told)} if (told := notice.noted(bead)) else {}),
+        **({"notified": dict(told)} if (told := notification.noted(bead)) else {}),
     }
 
 
@@ -116,7 +116,7 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
 
 def _state(bead: Bead) -> str:
     """Whether somebody has looked at it, whether people were told, and what it cost."""
-    known = notice.noted(bead)
+    known = notification.noted(bead)
     words = ["looked at" if bead.get("reviewed") else "not looked at yet"]
     if known.get("done"):
         words.append(f"people were told by {escaped(str(known.get('by', 'somebody')).split(':', 1)[-1])}")

@@ -99,9 +99,9 @@ def at_it(bead: Bead, now: datetime) -> str:
     """Who is at an advisory bead, for people; empty for any other bead."""
     if not bead.get("claims"):
         return ""
-    from bd.policy import advisory
+    from bd.policy import advisory_claims
 
-    return advisory.words(bead, now)
+    return advisory_claims.words(bead, now)
 
 
 def _line(app: App, snapshot: Snapshot, tail: Callable[[Bead], str] | None, bead: Bead) -> str:

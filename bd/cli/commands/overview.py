@@ -5,8 +5,8 @@ from __future__ import annotations
 from bd.cli.context import App
 from bd.core.errors import NoHub
 from bd.output import sentence
-from bd.policy.fit import pause_of, pause_words
-from bd.policy.queue import phases
+from bd.policy.eligibility import pause_of, pause_words
+from bd.policy.work_queue import phases
 
 
 def overview(app: App) -> None:

@@ -8,7 +8,7 @@ from bd.cli import briefing
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.core.errors import NoHub
-from bd.policy.queue import ready_beads
+from bd.policy.work_queue import ready_beads
 
 
 @click.command("prime", epilog="\b\nExample:\n  bd prime --agent codemonkey")
@@ -28,9 +28,9 @@ def command(app: App) -> None:
     ready = ready_beads(snapshot, app.now)
     number = len(ready)
     if name:
-        from bd.policy import fit
+        from bd.policy import eligibility
 
-        number = len(list(fit.fitting(ready, name, snapshot, app.now)))
+        number = len(list(eligibility.fitting(ready, name, snapshot, app.now)))
     held = [bead.id for bead in snapshot.live() if name and name in bead.holders]
     who = name or f"{app.identity.by.partition(':')[2]} (no agent: give --agent NAME or set BD_AGENT before you claim)"
     text = briefing.prime(who, sorted(held), number)

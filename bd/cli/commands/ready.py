@@ -12,9 +12,9 @@ from bd.cli.options import filter_options, pass_app
 from bd.core.errors import AlreadyClaimed, NoSuchBead, WrongState
 from bd.core.queries import Lineup
 from bd.output import escaped
-from bd.policy.queue import ready_beads
 from bd.policy.ranking import Ranking
-from bd.policy.ready import ready_since
+from bd.policy.readiness import ready_since
+from bd.policy.work_queue import ready_beads
 from bd.report.selection import Wanted, ordered, passing
 
 _TRIES = 10
@@ -48,13 +48,13 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, explain: bo
     wanted = wanted_of(app, snapshot, **flags)._replace(everything=True)
     found = ready
     if name:
-        from bd.policy import fit
+        from bd.policy import eligibility
 
-        idle = fit.no_claims_reason(name, snapshot, now)
+        idle = eligibility.no_claims_reason(name, snapshot, now)
         if idle and not app.out.is_json:
             app.out.note(f"{idle.text}: it may claim none of these now")
         if not everybody:
-            found = Lineup(fit.fitting(found, name, snapshot, now))
+            found = Lineup(eligibility.fitting(found, name, snapshot, now))
     if wanted != Wanted(everything=True):
         found = Lineup(filter(passing(snapshot, wanted, now, app.settings), found))
     if sort != "priority":

@@ -13,10 +13,10 @@ from bd.core.errors import BadInput, BdError, NotFound
 from bd.core.model import Bead, Snapshot
 from bd.interop import views
 from bd.output import escaped
-from bd.policy import advisory
+from bd.policy import advisory_claims
 from bd.policy.dag import awaited
 from bd.policy.ranking import Ranking
-from bd.policy.ready import standing
+from bd.policy.readiness import standing
 
 _TEXTS = ("description", "design", "acceptance_criteria", "notes")
 
@@ -100,7 +100,7 @@ def _facts(app: App, bead: Bead, snapshot: Snapshot) -> list[str]:
     if bead.claim:
         facts.append(f"attempt {bead.claim.attempt}, claimed {app.out.age(bead.claim.claimed_at, app.now)} ago")
     if bead.get("claims"):
-        facts += filter(None, [advisory.words(bead, app.now)])
+        facts += filter(None, [advisory_claims.words(bead, app.now)])
     if bead.labels:
         facts.append(f"labels {', '.join(bead.labels)}")
     temperature = Ranking(snapshot, app.now).temperature(bead)

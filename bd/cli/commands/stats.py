@@ -9,7 +9,7 @@ from bd.cli.options import pass_app
 from bd.core.clock import age_text
 from bd.interop import views
 from bd.output import sentence
-from bd.policy.fit import pause_of, pause_words
+from bd.policy.eligibility import pause_of, pause_words
 
 
 @click.command("stats", epilog="\b\nExample:\n  bd stats --json")

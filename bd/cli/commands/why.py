@@ -9,15 +9,15 @@ from bd.cli.named import bead_of
 from bd.cli.options import pass_app
 from bd.core.queries import rank_of
 from bd.output import escaped
-from bd.policy import fit
+from bd.policy import eligibility
 from bd.policy.priority import tier_of
 from bd.policy.ranking import Ranking
-from bd.policy.ready import standing
+from bd.policy.readiness import standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.core.model import Bead
-    from bd.policy.ready import Reason, Standing
+    from bd.policy.readiness import Reason, Standing
 
 _SAID = {
     "ready": "is ready",
@@ -49,8 +49,8 @@ def command(app: App, bead: str) -> None:
     name = app.flags.agent
     busy = None
     if name and where.phase == "ready":
-        reasons += fit.misfits(found, name, snapshot, now)
-        busy = fit.no_claims_reason(name, snapshot, now)
+        reasons += eligibility.misfits(found, name, snapshot, now)
+        busy = eligibility.no_claims_reason(name, snapshot, now)
         reasons += [busy] if busy else []
     if app.out.is_json:
         app.out.object(

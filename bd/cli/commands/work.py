@@ -25,7 +25,7 @@ from bd.fleet.sight import look
 from bd.fleet.worker import Worker
 from bd.interop import views
 from bd.output import escaped
-from bd.policy import fit
+from bd.policy import eligibility
 from bd.store.hub import Hub
 from bd.store.place import locate
 
@@ -155,8 +155,8 @@ def _stop_on_signals(worker: Worker) -> list[int]:
 def _dry_run(app: App, agent: str, words: tuple[str, ...]) -> None:
     view = look(app.hub, fetch=app.flags.fetch is not False)
     app.hub.check_format(view.snapshot)
-    reason = fit.no_claims_reason(agent, view.snapshot, clock.now())
-    best = None if reason else next(fit.offer(view.snapshot, agent, clock.now()), None)
+    reason = eligibility.no_claims_reason(agent, view.snapshot, clock.now())
+    best = None if reason else next(eligibility.offer(view.snapshot, agent, clock.now()), None)
     stalls = [stall.id for stall in view.abandoned]
     if app.out.is_json:
         app.out.object({"agent": agent, "would_free": stalls, "would_claim": best.id if best else None, "command": list(words)})

@@ -12,7 +12,7 @@ from bd.core.clock import time_text
 from bd.core.costs import amount_of, reserved_of
 from bd.core.light import NamedTuple
 from bd.policy.dag import ancestors, is_under
-from bd.policy.ready import Reason
+from bd.policy.readiness import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

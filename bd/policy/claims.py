@@ -1,6 +1,6 @@
 """How a bead comes to be held, and stays so: claimed, started, resumed, a sign of life. Bead in, new bead out, or Refused.
 
-Does not belong here: whether it may be claimed by whom (fit.py), and how a claim ends, or is broken (lifecycle.py).
+Does not belong here: whether it may be claimed by whom (eligibility.py), and how a claim ends, or is broken (lifecycle.py).
 """
 
 from __future__ import annotations

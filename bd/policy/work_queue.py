@@ -1,7 +1,7 @@
 """Beads by phase, in the order of work, read no further than they are asked for.
 
 Belongs here: the lists that ready, claim and poll start from. Does not belong here: what makes one bead
-ready (ready.py), or what its place is (ranking.py).
+ready (readiness.py), or what its place is (ranking.py).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from bd.core.queries import Lineup, Resorted, Sought, Together, is_calm
 from bd.policy.dag import ancestors
 from bd.policy.ranking import Ranking
-from bd.policy.ready import PHASES, phase_of
+from bd.policy.readiness import PHASES, phase_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Is a bead ready, in which phase is it, and why.
 
 Belongs here: what holds for everybody. Does not belong here: whether one agent may take it
-(fit.py, which starts from this).
+(eligibility.py, which starts from this).
 
 Every bead is in exactly one phase. Time and closed dependencies move beads between phases
 without a commit: pending, ready and retrying are derived here, never stored.

@@ -12,8 +12,8 @@ from bd.core.light import Pattern, lru_cache
 from bd.core.model import Overlay
 from bd.core.schema import AGENTS_DIR
 from bd.policy import capacity
-from bd.policy.money import Purse
-from bd.policy.ready import Reason, is_past, ready_since
+from bd.policy.budget import Purse
+from bd.policy.readiness import Reason, is_past, ready_since
 from bd.policy.roles import SKILL_RULES, interval_of, is_fallback, skills_of
 
 TYPE_CHECKING = False
@@ -252,6 +252,6 @@ def fitting(ready: Iterable[Bead], name: str, snapshot: Snapshot, now: datetime)
 
 def offer(snapshot: Snapshot, name: str, now: datetime) -> Iterator[Bead]:
     """The beads this agent may take now, best first."""
-    from bd.policy.queue import ready_beads  # noqa: PLC0415  a claim of a certain bead looks at no others
+    from bd.policy.work_queue import ready_beads  # noqa: PLC0415  a claim of a certain bead looks at no others
 
     return fitting(ready_beads(snapshot, now), name, snapshot, now)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from bd.core.clock import instant_of, time_text, timedelta
 from bd.core.light import NamedTuple
+from bd.policy.dag_progress import dag_of
 from bd.policy.lifecycle import waits_for_human
-from bd.policy.tree import dag_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,14 +1,14 @@
 """A DAG as a whole: the beads below a root, how far they are, and what state that makes the DAG.
 
 Belongs here: what is worked out from the beads of one tree. Does not belong here: edges and circles (dag.py), whether
-one bead is ready (ready.py). Nothing of this is stored: a DAG is its root and what is below it.
+one bead is ready (readiness.py). Nothing of this is stored: a DAG is its root and what is below it.
 """
 
 from __future__ import annotations
 
 from bd.core.light import NamedTuple
 from bd.policy.dag import ancestors, awaited, waits_on
-from bd.policy.ready import holds, phase_of
+from bd.policy.readiness import holds, phase_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
