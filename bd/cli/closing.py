@@ -22,7 +22,7 @@ def close(
     force: bool = False,
 ) -> None:
     """Close and answer. Raises BadInput, NotValidated, and what the close is refused with."""
-    from bd.operations.endings import Close
+    from bd.operations.close import Close
 
     extra: dict[str, Any] = {}
     made = None

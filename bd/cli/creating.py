@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def create(app: App, title: str | None, *, silent: bool = False, force: bool = False, **flags: Any) -> None:
     """Make one bead and answer. Raises BadInput, and what the bead is refused with."""
-    from bd.operations.creation import Create
+    from bd.operations.create import Create
 
     if title is None or not title.strip():
         raise BadInput("a bead needs a title", hint='bd create "Fix the login page"')
@@ -27,7 +27,7 @@ def create(app: App, title: str | None, *, silent: bool = False, force: bool = F
 
 def create_quickly(app: App, title: str, **flags: Any) -> None:
     """Make one bead and print only its id. Raises what the bead is refused with."""
-    from bd.operations.creation import Create
+    from bd.operations.create import Create
 
     outcome = app.publish(Create(**app.asked(beads=[spec_of(title, **flags)])))
     bead = app.written(outcome)[0]

@@ -31,8 +31,8 @@ def seals_of(app: App, typed: Sequence[str], output_of: Callable[[Bead], Any] = 
 
 def _seal(app: App, bead: Bead, output: Any) -> str:
     from bd.fleet.validating import check
-    from bd.operations.failing import Fail
-    from bd.operations.validating import Validate
+    from bd.operations.fail import Fail
+    from bd.operations.validate import Validate
     from bd.policy.lifecycle import with_output
 
     made = with_output(bead, output)

@@ -19,7 +19,7 @@ from bd.core.light import NamedTuple
 from bd.fleet import logs
 from bd.fleet.session import Session
 from bd.fleet.setup import join_hub
-from bd.operations.liveness import Reassign
+from bd.operations.heartbeat import Reassign
 from bd.operations.pools import Retire
 from bd.operations.publish import catch_up, publish
 from bd.operations.switches import SetDuty

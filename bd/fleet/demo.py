@@ -22,7 +22,7 @@ from bd.fleet.demo_board import Board
 from bd.fleet.demo_race import Race
 from bd.fleet.setup import join_hub, make_hub, set_clone_setting
 from bd.operations.beads import Write
-from bd.operations.creation import Create
+from bd.operations.create import Create
 from bd.operations.publish import publish
 from bd.operations.sync import sync
 from bd.store.gitrepo import GitRepo

@@ -16,7 +16,7 @@ from bd.core.errors import Damaged
 from bd.core.light import NamedTuple
 from bd.fleet.demo_example import DEMO_INTERVAL, example_folder
 from bd.fleet.demo_runners import Runners, environment
-from bd.operations.planning import ApplyPlan
+from bd.operations.plan import ApplyPlan
 from bd.operations.publish import publish
 from bd.policy.eligibility import misfits
 from bd.policy.work_queue import ready_beads

@@ -1,7 +1,7 @@
 """Telling people what happened by this clone's hooks: commands and Apprise URLs of its own, and those of the hub it trusts.
 
 Whoever has a trusted hook may do it, in any clone: the right to is a commit that the remote accepted
-(operations/notifying.py). A hook hears the same key again only where somebody died between telling and saying so.
+(operations/notify.py). A hook hears the same key again only where somebody died between telling and saying so.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from bd.core import clock
 from bd.core.errors import BdError, TryAgain
 from bd.fleet import occasions, trusted
-from bd.operations.notifying import Notified, Notify
+from bd.operations.notify import Notified, Notify
 from bd.operations.publish import publish
 
 TYPE_CHECKING = False

@@ -15,8 +15,8 @@ import shutil
 from bd.core import clock
 from bd.core.errors import BdError
 from bd.fleet.sources import run_due
-from bd.operations.archiving import Archive
-from bd.operations.frictions import TellFriction
+from bd.operations.archive import Archive
+from bd.operations.friction_beads import TellFriction
 from bd.operations.publish import publish
 from bd.policy import friction
 from bd.store import looks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bd.core import clock
 from bd.fleet.sight import LOOK_EVERY_S, look
-from bd.operations.liveness import Reassign
+from bd.operations.heartbeat import Reassign
 from bd.operations.publish import publish
 from bd.policy.liveness import overdue_claims
 from bd.store.looks import last_look_s

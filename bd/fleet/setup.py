@@ -10,7 +10,7 @@ from bd.core import clock
 from bd.core.errors import BadInput, Damaged, NoHub, RemoteUnreachable, TryAgain
 from bd.core.identity import identify
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
-from bd.operations.hubs import Init
+from bd.operations.init import Init
 from bd.operations.publish import transaction
 from bd.store import codec
 from bd.store.checkout import edited_files

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bd.core import clock
 from bd.core.light import NamedTuple
-from bd.operations.capacity import capacity_of
-from bd.operations.liveness import Heartbeat as Sign
+from bd.operations.capacity_file import capacity_of
+from bd.operations.heartbeat import Heartbeat as Sign
 from bd.operations.publish import publish
 from bd.policy.liveness import FAR_INTERVAL_S, NEAR_INTERVAL_S, RECORD_EVERY_S, last_commit_of
 from bd.policy.stealing import queues

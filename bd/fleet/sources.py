@@ -9,7 +9,7 @@ import os
 
 from bd.core import clock
 from bd.core.errors import BdError
-from bd.operations.planning import ApplyPlan
+from bd.operations.plan import ApplyPlan
 from bd.operations.publish import publish
 from bd.operations.schedules import RunSchedule
 from bd.policy import schedules, triggers

@@ -20,7 +20,7 @@ from bd.core.light import NamedTuple
 from bd.fleet import trusted
 from bd.fleet.outcome import DONE
 from bd.operations.publish import publish
-from bd.operations.validating import Validate
+from bd.operations.validate import Validate
 from bd.policy import lifecycle, validation
 
 TYPE_CHECKING = False

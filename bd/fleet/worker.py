@@ -35,8 +35,8 @@ from bd.fleet.plan import Ended
 from bd.fleet.recovery import reassign
 from bd.fleet.sight import look
 from bd.operations.claims import Claim, Release
-from bd.operations.endings import Close
-from bd.operations.failing import Fail
+from bd.operations.close import Close
+from bd.operations.fail import Fail
 from bd.operations.publish import publish
 from bd.policy import eligibility
 from bd.policy.budget import model_of

@@ -11,7 +11,7 @@ import re
 
 from bd.core import ids
 from bd.core.errors import NoSuchBead
-from bd.operations.handover import parse_artifact
+from bd.operations.handoff import parse_artifact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from bd.core.errors import BadInput
 from bd.core.schema import BEAD_FIELDS, WAITING_LINKS
 from bd.interop.jsonl import bytes_of
 from bd.interop.plans import read_specs, waits_of
-from bd.operations.creation import with_refs
+from bd.operations.create import with_refs
 from bd.policy.dag import awaited
 from bd.policy.dag_progress import below, children_by_parent
 

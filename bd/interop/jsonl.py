@@ -2,7 +2,7 @@
 
 Belongs here: what a line's keys mean, and which of them are only another way to say "unset".
 Does not belong here: writing lines (records.py), table dumps (dumps.py), and what an import does with a bead that is here
-already (operations/transfer.py).
+already (operations/import_beads.py).
 
 Keys nobody here knows stay in the bead under their own names. A foreign value that can't stand
 under a key of ours (a `progress` that is a number) is kept below `foreign_fields`.
@@ -21,7 +21,7 @@ from bd.core.light import NamedTuple
 from bd.core.schema import BEAD_FIELDS, JSON_NAMES
 from bd.interop.edges import EdgeList
 from bd.interop.statuses import OWN_STATUS, stored
-from bd.operations.transfer import STATED_KEYS
+from bd.operations.import_beads import STATED_KEYS
 from bd.store import codec, yamltext
 
 TYPE_CHECKING = False

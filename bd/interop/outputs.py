@@ -9,8 +9,8 @@ import re
 from bd.core.errors import BadInput
 from bd.core.schema import FILE_LIMIT
 from bd.interop.jsonl import bytes_of
-from bd.operations.handover import parse_artifact
-from bd.operations.storing import packed
+from bd.operations.handoff import parse_artifact
+from bd.operations.stored_outputs import packed
 from bd.store.artifacts import is_elsewhere, reference
 
 TYPE_CHECKING = False

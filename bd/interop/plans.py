@@ -17,7 +17,7 @@ from bd.core.schema import AGENT_FIELDS, CAPACITY_FIELDS, WAITING_LINKS
 from bd.interop.documents import Entry, as_json, entries_of, first_choice, is_null, typed
 from bd.interop.jsonl import bytes_of
 from bd.interop.specs import Misplaced, Place, Spec, edge_kind, read_spec, refuse_unusable
-from bd.operations.checking import check_status, checked
+from bd.operations.field_values import check_status, checked
 from bd.policy.dag import find_cycle, find_parent_loop
 from bd.store.empty import EmptySnapshot
 

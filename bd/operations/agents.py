@@ -11,8 +11,8 @@ from bd.core.errors import BadInput, HoldsBeads, IdTaken, NoSuchAgent
 from bd.core.model import Change
 from bd.core.schema import AGENT_FIELDS, AGENTS_DIR, CAPACITY_DIR, agent_path, capacity_path
 from bd.operations.base import Operation, register
-from bd.operations.capacity import capacity_of, with_capacity
-from bd.operations.checking import check_type
+from bd.operations.capacity_file import capacity_of, with_capacity
+from bd.operations.field_values import check_type
 from bd.policy import advisory_claims, lifecycle
 from bd.policy.capacity import held_by, is_known
 from bd.policy.roles import SKILL_RULES

@@ -1,6 +1,6 @@
 """Operations on what beads say: update, comment, delete, and the hub's own files.
 
-Does not belong here: making beads (creation.py), claims (claims.py), ends of work (endings.py), edges (graph.py), hand edits (hand.py).
+Does not belong here: making beads (create.py), claims (claims.py), ends of work (close.py), edges (dependencies.py), hand edits (hand_edits.py).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from bd.core.clock import time_text
 from bd.core.errors import BadInput
 from bd.core.model import Bead, Change
 from bd.operations.base import Operation, register, subject
-from bd.operations.capacity import with_capacity
-from bd.operations.checking import check_status, checked
-from bd.operations.graph import refuse_circles, with_ages
-from bd.operations.heating import attended
-from bd.operations.keys import with_spent
+from bd.operations.capacity_file import with_capacity
+from bd.operations.dependencies import refuse_circles, with_ages
+from bd.operations.field_values import check_status, checked
+from bd.operations.heat import attended
+from bd.operations.idempotency import with_spent
 from bd.policy import lifecycle, validation
 from bd.policy.capacity import refuse_away
 from bd.policy.eligibility import refuse_overlap

@@ -1,7 +1,7 @@
 """Operations on who works on what: claim, start, release.
 
 Every one that changes a claim rewrites the capacity file of the agent concerned in the same
-commit. Does not belong here: the ends of work (endings.py), failing and reassigning (recovery.py).
+commit. Does not belong here: the ends of work (close.py), failing and reassigning (undo.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bd.core.errors import (
 )
 from bd.core.model import Change, Overlay
 from bd.operations.base import Operation, register, subject
-from bd.operations.capacity import with_capacity
+from bd.operations.capacity_file import with_capacity
 from bd.policy import budget, capacity, claims, eligibility
 from bd.policy.readiness import standing
 

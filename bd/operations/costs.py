@@ -1,6 +1,6 @@
 """The operation that tells what an attempt cost, while it goes on or afterwards.
 
-Does not belong here: what is told as an attempt ends (endings.py, failing.py), and budgets (policy/budget.py).
+Does not belong here: what is told as an attempt ends (close.py, fail.py), and budgets (policy/budget.py).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from bd.core.errors import BadInput, StaleToken
 from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
-from bd.operations.capacity import with_capacity
+from bd.operations.capacity_file import with_capacity
 from bd.policy import budget, lifecycle, spending
 
 TYPE_CHECKING = False

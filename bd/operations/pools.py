@@ -12,7 +12,7 @@ from bd.core.pools import pool_of
 from bd.core.schema import agent_path, capacity_path
 from bd.operations.agents import Leaving
 from bd.operations.base import Operation, register
-from bd.operations.capacity import with_capacity
+from bd.operations.capacity_file import with_capacity
 from bd.policy.capacity import duty_of, held_by
 
 TYPE_CHECKING = False

@@ -52,7 +52,7 @@ def transaction(
         return operation_of(hub, commit, parent, author_text, force=force, reason=reason)
 
     def revive(form: Mapping[str, Any]) -> Operation:
-        from bd.operations.storing import with_contents  # noqa: PLC0415  only for replays
+        from bd.operations.stored_outputs import with_contents  # noqa: PLC0415  only for replays
 
         return from_json(with_contents(hub, form))
 

@@ -9,8 +9,8 @@ from bd.core.ids import check_agent
 from bd.core.model import Change
 from bd.core.schema import CONFIG_PATH
 from bd.operations.base import Operation, register
-from bd.operations.checking import check_title, checked
-from bd.operations.creation import Create, MakesOne
+from bd.operations.create import Create, MakesOne
+from bd.operations.field_values import check_title, checked
 from bd.policy import schedules
 
 TYPE_CHECKING = False

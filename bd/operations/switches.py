@@ -12,7 +12,7 @@ from bd.core.model import Change
 from bd.core.schema import CONFIG_PATH, capacity_path
 from bd.operations.agents import known_agent
 from bd.operations.base import Operation, register
-from bd.operations.capacity import capacity_of
+from bd.operations.capacity_file import capacity_of
 from bd.policy.capacity import DUTIES, duty_of
 from bd.policy.eligibility import pause_of, pause_words
 

@@ -1,4 +1,4 @@
-"""Operations on triggers: add and remove. What a trigger makes of an event is a plan that is applied (planning.py)."""
+"""Operations on triggers: add and remove. What a trigger makes of an event is a plan that is applied (plan.py)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bd.core.ids import check_agent
 from bd.core.model import Change
 from bd.core.schema import trigger_path
 from bd.operations.base import Operation, register
-from bd.operations.planning import ApplyPlan
+from bd.operations.plan import ApplyPlan
 from bd.policy.triggers import filled, parse_on
 
 TYPE_CHECKING = False

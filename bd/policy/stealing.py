@@ -1,7 +1,7 @@
 """Which assigned beads move to whom: idle agents get work that waits in the queues of overloaded ones.
 
 A snapshot in, moves out, one cycle at a time; the same snapshot and instant give the same moves, and after them the same
-rules find nothing more for who has got something. Does not belong here: moving them (operations/stealing.py).
+rules find nothing more for who has got something. Does not belong here: moving them (operations/work_stealing.py).
 """
 
 from __future__ import annotations

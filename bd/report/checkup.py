@@ -18,7 +18,7 @@ from bd.core.schema import (
     agent_path,
     capacity_path,
 )
-from bd.operations.capacity import capacity_of
+from bd.operations.capacity_file import capacity_of
 from bd.operations.sync import edited
 from bd.policy.dag import awaited, find_cycle, find_parent_loop
 from bd.policy.liveness import is_ahead, last_commit_of

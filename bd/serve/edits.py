@@ -7,10 +7,10 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse
 from bd.core.errors import BadInput
 from bd.core.schema import TYPES
 from bd.operations.beads import Comment
-from bd.operations.creation import Create
-from bd.operations.failing import DlqRetry
+from bd.operations.create import Create
+from bd.operations.fail import DlqRetry
+from bd.operations.human_wait import Answer
 from bd.operations.switches import Pause, Resume
-from bd.operations.waiting import Answer
 from bd.serve import forms, layout
 from bd.serve.pages import Page, framed
 from bd.serve.routes import FORM_LIMIT, WRITE, Route

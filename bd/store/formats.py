@@ -1,7 +1,7 @@
 """The version of a hub's format: which ones this bd writes, and what it says where it doesn't.
 
 Reads take a hub of any version as far as they understand it; writes never make a newer version of it by the way. Does not belong here: bringing a
-hub forward (operations/upgrading.py).
+hub forward (operations/upgrade.py).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Volumes of the archive: many beads in one file, each a document of its own, which everybody else takes for a file of its own.
 
 `beads/archive/2026-10-001.yaml` is a volume, and `beads/archive/2026-10-001.yaml/hub-a.yaml` the path of a bead in it. Belongs
-here: the form of a volume, and seeing its beads in what git lists. Does not belong here: which beads go there (operations/archiving.py).
+here: the form of a volume, and seeing its beads in what git lists. Does not belong here: which beads go there (operations/archive.py).
 
 A server that is pushed to looks through every file name of the tree that was there before, and what it costs grows with them:
 what nobody works on any more should be few files. In front of each document stands how long it is, so that it comes out

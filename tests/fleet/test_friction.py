@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.operations.frictions import TellFriction
+from bd.operations.friction_beads import TellFriction
 from bd.operations.publish import publish
 from bd.store.hub import Hub
 from bd.store.place import locate

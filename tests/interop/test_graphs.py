@@ -13,7 +13,7 @@ from bd.core.errors import BadInput, BdError, WouldCycle
 from bd.core.settings import merge
 from bd.interop.graphs import graph_of, plan_of, plan_text
 from bd.operations.base import World
-from bd.operations.planning import ApplyPlan
+from bd.operations.plan import ApplyPlan
 from tests.clocks import START
 from tests.memory import MemoryStore, make_bead
 from tests.operations.asking import by

@@ -15,7 +15,7 @@ from bd.interop.edges import EdgeList
 from bd.interop.jsonl import fields_of, gather, rows_of
 from bd.interop.records import record_of
 from bd.interop.views import edges
-from bd.operations.transfer import _same
+from bd.operations.import_beads import _same
 from bd.store import codec, yamltext
 from tests.interop.foreign import column_row, edge, issue
 from tests.memory import make_bead

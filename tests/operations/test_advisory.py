@@ -12,9 +12,9 @@ from bd.core.errors import AgentBusy, AlreadyClaimed, BadInput, DoesNotFit, Stal
 from bd.core.schema import CONFIG_PATH, agent_path
 from bd.operations.beads import Update
 from bd.operations.claims import Claim, Release, Start
-from bd.operations.creation import Create
-from bd.operations.endings import Close
-from bd.operations.failing import Fail
+from bd.operations.close import Close
+from bd.operations.create import Create
+from bd.operations.fail import Fail
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import by
 

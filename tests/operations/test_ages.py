@@ -8,8 +8,8 @@ import pytest
 
 from bd.core.clock import time_text
 from bd.operations.beads import Delete, Update
-from bd.operations.graph import DepRemove
-from bd.operations.hand import Edit
+from bd.operations.dependencies import DepRemove
+from bd.operations.hand_edits import Edit
 from bd.policy.readiness import phase_of, ready_since
 from tests.clocks import START
 from tests.memory import MemoryStore, make_bead

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from bd.core.model import Bead, Change, Damage, Overlay
 from bd.core.schema import bead_path
-from bd.operations import archiving
-from bd.operations.archiving import Archive, placed
+from bd.operations import archive as archiving
+from bd.operations.archive import Archive, placed
 from bd.operations.beads import Comment, Delete
-from bd.operations.endings import Reopen
-from bd.operations.hand import HandCommit
-from bd.operations.recovery import Undo
+from bd.operations.close import Reopen
+from bd.operations.hand_edits import HandCommit
+from bd.operations.undo import Undo
 from bd.policy.readiness import phase_of
 from tests.clocks import START
 from tests.memory import MemorySnapshot, MemoryStore, make_bead

@@ -9,7 +9,7 @@ import pytest
 from bd.core.errors import BadInput, IdTaken, NoSuchBead, StaleToken, WouldCycle
 from bd.core.schema import CONFIG_PATH, agent_path
 from bd.operations.beads import Comment, Delete, Update, Write
-from bd.operations.creation import Create
+from bd.operations.create import Create
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import AT, STAMP, by
 

@@ -22,10 +22,10 @@ from bd.core.errors import (
 from bd.core.model import Bead, Change
 from bd.core.schema import CONFIG_PATH, agent_path, capacity_path
 from bd.operations.beads import Delete, Update
-from bd.operations.capacity import with_capacity
+from bd.operations.capacity_file import with_capacity
 from bd.operations.claims import Claim, Release, Start
-from bd.operations.creation import Create
-from bd.operations.endings import Cancel, Close, Reopen
+from bd.operations.close import Cancel, Close, Reopen
+from bd.operations.create import Create
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import STAMP, by
 

@@ -9,10 +9,10 @@ import pytest
 from bd.core.errors import BadInput, DoesNotFit, NothingReady, StaleToken
 from bd.core.schema import agent_path, capacity_path
 from bd.operations.claims import Claim
+from bd.operations.close import Close
 from bd.operations.costs import Cost
-from bd.operations.endings import Close
-from bd.operations.failing import Fail
-from bd.operations.liveness import Reassign
+from bd.operations.fail import Fail
+from bd.operations.heartbeat import Reassign
 from bd.policy import budget
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import by

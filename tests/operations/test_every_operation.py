@@ -10,35 +10,35 @@ import pytest
 from bd.core.errors import BdError, NewerFormat
 from bd.core.schema import CONFIG_PATH, FORMAT_VERSION, SIGNERS_PATH, agent_path, capacity_path, trigger_path
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent
-from bd.operations.archiving import Archive
+from bd.operations.archive import Archive
 from bd.operations.base import REGISTRY, Operation
 from bd.operations.beads import Comment, Delete, Update, Write
-from bd.operations.boards import PublishBoard
+from bd.operations.board import PublishBoard
 from bd.operations.claims import Claim, Release, Start
+from bd.operations.close import Cancel, Close, Reopen
 from bd.operations.costs import Cost
-from bd.operations.creation import Create
-from bd.operations.endings import Cancel, Close, Reopen
-from bd.operations.failing import DlqRetry, DlqReview, Fail
-from bd.operations.frictions import TellFriction
-from bd.operations.graph import DepAdd, DepRemove
-from bd.operations.hand import Edit, HandCommit
-from bd.operations.handover import Handoff
-from bd.operations.heating import Heat
-from bd.operations.hubs import Init
-from bd.operations.liveness import Heartbeat, Reassign
-from bd.operations.notifying import Notified, Notify
-from bd.operations.planning import ApplyPlan
+from bd.operations.create import Create
+from bd.operations.dependencies import DepAdd, DepRemove
+from bd.operations.fail import DlqRetry, DlqReview, Fail
+from bd.operations.friction_beads import TellFriction
+from bd.operations.hand_edits import Edit, HandCommit
+from bd.operations.handoff import Handoff
+from bd.operations.heartbeat import Heartbeat, Reassign
+from bd.operations.heat import Heat
+from bd.operations.human_wait import Answer, WaitHuman
+from bd.operations.init import Init
+from bd.operations.notify import Notified, Notify
+from bd.operations.plan import ApplyPlan
 from bd.operations.pools import Retire, ScalePool
-from bd.operations.recovery import Undo
 from bd.operations.schedules import AddSchedule, RemoveSchedule, RunSchedule
 from bd.operations.signers import Allow, Revoke
-from bd.operations.spawning import Spawn
-from bd.operations.stealing import Rebalance
+from bd.operations.spawn import Spawn
 from bd.operations.switches import Pause, SetDuty
 from bd.operations.triggers import AddTrigger, RemoveTrigger
-from bd.operations.upgrading import Upgrade
-from bd.operations.validating import Validate
-from bd.operations.waiting import Answer, WaitHuman
+from bd.operations.undo import Undo
+from bd.operations.upgrade import Upgrade
+from bd.operations.validate import Validate
+from bd.operations.work_stealing import Rebalance
 from tests.memory import CREATED_AT, MemoryStore, held, make_bead
 from tests.operations.asking import AT, by, form_of, revived
 

@@ -16,14 +16,14 @@ from bd.core.errors import BdError
 from bd.core.schema import agent_path
 from bd.core.settings import merge
 from bd.operations.claims import Claim, Release
+from bd.operations.close import Cancel, Close, Reopen
 from bd.operations.costs import Cost
-from bd.operations.creation import Create
-from bd.operations.endings import Cancel, Close, Reopen
-from bd.operations.failing import DlqRetry, Fail
-from bd.operations.liveness import Reassign
-from bd.operations.spawning import Spawn
-from bd.operations.validating import Validate
-from bd.operations.waiting import Answer, WaitHuman
+from bd.operations.create import Create
+from bd.operations.fail import DlqRetry, Fail
+from bd.operations.heartbeat import Reassign
+from bd.operations.human_wait import Answer, WaitHuman
+from bd.operations.spawn import Spawn
+from bd.operations.validate import Validate
 from bd.policy import retry, status_changes
 from bd.policy.budget import left_under
 from bd.policy.dag import ancestors, is_under

@@ -11,8 +11,8 @@ from bd.core.errors import AlreadyClaimed, BadInput, StaleToken, WrongState
 from bd.core.schema import CONFIG_PATH, agent_path, capacity_path
 from bd.operations.beads import Update
 from bd.operations.claims import Claim, Release
-from bd.operations.endings import Reopen
-from bd.operations.failing import DlqRetry, Fail
+from bd.operations.close import Reopen
+from bd.operations.fail import DlqRetry, Fail
 from tests.clocks import START
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import AT, by, form_of, revived

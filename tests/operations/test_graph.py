@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bd.core.errors import BadInput, BdError, NoSuchBead, WouldCycle, WrongState
-from bd.operations.graph import DepAdd, DepRemove
+from bd.operations.dependencies import DepAdd, DepRemove
 from tests.memory import MemoryStore, make_bead
 from tests.operations.asking import STAMP, by
 

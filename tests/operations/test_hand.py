@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bd.core.errors import BadInput, BdError, IdTaken, NoSuchBead, StaleToken, WouldCycle, WrongState
 from bd.core.model import Bead
 from bd.core.schema import agent_path
-from bd.operations.hand import Edit, HandCommit, merge_field
+from bd.operations.hand_edits import Edit, HandCommit, merge_field
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import by
 

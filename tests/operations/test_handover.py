@@ -8,7 +8,7 @@ import pytest
 
 from bd.core.errors import AlreadyClosed, BadInput, BdError, StaleToken, StillBlocked, WrongState
 from bd.core.schema import capacity_path
-from bd.operations.handover import Handoff, name_of, parse_artifact
+from bd.operations.handoff import Handoff, name_of, parse_artifact
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import STAMP, by, revived
 

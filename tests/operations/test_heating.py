@@ -12,10 +12,10 @@ from bd.core.schema import CONFIG_PATH
 from bd.operations.base import Operation
 from bd.operations.beads import Comment, Update
 from bd.operations.claims import Claim, Release
-from bd.operations.endings import Close, Reopen
-from bd.operations.graph import DepAdd, DepRemove
-from bd.operations.heating import Heat
-from bd.operations.transfer import Import
+from bd.operations.close import Close, Reopen
+from bd.operations.dependencies import DepAdd, DepRemove
+from bd.operations.heat import Heat
+from bd.operations.import_beads import Import
 from bd.policy.work_queue import ready_beads
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import AT, by

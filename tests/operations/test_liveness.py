@@ -9,7 +9,7 @@ import pytest
 from bd.core.errors import StaleToken, WrongState
 from bd.core.schema import capacity_path
 from bd.operations.base import World
-from bd.operations.liveness import Heartbeat, Reassign
+from bd.operations.heartbeat import Heartbeat, Reassign
 from tests.memory import CREATED_AT, MemoryStore, held, make_bead
 from tests.operations.asking import by
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bd.core.errors import BdError, NothingReady
 from bd.operations.claims import Claim
-from bd.operations.endings import Close
+from bd.operations.close import Close
 from bd.policy.eligibility import offer
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import PHASES, phase_of, standing

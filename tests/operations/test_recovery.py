@@ -10,9 +10,9 @@ from bd.core.errors import DoesNotFit, StaleToken, WrongState
 from bd.core.schema import agent_path
 from bd.operations.beads import Comment, Delete, Update
 from bd.operations.claims import Claim
-from bd.operations.creation import Create
-from bd.operations.endings import Close
-from bd.operations.recovery import Undo
+from bd.operations.close import Close
+from bd.operations.create import Create
+from bd.operations.undo import Undo
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import by
 

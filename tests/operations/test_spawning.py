@@ -10,8 +10,8 @@ import pytest
 from bd.core.errors import StaleToken, StillBlocked, WouldCycle, WrongState
 from bd.core.schema import agent_path
 from bd.operations.claims import Claim
-from bd.operations.endings import Cancel, Close
-from bd.operations.spawning import Spawn
+from bd.operations.close import Cancel, Close
+from bd.operations.spawn import Spawn
 from bd.policy.eligibility import misfits, offer
 from bd.policy.readiness import phase_of
 from tests.memory import MemoryStore, held, make_bead

@@ -9,7 +9,7 @@ import pytest
 from bd.core.errors import AgentBusy, BadInput, NoSuchAgent, WrongState
 from bd.core.schema import agent_path, capacity_path
 from bd.operations.claims import Claim
-from bd.operations.endings import Close
+from bd.operations.close import Close
 from bd.operations.switches import Pause, Resume, SetDuty
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import STAMP, by

@@ -10,10 +10,10 @@ import pytest
 from bd.core.errors import NotValidated, StaleToken, WrongState
 from bd.operations.beads import Update
 from bd.operations.claims import Release
-from bd.operations.endings import Close
-from bd.operations.failing import Fail
-from bd.operations.handover import Handoff
-from bd.operations.validating import Validate
+from bd.operations.close import Close
+from bd.operations.fail import Fail
+from bd.operations.handoff import Handoff
+from bd.operations.validate import Validate
 from bd.policy import validation
 from bd.policy.liveness import stall_on
 from bd.policy.readiness import phase_of

@@ -9,7 +9,7 @@ import pytest
 from bd.core.errors import BadInput, BdError, DoesNotFit, NothingReady, StaleToken, WrongState
 from bd.core.schema import agent_path, capacity_path
 from bd.operations.claims import Claim
-from bd.operations.waiting import Answer, WaitHuman
+from bd.operations.human_wait import Answer, WaitHuman
 from bd.policy import lifecycle
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import STAMP, by

@@ -9,8 +9,8 @@ import pytest
 
 from bd.core.clock import time_text
 from bd.core.schema import CONFIG_PATH
-from bd.operations.endings import Close
-from bd.operations.frictions import TellFriction
+from bd.operations.close import Close
+from bd.operations.friction_beads import TellFriction
 from bd.policy.friction import Cause, Rules, causes, is_told_by_itself, rules_of
 from tests.memory import START, MemorySnapshot, MemoryStore, make_bead
 from tests.operations.asking import by

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bd.core.schema import CONFIG_PATH, agent_path, capacity_path
-from bd.operations.stealing import Rebalance
+from bd.operations.work_stealing import Rebalance
 from bd.policy import eligibility
 from bd.policy.capacity import is_away
 from bd.policy.priority import base_priority

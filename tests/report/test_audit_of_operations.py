@@ -12,18 +12,18 @@ from bd.core.clock import time_text
 from bd.core.errors import BdError
 from bd.core.schema import agent_path
 from bd.operations.agents import RemoveAgent, RenameAgent
-from bd.operations.archiving import Archive
+from bd.operations.archive import Archive
 from bd.operations.beads import Comment, Delete, Update
 from bd.operations.claims import Claim, Release, Start
-from bd.operations.creation import Create
-from bd.operations.endings import Cancel, Close, Reopen
-from bd.operations.failing import DlqRetry, Fail
-from bd.operations.hand import Edit
-from bd.operations.handover import Handoff
-from bd.operations.liveness import Heartbeat, Reassign
-from bd.operations.recovery import Undo
-from bd.operations.spawning import Spawn
-from bd.operations.waiting import Answer, WaitHuman
+from bd.operations.close import Cancel, Close, Reopen
+from bd.operations.create import Create
+from bd.operations.fail import DlqRetry, Fail
+from bd.operations.hand_edits import Edit
+from bd.operations.handoff import Handoff
+from bd.operations.heartbeat import Heartbeat, Reassign
+from bd.operations.human_wait import Answer, WaitHuman
+from bd.operations.spawn import Spawn
+from bd.operations.undo import Undo
 from bd.report.audit import judge
 from bd.report.commits import Commit
 from bd.report.rules import BeadChange

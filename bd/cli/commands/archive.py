@@ -7,7 +7,7 @@ import click
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.core.clock import duration_s
-from bd.operations.archiving import LIMIT, Archive
+from bd.operations.archive import LIMIT, Archive
 
 EXAMPLE = """
 \b

@@ -13,7 +13,7 @@ from bd.core import clock
 from bd.core.clock import duration_text, time_text
 from bd.core.errors import BadInput
 from bd.fleet.watching import tips
-from bd.operations.boards import PublishBoard, check_path
+from bd.operations.board import PublishBoard, check_path
 from bd.output import LivePage
 from bd.report import boardpage, boardtext
 from bd.report.board import Board, gather

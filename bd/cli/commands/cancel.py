@@ -6,7 +6,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.operations.endings import Cancel
+from bd.operations.close import Cancel
 
 
 @click.command("cancel", epilog='\b\nExample:\n  bd cancel hub-7k3q --reason "no longer wanted" --cascade')

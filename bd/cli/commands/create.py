@@ -10,7 +10,7 @@ from bd.cli.context import App
 from bd.cli.creating import create, create_quickly
 from bd.cli.options import CLAIM_MODE, PRIORITY, list_option, long_texts, pass_app
 from bd.core.errors import BadInput
-from bd.operations.creation import Create
+from bd.operations.create import Create
 from bd.output import escaped
 
 EXAMPLE = """

@@ -11,7 +11,7 @@ from bd.core.clock import age_text
 from bd.core.errors import NoSuchBead
 from bd.core.model import Bead, Snapshot
 from bd.interop import dags
-from bd.operations.endings import Cancel
+from bd.operations.close import Cancel
 from bd.output import escaped
 from bd.policy.budget import left_under
 from bd.policy.dag_progress import Dag, Member, Shape, children_by_parent, dag_of, roots, shape_of

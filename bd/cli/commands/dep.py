@@ -12,7 +12,7 @@ from bd.core import ids
 from bd.core.errors import BadInput
 from bd.core.model import Bead, Snapshot
 from bd.interop import views
-from bd.operations.graph import DepAdd, DepRemove
+from bd.operations.dependencies import DepAdd, DepRemove
 from bd.output import escaped
 from bd.policy.dag import awaited, find_cycle
 

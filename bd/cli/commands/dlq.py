@@ -14,8 +14,8 @@ from bd.core.costs import amount_of
 from bd.core.errors import WrongState
 from bd.core.model import Bead, Snapshot
 from bd.interop import views
-from bd.operations.endings import Cancel
-from bd.operations.failing import DlqRetry, DlqReview
+from bd.operations.close import Cancel
+from bd.operations.fail import DlqRetry, DlqReview
 from bd.output import escaped
 from bd.policy import notification
 from bd.report.costs import entries

@@ -12,7 +12,7 @@ from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.core.schema import CONFIG_PATH, FORMAT_VERSION
 from bd.operations.beads import Write
-from bd.operations.upgrading import Upgrade
+from bd.operations.upgrade import Upgrade
 from bd.report.checkup import examine, stale_capacity
 
 

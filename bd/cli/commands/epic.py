@@ -7,7 +7,7 @@ import click
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.interop import views
-from bd.operations.endings import Close
+from bd.operations.close import Close
 
 
 @click.group("epic", no_args_is_help=False)

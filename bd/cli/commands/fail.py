@@ -7,7 +7,7 @@ import click
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.cli.texts import text_argument
-from bd.operations.failing import Fail
+from bd.operations.fail import Fail
 from bd.output import escaped
 from bd.policy.retry import KINDS, outlook
 

@@ -6,7 +6,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import DURATION, pass_app
-from bd.operations.frictions import TellFriction
+from bd.operations.friction_beads import TellFriction
 from bd.policy.friction import Rules, causes, rules_of
 
 

@@ -11,7 +11,7 @@ from bd.cli.options import pass_app
 from bd.cli.validating import seals_of
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
-from bd.operations.handover import Handoff, parse_artifact, with_artifacts
+from bd.operations.handoff import Handoff, parse_artifact, with_artifacts
 from bd.store.artifacts import reference
 
 EXAMPLE = """

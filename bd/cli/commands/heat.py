@@ -9,7 +9,7 @@ import click
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.core.errors import BadInput
-from bd.operations.heating import Heat
+from bd.operations.heat import Heat
 
 EXAMPLE = """
 \b

@@ -12,7 +12,7 @@ from bd.cli.options import pass_app
 from bd.core.errors import BadInput, NotFound
 from bd.interop import dumps, jsonl
 from bd.interop.jsonl import Batch
-from bd.operations.transfer import CONFLICT_RULES, Import
+from bd.operations.import_beads import CONFLICT_RULES, Import
 
 if TYPE_CHECKING:
     from collections.abc import Callable

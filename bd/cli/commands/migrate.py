@@ -17,7 +17,7 @@ from bd.fleet.rehearsal import rehearse
 from bd.fleet.setup import make_hub, moved_aside
 from bd.interop.workspace import look
 from bd.operations.beads import Write
-from bd.operations.transfer import Import
+from bd.operations.import_beads import Import
 
 if TYPE_CHECKING:
     from bd.core.settings import Settings

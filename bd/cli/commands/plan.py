@@ -10,7 +10,7 @@ from bd.cli.context import App
 from bd.cli.named import bead_of
 from bd.cli.options import pass_app
 from bd.operations.base import World
-from bd.operations.planning import ApplyPlan
+from bd.operations.plan import ApplyPlan
 from bd.output import escaped
 
 EXAMPLE = """

@@ -12,7 +12,7 @@ from bd.cli.options import DURATION, pass_app
 from bd.core import clock
 from bd.core.errors import BadInput, BdError
 from bd.core.model import Snapshot
-from bd.operations.stealing import Rebalance
+from bd.operations.work_stealing import Rebalance
 from bd.output import escaped
 from bd.policy.stealing import INTERVAL_S, Cycle, Move, cycle
 

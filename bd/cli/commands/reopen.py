@@ -6,7 +6,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.operations.endings import Reopen
+from bd.operations.close import Reopen
 
 
 @click.command("reopen", epilog='\b\nExample:\n  bd reopen hub-7k3q --reason "it came back"')

@@ -10,7 +10,7 @@ from bd.cli.context import App
 from bd.cli.options import PRIORITY, list_option, pass_app
 from bd.cli.texts import flat, text_argument
 from bd.interop import views
-from bd.operations.spawning import Spawn
+from bd.operations.spawn import Spawn
 from bd.output import escaped
 
 EXAMPLE = """

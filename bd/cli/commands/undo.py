@@ -6,7 +6,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.operations.undoing import undo_of_last
+from bd.operations.last_write import undo_of_last
 
 
 @click.command("undo", epilog="\b\nExample:\n  bd undo")

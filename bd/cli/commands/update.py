@@ -15,7 +15,7 @@ from bd.core.errors import BadInput
 from bd.operations.base import Operation
 from bd.operations.beads import Update
 from bd.operations.claims import Claim
-from bd.operations.undoing import last_write
+from bd.operations.last_write import last_write
 
 EXAMPLE = """
 \b

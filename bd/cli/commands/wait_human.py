@@ -8,7 +8,7 @@ from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.cli.texts import text_argument
 from bd.core.errors import BadInput
-from bd.operations.waiting import Answer, WaitHuman
+from bd.operations.human_wait import Answer, WaitHuman
 from bd.output import escaped
 
 

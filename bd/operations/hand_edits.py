@@ -10,10 +10,10 @@ from bd.core.clock import time_text
 from bd.core.errors import BadInput, BdError, IdTaken, NoSuchBead, WrongState
 from bd.core.model import Bead, Change, Overlay
 from bd.operations.base import Operation, register, subject
-from bd.operations.capacity import with_capacity
-from bd.operations.checking import check_title, refuse_twin
-from bd.operations.graph import refuse_circles, with_ages
-from bd.operations.keys import with_spent
+from bd.operations.capacity_file import with_capacity
+from bd.operations.dependencies import refuse_circles, with_ages
+from bd.operations.field_values import check_title, refuse_twin
+from bd.operations.idempotency import with_spent
 from bd.policy import lifecycle
 from bd.policy.eligibility import refuse_overlap
 

@@ -15,8 +15,8 @@ from bd.core.errors import BadInput, IdTaken
 from bd.core.model import Bead, Change
 from bd.core.schema import DONE_STATUSES
 from bd.operations.base import Operation, register, subject
-from bd.operations.capacity import with_capacity
-from bd.operations.tangles import untangled
+from bd.operations.capacity_file import with_capacity
+from bd.operations.cycles import untangled
 from bd.policy.eligibility import refuse_overlap
 
 TYPE_CHECKING = False

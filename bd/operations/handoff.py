@@ -10,9 +10,9 @@ from bd.core.errors import AlreadyClosed, BadInput, WrongState
 from bd.core.model import Change, Overlay
 from bd.core.queries import mentions
 from bd.operations.base import register, subject
-from bd.operations.creation import Create, MakesOne
-from bd.operations.endings import Close
-from bd.operations.heating import attended
+from bd.operations.close import Close
+from bd.operations.create import Create, MakesOne
+from bd.operations.heat import attended
 from bd.policy import lifecycle
 
 TYPE_CHECKING = False

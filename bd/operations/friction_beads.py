@@ -6,7 +6,7 @@ from bd.core import ids
 from bd.core.clock import age_text
 from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
-from bd.operations.creation import Create
+from bd.operations.create import Create
 from bd.policy import friction
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bd.core.errors import NotFound, WrongState
 from bd.core.schema import BEADS_DIR, bead_path
-from bd.operations.recovery import Undo
+from bd.operations.undo import Undo
 from bd.store import codec, message
 from bd.store.answers import is_oid
 from bd.store.files import bead_id_of, entries_of

@@ -7,8 +7,8 @@ from bd.core.clock import time_text
 from bd.core.errors import BadInput
 from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
-from bd.operations.capacity import with_capacity
-from bd.operations.heating import attended
+from bd.operations.capacity_file import with_capacity
+from bd.operations.heat import attended
 from bd.policy import lifecycle
 from bd.policy.preference import kept_s
 

@@ -10,10 +10,10 @@ from bd.core.clock import time_text
 from bd.core.errors import AlreadyClosed, BdError, NothingReady, StaleToken, StillBlocked, WrongState
 from bd.core.model import Change, Overlay
 from bd.operations.base import Operation, register, subject
-from bd.operations.capacity import with_capacity
+from bd.operations.capacity_file import with_capacity
 from bd.operations.claims import Claim
-from bd.operations.heating import attended
-from bd.operations.storing import files_of, with_stored, without_contents
+from bd.operations.heat import attended
+from bd.operations.stored_outputs import files_of, with_stored, without_contents
 from bd.policy import lifecycle, spending, validation
 from bd.policy.dag_progress import below, children_by_parent, is_spawned
 from bd.policy.ranking import Ranking
@@ -33,7 +33,7 @@ class Close(Operation):
     """Finish beads: `ids`, `reason`, `force`; `next` ({agent, new_tokens, host, heartbeat}) claims the next one in the same commit.
 
     `output` and `cost` ({usd, tokens}) are what came out of the work and what it cost; `seals` name, by bead, the
-    outputs that were validated, `stores` are files of the output that lie beside a bead (storing.py).
+    outputs that were validated, `stores` are files of the output that lie beside a bead (stored_outputs.py).
     """
 
     verb: ClassVar[str] = "close"

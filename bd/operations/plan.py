@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bd.core.model import Change
 from bd.operations.base import register
-from bd.operations.creation import Create
+from bd.operations.create import Create
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

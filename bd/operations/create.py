@@ -9,8 +9,8 @@ from bd.core.light import NamedTuple
 from bd.core.model import Bead, Change
 from bd.core.schema import BEAD_FIELDS, SPENT_KEYS, WAITING_LINKS
 from bd.operations.base import Operation, register, subject
-from bd.operations.checking import check_status, check_title, checked, refuse_twin
-from bd.operations.graph import refuse_circles
+from bd.operations.dependencies import refuse_circles
+from bd.operations.field_values import check_status, check_title, checked, refuse_twin
 from bd.policy import lifecycle
 from bd.policy.capacity import refuse_away
 

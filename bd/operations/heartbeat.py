@@ -12,7 +12,7 @@ from bd.core.clock import time_text
 from bd.core.errors import BdError, WrongState
 from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
-from bd.operations.capacity import with_capacity
+from bd.operations.capacity_file import with_capacity
 from bd.policy import advisory_claims, claims, lifecycle, retry, spending
 from bd.policy.liveness import IN_WORK, last_commit_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bd.core.errors import WrongState
 from bd.core.model import Change
 from bd.operations.base import register, subject
-from bd.operations.capacity import with_capacity
-from bd.operations.creation import Create, MakesOne
-from bd.operations.graph import refuse_circles
+from bd.operations.capacity_file import with_capacity
+from bd.operations.create import Create, MakesOne
+from bd.operations.dependencies import refuse_circles
 from bd.policy import lifecycle
 from bd.policy.dag_progress import SPAWNED, is_spawned
 

@@ -6,7 +6,7 @@ from bd.core.clock import instant_of, time_text
 from bd.core.errors import BadInput, WouldCycle, WrongState
 from bd.core.model import Bead, Change, Overlay
 from bd.operations.base import Operation, register
-from bd.operations.heating import attended
+from bd.operations.heat import attended
 from bd.policy import lifecycle
 from bd.policy.dag import find_cycle, find_parent_loop
 from bd.policy.readiness import is_blocked, ready_since

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bd.core.errors import StaleToken, WrongState
 from bd.core.model import Bead, Change
 from bd.operations.base import Operation, register, subject
-from bd.operations.capacity import with_capacity
+from bd.operations.capacity_file import with_capacity
 from bd.policy import lifecycle
 from bd.policy.eligibility import refuse_overlap
 
