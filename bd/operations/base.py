@@ -243,9 +243,9 @@ def register(kind: type[Operation]) -> type[Operation]:
 
 def from_json(form: Mapping[str, Any]) -> Operation:
     """The operation a commit's `Bd-Op` describes. Raises KeyError for a verb this version does not know."""
-    from bd.operations import families  # noqa: PLC0415  fills the registry; needed only for a replay
+    from bd.operations import registry  # noqa: PLC0415  fills the registry; needed only for a replay
 
-    assert families
+    assert registry
     kind = REGISTRY[form["verb"]]
     return kind(by=form["by"], at=form["at"], uid=form["uid"], tokens=form.get("tokens"), **form["args"])
 
