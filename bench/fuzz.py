@@ -22,8 +22,9 @@ from bd.core.ids import check_agent, check_bead_id
 from bd.core.schema import BEAD_FIELDS
 from bd.interop import jsonl, plans
 from bd.output import escaped, json_safe
-from bd.store import answers, codec, heard, message, plaintext, signatures
+from bd.store import answers, heard, message, signatures
 from bd.store.place import check_branch
+from bd.store.yaml import codec, plain_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -129,7 +130,7 @@ def _codec(data: bytes) -> None:
         return
     fields = parsed.fields
     given = codec.parse(data, BEAD_FIELDS).fields
-    plain = plaintext.read(codec.text_of(data))
+    plain = plain_reader.read(codec.text_of(data))
     if plain is not None:
         library = codec._read(codec.text_of(data)).root  # noqa: SLF001  the other reader of the same text
         assert plain[0] == library, "the fast reader and the library differ"

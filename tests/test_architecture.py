@@ -20,7 +20,7 @@ MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob(
 IMPORTERS: dict[str, tuple[str, ...]] = {
     "click": ("cli/",),
     "git": ("store/gitrepo.py", "store/making.py"),
-    "ruamel": ("store/codec.py",),
+    "ruamel": ("store/yaml/codec.py",),
     "filelock": ("store/lock.py",),
     "ulid": ("ids.py",),
     "rich": ("output.py", "fleet/demo_view.py"),

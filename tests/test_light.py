@@ -21,8 +21,9 @@ from bd.core import clock, light, queries
 from bd.core.clock import is_canonical
 from bd.core.errors import BadInput
 from bd.core.ids import agent_from_person, check_prefix, is_agent, is_bead_id
-from bd.store import answers, codec, kinds, yamltext
+from bd.store import answers
 from bd.store.answers import is_oid, is_ref
+from bd.store.yaml import codec, editor, types
 
 
 class Light(light.NamedTuple):
@@ -188,7 +189,7 @@ ODD = st.text(alphabet=st.sampled_from("aZ09_-:. \t\r\n#TZ+é²٣\x7f\x00[~*"), 
 @given(ODD | st.text())
 def test_what_is_a_key_line(text: str) -> None:
     found = re.match(r"([A-Za-z_][A-Za-z0-9_-]*)[ ]*:(?=[ \t\r\n]|\Z)", text)
-    assert yamltext._key_of(text) == (found.group(1) if found else None)
+    assert editor._key_of(text) == (found.group(1) if found else None)
 
 
 @given(ODD | st.text() | st.sampled_from(["true", "a: b", "a:", "x ", "\ud800"]))
@@ -204,8 +205,8 @@ def test_what_is_plain(text: str) -> None:
     )
     plain = bool(re.match(r"[^\W\d_][^#\t\n\r]*\Z", text)) and rest
     in_flow = bool(re.match(r"[^\W\d_][^#\t\n\r,\[\]{}:\"'?]*\Z", text)) and rest
-    assert yamltext._is_plain(text) == plain
-    assert yamltext._is_plain(text, yamltext._NOT_IN_FLOW) == in_flow
+    assert editor._is_plain(text) == plain
+    assert editor._is_plain(text, editor._NOT_IN_FLOW) == in_flow
 
 
 @given(
@@ -280,9 +281,9 @@ NUMBERS = st.text(alphabet=st.sampled_from("0019.eE+-_ ²٣"), max_size=8)
 
 @given(ODD | NUMBERS | st.floats().map(str) | st.integers().map(str))
 def test_what_is_a_number(text: str) -> None:
-    assert kinds._is_whole(text) == bool(re.match(r"[-+]?\d+\Z", text, re.ASCII))
+    assert types._is_whole(text) == bool(re.match(r"[-+]?\d+\Z", text, re.ASCII))
     written = r"-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d+)?\Z"
-    assert kinds._is_json_number(text) == bool(re.match(written, text, re.ASCII))
+    assert types._is_json_number(text) == bool(re.match(written, text, re.ASCII))
 
 
 @given(ODD | st.text(alphabet=st.sampled_from("0019.smhdwx \t²٣"), max_size=10))

@@ -103,7 +103,7 @@ def test_a_read_from_a_warm_cache_loads_nothing_heavy(arguments: list[str], warm
     assert code == 0
     assert not packages & set(HEAVY)
     assert not packages & set(SLOW)
-    assert "bd.store.codec" not in modules, "a warm cache reads no YAML"
+    assert "bd.store.yaml.codec" not in modules, "a warm cache reads no YAML"
     assert "bd.store.transaction" not in modules, "a read writes nothing"
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bd.core.model import Bead
 from bd.core.schema import bead_path
-from bd.store import codec
+from bd.store.yaml import codec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

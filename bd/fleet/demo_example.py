@@ -11,7 +11,7 @@ from pathlib import Path
 from bd.core.errors import Damaged
 from bd.core.light import NamedTuple
 from bd.core.schema import AGENT_FIELDS
-from bd.store import codec
+from bd.store.yaml import codec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from bd.core.identity import identify
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
 from bd.operations.init import Init
 from bd.operations.publish import transaction
-from bd.store import codec
 from bd.store.checkout import edited_files
 from bd.store.hub import Hub
 from bd.store.location import find_repo
@@ -27,6 +26,7 @@ from bd.store.making import (
 )
 from bd.store.place import Place, check_branch, clone_config_path, forget, locate, read_layer, user_config_path
 from bd.store.sparse import write_out
+from bd.store.yaml import codec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import re
 
 from bd.core.errors import BadInput
 from bd.core.light import NamedTuple
-from bd.store import codec, kinds
-from bd.store.kinds import Plain
+from bd.store.yaml import codec, types
+from bd.store.yaml.types import Plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,6 +137,6 @@ def as_json(value: Any) -> Any:
 def typed(key: str, value: Any, kind: Kind) -> Any:
     """A raw value as its kind says; None when it is unset. Raises BadInput saying what is wrong."""
     try:
-        return kinds.typed(key, value, kind)
-    except kinds.WrongKind as error:
+        return types.typed(key, value, kind)
+    except types.WrongKind as error:
         raise BadInput(str(error)) from None

@@ -86,9 +86,9 @@ def plan_of(root: Bead, snapshot: Snapshot) -> dict[str, Any]:
 
 def plan_text(plan: dict[str, Any]) -> str:
     """A plan as YAML."""
-    from bd.store import yamltext  # noqa: PLC0415  only for people
+    from bd.store.yaml import editor  # noqa: PLC0415  only for people
 
-    return yamltext.document(plan, _ORDER)
+    return editor.document(plan, _ORDER)
 
 
 def _planned(bead: Bead, names: dict[str, str], root: Bead, waits: list[str]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from bd.core.schema import BEAD_FIELDS, JSON_NAMES
 from bd.interop.edges import EdgeList
 from bd.interop.statuses import OWN_STATUS, stored
 from bd.operations.import_beads import STATED_KEYS
-from bd.store import codec, yamltext
+from bd.store.yaml import codec, editor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -326,7 +326,7 @@ def _canonical(fields: dict[str, Any]) -> dict[str, Any]:
     given = {**fields, "id": fields["id"] or "x"}
     while True:
         try:
-            typed = codec.parse_bead(yamltext.document(given, BEAD_FIELDS).encode(), given["id"]).fields
+            typed = codec.parse_bead(editor.document(given, BEAD_FIELDS).encode(), given["id"]).fields
             break
         except codec.Unreadable as error:
             key = "claim" if str(error).startswith("has a claim") else str(error).partition(":")[0].partition(".")[0]

@@ -14,7 +14,7 @@ from bd.core.schema import BEAD_FIELDS
 from bd.interop.documents import as_json, first_choice, is_null, typed
 from bd.policy.retry import STRATEGIES
 from bd.policy.validation import KINDS, kind_of
-from bd.store import codec
+from bd.store.yaml import codec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

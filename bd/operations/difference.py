@@ -6,9 +6,10 @@ from bd.core import ids
 from bd.core.clock import time_of_seconds
 from bd.core.schema import BEADS_DIR, fields_of_path, is_volume, volume_of
 from bd.operations.hand_edits import HandCommit
-from bd.store import codec, message
+from bd.store import message
 from bd.store.files import bead_id_of, entries_of, is_wanted
 from bd.store.gitrepo import GITLINK
+from bd.store.yaml import codec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from bd.core.errors import NotFound, WrongState
 from bd.core.schema import BEADS_DIR, bead_path
 from bd.operations.undo import Undo
-from bd.store import codec, message
+from bd.store import message
 from bd.store.answers import is_oid
 from bd.store.files import bead_id_of, entries_of
+from bd.store.yaml import codec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

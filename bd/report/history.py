@@ -6,7 +6,7 @@ from bd.core.light import NamedTuple
 from bd.core.schema import FILE_LIMIT, bead_path, volume_of
 from bd.report import commits
 from bd.report.commits import BY_HAND, who
-from bd.store import codec
+from bd.store.yaml import codec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

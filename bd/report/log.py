@@ -7,7 +7,7 @@ from bd.core.schema import FILE_LIMIT
 from bd.report import commits
 from bd.report.audit import is_shallow
 from bd.report.transitions import CLAIMING, SILENT, Transition, of_bead, of_hub
-from bd.store import codec
+from bd.store.yaml import codec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

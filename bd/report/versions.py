@@ -6,8 +6,8 @@ import re
 
 from bd.core.light import NamedTuple
 from bd.core.schema import BEADS_DIR, FILE_LIMIT
-from bd.store import codec
 from bd.store.files import bead_id_of
+from bd.store.yaml import codec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,10 +21,11 @@ from bd.core.schema import (
     volume_of,
 )
 from bd.core.settings import hub_setting
-from bd.store import message, yamltext
+from bd.store import message
 from bd.store.files import Row, is_wanted, parse_file
 from bd.store.gitrepo import Draft
 from bd.store.objects import name_of
+from bd.store.yaml import editor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -230,16 +231,16 @@ class Chain:
             data, is_simple = self._text(path)
             old = self._fields_now(path)
             if not is_simple:
-                from bd.store import codec  # noqa: PLC0415  only for files whose lines do not tell
+                from bd.store.yaml import codec  # noqa: PLC0415  only for files whose lines do not tell
 
                 old = codec.parse(data, table).fields
             text = self._rewritten(data, old, plain, table, is_simple=is_simple)
         else:
-            text, is_simple = yamltext.document(plain, table), True
+            text, is_simple = editor.document(plain, table), True
         out = text.encode()
         if len(out) > FILE_LIMIT:
             raise BadInput(f"{path} would be larger than {FILE_LIMIT // 1_000_000} MB", hint="store what is large as an artifact")
-        is_simple = is_simple and yamltext.spans_of_lines(text.splitlines(keepends=True)) is not None
+        is_simple = is_simple and editor.spans_of_lines(text.splitlines(keepends=True)) is not None
         self._texts[path] = (out, is_simple)
         self._rows[path] = Row(path, name_of(b"blob", out, len(self.base.commit)), plain, is_simple=is_simple)
         return out
@@ -249,11 +250,11 @@ class Chain:
     ) -> str:
         if is_simple:
             text = data.decode()
-            spans = yamltext.spans_of_lines(text.splitlines(keepends=True))
+            spans = editor.spans_of_lines(text.splitlines(keepends=True))
             if spans is not None:
                 changes = {key: new.get(key) for key in {**old, **new} if old.get(key) != new.get(key)}
-                return yamltext.replace_keys(text, spans, changes, list(table))
-        from bd.store import codec  # noqa: PLC0415  only for files whose lines do not tell
+                return editor.replace_keys(text, spans, changes, list(table))
+        from bd.store.yaml import codec  # noqa: PLC0415  only for files whose lines do not tell
 
         return codec.rewrite(data, old, new, table, is_simple=False)
 

@@ -79,7 +79,7 @@ def _blobs(entry: Entry) -> Sequence[str]:
 
 
 def _parsed(bead_id: str, data: bytes | None) -> dict[str, Any] | None:
-    from bd.store import codec  # noqa: PLC0415  only where signatures are required
+    from bd.store.yaml import codec  # noqa: PLC0415  only where signatures are required
 
     if data is None:
         return None

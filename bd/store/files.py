@@ -114,7 +114,7 @@ def _printable(path: str) -> str:
 
 def parse_file(path: str, oid: str, data: bytes | None) -> Row:
     """One file of a hub as a row: its fields, or why it can't be read."""
-    from bd.store import codec  # noqa: PLC0415  nothing on a warm path reads YAML
+    from bd.store.yaml import codec  # noqa: PLC0415  nothing on a warm path reads YAML
 
     if data is None:
         return Row(path, oid, None, is_simple=False, reason="is missing from the repository")

@@ -6,7 +6,7 @@ Only the keys of a capacity file come through, each of its kind; the rest is as 
 from __future__ import annotations
 
 from bd.core.schema import CAPACITY_FIELDS, is_agent
-from bd.store.kinds import Plain, WrongKind, typed
+from bd.store.yaml.types import Plain, WrongKind, typed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

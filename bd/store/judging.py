@@ -225,7 +225,7 @@ class _Walk:
 
     def _requires(self, commit: str, otherwise: bool) -> bool:
         """Whether the settings at a commit require signatures, if they can be read."""
-        from bd.store import codec  # noqa: PLC0415  settings change rarely
+        from bd.store.yaml import codec  # noqa: PLC0415  settings change rarely
 
         with suppress(codec.Unreadable):
             fields = codec.parse(self._text(commit, CONFIG_PATH).encode(), CONFIG_FIELDS).fields

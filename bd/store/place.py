@@ -242,7 +242,7 @@ def read_layer(path: str) -> dict[str, Any]:
             data = file.read()
     except OSError:
         return {}
-    from bd.store import codec  # noqa: PLC0415  only when there is such a file
+    from bd.store.yaml import codec  # noqa: PLC0415  only when there is such a file
 
     try:
         return codec.parse(data, CONFIG_FIELDS).fields

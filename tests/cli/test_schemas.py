@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 
 from bd.core.schema import AGENT_FIELDS, BEAD_FIELDS, CONFIG_FIELDS
 from bd.interop.schemas import schema
-from bd.store import codec
+from bd.store.yaml import codec
 
 if TYPE_CHECKING:
     from tests.running import Clone

@@ -8,9 +8,9 @@ import pytest
 
 from bd.core.model import Bead, Change, Overlay, Snapshot
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, LONG_FIELDS, agent_path, bead_path, capacity_path, fields_of_path
-from bd.store import yamltext
 from bd.store.hub import Hub
 from bd.store.place import locate
+from bd.store.yaml import editor
 from tests.memory import MemorySnapshot, held, make_bead
 from tests.truth import commit_file, git
 
@@ -45,9 +45,9 @@ ARCHIVE = "beads/archive/2026-02/"
 
 def files_of(beads: Iterable[Bead], archived: Iterable[Bead], records: dict[str, dict[str, Any]]) -> dict[str, str]:
     """The files of a hub."""
-    files = {bead_path(bead.id): yamltext.document(bead.fields, BEAD_FIELDS) for bead in beads}
-    files.update({f"{ARCHIVE}{bead.id}.yaml": yamltext.document(bead.fields, BEAD_FIELDS) for bead in archived})
-    files.update({path: yamltext.document(fields, fields_of_path(path)) for path, fields in records.items()})
+    files = {bead_path(bead.id): editor.document(bead.fields, BEAD_FIELDS) for bead in beads}
+    files.update({f"{ARCHIVE}{bead.id}.yaml": editor.document(bead.fields, BEAD_FIELDS) for bead in archived})
+    files.update({path: editor.document(fields, fields_of_path(path)) for path, fields in records.items()})
     return files
 
 

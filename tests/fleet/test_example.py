@@ -13,7 +13,7 @@ from bd.core.clock import duration_s
 from bd.core.schema import AGENT_FIELDS
 from bd.fleet.demo_example import example_folder
 from bd.fleet.timetable import timetable
-from bd.store import codec
+from bd.store.yaml import codec
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.output import escaped, json_safe
-from bd.store.yamltext import quoted
+from bd.store.yaml.editor import quoted
 from tests.cli.test_globals import in_a_terminal
 from tests.hostile.planting import FORBIDDEN, GOOD, GOOD_PATH, READS, everything_goes_on, harmless, plant
 from tests.truth import git

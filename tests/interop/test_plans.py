@@ -11,7 +11,7 @@ import pytest
 from bd.core.errors import BadInput, NotFound
 from bd.core.schema import AGENT_FIELDS, CAPACITY_FIELDS
 from bd.interop.plans import read_agent, read_plan
-from bd.store import codec, yamltext
+from bd.store.yaml import codec, editor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -305,7 +305,7 @@ def test_the_agent_examples_load_as_an_agent_and_its_capacity_file() -> None:
     }
     assert (capacity["status"], capacity["budget_remaining_usd"], capacity["current_tasks"]) == ("available", 45.0, 1)
     for fields, table in ((agent, AGENT_FIELDS), (capacity, CAPACITY_FIELDS)):
-        assert codec.parse(yamltext.document(fields, table).encode(), table).fields == fields
+        assert codec.parse(editor.document(fields, table).encode(), table).fields == fields
     none, status = read_agent(str(SEEDS / "agent-status.yaml"))
     assert none == {}
     assert status == {

@@ -16,7 +16,7 @@ from bd.interop.jsonl import fields_of, gather, rows_of
 from bd.interop.records import record_of
 from bd.interop.views import edges
 from bd.operations.import_beads import _same
-from bd.store import codec, yamltext
+from bd.store.yaml import codec, editor
 from tests.interop.foreign import column_row, edge, issue
 from tests.memory import make_bead
 
@@ -55,7 +55,7 @@ BEAD = st.fixed_dictionaries(
 
 @given(BEAD)
 def test_a_bead_comes_back_from_its_line(fields: dict[str, Any]) -> None:
-    bead = Bead(codec.parse_bead(yamltext.document(fields, BEAD_FIELDS).encode(), "web-a").fields)
+    bead = Bead(codec.parse_bead(editor.document(fields, BEAD_FIELDS).encode(), "web-a").fields)
     line = json.dumps(record_of(bead, 0))
     again = Bead(fields_of(json.loads(line)))
     assert _same(again, bead)

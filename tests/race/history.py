@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bd.core.model import Bead
-from bd.store import codec
+from bd.store.yaml import codec
 from tests.truth import commits, contents, git
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bd.core.schema import CAPACITY_FIELDS
-from bd.store import codec
+from bd.store.yaml import codec
 from tests.race.history import beads_at, most_held, subjects
 from tests.race.processes import at_once
 from tests.race.seeds import limit, put, seed

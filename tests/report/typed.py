@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from bd.core.schema import BEAD_FIELDS
-from bd.store import yamltext
+from bd.store.yaml import editor
 from tests.auditing import audited
 from tests.truth import git
 
@@ -52,7 +52,7 @@ class Typed:
     def put(self, bead_id: str, folder: str = "beads", **fields: Any) -> None:
         """Write a bead's file and let git know, as it is before a commit."""
         given = {"id": bead_id, "uid": f"UID-{bead_id}", "title": f"Do {bead_id}", "status": "open", **fields}
-        self.put_text(f"{folder}/{bead_id}.yaml", yamltext.document(given, BEAD_FIELDS))
+        self.put_text(f"{folder}/{bead_id}.yaml", editor.document(given, BEAD_FIELDS))
 
     def put_text(self, path: str, text: str) -> None:
         file = self.path / path

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, agent_path, bead_path, capacity_path
-from bd.store import cachefiles, yamltext
+from bd.store import cachefiles
 from bd.store.cache import Cache
 from bd.store.database import SCHEMA
 from bd.store.files import Row, bead_id_of, is_wanted, parse_file
 from bd.store.hub import Hub
 from bd.store.place import locate
 from bd.store.volumes import compose
+from bd.store.yaml import editor
 from tests.memory import held, make_bead
 from tests.truth import commit_file, git, tip
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def text_of(bead_id: str, **fields: Any) -> str:
-    return yamltext.document(make_bead(bead_id, **fields).fields, BEAD_FIELDS)
+    return editor.document(make_bead(bead_id, **fields).fields, BEAD_FIELDS)
 
 
 def content(cache: Cache) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def shuffled_hub(folder: Path, rng: random.Random) -> str:
                 )
             )
         elif what == "held":
-            file.write_text(yamltext.document(held(name).fields, BEAD_FIELDS))
+            file.write_text(editor.document(held(name).fields, BEAD_FIELDS))
         elif what == "damage":
             file.write_text(rng.choice(["<<<<<<< ours\n", "id: other\ntitle: x\n", "", "a: [\n", f"id: {name}\nid: {name}\n"]))
         elif what == "link":

@@ -25,7 +25,7 @@ CHANGES = {
     "the JSON of a bead": ("interop/views.py", 'shown["comment_count"] = len(bead.comments)', 'shown["comment_count"] = 1000'),
     "the line of a bead": ("cli/commands/listing.py", '"""', '"""Another. '),
     "a field": ("schema.py", '"""', '"""Another. '),
-    "the reader of YAML": ("store/plaintext.py", '"""', '"""Another. '),
+    "the reader of YAML": ("store/yaml/plain_reader.py", '"""', '"""Another. '),
 }
 
 

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bd.core.schema import AGENT_FIELDS, BEAD_FIELDS, CAPACITY_FIELDS, CONFIG_FIELDS, INNER_FIELDS
-from bd.store import codec
+from bd.store.yaml import codec
 from tests.store.values import NASTY, fields, same, texts
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bd.core.schema import BEAD_FIELDS
-from bd.store import codec
+from bd.store.yaml import codec
 from tests.store.values import same, value_of
 
 

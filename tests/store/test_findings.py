@@ -19,10 +19,10 @@ from bd.core.settings import merge
 from bd.interop import views
 from bd.policy.work_queue import phases, ready_beads
 from bd.report.selection import Wanted, lineup
-from bd.store import yamltext
 from bd.store.cache import Cache
 from bd.store.files import Row, parse_file
 from bd.store.snapshot import CachedSnapshot
+from bd.store.yaml import editor
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
 
@@ -133,7 +133,7 @@ class Both:
             if change is not None:
                 bead = make_bead(name, **change[0])
                 path = archive_path(name, bead.created_at) if change[1] else bead_path(name)
-                row = parse_file(path, "0" * 40, yamltext.document(bead.fields, BEAD_FIELDS).encode())
+                row = parse_file(path, "0" * 40, editor.document(bead.fields, BEAD_FIELDS).encode())
                 assert isinstance(row, Row)
                 assert row.fields is not None, row.reason
                 self._files[name] = (path, Bead(row.fields))

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bd.core.schema import BEAD_FIELDS
-from bd.store import codec, plaintext, yamltext
-from bd.store.kinds import Plain
+from bd.store.yaml import codec, editor, plain_reader
+from bd.store.yaml.types import Plain
 from tests.memory import held, make_bead
 from tests.store.values import NASTY, fields
 
@@ -32,15 +32,15 @@ def by_library(text: str) -> tuple[Any, list[tuple[str, int, int]]]:
     """The values and spans as the library's events give them. Raises Unreadable."""
     reader = codec._read(text)
     lines = text.splitlines(keepends=True)
-    spans = yamltext.trimmed(lines, [(key, start, end) for key, start, end in reader.spans], reader.column)
+    spans = editor.trimmed(lines, [(key, start, end) for key, start, end in reader.spans], reader.column)
     assert reader.column == 0
-    assert spans == yamltext.spans_of_lines(lines), "and the lines alone tell where its keys are"
+    assert spans == editor.spans_of_lines(lines), "and the lines alone tell where its keys are"
     return shape(reader.root), spans
 
 
 def check(text: str) -> bool:
     """Whether the text is read here; if so, it has to be read as by the library."""
-    found = plaintext.read(text)
+    found = plain_reader.read(text)
     if found is None:
         return False
     assert (shape(found[0]), found[1]) == by_library(text), text
@@ -70,13 +70,13 @@ OWN = [
 @pytest.mark.parametrize("bead", OWN)
 def test_what_bd_writes_is_read_here(bead: Any) -> None:
     """Otherwise all of this would be for nothing."""
-    assert check(yamltext.document(bead.fields, BEAD_FIELDS))
+    assert check(editor.document(bead.fields, BEAD_FIELDS))
 
 
 @given(fields())
 @settings(max_examples=100, deadline=None)
 def test_whatever_fields_hold(given: dict[str, Any]) -> None:
-    check(yamltext.document(given, BEAD_FIELDS))
+    check(editor.document(given, BEAD_FIELDS))
 
 
 # --- what anybody else writes is read the same, or left to the library ---------------------------
@@ -236,7 +236,7 @@ def test_any_pieces(pieces: list[str]) -> None:
 @settings(max_examples=300, deadline=None)
 def test_own_files_with_something_changed(seed: int) -> None:
     rng = random.Random(seed)
-    text = yamltext.document(rng.choice(OWN).fields, BEAD_FIELDS)
+    text = editor.document(rng.choice(OWN).fields, BEAD_FIELDS)
     for _ in range(rng.randint(1, 3)):
         text = rng.choice(CHANGES)(rng, text)
     check(text)
@@ -289,4 +289,4 @@ CHANGES: list[Callable[[random.Random, str], str]] = [_put, _cut, _move]
     ],
 )
 def test_what_is_left_to_the_library(text: str) -> None:
-    assert plaintext.read(text) is None
+    assert plain_reader.read(text) is None

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from bd.core.errors import BadInput
 from bd.core.schema import BEAD_FIELDS
-from bd.store import codec, yamltext
+from bd.store.yaml import codec, editor
 from tests.store.values import NASTY, fields, texts
 
 
@@ -51,14 +51,14 @@ from tests.store.values import NASTY, fields, texts
     ],
 )
 def test_scalars(value: Any, text: str) -> None:
-    assert yamltext.scalar(value) == text
+    assert editor.scalar(value) == text
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [("a", "a"), ("a,b", '"a,b"'), ("a:b", '"a:b"'), ("[a", '"[a"'), ("it's", '"it\'s"'), ("a?b", '"a?b"')]
 )
 def test_scalars_within_a_list_on_one_line(value: str, text: str) -> None:
-    assert yamltext.scalar(value, in_flow=True) == text
+    assert editor.scalar(value, in_flow=True) == text
 
 
 @pytest.mark.parametrize(
@@ -82,13 +82,13 @@ def test_scalars_within_a_list_on_one_line(value: str, text: str) -> None:
     ],
 )
 def test_documents(fields: dict[str, Any], text: str) -> None:
-    assert yamltext.document(fields, BEAD_FIELDS) == text
+    assert editor.document(fields, BEAD_FIELDS) == text
 
 
 @given(fields(unknown=False))
 def test_a_field_a_line_so_that_a_difference_is_one_line(given: dict[str, Any]) -> None:
-    text = yamltext.document(given, BEAD_FIELDS)
-    spans = yamltext.spans_of_lines(text.splitlines(keepends=True))
+    text = editor.document(given, BEAD_FIELDS)
+    spans = editor.spans_of_lines(text.splitlines(keepends=True))
     assert spans is not None
     assert [key for key, _, _ in spans] == [key for key in BEAD_FIELDS if key in given]
 
@@ -96,7 +96,7 @@ def test_a_field_a_line_so_that_a_difference_is_one_line(given: dict[str, Any]) 
 @given(texts)
 def test_every_line_is_printable_and_splits_as_git_splits_it(text: str) -> None:
     """No control character, no line end but a line feed: what is written can be looked at with any tool."""
-    written = yamltext.document({"title": text, "labels": [text], "metadata": {text: text}}, BEAD_FIELDS)
+    written = editor.document({"title": text, "labels": [text], "metadata": {text: text}}, BEAD_FIELDS)
     assert written.splitlines() == written.removesuffix("\n").split("\n")
     assert all(char.isprintable() or char in "\n\t" or char.isspace() or ord(char) > 0xA0 for char in written)
     assert not set(written) & set("\x00\x07\x1b\x7f\x85\u2028\u2029\u202e\u200e\ufeff\r")
@@ -119,13 +119,13 @@ def test_every_line_is_printable_and_splits_as_git_splits_it(text: str) -> None:
 )
 def test_half_a_character_is_bad_input(fields: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match="not valid Unicode"):
-        yamltext.document(fields, BEAD_FIELDS)
+        editor.document(fields, BEAD_FIELDS)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_what_is_no_number_of_json_is_bad_input(value: float) -> None:
     with pytest.raises(BadInput, match="is not a number"):
-        yamltext.document({"metadata": {"a": [value]}}, BEAD_FIELDS)
+        editor.document({"metadata": {"a": [value]}}, BEAD_FIELDS)
 
 
 def nested(depth: int, kind: type) -> Any:
@@ -138,16 +138,16 @@ def nested(depth: int, kind: type) -> Any:
 @pytest.mark.parametrize("kind", [dict, list])
 def test_what_could_not_be_read_back_is_not_written(kind: type) -> None:
     deepest = next(depth for depth in range(100, 0, -1) if _reads(nested(depth, kind)))
-    assert yamltext.document({"x": nested(deepest, kind)}, BEAD_FIELDS)
+    assert editor.document({"x": nested(deepest, kind)}, BEAD_FIELDS)
     for depth in (deepest + 1, 200, sys.getrecursionlimit() * 2):
         with pytest.raises(BadInput, match="nested deeper than 40"):
-            yamltext.document({"x": nested(depth, kind)}, BEAD_FIELDS)
+            editor.document({"x": nested(depth, kind)}, BEAD_FIELDS)
 
 
 def _reads(value: Any) -> bool:
     """Whether a file with this value, written without care, could be read."""
     try:
-        codec.parse(yamltext.entry("x", value).encode(), BEAD_FIELDS)
+        codec.parse(editor.entry("x", value).encode(), BEAD_FIELDS)
     except codec.Unreadable:
         return False
     return True
@@ -155,14 +155,14 @@ def _reads(value: Any) -> bool:
 
 @pytest.mark.parametrize("key", ["k" * 1000, "k k" * 300, "é" * 990, "\n" * 490])
 def test_long_keys(key: str) -> None:
-    text = yamltext.document({"metadata": {key: "v"}}, BEAD_FIELDS)
+    text = editor.document({"metadata": {key: "v"}}, BEAD_FIELDS)
     assert codec.parse(text.encode(), BEAD_FIELDS).fields == {"metadata": {key: "v"}}
 
 
 @pytest.mark.parametrize("key", ["k" * 1001, "k k" * 400, "\n" * 510, "k" * 100_000])
 def test_a_key_that_no_reader_would_find_is_bad_input(key: str) -> None:
     with pytest.raises(BadInput, match="a key of"):
-        yamltext.document({"metadata": {key: "v"}}, BEAD_FIELDS)
+        editor.document({"metadata": {key: "v"}}, BEAD_FIELDS)
 
 
 # --- where keys are, by the lines alone ---------------------------------------------------------
@@ -185,7 +185,7 @@ def test_a_key_that_no_reader_would_find_is_bad_input(key: str) -> None:
     ],
 )
 def test_spans(text: str, spans: list[tuple[str, int, int]]) -> None:
-    assert yamltext.spans_of_lines(text.splitlines(keepends=True)) == spans
+    assert editor.spans_of_lines(text.splitlines(keepends=True)) == spans
 
 
 @pytest.mark.parametrize(
@@ -208,12 +208,12 @@ def test_spans(text: str, spans: list[tuple[str, int, int]]) -> None:
     ],
 )
 def test_where_the_lines_do_not_tell(text: str) -> None:
-    assert yamltext.spans_of_lines(text.splitlines(keepends=True)) is None
+    assert editor.spans_of_lines(text.splitlines(keepends=True)) is None
 
 
 @pytest.mark.parametrize("text", NASTY)
 def test_a_nasty_text_never_hides_a_key(text: str) -> None:
     """The spans of our own files are those that a YAML reader finds."""
     given = {"title": text or "x", "labels": [text, text], "description": f"{text}\n{text}", "status": "open", "notes": text}
-    written = yamltext.document(given, BEAD_FIELDS)
+    written = editor.document(given, BEAD_FIELDS)
     assert codec.parse(written.encode(), BEAD_FIELDS).is_simple

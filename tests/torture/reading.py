@@ -10,7 +10,7 @@ import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.model import Bead
-from bd.store import codec
+from bd.store.yaml import codec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

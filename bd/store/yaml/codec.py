@@ -10,8 +10,8 @@ other byte alone.
 from __future__ import annotations
 
 from bd.core.schema import BEAD_FIELDS, FILE_LIMIT, TITLE_LIMIT, is_agent
-from bd.store import plaintext, yamltext
-from bd.store.kinds import Plain, WrongKind, typed
+from bd.store.yaml import editor, plain_reader
+from bd.store.yaml.types import Plain, WrongKind, typed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bd.core.schema import Kind
 
-DEPTH_LIMIT = yamltext.DEPTH_LIMIT
+DEPTH_LIMIT = editor.DEPTH_LIMIT
 SLOW_LIMIT = 100_000
 _LONGEST_TOKEN = 64
 _MARKS_OF_CONFLICT = ("<<<<<<<", ">>>>>>>")
@@ -64,15 +64,15 @@ def parse(data: bytes, table: Mapping[str, Kind]) -> Parsed:
     text = text_of(data)
     if _MARKS_OF_CONFLICT[0] in text and any(line.startswith(_MARKS_OF_CONFLICT) for line in text.split("\n")):
         raise Unreadable("has conflict markers in it")
-    plain = plaintext.read(text) if not data.startswith(_BYTE_ORDER_MARK) else None
+    plain = plain_reader.read(text) if not data.startswith(_BYTE_ORDER_MARK) else None
     if plain is not None:
         root, spans = plain
         return Parsed(_typed(root, table), spans, 0, is_simple=True)
     reader = _read(text)
     fields = _typed(reader.root or {}, table)
     lines = text.splitlines(keepends=True)
-    spans = yamltext.trimmed(lines, [(key, start, end) for key, start, end in reader.spans], reader.column)
-    is_simple = bool(spans) and spans == yamltext.spans_of_lines(lines) and not data.startswith(_BYTE_ORDER_MARK)
+    spans = editor.trimmed(lines, [(key, start, end) for key, start, end in reader.spans], reader.column)
+    is_simple = bool(spans) and spans == editor.spans_of_lines(lines) and not data.startswith(_BYTE_ORDER_MARK)
     return Parsed(fields, spans, reader.column, is_simple=is_simple)
 
 
@@ -326,7 +326,7 @@ def _yaml_words(error: Exception) -> str:
 
 def dump(fields: Mapping[str, Any], table: Mapping[str, Kind]) -> str:
     """A new file, keys in the table's order."""
-    return yamltext.document(fields, table)
+    return editor.document(fields, table)
 
 
 def rewrite(
@@ -346,15 +346,15 @@ def rewrite(
     changes = {key: new.get(key) for key in {**old, **new} if old.get(key) != new.get(key)}
     lines = text.splitlines(keepends=True)
     # A last line without an end may be a block's, whose text a line end would change: that is looked at below.
-    spans = yamltext.spans_of_lines(lines) if is_simple and text.endswith("\n") else None
+    spans = editor.spans_of_lines(lines) if is_simple and text.endswith("\n") else None
     if spans is not None:
-        return yamltext.replace_keys(text, spans, changes, list(table))
-    parsed, anew = parse(data, table), yamltext.document(new, table)
+        return editor.replace_keys(text, spans, changes, list(table))
+    parsed, anew = parse(data, table), editor.document(new, table)
     mark = "\ufeff" if data.startswith(_BYTE_ORDER_MARK) else ""
     if parsed.spans:
-        out = mark + yamltext.replace_keys(text, parsed.spans, changes, list(table), parsed.column)
+        out = mark + editor.replace_keys(text, parsed.spans, changes, list(table), parsed.column)
     elif not parsed.fields:
-        out = mark + yamltext.replace_keys(yamltext.comments_of(text), [], changes, list(table))
+        out = mark + editor.replace_keys(editor.comments_of(text), [], changes, list(table))
     else:
         return anew
     return out if _says_the_same(out, anew, table) else anew

@@ -1,13 +1,13 @@
 """YAML as bd itself writes it, read without a YAML library: in a fifth of the time, and nothing has to be imported first.
 
-Belongs here: the few forms that yamltext.py writes. Whatever else a text has in it (comments,
+Belongs here: the few forms that editor.py writes. Whatever else a text has in it (comments,
 blank lines, other quotes, anchors ...) is left to the library by answering nothing, mistakes too:
 codec.py goes on from there. What is read here, the library would read as the same; tests hold that.
 """
 
 from __future__ import annotations
 
-from bd.store.kinds import Plain
+from bd.store.yaml.types import Plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

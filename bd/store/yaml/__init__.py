@@ -1,0 +1,1 @@
+"""Text of YAML files <-> fields, byte for byte where nothing changed. Read codec.py first."""
