@@ -22,7 +22,8 @@ from bd.core.ids import check_agent, check_bead_id
 from bd.core.schema import BEAD_FIELDS
 from bd.interop import jsonl, plans
 from bd.output import escaped, json_safe
-from bd.store import answers, heard, message, signatures
+from bd.store import heard, signatures
+from bd.store.git import commit_message, porcelain
 from bd.store.place import check_branch
 from bd.store.yaml import codec, plain_reader
 
@@ -177,24 +178,24 @@ def _plans(data: bytes) -> None:
 
 
 def _answers(data: bytes) -> None:
-    for read in (answers.tree_entries, answers.difference, answers.size_in):
+    for read in (porcelain.tree_entries, porcelain.difference, porcelain.size_in):
         try:
             read(data)  # type: ignore[operator]
         except (Damaged, EOFError):
             pass
-    answers.local_refs(data)
-    answers.push_lines(data)
-    list(answers.worktrees(data))
-    for ref in answers.remote_refs(data):
+    porcelain.local_refs(data)
+    porcelain.push_lines(data)
+    list(porcelain.worktrees(data))
+    for ref in porcelain.remote_refs(data):
         assert not set(ref) & set(": \n~^?*[\\") and ".." not in ref  # noqa: PT018
 
 
 def _messages(data: bytes) -> None:
-    headers, text = message.split_commit(data)
-    message.parse(text)
-    form = message.form_of(text)
+    headers, text = commit_message.split_commit(data)
+    commit_message.parse(text)
+    form = commit_message.form_of(text)
     assert form is None or (isinstance(form["verb"], str) and isinstance(form["uid"], str))
-    _, at_s = message.signed_by(headers)
+    _, at_s = commit_message.signed_by(headers)
     datetime.fromtimestamp(at_s, UTC)
 
 

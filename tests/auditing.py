@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from bd.report.audit import examine
-from bd.store.location import find_repo
+from bd.store.git.discovery import find_repo
 from tests.truth import tip
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob(
 # Who may import a library at all; a name that ends in / is a folder.
 IMPORTERS: dict[str, tuple[str, ...]] = {
     "click": ("cli/",),
-    "git": ("store/gitrepo.py", "store/making.py"),
+    "git": ("store/git/repository.py", "store/git/create.py"),
     "ruamel": ("store/yaml/codec.py",),
     "filelock": ("store/lock.py",),
     "ulid": ("ids.py",),
@@ -32,7 +32,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
 HEAVY = ("git", "ruamel", "filelock", "ulid", "rich")
 # Who may start a process: git alone in the store, and Python to read many files; agents' work, demonstrations and editors
 # in fleet and cli.
-STARTERS = ("store/process.py", "store/building.py", "fleet/", "cli/commands/edit.py")
+STARTERS = ("store/git/process.py", "store/building.py", "fleet/", "cli/commands/edit.py")
 # Who may read the clock, and who may sleep. An id is made of the time.
 CLOCK = {
     "time.time": ("clock.py", "ids.py"),
@@ -187,8 +187,11 @@ def test_only_few_start_programs() -> None:
 
 
 def test_only_two_modules_start_git() -> None:
-    users = {module for module in MODULES if "bd.store.process" in read(module).imports}
-    assert users == {"store/gitrepo.py", "store/location.py"}  # the second asks git which repository it is, before there is one
+    users = {module for module in MODULES if "bd.store.git.process" in read(module).imports}
+    assert users == {
+        "store/git/repository.py",
+        "store/git/discovery.py",
+    }  # the second asks git which repository it is, before there is one
 
 
 def test_policy_touches_nothing_outside() -> None:

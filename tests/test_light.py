@@ -21,8 +21,8 @@ from bd.core import clock, light, queries
 from bd.core.clock import is_canonical
 from bd.core.errors import BadInput
 from bd.core.ids import agent_from_person, check_prefix, is_agent, is_bead_id
-from bd.store import answers
-from bd.store.answers import is_oid, is_ref
+from bd.store.git import porcelain
+from bd.store.git.porcelain import is_oid, is_ref
 from bd.store.yaml import codec, editor, types
 
 
@@ -237,7 +237,7 @@ def test_what_is_an_object_name(text: str) -> None:
 
 @given(ODD | st.text(alphabet="01234567 89", max_size=7))
 def test_what_is_a_mode(text: str) -> None:
-    assert answers._is_mode(text) == bool(re.match(r"[0-7]{5,6}\Z", text))
+    assert porcelain._is_mode(text) == bool(re.match(r"[0-7]{5,6}\Z", text))
 
 
 WORDS = st.text(alphabet=st.sampled_from("aZ09_-. é٣\n"), max_size=8)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from threading import Event, Thread
 
-from bd.store.answers import is_ref
+from bd.store.git.porcelain import is_ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

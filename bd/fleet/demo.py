@@ -25,7 +25,7 @@ from bd.operations.beads import Write
 from bd.operations.create import Create
 from bd.operations.publish import publish
 from bd.operations.sync import sync
-from bd.store.gitrepo import GitRepo
+from bd.store.git.repository import GitRepo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ Belongs here: reading a commit as a `Happening`, and the `Board` that adds them 
 from __future__ import annotations
 
 from bd.core.light import NamedTuple
-from bd.store import message
+from bd.store.git import commit_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ class Event(NamedTuple):
 
 def read_happening(data: bytes) -> Happening | None:
     """What a raw commit did; None when it neither claimed nor closed."""
-    _, text = message.split_commit(data)
-    form, trailers = message.form_of(text), message.parse(text)
+    _, text = commit_message.split_commit(data)
+    form, trailers = commit_message.form_of(text), commit_message.parse(text)
     if form is None or form["verb"] not in ("claim", "close"):
         return None
     touched = trailers.get("Bd-Bead", [])

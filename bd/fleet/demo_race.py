@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bd.fleet.demo_board import Board
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
 
 LOOK_S = 0.1
 # No commit for so long, with work left: something is wrong that waiting will not mend.

@@ -20,8 +20,8 @@ from bd.operations.friction_beads import TellFriction
 from bd.operations.publish import publish
 from bd.policy import friction
 from bd.store import looks
-from bd.store.gitrepo import GitTimeout
-from bd.store.remote import SideRef
+from bd.store.git.push import SideRef
+from bd.store.git.repository import GitTimeout
 from bd.store.siderefs import CLAIMS, PROBES
 
 TYPE_CHECKING = False

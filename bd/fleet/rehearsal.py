@@ -14,10 +14,10 @@ from bd.operations.base import World
 from bd.operations.publish import add
 from bd.store.chain import Chain
 from bd.store.empty import EMPTY
-from bd.store.gitrepo import GitRepo
+from bd.store.git.create import check_origin, check_url, why, without_password
+from bd.store.git.discovery import find_repo
+from bd.store.git.repository import GitRepo
 from bd.store.hub import Hub
-from bd.store.location import find_repo
-from bd.store.making import check_origin, check_url, why, without_password
 from bd.store.place import Place, check_branch, clone_config_path, place_on, read_layer, user_config_path
 
 if TYPE_CHECKING:

@@ -13,9 +13,7 @@ from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PAT
 from bd.operations.init import Init
 from bd.operations.publish import transaction
 from bd.store.checkout import edited_files
-from bd.store.hub import Hub
-from bd.store.location import find_repo
-from bd.store.making import (
+from bd.store.git.create import (
     add_remote,
     check_url,
     clone_repo,
@@ -24,6 +22,8 @@ from bd.store.making import (
     show_branch,
     take_default_branch,
 )
+from bd.store.git.discovery import find_repo
+from bd.store.hub import Hub
 from bd.store.place import Place, check_branch, clone_config_path, forget, locate, read_layer, user_config_path
 from bd.store.sparse import write_out
 from bd.store.yaml import codec
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
 
 
 def make_hub(

@@ -13,7 +13,7 @@ from bd.operations.heartbeat import Heartbeat as Sign
 from bd.operations.publish import publish
 from bd.policy.liveness import FAR_INTERVAL_S, NEAR_INTERVAL_S, RECORD_EVERY_S, last_commit_of
 from bd.policy.stealing import queues
-from bd.store.remote import SideRef, list_remote
+from bd.store.git.push import SideRef, list_remote
 from bd.store.siderefs import AGENTS, CLAIMS
 
 TYPE_CHECKING = False

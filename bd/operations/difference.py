@@ -6,9 +6,9 @@ from bd.core import ids
 from bd.core.clock import time_of_seconds
 from bd.core.schema import BEADS_DIR, fields_of_path, is_volume, volume_of
 from bd.operations.hand_edits import HandCommit
-from bd.store import message
 from bd.store.files import bead_id_of, entries_of, is_wanted
-from bd.store.gitrepo import GITLINK
+from bd.store.git import commit_message
+from bd.store.git.repository import GITLINK
 from bd.store.yaml import codec
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
     from bd.store.hub import Hub
 
 
@@ -28,8 +28,8 @@ def operation_of(
     A bead file that can't be read is a refusal of its own, never carried over.
     """
     repo = hub.repo
-    headers, text = message.split_commit(repo.objects.read(commit) or b"")
-    form = message.form_of(text) or {}
+    headers, text = commit_message.split_commit(repo.objects.read(commit) or b"")
+    form = commit_message.form_of(text) or {}
     edits: list[dict[str, Any]] = []
     into: dict[str | None, str | None] = {}
     records: dict[str, Any] = {}
@@ -60,7 +60,7 @@ def operation_of(
             if entry.oid:
                 modes[entry.path] = entry.mode
             files[entry.path] = (old_data, new_data, _at(repo, tip, entry.path))
-    at = time_of_seconds(message.signed_by(headers)[1])
+    at = time_of_seconds(commit_message.signed_by(headers)[1])
     name = author.split(" <", maxsplit=1)[0]
     by, uid = form.get("by") or f"human:{name}", form.get("uid") or commit
     more: dict[str, Any] = {"modes": modes, "tokens": form.get("tokens")}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bd.core.errors import NotFound, WrongState
 from bd.core.schema import BEADS_DIR, bead_path
 from bd.operations.undo import Undo
-from bd.store import message
-from bd.store.answers import is_oid
 from bd.store.files import bead_id_of, entries_of
+from bd.store.git import commit_message
+from bd.store.git.porcelain import is_oid
 from bd.store.yaml import codec
 
 TYPE_CHECKING = False
@@ -30,9 +30,9 @@ def undo_of_last(hub: Hub, ask: Callable[[list[str]], dict[str, Any]]) -> Undo:
     if not last:
         raise NotFound("this clone has written nothing that could be taken back")
     commit = last["commit"]
-    headers, text = message.split_commit(hub.repo.objects.read(commit) or b"")
+    headers, text = commit_message.split_commit(hub.repo.objects.read(commit) or b"")
     parents = headers.get("parent", [])
-    verb = (message.form_of(text) or {}).get("verb")
+    verb = (commit_message.form_of(text) or {}).get("verb")
     if not parents or verb == "init":
         raise WrongState("the making of a hub can't be taken back")
     beads: dict[str, Any] = {}

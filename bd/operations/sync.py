@@ -11,7 +11,7 @@ from bd.core.model import Damage
 from bd.operations.publish import author_of, transaction
 from bd.store import checkout
 from bd.store.files import is_wanted, parse_file
-from bd.store.gitrepo import Draft
+from bd.store.git.repository import Draft
 from bd.store.settling import Settling
 
 TYPE_CHECKING = False

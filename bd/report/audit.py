@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from bd.report.commits import Commit, Progress
     from bd.report.steps import Step
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
     from bd.store.hub import Hub
 
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from bd.core.clock import time_of_seconds
 from bd.core.light import NamedTuple
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR
-from bd.store import message
-from bd.store.answers import Entry
 from bd.store.files import bead_id_of, with_volumes
+from bd.store.git import commit_message
+from bd.store.git.porcelain import Entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
 
     Progress = Callable[[int, int, str], None]
 
@@ -138,10 +138,12 @@ def read(
 
 
 def _commit(name: str, parents: tuple[str, ...], data: bytes, sides: tuple[tuple[File, ...], ...]) -> Commit:
-    headers, text = message.split_commit(data)
-    author, at_s = message.signed_by(headers)
+    headers, text = commit_message.split_commit(data)
+    author, at_s = commit_message.signed_by(headers)
     at = time_of_seconds(at_s)
-    return Commit(name, parents, at, author.split(" <")[0], text, message.form_of(text) or {}, message.parse(text), sides)
+    return Commit(
+        name, parents, at, author.split(" <")[0], text, commit_message.form_of(text) or {}, commit_message.parse(text), sides
+    )
 
 
 def _sides(repo: GitRepo, lines: Sequence[Sequence[str]], limits: Sequence[str]) -> Iterator[tuple[File, ...]]:

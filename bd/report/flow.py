@@ -6,7 +6,7 @@ from bd.core.clock import instant_of
 from bd.core.light import NamedTuple, suppress
 from bd.report import log
 from bd.report.transitions import CLAIMING, ENDING, failure_of
-from bd.store.message import LATEST_S
+from bd.store.git.commit_message import LATEST_S
 from bd.store.shapes import fits
 
 TYPE_CHECKING = False

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.report.commits import Commit
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
 
 # Stamps that move with other fields and say nothing by themselves.
 _QUIET = frozenset({"updated_at", "heated_at", "reopened_at"})

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.report.audit import Audit
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
 
 
 class Proof(NamedTuple):

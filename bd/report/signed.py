@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bd.report.rules import BeadChange
     from bd.report.steps import Step
     from bd.report.versions import Version
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
     from bd.store.judging import Judged
 
 

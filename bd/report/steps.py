@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from bd.report.commits import Commit, File, Progress
     from bd.report.versions import Version
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
 
 _AT_ONCE = 500
 

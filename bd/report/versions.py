@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
 
 # A file without it holds no claim, and need not be parsed to know that.
 _CLAIM_KEY = re.compile(rb"claims?[\"']?\s*:")

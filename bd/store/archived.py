@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bd.store.answers import Entry
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.porcelain import Entry
+    from bd.store.git.repository import GitRepo
 
 
 class Archived:

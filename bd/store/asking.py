@@ -6,9 +6,9 @@ from bd.core import clock
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import json_text
 from bd.store import intents
+from bd.store.git.push import SideRef
 from bd.store.intents import INTENTS
 from bd.store.member import is_portable
-from bd.store.remote import SideRef
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.store.remote import SideRef
+from bd.store.git.push import SideRef
 from bd.store.siderefs import CLAIMS
 
 TYPE_CHECKING = False

@@ -9,13 +9,13 @@ everywhere, a name alone also tells when its beat was given, within a week.
 from __future__ import annotations
 
 from bd.core.errors import TryAgain
-from bd.store.objects import LooseWriter, name_of
+from bd.store.git.objects import LooseWriter, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
 
 WEEK_S = 7 * 86400
 # How far ahead of this clock another one may be (docs/protocol.md, "Signs of life").

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bd.store.archived import Archived
     from bd.store.files import Row
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
     from bd.store.standing import Standing
 
 KEY = "belief"

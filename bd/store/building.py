@@ -15,9 +15,9 @@ import marshal
 import os
 import sys
 
-from bd.store.answers import Entry
 from bd.store.files import Row, parse_entries
-from bd.store.gitrepo import GitRepo
+from bd.store.git.porcelain import Entry
+from bd.store.git.repository import GitRepo
 from bd.store.packing import Packed, packed
 
 TYPE_CHECKING = False

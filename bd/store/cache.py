@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.queries import Sought
-    from bd.store.answers import Entry
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.porcelain import Entry
+    from bd.store.git.repository import GitRepo
     from bd.store.standing import Standing
 
 _DOUBLED = "(SELECT id FROM beads GROUP BY id HAVING count(*) > 1)"

@@ -21,10 +21,10 @@ from bd.core.schema import (
     volume_of,
 )
 from bd.core.settings import hub_setting
-from bd.store import message
 from bd.store.files import Row, is_wanted, parse_file
-from bd.store.gitrepo import Draft
-from bd.store.objects import name_of
+from bd.store.git import commit_message
+from bd.store.git.objects import name_of
+from bd.store.git.repository import Draft
 from bd.store.yaml import editor
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
     from bd.core.schema import Kind
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
     from bd.store.snapshot import CachedSnapshot
 
     class Decides(Protocol):
@@ -110,7 +110,7 @@ class Chain:
             self._texts, self._rows = kept
             raise
         more = told(change) if told else ""
-        text = message.compose(change, operation.pinned(change, before), tries=tries, original=original, more=more)
+        text = commit_message.compose(change, operation.pinned(change, before), tries=tries, original=original, more=more)
         were = [before.head(bead_id) for bead_id in change.beads]
         held = [claim for bead in were if bead is not None for claim in bead.claims]
         holds = [claim for bead in change.beads.values() if bead is not None for claim in bead.claims]

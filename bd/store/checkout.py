@@ -13,8 +13,8 @@ import os
 
 from bd.core import clock
 from bd.core.light import suppress
-from bd.store.answers import worktrees
-from bd.store.gitrepo import GitFailed, GitTimeout
+from bd.store.git.porcelain import worktrees
+from bd.store.git.repository import GitFailed, GitTimeout
 from bd.store.plainmove import move
 from bd.store.plainref import OWNER
 
@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
 
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge",
@@ -57,7 +57,7 @@ def holder(repo: GitRepo, branch: str) -> GitRepo | None:
     _, out, _ = repo.run("worktree", "list", "--porcelain")
     for folder, shown in worktrees(out):
         if shown == branch:
-            from bd.store.location import find_repo  # noqa: PLC0415  only where there are several worktrees
+            from bd.store.git.discovery import find_repo  # noqa: PLC0415  only where there are several worktrees
 
             found = find_repo(folder)
             return found if found and is_checked_out(found, branch) else None

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
     from bd.store.signatures import Signature
 
 NAME = "signatures"

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from bd.store.answers import Entry
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.porcelain import Entry
+    from bd.store.git.repository import GitRepo
 
 _KEPT = 20_000
 FILE_MODES = frozenset({"100644", "100755"})

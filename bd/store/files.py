@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from bd.store.answers import Entry
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.porcelain import Entry
+    from bd.store.git.repository import GitRepo
 
 # A symbolic link or a submodule in place of a file.
 _FILE_MODES = frozenset({"100644", "100755"})

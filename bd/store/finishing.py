@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bd.core.model import Change
+    from bd.store.git.push import SideRef
     from bd.store.hub import Hub
     from bd.store.member import Member
-    from bd.store.remote import SideRef
     from bd.store.round import Round, Rounds
 
 

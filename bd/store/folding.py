@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
+    from bd.store.git.push import SideRef
     from bd.store.hub import Hub
     from bd.store.journal import Entry
     from bd.store.member import Member
     from bd.store.pushing import Pushing
-    from bd.store.remote import SideRef
     from bd.store.round import Others, Rounds
 
 # Who has asked leaves the others this part of a push time to ask too, so that the first one carries more along.

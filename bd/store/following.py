@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bd.store import checkout, plainref
-from bd.store.gitrepo import ZERO, GitFailed
+from bd.store.git.repository import ZERO, GitFailed
 from bd.store.place import PUBLISHED, VIEW
 
 TYPE_CHECKING = False

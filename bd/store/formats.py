@@ -12,7 +12,7 @@ from bd.core.schema import CONFIG_PATH, FILE_LIMIT, FORMAT_VERSION, WRITABLE_SIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
     from bd.store.snapshot import CachedSnapshot
 
 # Settings of a newer format may be none that this bd can read; the line that says so is.

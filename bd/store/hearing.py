@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
     from bd.store.hub import Hub
     from bd.store.round import Rounds
     from bd.store.settling import Settling

@@ -16,7 +16,7 @@ from bd.core import clock
 from bd.core.errors import NoHub, NotFound
 from bd.core.light import cached_property, json_text, json_value, suppress
 from bd.core.schema import CONFIG_PATH
-from bd.store.gitrepo import ZERO, GitFailed
+from bd.store.git.repository import ZERO, GitFailed
 from bd.store.place import PUBLISHED, VIEW, Place
 from bd.store.shapes import MAYBE_TEXT, fits
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from bd.core.settings import Settings
     from bd.store.cache import Cache
-    from bd.store.fetching import Fetching
+    from bd.store.git.fetch import Fetching
     from bd.store.journal import Journal
     from bd.store.lock import CloneLock
     from bd.store.looked import Looked
@@ -80,7 +80,7 @@ class Hub:
     @cached_property
     def fetching(self) -> Fetching:
         """The fetch of the hub branch."""
-        from bd.store.fetching import Fetching as Fetch  # noqa: PLC0415  who may push first fetches nothing
+        from bd.store.git.fetch import Fetching as Fetch  # noqa: PLC0415  who may push first fetches nothing
 
         return Fetch(self.repo, self.place)
 
@@ -312,7 +312,7 @@ class Hub:
             self.fetching.begin()
 
     def finish_fetch(self) -> str | None:
-        """The remote's tip, now in the published ref; see fetching.py for what it raises."""
+        """The remote's tip, now in the published ref; see fetch.py for what it raises."""
         tip = self.fetching.finish()
         if self.fetching.is_probed:
             self.sides.take_word(clock.now())
@@ -392,7 +392,7 @@ class Hub:
         named = self.repo.commit_of(text)
         if named is None:
             return clock.past_instant(text, clock.now())
-        from bd.store import message  # noqa: PLC0415  few reads look at the past
+        from bd.store.git import commit_message  # noqa: PLC0415  few reads look at the past
 
-        headers, _ = message.split_commit(self.repo.objects.read(named) or b"")
-        return clock.instant_of(clock.time_of_seconds(message.signed_by(headers)[1])).replace(microsecond=999_999)
+        headers, _ = commit_message.split_commit(self.repo.objects.read(named) or b"")
+        return clock.instant_of(clock.time_of_seconds(commit_message.signed_by(headers)[1])).replace(microsecond=999_999)

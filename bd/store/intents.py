@@ -11,7 +11,7 @@ from bd.core.clock import SKEW_S, instant_of, time_text
 from bd.core.light import NamedTuple, json_text, json_value
 from bd.core.versions import REQUEST, REQUESTS_READ, rules
 from bd.store import looks
-from bd.store.remote import SideRef
+from bd.store.git.push import SideRef
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from bd.store.answers import Entry
     from bd.store.contents import Contents
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.porcelain import Entry
+    from bd.store.git.repository import GitRepo
     from bd.store.standing import Standing
 
     Believed = tuple[Standing, Mapping[str, Any]]

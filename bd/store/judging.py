@@ -14,11 +14,12 @@ from bd.core import signers
 from bd.core.light import NamedTuple, suppress
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
 from bd.core.settings import hub_setting
-from bd.store import guarded, message, signatures
-from bd.store.answers import difference
+from bd.store import guarded, signatures
 from bd.store.checks import Checks
 from bd.store.contents import Contents, key_of
 from bd.store.files import with_volumes
+from bd.store.git import commit_message
+from bd.store.git.porcelain import difference
 from bd.store.joining import Sides
 from bd.store.standing import Standing
 
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from bd.store.answers import Entry
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.porcelain import Entry
+    from bd.store.git.repository import GitRepo
     from bd.store.joining import Believed
     from bd.store.signatures import Signature
 
@@ -87,7 +88,7 @@ def _lines(repo: GitRepo, tip: str, bounds: Sequence[str]) -> list[list[str]]:
 
 
 def _parents(repo: GitRepo, commit: str) -> list[str]:
-    headers, _ = message.split_commit(repo.objects.read(commit) or b"")
+    headers, _ = commit_message.split_commit(repo.objects.read(commit) or b"")
     return [parent for parent in headers.get("parent", []) if repo.objects.read(parent) is not None]  # not in a shallow clone
 
 
@@ -247,10 +248,10 @@ class _Commit:
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name = name
-        headers, text = message.split_commit(data)
-        author, _ = message.signed_by(headers)
-        _, self.at_s = message.signed_by({"author": headers.get("committer", [])})  # as git takes it
-        self.form = message.form_of(text) or {}
+        headers, text = commit_message.split_commit(data)
+        author, _ = commit_message.signed_by(headers)
+        _, self.at_s = commit_message.signed_by({"author": headers.get("committer", [])})  # as git takes it
+        self.form = commit_message.form_of(text) or {}
         self.principal = signers.principal_of(self.form, author)
         self.signature = signatures.of_commit(data)
 

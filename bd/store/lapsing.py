@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from bd.core import clock
 from bd.core.light import NamedTuple, json_value
-from bd.store import intents, kept, message, neighbours, verdicts
+from bd.store import intents, kept, neighbours, verdicts
+from bd.store.git import commit_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,13 +64,13 @@ def give_up(hub: Hub, entry: Entry, answer: Mapping[str, Any] | None) -> str:
 def _lost(hub: Hub, entry: Entry) -> _Lost | None:
     """The operation behind an entry: from the commit that was pushed, the intent that was asked, or its form."""
     for commit in entry.data.get("commits") or ():
-        _, text = message.split_commit(hub.repo.objects.read(commit) or b"")
-        form = message.form_of(text)
+        _, text = commit_message.split_commit(hub.repo.objects.read(commit) or b"")
+        form = commit_message.form_of(text)
         if form is not None and form["uid"] == entry.uid:
             return _Lost(form["verb"], text.partition("\n")[0], commit)
     asked = (entry.data.get("intents") or {}).get(entry.uid) or ""
     if asked:
-        _, text = message.split_commit(hub.repo.objects.read(asked) or b"")
+        _, text = commit_message.split_commit(hub.repo.objects.read(asked) or b"")
         try:
             return _named(json_value(text)["op"], asked)
         except (ValueError, KeyError, TypeError):

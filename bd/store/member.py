@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from bd.core.errors import BdError
     from bd.core.model import Change, Snapshot
     from bd.store.chain import Decides
-    from bd.store.remote import SideRef
+    from bd.store.git.push import SideRef
 
 
 class Member:
@@ -63,8 +63,8 @@ class Member:
         """What deletes its intent, where it has one."""
         if not self.intent:
             return None
+        from bd.store.git.push import SideRef as Ref  # noqa: PLC0415
         from bd.store.intents import INTENTS  # noqa: PLC0415  most operations are never asked for
-        from bd.store.remote import SideRef as Ref  # noqa: PLC0415
 
         return Ref(INTENTS + self.uid, None, self.intent)
 

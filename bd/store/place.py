@@ -14,11 +14,11 @@ from zlib import crc32
 from bd.core.errors import BadInput, FolderGone, NoHub
 from bd.core.light import NamedTuple, suppress
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT
-from bd.store.answers import is_ref
 from bd.store.cachefiles import place_path
-from bd.store.gitrepo import GitRepo
-from bd.store.location import find_repo
-from bd.store.manners import settings_of
+from bd.store.git.discovery import find_repo
+from bd.store.git.environment import settings_of
+from bd.store.git.porcelain import is_ref
+from bd.store.git.repository import GitRepo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ import stat
 
 from bd.core.errors import BdError
 from bd.core.light import suppress
+from bd.store.git.objects import LARGE, hash_of, name_of, open_plainly
+from bd.store.git.trees import FOLDER
 from bd.store.index import Folder, Index, Item, Unfit
-from bd.store.objects import LARGE, hash_of, name_of, open_plainly
-from bd.store.trees import FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.gitrepo import GitRepo
-    from bd.store.trees import TreeEntry
+    from bd.store.git.repository import GitRepo
+    from bd.store.git.trees import TreeEntry
 
 _FILE = b"100644"
 _FEW = 16

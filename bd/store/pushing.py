@@ -9,15 +9,15 @@ from __future__ import annotations
 from bd.core import clock
 from bd.core.errors import RemoteUnreachable, ServerRefused, TryAgain
 from bd.core.light import NamedTuple
-from bd.store.gitrepo import ZERO, GitFailed, GitTimeout
-from bd.store.remote import MOVED, move_here, push
+from bd.store.git.push import MOVED, move_here, push
+from bd.store.git.repository import ZERO, GitFailed, GitTimeout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from bd.store.git.push import PushLine, SideRef
     from bd.store.hub import Hub
-    from bd.store.remote import PushLine, SideRef
 
 # A server that says one of these will say it again.
 _FOR_GOOD = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bd.core.errors import BdError, Damaged
 from bd.core.light import NamedTuple
-from bd.store import message, shallow
+from bd.store.git import commit_message, shallow
 from bd.store.place import REWRITTEN
 
 TYPE_CHECKING = False
@@ -127,7 +127,7 @@ class Replay:
             return None
         operation = self._by_difference(commit, parent, item.author)
         operation.uid = commit
-        original = message.split_commit(self._repo.objects.read(commit) or b"")[1].split("\n\nBd-Op:", maxsplit=1)[0]
+        original = commit_message.split_commit(self._repo.objects.read(commit) or b"")[1].split("\n\nBd-Op:", maxsplit=1)[0]
         return item._replace(operation=operation, original=original)
 
     def _patch(self, commit: str) -> bytes:
@@ -136,14 +136,14 @@ class Replay:
         return self._repo.run("patch-id", "--stable", data=patch)[1].partition(b" ")[0]
 
     def _parents(self, commit: str) -> list[str]:
-        return message.split_commit(self._repo.objects.read(commit) or b"")[0].get("parent", [])
+        return commit_message.split_commit(self._repo.objects.read(commit) or b"")[0].get("parent", [])
 
     def _pending(self, commit: str, base: str | None) -> Pending | None:
-        headers, text = message.split_commit(self._repo.objects.read(commit) or b"")
+        headers, text = commit_message.split_commit(self._repo.objects.read(commit) or b"")
         parents = headers.get("parent", [])
         author, _, stamp = (headers.get("author") or ["unknown <unknown> 0 +0000"])[0].rpartition("> ")
         author, at_s = f"{author}>", int(stamp.split()[0])
-        form = message.form_of(text)
+        form = commit_message.form_of(text)
         if form and not form.get("by_difference"):
             try:
                 return Pending(self._revive(form), commit, author, at_s)

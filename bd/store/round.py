@@ -11,8 +11,8 @@ from bd.core import clock
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple, cached_property
 from bd.store.chain import Chain
+from bd.store.git.push import SideRef
 from bd.store.place import VIEW
-from bd.store.remote import SideRef
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import os
 from bd.core import clock
 from bd.core.errors import TryAgain
 from bd.store import lapsing, neighbours, verdicts
+from bd.store.git.push import SideRef
 from bd.store.intents import INTENTS, VALID_S
 from bd.store.journal import TAKEN
-from bd.store.remote import SideRef
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import os
 from bd.core import signers
 from bd.core.errors import CantSign, NoKey, NotAllowed
 from bd.core.light import suppress
-from bd.store import process
+from bd.store.git import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

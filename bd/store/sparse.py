@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR
-from bd.store.gitrepo import GitRepo
+from bd.store.git.repository import GitRepo
 
 # A hub with fewer files in its archive is written out whole.
 LIMIT = 3000

@@ -7,8 +7,8 @@ too. Belongs here: writing and reading both. Does not belong here: what follows 
 from __future__ import annotations
 
 from bd.core.light import NamedTuple, json_text, json_value
-from bd.store import message
 from bd.store.answer import is_answer
+from bd.store.git import commit_message
 from bd.store.shapes import fits
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
 
 KEY = "Bd-Verdict"
 
@@ -53,7 +53,7 @@ def since(repo: GitRepo, bases: Iterable[str], tip: str) -> dict[str, Verdict]:
 
 
 def _told(text: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    values = message.parse(text)
+    values = commit_message.parse(text)
     for told in values.get(KEY, ()):
         uid, _, rest = told.partition(" ")
         try:
@@ -68,7 +68,7 @@ def _told(text: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
 def _of_commit(text: str, values: Mapping[str, list[str]]) -> dict[str, Any]:
     """The answer that a commit's other trailers hold, where nobody wrote one."""
     touched = values.get("Bd-Bead", [])
-    args = (message.form_of(text) or {}).get("args") or {}
+    args = (commit_message.form_of(text) or {}).get("args") or {}
     tokens, ids = (found if fits(found, [str]) else None for found in (args.get("new_tokens"), args.get("ids")))
     return {
         "subject": text.partition("\n")[0],

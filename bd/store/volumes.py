@@ -14,14 +14,14 @@ import re
 
 from bd.core.light import NamedTuple
 from bd.core.schema import is_volume, volume_of
-from bd.store.answers import Entry, is_oid
-from bd.store.objects import name_of
+from bd.store.git.objects import name_of
+from bd.store.git.porcelain import Entry, is_oid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from bd.store.objects import ObjectReader
+    from bd.store.git.objects import ObjectReader
 
 # What is larger is none of bd's making, and is not read.
 LIMIT = 64_000_000

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bd.core.model import Bead
 from bd.report.log import read
 from bd.report.mishaps import KINDS, mishaps
-from bd.store.gitrepo import GitRepo
+from bd.store.git.repository import GitRepo
 from bd.store.yaml import codec
 from tests.running import run_here, run_process
 from tests.truth import commits, git, tip

@@ -307,7 +307,7 @@ def test_large_files_take_no_more_memory_than_a_few_of_them(hub: Path, clone: ob
 
 
 def test_a_tree_that_never_ends_is_refused(hub: Path, clone: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bd.store import gitrepo
+    from bd.store.git import repository
 
     plant(hub, {GOOD_PATH: GOOD})
     alice: Clone = clone("alice")  # type: ignore[operator]
@@ -318,7 +318,7 @@ def test_a_tree_that_never_ends_is_refused(hub: Path, clone: object, monkeypatch
         raw = b"".join(b"40000 d%d\0" % n + bytes.fromhex(tree) for n in range(10))
     bomb = git(hub, "hash-object", "-w", "-t", "tree", "--stdin", data=raw)
     plant(hub, {"beads/bomb": Special("40000", bomb.encode())})
-    monkeypatch.setattr(gitrepo, "_LISTING_LIMIT", 1_000_000)
+    monkeypatch.setattr(repository, "_LISTING_LIMIT", 1_000_000)
     harmless(alice.here("create", "x", check=False), 7)
     harmless(alice.here("list", "--all", check=False), 7)
 

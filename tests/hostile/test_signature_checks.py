@@ -13,8 +13,8 @@ from bd.core import signers
 from bd.report.audit import examine
 from bd.store import signatures, signing
 from bd.store.checks import NAME, Checks
-from bd.store.location import find_repo
-from bd.store.message import signed_by, split_commit
+from bd.store.git.commit_message import signed_by, split_commit
+from bd.store.git.discovery import find_repo
 from bd.store.standing import Standing
 from tests.truth import git
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
     from tests.running import Clone
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")

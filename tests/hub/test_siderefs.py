@@ -13,10 +13,10 @@ from bd.fleet import pulse
 from bd.operations.claims import Claim, Release
 from bd.operations.publish import publish
 from bd.store.beats import beat_age_s, beat_at
-from bd.store.gitrepo import deletion
+from bd.store.git.push import SideRef
+from bd.store.git.repository import deletion
 from bd.store.hub import Hub
 from bd.store.place import locate
-from bd.store.remote import SideRef
 from bd.store.siderefs import CLAIMS
 from tests.clocks import START
 from tests.hub.hooks import git_wrapper, hook

@@ -29,7 +29,7 @@ from bd.report.commits import Commit
 from bd.report.rules import BeadChange
 from bd.report.steps import Step
 from bd.report.versions import version_of
-from bd.store import message
+from bd.store.git import commit_message
 from tests.memory import MemorySnapshot, MemoryStore, make_bead
 
 if TYPE_CHECKING:
@@ -87,11 +87,11 @@ class Chronicle:
         self.steps.append(self._step(operation, change, before))
 
     def _step(self, operation: Operation, change: Change, before: MemorySnapshot) -> Step:
-        text = message.compose(change, operation.pinned(change, before), tries=1)
+        text = commit_message.compose(change, operation.pinned(change, before), tries=1)
         number = len(self.steps)
         parents = (f"c{number}",)
         at = time_text(self.store.now)
-        form, trailers = message.form_of(text) or {}, message.parse(text)
+        form, trailers = commit_message.form_of(text) or {}, commit_message.parse(text)
         commit = Commit(f"c{number + 1}", parents, at, "Test", text, form, trailers, ((),))
         found = tuple(
             BeadChange(name, *(version_of(one.fields) if one else None for one in (before.bead(name), self.store.tip.bead(name))))

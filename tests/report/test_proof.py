@@ -9,7 +9,7 @@ import pytest
 
 from bd.core.errors import NoHub
 from bd.report.proof import Proof, prove
-from bd.store.location import find_repo
+from bd.store.git.discovery import find_repo
 from tests.report.typed import Typed
 from tests.truth import git, tip
 

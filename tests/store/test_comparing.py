@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bd.store.answers import difference
-from bd.store.comparing import differing
-from bd.store.gitrepo import GitRepo
+from bd.store.git.porcelain import difference
+from bd.store.git.repository import GitRepo
+from bd.store.git.tree_diff import differing
 from tests.truth import git
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bd.store.answers import Entry
+    from bd.store.git.porcelain import Entry
 
 MODES = ("100644", "100755", "120000", "160000")
 PART = st.sampled_from(["a", "b", "a.b", "a-b", "ü", "x y"])

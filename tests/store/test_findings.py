@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
     from bd.core.settings import Settings
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
 
 NAMES = [f"hub-{number}" for number in range(6)]
 ids = st.sampled_from([*NAMES, "hub-none"])

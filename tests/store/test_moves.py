@@ -193,7 +193,7 @@ def test_a_reopening_kept_in_the_clone_finds_the_bead_in_the_archive(clone: Clon
 
 
 def test_a_large_archiving_is_replayed_from_its_difference(clone: Clones, hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bd.store.message._FORM_LIMIT", 10)
+    monkeypatch.setattr("bd.store.git.commit_message._FORM_LIMIT", 10)
     alice, bob = clone("alice"), clone("bob")
     seed_done(alice, "hub-a", "hub-b", "hub-c")
     with offline(alice):

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from bd.core.errors import Damaged
-from bd.store.gitrepo import Draft, GitRepo
-from bd.store.location import find_repo
-from bd.store.objects import LooseWriter
+from bd.store.git.discovery import find_repo
+from bd.store.git.objects import LooseWriter
+from bd.store.git.repository import Draft, GitRepo
 from tests.truth import git
 
 

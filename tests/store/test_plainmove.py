@@ -10,8 +10,8 @@ import pytest
 
 from bd.store import plainmove
 from bd.store.checkout import LockedIndex, bring_along
-from bd.store.gitrepo import Draft, GitRepo
-from bd.store.location import find_repo
+from bd.store.git.discovery import find_repo
+from bd.store.git.repository import Draft, GitRepo
 from tests.truth import git
 
 if TYPE_CHECKING:

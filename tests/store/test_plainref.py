@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.store import plainref
-from bd.store.location import find_repo
+from bd.store.git.discovery import find_repo
 from tests.truth import git
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
 
 BRANCH = "refs/heads/main"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.store import process
+from bd.store.git import process
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.store.trees import FOLDER, Tree, TreeEntry
+from bd.store.git.trees import FOLDER, Tree, TreeEntry
 
 FILE = b"100644"
 # Few letters, so that names begin with one another; blanks, modes and bytes that stand in object names too.

@@ -254,7 +254,7 @@ def test_many_beads_are_moved_back_and_forth_without_taking_a_volume_apart_for_e
     alice.here("archive")
     alice.here("undo")
     assert len(bead_files(alice.path)) == 30
-    monkeypatch.setattr("bd.store.message._FORM_LIMIT", 10)
+    monkeypatch.setattr("bd.store.git.commit_message._FORM_LIMIT", 10)
     with offline(alice):
         alice.here("archive")
     alice.here("sync")

@@ -10,7 +10,7 @@ from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.fleet.setup import join_hub
 from bd.output import progress_bar
-from bd.store.making import without_password
+from bd.store.git.create import without_password
 
 
 @click.command("clone", epilog="\b\nExamples:\n  bd clone git@host:team/hub.git\n  bd clone /srv/git/hub.git work/hub")

@@ -9,8 +9,8 @@ from bd.cli.options import pass_app
 from bd.core import clock
 from bd.core.errors import NotFound
 from bd.operations.sync import sync
+from bd.store.git.rewritten import accept_rewrite
 from bd.store.kept import dismiss, kept
-from bd.store.rewrite import accept_rewrite
 
 EXAMPLE = """
 \b

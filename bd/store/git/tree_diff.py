@@ -1,18 +1,18 @@
 """In which files two commits differ, told by their trees where these lie loose: most looks bring little, and need no process for it.
 
-Belongs here: comparing trees. Does not belong here: what git says where it has to look (gitrepo.py, answers.py).
+Belongs here: comparing trees. Does not belong here: what git says where it has to look (repository.py, porcelain.py).
 """
 
 from __future__ import annotations
 
-from bd.store.answers import Entry
-from bd.store.trees import FOLDER, Tree, TreeEntry
+from bd.store.git.porcelain import Entry
+from bd.store.git.trees import FOLDER, Tree, TreeEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bd.store.objects import ObjectReader
+    from bd.store.git.objects import ObjectReader
 
 # As git writes modes in trees; what others mean is git's to say.
 _MODES = frozenset((b"100644", b"100755", b"120000", b"160000", FOLDER))

@@ -5,7 +5,7 @@ Written are the blobs, trees and commit of one small change.
 A claim changes two files. Git's own ways to commit them without an index cost two processes
 (fast-import, and the unpack-objects it starts); this costs none and writes the same bytes, which
 tests hold against git's. Anything larger, and repositories with shared permissions, go through
-fast-import (gitrepo.py).
+fast-import (repository.py).
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from _thread import get_ident
 
 from bd.core.errors import BadInput, Damaged, TryAgain
 from bd.core.schema import volume_of
-from bd.store.answers import is_oid, size_in
-from bd.store.trees import FOLDER, Tree, TreeEntry
+from bd.store.git.porcelain import is_oid, size_in
+from bd.store.git.trees import FOLDER, Tree, TreeEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import IO, Any
 
-    from bd.store.gitrepo import Draft, GitRepo
-    from bd.store.process import Process
+    from bd.store.git.process import Process
+    from bd.store.git.repository import Draft, GitRepo
     from bd.store.volumes import Shelf
 
     _Blob = tuple[bytes | None, bytes]  # its mode (None: as it is there), its raw object name

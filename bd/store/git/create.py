@@ -13,9 +13,9 @@ import shutil
 import warnings
 
 from bd.core.errors import BadInput, NoHub, NotFound, RemoteUnreachable, TryAgain
-from bd.store.gitrepo import GitRepo, GitTimeout
-from bd.store.location import find_repo
-from bd.store.manners import environment, passes
+from bd.store.git.discovery import find_repo
+from bd.store.git.environment import environment, passes
+from bd.store.git.repository import GitRepo, GitTimeout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """What git prints, read into values: listings of trees, refs and worktrees, differences, pushes.
 
 Names in it are anybody's: any bytes, and a server may list whatever it likes. Belongs here: parsing alone.
-Does not belong here: running git (gitrepo.py, remote.py, checkout.py).
+Does not belong here: running git (repository.py, push.py, checkout.py).
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The hot path of reads and claims is git's own plumbing: `cat-file --batch`, `fast-import`,
 `diff-tree -z` and `push --porcelain` each do in one process what porcelain does in five, and
-cost less than importing GitPython, which making.py uses for the rest. Callers can't tell.
+cost less than importing GitPython, which create.py uses for the rest. Callers can't tell.
 
-Git's manners are in manners.py, how a process is run in process.py; every one has a time-out.
+Git's manners are in environment.py, how a process is run in process.py; every one has a time-out.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import os
 
 from bd.core.errors import BadInput, BdError, Damaged, NoHub, TryAgain
 from bd.core.light import NamedTuple
-from bd.store.answers import Entry, difference, is_oid, is_ref, local_refs, tree_entries
-from bd.store.manners import NO_WATCHER, QUIET, UPDATES_CHECKOUT, environment
+from bd.store.git.environment import NO_WATCHER, QUIET, UPDATES_CHECKOUT, environment
+from bd.store.git.porcelain import Entry, difference, is_oid, is_ref, local_refs, tree_entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from bd.store.objects import ObjectReader
-    from bd.store.process import Process
+    from bd.store.git.objects import ObjectReader
+    from bd.store.git.process import Process
 
 ZERO = "0" * 40
 FETCH_FLAGS = ("--no-tags", "--refmap=", "--no-write-fetch-head", "--no-recurse-submodules")
@@ -101,7 +101,7 @@ class GitRepo:
 
     def spawn(self, args: Sequence[str], *, stdin: bool = False, env: Mapping[str, str] | None = None) -> Process:
         """Start a git process with its streams piped."""
-        from bd.store.process import start  # noqa: PLC0415  a read from a warm cache starts no process
+        from bd.store.git.process import start  # noqa: PLC0415  a read from a warm cache starts no process
 
         if args[0] == "diff-tree":  # it reads the whole index first, and compares trees without a look at it
             env = {"GIT_INDEX_FILE": os.path.join(self.git_dir, "bd-no-index")}
@@ -152,7 +152,7 @@ class GitRepo:
     def objects(self) -> ObjectReader:
         """The one `cat-file --batch` process of this command."""
         if self._objects is None:
-            from bd.store.objects import ObjectReader as Reader  # noqa: PLC0415  the writer beside it imports this module's names
+            from bd.store.git.objects import ObjectReader as Reader  # noqa: PLC0415  the writer beside it imports this module's names
 
             self._objects = Reader(self)
         return self._objects
@@ -269,7 +269,7 @@ class GitRepo:
         where = ["--", *paths] if paths else []
         if old is None:
             return tree_entries(self._listing("ls-tree", "-r", "-z", "--full-tree", new, *where))
-        from bd.store.comparing import differing  # noqa: PLC0415  a warm cache compares nothing
+        from bd.store.git.tree_diff import differing  # noqa: PLC0415  a warm cache compares nothing
 
         if (found := differing(self.objects, old, new, paths)) is not None:
             return found
@@ -293,7 +293,7 @@ class GitRepo:
 
         Raises TryAgain (disk full, read-only clone) and Damaged.
         """
-        from bd.store.objects import LooseWriter  # noqa: PLC0415  readers need none of it
+        from bd.store.git.objects import LooseWriter  # noqa: PLC0415  readers need none of it
 
         writer = LooseWriter(self)
         if not base or sum(len(draft.files) for draft in drafts) > LOOSE_LIMIT or not writer.is_usable():

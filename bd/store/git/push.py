@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import NamedTuple
-from bd.store.answers import PushLine as PushLine  # noqa: PLC0414  others have it from here
-from bd.store.answers import push_lines, remote_refs
-from bd.store.gitrepo import ZERO, GitFailed, GitTimeout, deletion, refspec
+from bd.store.git.porcelain import PushLine as PushLine  # noqa: PLC0414  others have it from here
+from bd.store.git.porcelain import push_lines, remote_refs
+from bd.store.git.repository import ZERO, GitFailed, GitTimeout, deletion, refspec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
 
 # How servers and git itself say that a ref is not what was expected.
 MOVED = ("stale info", "fetch first", "already exists", "non-fast-forward", "cannot lock ref")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 
-from bd.store.gitrepo import FETCH_FLAGS
+from bd.store.git.repository import FETCH_FLAGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
 
 _DEPTHS = (("--deepen", "100"), ("--deepen", "2500"), ("--unshallow",))
 

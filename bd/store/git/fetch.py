@@ -11,16 +11,16 @@ import os
 from bd.core import clock
 from bd.core.errors import HubRewritten, RemoteUnreachable, TryAgain
 from bd.core.light import suppress
-from bd.store.gitrepo import FETCH_FLAGS, GitTimeout, every_ref
+from bd.store.git.push import unreachable
+from bd.store.git.repository import FETCH_FLAGS, GitTimeout, every_ref
 from bd.store.looked import Looked
 from bd.store.place import PUBLISHED, Place
-from bd.store.remote import unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
 
-    from bd.store.gitrepo import GitRepo
+    from bd.store.git.repository import GitRepo
 
 # There while a fetch runs: left behind, it tells that one was killed.
 _FETCHING = "fetching"

@@ -2,7 +2,7 @@
 
 On POSIX it is posix_spawn(3) and poll(2), called directly: importing subprocess takes longer than
 most git commands. Elsewhere it is subprocess. Belongs here: running a program. Does not belong
-here: which program, and what its exit status means (gitrepo.py). Time-outs are of the machine's own
+here: which program, and what its exit status means (repository.py). Time-outs are of the machine's own
 clock: what a program takes is real, whatever bd takes for now.
 """
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 
 from bd.core.errors import NoHub, UnsafeRepository
-from bd.store.gitrepo import GitRepo
-from bd.store.manners import environment
-from bd.store.process import start as start_process
+from bd.store.git.environment import environment
+from bd.store.git.process import start as start_process
+from bd.store.git.repository import GitRepo
 
 _QUESTION = ("rev-parse", "--path-format=absolute", "--is-inside-work-tree", "--git-dir", "--git-common-dir", "--show-toplevel")
 _TIMEOUT_S = 60.0
