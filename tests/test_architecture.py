@@ -24,7 +24,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "filelock": ("store/lock.py",),
     "ulid": ("ids.py",),
     "rich": ("output.py", "fleet/demo_view.py"),
-    "sqlite3": ("store/database.py",),
+    "sqlite3": ("store/cache/database.py",),
     "starlette": ("serve/",),
     "uvicorn": ("serve/listening.py",),
     "watchfiles": ("fleet/alarm.py",),
@@ -32,7 +32,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
 HEAVY = ("git", "ruamel", "filelock", "ulid", "rich")
 # Who may start a process: git alone in the store, and Python to read many files; agents' work, demonstrations and editors
 # in fleet and cli.
-STARTERS = ("store/git/process.py", "store/building.py", "fleet/", "cli/commands/edit.py")
+STARTERS = ("store/git/process.py", "store/cache/load.py", "fleet/", "cli/commands/edit.py")
 # Who may read the clock, and who may sleep. An id is made of the time.
 CLOCK = {
     "time.time": ("clock.py", "ids.py"),

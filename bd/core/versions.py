@@ -1,7 +1,7 @@
 """The versions by which two installations of bd tell whether they may act for each other.
 
 Belongs here: what is compared before one carries out the other's operation. Does not belong here: the hub's format
-(schema.py), the cache's files (store/fingerprint.py).
+(schema.py), the cache's files (store/cache/fingerprint.py).
 """
 
 from __future__ import annotations

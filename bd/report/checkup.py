@@ -22,7 +22,7 @@ from bd.operations.capacity_file import capacity_of
 from bd.operations.sync import edited
 from bd.policy.dag import awaited, find_cycle, find_parent_loop
 from bd.policy.liveness import is_ahead, last_commit_of
-from bd.store.files import bead_id_of
+from bd.store.cache.hub_files import bead_id_of
 from bd.store.formats import version_of
 from bd.store.kept import kept
 from bd.store.tokens import Tokens

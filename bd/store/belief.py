@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bd.core.light import json_text
 from bd.core.schema import CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
-from bd.store.database import Unsound
+from bd.store.cache.database import Unsound
 from bd.store.shapes import MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.store.archived import Archived
-    from bd.store.files import Row
+    from bd.store.cache.hub_files import Row
     from bd.store.git.repository import GitRepo
     from bd.store.standing import Standing
 
@@ -80,7 +80,7 @@ def forward(repo: GitRepo, note: str | None, commit: str, changed: set[str]) -> 
 def _rows(repo: GitRepo, archived: Archived, commit: str, key: str, masks: Mapping[str, Any]) -> Iterator[Row | str]:
     """The files of a key as they stand, or with what is believed in the place of what stands there."""
     from bd.store import guarded  # noqa: PLC0415  the same
-    from bd.store.files import parse_entries, parse_file  # noqa: PLC0415
+    from bd.store.cache.hub_files import parse_entries, parse_file  # noqa: PLC0415
 
     if "/" in key:
         entries = repo.diff(None, commit, key)

@@ -21,7 +21,7 @@ from bd.core.schema import (
     volume_of,
 )
 from bd.core.settings import hub_setting
-from bd.store.files import Row, is_wanted, parse_file
+from bd.store.cache.hub_files import Row, is_wanted, parse_file
 from bd.store.git import commit_message
 from bd.store.git.objects import name_of
 from bd.store.git.repository import Draft

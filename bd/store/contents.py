@@ -9,7 +9,7 @@ from bd.core.ids import is_bead_id
 from bd.core.schema import BEADS_DIR, FILE_LIMIT, bead_path
 from bd.store import guarded
 from bd.store.archived import Archived
-from bd.store.files import bead_id_of, is_wanted
+from bd.store.cache.hub_files import bead_id_of, is_wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.settings import Settings
-    from bd.store.cache import Cache
+    from bd.store.cache.cache import Cache
     from bd.store.git.fetch import Fetching
     from bd.store.journal import Journal
     from bd.store.lock import CloneLock
@@ -226,8 +226,8 @@ class Hub:
         if self._cache is None:
             with suppress(OSError):
                 os.makedirs(self.place.folder, exist_ok=True)
-            from bd.store.cache import Cache  # noqa: PLC0415
-            from bd.store.cachefiles import path_of  # noqa: PLC0415
+            from bd.store.cache.cache import Cache  # noqa: PLC0415
+            from bd.store.cache.paths import path_of  # noqa: PLC0415
 
             self._cache = Cache(path_of(self.place.folder), self.repo)
         return self._cache
@@ -273,7 +273,7 @@ class Hub:
 
     def snapshot_aside(self, commit: str) -> CachedSnapshot:
         """The hub at some other commit, in memory, without disturbing the cache (`--at`, checks)."""
-        from bd.store.cache import Cache  # noqa: PLC0415
+        from bd.store.cache.cache import Cache  # noqa: PLC0415
         from bd.store.snapshot import CachedSnapshot  # noqa: PLC0415
 
         cache = Cache(None, self.repo)

@@ -15,9 +15,9 @@ from bd.core.light import NamedTuple, suppress
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
 from bd.core.settings import hub_setting
 from bd.store import guarded, signatures
+from bd.store.cache.hub_files import with_volumes
 from bd.store.checks import Checks
 from bd.store.contents import Contents, key_of
-from bd.store.files import with_volumes
 from bd.store.git import commit_message
 from bd.store.git.porcelain import difference
 from bd.store.joining import Sides

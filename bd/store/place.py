@@ -14,7 +14,7 @@ from zlib import crc32
 from bd.core.errors import BadInput, FolderGone, NoHub
 from bd.core.light import NamedTuple, suppress
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT
-from bd.store.cachefiles import place_path
+from bd.store.cache.paths import place_path
 from bd.store.git.discovery import find_repo
 from bd.store.git.environment import settings_of
 from bd.store.git.porcelain import is_ref

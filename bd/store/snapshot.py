@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.queries import Settled, Sought
-    from bd.store.cache import Cache
+    from bd.store.cache.cache import Cache
 
 
 class CachedSnapshot(Snapshot):

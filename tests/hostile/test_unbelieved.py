@@ -160,7 +160,7 @@ def test_every_guarded_field_stays_and_every_other_changes(ada: Clone, clone: Cl
 
 def fields(clone: Clone, bead: str = "hub-z") -> dict[str, object]:
     """All fields of a bead, as a clone believes them."""
-    from bd.store.cache import Cache
+    from bd.store.cache.cache import Cache
     from bd.store.git.discovery import find_repo
 
     clone.here("show", bead)

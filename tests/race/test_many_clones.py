@@ -10,7 +10,7 @@ import pytest
 
 from bd.core import clock as bd_clock
 from bd.core.versions import REQUEST, rules
-from bd.store.cache import Cache
+from bd.store.cache.cache import Cache
 from bd.store.intents import LIMIT
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import subjects

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.core.schema import bead_path
-from bd.store import building
+from bd.store.cache import load
 from bd.store.hub import Hub
 from bd.store.place import locate
 from tests.store.test_cache import cache_path, content
@@ -41,8 +41,8 @@ def many(local_hub: Clone) -> Clone:
 @pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a machine with three cores, for which every hub is large."""
-    monkeypatch.setattr(building, "WORTH_A_PROCESS", 1)
-    monkeypatch.setattr(building, "_cores", lambda: 3)
+    monkeypatch.setattr(load, "WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(load, "_cores", lambda: 3)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def hub(many: Clone) -> Iterator[Hub]:
 def alone(hub: Hub) -> dict[str, object]:
     """What the cache holds that this process alone has built."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(building, "_cores", lambda: 1)
+        patch.setattr(load, "_cores", lambda: 1)
         return content(hub.snapshot_aside(hub.view()).cache)
 
 
@@ -88,7 +88,7 @@ def test_in_processes_as_in_one(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_small_hub_is_read_by_one_process(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "_cores", lambda: 64)
+    monkeypatch.setattr(load, "_cores", lambda: 64)
     programs = started(monkeypatch)
     hub.snapshot()
     assert programs == []
@@ -98,14 +98,14 @@ KILLS_ITSELF = """
 import os, signal, sys
 sys.path[:] = {path!r}
 from bd.store import building
-read, done = building._read_here, []
+read, done = load._read_here, []
 def once(repo, piece):
     if done:
         os.kill(os.getpid(), signal.SIGKILL)
     done.append(piece)
     return read(repo, piece)
-building._read_here = once
-building.serve()
+load._read_here = once
+load.serve()
 """
 GOES_WRONG = {
     "there is no such interpreter": ("executable", "/nowhere/python"),
@@ -137,8 +137,8 @@ def test_what_a_process_does_not_do_is_done_here(how: str, hub: Hub, monkeypatch
     if what == "executable":
         monkeypatch.setattr(sys, "executable", value)
     else:
-        monkeypatch.setattr(building, "_SERVE", value)
-    monkeypatch.setattr(building, "PIECE", 50)
+        monkeypatch.setattr(load, "_SERVE", value)
+    monkeypatch.setattr(load, "PIECE", 50)
     hub.snapshot()
     assert content(hub.cache) == expected
 
@@ -148,7 +148,7 @@ import os, signal, sys
 from bd.store import building
 from bd.store.hub import Hub
 from bd.store.place import locate
-building.WORTH_A_PROCESS, building._cores = 1, lambda: 3
+load.WORTH_A_PROCESS, load._cores = 1, lambda: 3
 hub = Hub(locate())
 def on_progress(done, of):
     if done >= of * int(sys.argv[1]) // 100:
@@ -174,7 +174,7 @@ def test_whoever_is_killed_while_building_it_leaves_nothing_wrong(percent: int, 
 def test_a_process_that_nobody_listens_to_ends(hub: Hub) -> None:
     """As when whoever started it was killed: its answers go nowhere."""
     entries = hub.repo.diff(None, hub.view(), "beads")
-    with building._Reader(hub.repo, [entries[:100]] * 50) as reader:
+    with load._Reader(hub.repo, [entries[:100]] * 50) as reader:
         assert reader.answer(100) is not None
         process = reader._process
         assert process is not None

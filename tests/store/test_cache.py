@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, agent_path, bead_path, capacity_path
-from bd.store import cachefiles
-from bd.store.cache import Cache
-from bd.store.database import SCHEMA
-from bd.store.files import Row, bead_id_of, is_wanted, parse_file
+from bd.store.cache import paths
+from bd.store.cache.cache import Cache
+from bd.store.cache.database import SCHEMA
+from bd.store.cache.hub_files import Row, bead_id_of, is_wanted, parse_file
 from bd.store.hub import Hub
 from bd.store.place import locate
 from bd.store.volumes import compose
@@ -70,7 +70,7 @@ def cold(hub: Hub, commit: str) -> dict[str, Any]:
 
 
 def cache_path(local_hub: Clone) -> Path:
-    return Path(cachefiles.path_of(str(local_hub.path / ".git" / "bd")))
+    return Path(paths.path_of(str(local_hub.path / ".git" / "bd")))
 
 
 # --- forward is cold --------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def test_what_an_own_write_leaves_is_as_built_cold(local_hub: Clone, hub_of: Cal
 
 
 def test_a_bead_is_parsed_once_per_content(local_hub: Clone, hub_of: Callable[[], Hub], monkeypatch: pytest.MonkeyPatch) -> None:
-    from bd.store import files as files_module
+    from bd.store.cache import hub_files as files_module
 
     for number in range(5):
         commit_file(local_hub.path, bead_path(f"hub-{number}"), text_of(f"hub-{number}"))
@@ -260,7 +260,7 @@ def test_a_read_only_clone_is_read_from_memory(obstacle: str, local_hub: Clone) 
 @pytest.mark.parametrize("obstacle", ["a folder in its place", "a file in place of its folder"])
 def test_where_it_can_not_be_kept_everything_is_answered_from_memory(obstacle: str, local_hub: Clone) -> None:
     """What a read-only clone does to anybody but root, an obstacle does to root too."""
-    from bd.store import cache as cache_module
+    from bd.store.cache import cache as cache_module
 
     assert cache_module
     ask = prepared(local_hub)
@@ -453,7 +453,7 @@ def test_other_files_are_damaged_alone_too(path: str, local_hub: Clone, hub_of: 
 def test_what_broke_off_half_way_is_not_kept(
     local_hub: Clone, hub_of: Callable[[], Hub], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bd.store import cache as module
+    from bd.store.cache import cache as module
 
     commit_file(local_hub.path, "beads/hub-a.yaml", text_of("hub-a"))
     before = tip(local_hub.path)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import bd
-from bd.store.fingerprint import of_sources
+from bd.store.cache.fingerprint import of_sources
 
 if TYPE_CHECKING:
     from tests.running import Clone

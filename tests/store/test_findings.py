@@ -19,8 +19,8 @@ from bd.core.settings import merge
 from bd.interop import views
 from bd.policy.work_queue import phases, ready_beads
 from bd.report.selection import Wanted, lineup
-from bd.store.cache import Cache
-from bd.store.files import Row, parse_file
+from bd.store.cache.cache import Cache
+from bd.store.cache.hub_files import Row, parse_file
 from bd.store.snapshot import CachedSnapshot
 from bd.store.yaml import editor
 from tests.clocks import START

@@ -42,7 +42,7 @@ def beads_of(repository: Path) -> list[str]:
 
 def assert_cache_is_as_cold(clone: Clone) -> None:
     """What the cache followed is what a cache built from nothing holds."""
-    from bd.store.cache import Cache
+    from bd.store.cache.cache import Cache
 
     hub = Hub(locate(str(clone.path)))
     try:

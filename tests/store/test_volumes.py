@@ -364,10 +364,10 @@ def test_a_bead_that_a_clone_lacks_is_not_written_anew(archived: Clone, hub: Pat
 
 
 def test_many_beads_in_volumes_are_read_by_several_processes(local_hub: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bd.store import building
+    from bd.store.cache import load
 
-    monkeypatch.setattr(building, "WORTH_A_PROCESS", 4)
-    monkeypatch.setattr(building, "PIECE", 2)
+    monkeypatch.setattr(load, "WORTH_A_PROCESS", 4)
+    monkeypatch.setattr(load, "PIECE", 2)
     seed_done(local_hub, *(f"hub-{number}" for number in range(9)))
     local_hub.here("archive")
     for path in (local_hub.path / ".git" / "bd").glob("cache-*.db*"):

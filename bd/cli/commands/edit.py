@@ -13,7 +13,7 @@ from bd.cli.named import bead_of
 from bd.cli.options import pass_app
 from bd.core.errors import BadInput
 from bd.operations.hand_edits import Edit
-from bd.store.files import Row, parse_file
+from bd.store.cache.hub_files import Row, parse_file
 from bd.store.outcome import Outcome
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bd.core.model import Bead
 from bd.core.queries import LONGEST_CHAIN, Settled
-from bd.store.packing import WAITS, head_of
+from bd.store.cache.rows import WAITS, head_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.queries import Place, Sought
-    from bd.store.cache import Cache
-    from bd.store.database import Connection
+    from bd.store.cache.cache import Cache
+    from bd.store.cache.database import Connection
 
 PHASE = "phase"
 _LISTED, _BY_WORK = "rank, made, id, path", "place, made, id, path"

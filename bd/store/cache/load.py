@@ -1,7 +1,7 @@
 """Reading all the files of a hub: in several processes where there are many, each with a git of its own.
 
 Belongs here: dividing the work, and doing what a process did not do. Does not belong here: what
-a file says (files.py), and where it is kept (cache.py).
+a file says (hub_files.py), and where it is kept (cache.py).
 
 YAML is read on one core by one process, and a hub's first read is nothing but that. The
 processes are plain interpreters that are told on stdin what to read and answer on stdout; whatever
@@ -15,10 +15,10 @@ import marshal
 import os
 import sys
 
-from bd.store.files import Row, parse_entries
+from bd.store.cache.hub_files import Row, parse_entries
+from bd.store.cache.rows import Packed, packed
 from bd.store.git.porcelain import Entry
 from bd.store.git.repository import GitRepo
-from bd.store.packing import Packed, packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _MOST = 8
 # Before an answer, and how many bytes behind it say how long the answer is: an interpreter may print things of its own.
 _MARK, _LENGTH = b"bd", 6
 _PIPE_SIZE = 1 << 20
-_SERVE = "import sys; sys.path[:] = {path!r}; from bd.store.building import serve; serve()"
+_SERVE = "import sys; sys.path[:] = {path!r}; from bd.store.cache.load import serve; serve()"
 
 
 def read_all(repo: GitRepo, entries: Sequence[Entry], on_progress: Callable[[int, int], None] | None) -> Iterator[list[Packed]]:

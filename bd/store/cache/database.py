@@ -1,7 +1,7 @@
 """The SQLite file that the cache lives in: its tables, opening it, and what to do when it is no good.
 
 The only importer of sqlite3. Belongs here: connections. Does not belong here: what the rows mean
-(packing.py), and who writes them (cache.py).
+(rows.py), and who writes them (cache.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ else:
     except ImportError:
         import sqlite3
 
-# The layout of the tables, for what opens the file by hand; which code filled it is in the file's name (cachefiles.py).
+# The layout of the tables, for what opens the file by hand; which code filled it is in the file's name (paths.py).
 SCHEMA = 13
 # `rank` and `made` are a calm bead's place in the order of lists. `phase` is what policy found it to be, and `place`
 # where a ready one stands in the order of work, as long as nothing that it was found by has changed; texts go the same way.

@@ -5,7 +5,7 @@ deleting the file changes no answer. Where it can't be kept (a read-only clone, 
 same thing lives in memory for one command.
 
 A bead is parsed once per content. What policy and others found out about beads is kept beside
-them until a bead changes that it was found by (findings.py).
+them until a bead changes that it was found by (derived.py).
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from bd.core.light import suppress
 from bd.core.model import Damage
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume, volume_of
 from bd.core.settings import hub_setting
-from bd.store import belief, database, findings
-from bd.store.files import Row, entries_of, is_wanted, parse_entries
-from bd.store.findings import chunks, marks
-from bd.store.packing import DEPENDS, WAITS, Packed, head_of, is_sealed, opened, packed, whole_of
+from bd.store import belief
+from bd.store.cache import database, derived
+from bd.store.cache.derived import chunks, marks
+from bd.store.cache.hub_files import Row, entries_of, is_wanted, parse_entries
+from bd.store.cache.rows import DEPENDS, WAITS, Packed, head_of, is_sealed, opened, packed, whole_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class Cache:
 
     def _fill(self, entries: Sequence[Entry], commit: str, on_progress: Callable[[int, int], None] | None) -> None:
         """Build it from nothing."""
-        from bd.store.building import read_all  # noqa: PLC0415  a cache is built once
+        from bd.store.cache.load import read_all  # noqa: PLC0415  a cache is built once
 
         db = self._db
         database.empty(db)
@@ -185,8 +186,8 @@ class Cache:
                 edges = edges ^ set(what.edges) if was_live == what.is_live else edges.union(what.edges)
             recounted.update(target for target, _ in edges)
             if path == CONFIG_PATH:  # it may say how beads age
-                findings.forget_all(db)
-        findings.forget(db, changed, recounted)
+                derived.forget_all(db)
+        derived.forget(db, changed, recounted)
         self._note(commit)
 
     def _remove(self, path: str, changed: set[str]) -> tuple[set[tuple[str, int]], bool]:
@@ -289,13 +290,13 @@ class Cache:
                 found[fields["id"]] = fields
         return found
 
-    def settled(self, sought: Sought) -> findings.CachedSettled:
+    def settled(self, sought: Sought) -> derived.CachedSettled:
         """The calm beads that pass."""
-        return findings.CachedSettled(self, sought)
+        return derived.CachedSettled(self, sought)
 
     def unsettled(self, sought: Sought) -> Iterator[dict[str, Any]]:
         """The heads of all others that may."""
-        for (blob,) in self.ask(findings.unsettled_query(sought), packed=(0,)):
+        for (blob,) in self.ask(derived.unsettled_query(sought), packed=(0,)):
             yield head_of(blob)
 
     def keep(self, kind: str, texts: Mapping[str, str]) -> None:
@@ -312,7 +313,7 @@ class Cache:
             (now,) = db.execute("SELECT value FROM meta WHERE key = 'commit'").fetchone() or (None,)
             for commit, kind, texts in found:
                 if commit == now:
-                    findings.keep(db, kind, texts)
+                    derived.keep(db, kind, texts)
 
     def dependent_counts(self, ids: Sequence[str]) -> dict[str, int]:
         """How many beads wait for each of these by depends_on; none are left out."""

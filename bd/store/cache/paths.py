@@ -10,7 +10,7 @@ import os
 
 from bd.core import clock
 from bd.core.light import suppress
-from bd.store.fingerprint import fingerprint
+from bd.store.cache.fingerprint import fingerprint
 
 _UNUSED_S = 14 * 86400
 _A_DAY_S = 86400
