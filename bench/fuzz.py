@@ -22,9 +22,10 @@ from bd.core.ids import check_agent, check_bead_id
 from bd.core.schema import BEAD_FIELDS
 from bd.interop import jsonl, plans
 from bd.output import escaped, json_safe
-from bd.store import heard, signatures
+from bd.store import heard
 from bd.store.git import commit_message, porcelain
 from bd.store.place import check_branch
+from bd.store.trust import signatures
 from bd.store.yaml import codec, plain_reader
 
 if TYPE_CHECKING:

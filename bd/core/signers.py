@@ -1,7 +1,7 @@
 """Whose keys a hub believes: its allowed signers, in git's own format, and as whom somebody signs. Pure.
 
-Belongs here: reading and changing the lines of `.beads/allowed_signers`. Does not belong here: signatures (store/signatures.py)
-and who was allowed when (store/standing.py).
+Belongs here: reading and changing the lines of `.beads/allowed_signers`. Does not belong here: signatures (store/trust/signatures.py)
+and who was allowed when (store/trust/authority.py).
 """
 
 from __future__ import annotations

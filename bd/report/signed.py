@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bd.core.light import NamedTuple
-from bd.store.judging import walk
-from bd.store.standing import NOBODY
+from bd.store.trust.authority import NOBODY
+from bd.store.trust.verification import walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bd.report.steps import Step
     from bd.report.versions import Version
     from bd.store.git.repository import GitRepo
-    from bd.store.judging import Judged
+    from bd.store.trust.verification import Judged
 
 
 class Unsigned(NamedTuple):

@@ -1,7 +1,7 @@
 """What readers believe where signatures are required: kept with the cache, brought forward over new commits once.
 
 A change of state that nobody who may has signed counts as not made: the bead reads as it was, until somebody who may writes
-it again. Belongs here: which beads that is true of. Does not belong here: judging commits (judging.py).
+it again. Belongs here: which beads that is true of. Does not belong here: judging commits (verification.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bd.store.archived import Archived
     from bd.store.cache.hub_files import Row
     from bd.store.git.repository import GitRepo
-    from bd.store.standing import Standing
+    from bd.store.trust.authority import Standing
 
 KEY = "belief"
 _SHAPE = {"commit": MAYBE_TEXT, "standing": list, "masks": {...: (str, dict, type(None))}}
@@ -35,7 +35,7 @@ def was_anybody_allowed(repo: GitRepo, commit: str) -> bool:
 
 def standing_of(note: str | None) -> Standing:
     """Who may sign, of a note."""
-    from bd.store.standing import NOBODY, Standing  # noqa: PLC0415  most hubs ask for no signatures
+    from bd.store.trust.authority import NOBODY, Standing  # noqa: PLC0415  most hubs ask for no signatures
 
     if note is None:
         return NOBODY
@@ -58,8 +58,8 @@ def _read(note: str) -> dict[str, Any]:
 
 def forward(repo: GitRepo, note: str | None, commit: str, changed: set[str]) -> tuple[str, list[Row | str]]:
     """The note at a commit, and the files that have to be read otherwise than they stand there, or as they stand again."""
-    from bd.store import judging, standing  # noqa: PLC0415  most hubs ask for no signatures
     from bd.store.archived import Archived  # noqa: PLC0415  the same
+    from bd.store.trust import authority, verification  # noqa: PLC0415  most hubs ask for no signatures
 
     known = _read(note) if note else {"commit": None, "masks": {}}
     before, masks = standing_of(note), known["masks"]
@@ -67,9 +67,9 @@ def forward(repo: GitRepo, note: str | None, commit: str, changed: set[str]) -> 
         return note, []
     since = known["commit"]
     if since and (repo.objects.read(since) is None or not repo.is_ancestor(since, commit)):
-        since, before, masks = None, standing.NOBODY, {}
+        since, before, masks = None, authority.NOBODY, {}
     again = set(known["masks"])
-    for judged in judging.walk(repo, commit, since, before, masks):
+    for judged in verification.walk(repo, commit, since, before, masks):
         before, masks = judged.after, judged.masks
     fresh = {"commit": commit, "standing": [list(before.signers), before.is_required, before.at_s], "masks": masks}
     keys = sorted(again | set(masks))
@@ -79,8 +79,8 @@ def forward(repo: GitRepo, note: str | None, commit: str, changed: set[str]) -> 
 
 def _rows(repo: GitRepo, archived: Archived, commit: str, key: str, masks: Mapping[str, Any]) -> Iterator[Row | str]:
     """The files of a key as they stand, or with what is believed in the place of what stands there."""
-    from bd.store import guarded  # noqa: PLC0415  the same
     from bd.store.cache.hub_files import parse_entries, parse_file  # noqa: PLC0415
+    from bd.store.trust import guarded_fields  # noqa: PLC0415  the same
 
     if "/" in key:
         entries = repo.diff(None, commit, key)
@@ -95,6 +95,9 @@ def _rows(repo: GitRepo, archived: Archived, commit: str, key: str, masks: Mappi
         return
     for row in parse_entries(repo, archived.all_of(key, commit)):
         if key in masks and not isinstance(row, str) and row.fields is not None:
-            row.fields = {**{name: value for name, value in row.fields.items() if name not in guarded.GUARDED}, **masks[key]}
+            row.fields = {
+                **{name: value for name, value in row.fields.items() if name not in guarded_fields.GUARDED},
+                **masks[key],
+            }
             row.is_simple = False
         yield row

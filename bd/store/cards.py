@@ -10,7 +10,7 @@ import json
 import os
 
 from bd.core.errors import BadInput, CantSign
-from bd.store import signing
+from bd.store.trust import signing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -125,7 +125,7 @@ class Chain:
         settings = self._world.settings
         if not (settings.sign or settings.require_signed or _decides(change, before)):
             return None
-        from bd.store import signing  # noqa: PLC0415  most hubs ask for no signatures
+        from bd.store.trust import signing  # noqa: PLC0415  most hubs ask for no signatures
 
         standing = self.base.cache.standing() if self.base.commit else None
         is_required = bool(standing and standing.signers) and (settings.require_signed or _decides(change, before))

@@ -11,11 +11,11 @@ import pytest
 
 from bd.core import signers
 from bd.report.audit import examine
-from bd.store import signatures, signing
-from bd.store.checks import NAME, Checks
 from bd.store.git.commit_message import signed_by, split_commit
 from bd.store.git.discovery import find_repo
-from bd.store.standing import Standing
+from bd.store.trust import signatures, signing
+from bd.store.trust.authority import Standing
+from bd.store.trust.signature_checks import NAME, Checks
 from tests.truth import git
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.core.schema import BEAD_FIELDS
-from bd.store import guarded
 from bd.store.hub import Hub
-from bd.store.judging import walk
 from bd.store.place import locate
-from bd.store.standing import NOBODY
+from bd.store.trust import guarded_fields
+from bd.store.trust.authority import NOBODY
+from bd.store.trust.verification import walk
 from tests.hostile.test_signed_claims import FORGED, ada, codes, forge, key_path, state
 from tests.truth import git, tip_bead
 
@@ -155,7 +155,7 @@ def test_every_guarded_field_stays_and_every_other_changes(ada: Clone, clone: Cl
     for reader in (ada, clone("fresh")):
         after = fields(reader)
         changed = {key for key in BEAD_FIELDS if after.get(key) != before[key]}
-        assert changed == guarded.OPEN - {"id"}
+        assert changed == guarded_fields.OPEN - {"id"}
 
 
 def fields(clone: Clone, bead: str = "hub-z") -> dict[str, object]:
@@ -177,8 +177,8 @@ def fields(clone: Clone, bead: str = "hub-z") -> dict[str, object]:
 
 
 def test_every_field_is_one_kind() -> None:
-    assert set(BEAD_FIELDS) >= guarded.OPEN | guarded.TERMS
-    assert not guarded.OPEN & guarded.TERMS
+    assert set(BEAD_FIELDS) >= guarded_fields.OPEN | guarded_fields.TERMS
+    assert not guarded_fields.OPEN & guarded_fields.TERMS
 
 
 def test_a_new_bead_needs_no_signature_and_keeps_its_terms(ada: Clone, clone: Clones) -> None:

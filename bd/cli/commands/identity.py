@@ -18,7 +18,8 @@ from bd.core.ids import check_agent
 from bd.core.schema import agent_path, capacity_path
 from bd.operations.signers import Allow, Revoke, lines_of
 from bd.output import escaped
-from bd.store import cards, signing
+from bd.store import cards
+from bd.store.trust import signing
 
 
 @click.group("identity", no_args_is_help=False)

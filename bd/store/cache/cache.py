@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bd.core.queries import Sought
     from bd.store.git.porcelain import Entry
     from bd.store.git.repository import GitRepo
-    from bd.store.standing import Standing
+    from bd.store.trust.authority import Standing
 
 _DOUBLED = "(SELECT id FROM beads GROUP BY id HAVING count(*) > 1)"
 _BEAD = f"INSERT INTO beads VALUES ({','.join('?' * 17)}, NULL, NULL)"

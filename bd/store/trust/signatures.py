@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from bd.core.light import NamedTuple, suppress
-from bd.store import signing
+from bd.store.trust import signing
 
 _HEADER = b"gpgsig "
 _BEGIN, _END = b"-----BEGIN SSH SIGNATURE-----", b"-----END SSH SIGNATURE-----"

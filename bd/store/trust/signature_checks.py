@@ -1,7 +1,7 @@
 """Which signatures hold, for who looks at many: remembered by commit, else checked in this process, else by ssh-keygen, a few at once.
 
 A commit's name stands for its every byte, so what was found out about its signature stays true. Belongs here: finding it out
-once. Does not belong here: what a signature is made of (signatures.py), and whether its key is believed (standing.py).
+once. Does not belong here: what a signature is made of (signatures.py), and whether its key is believed (authority.py).
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 
 from bd.core.light import suppress
-from bd.store import signatures
+from bd.store.trust import signatures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bd.store.git.repository import GitRepo
-    from bd.store.signatures import Signature
+    from bd.store.trust.signatures import Signature
 
 NAME = "signatures"
 # So many are sooner found in a set than in a text.

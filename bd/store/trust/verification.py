@@ -3,7 +3,7 @@
 A key is believed from the commit on that allows it, if somebody who was believed made that commit; the first one vouches
 for itself. So a commit is judged by what its parents say: whoever is let in later proves nothing about earlier, and a date
 that is made up helps nobody. Belongs here: walking over commits with that in mind. Does not belong here: what comes of it
-for readers (cache.py) and for the audit, what a merge may make of its sides (joining.py).
+for readers (cache.py) and for the audit, what a merge may make of its sides (merges.py).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from bd.core import signers
 from bd.core.light import NamedTuple, suppress
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
 from bd.core.settings import hub_setting
-from bd.store import guarded, signatures
 from bd.store.cache.hub_files import with_volumes
-from bd.store.checks import Checks
-from bd.store.contents import Contents, key_of
 from bd.store.git import commit_message
 from bd.store.git.porcelain import difference
-from bd.store.joining import Sides
-from bd.store.standing import Standing
+from bd.store.trust import guarded_fields, signatures
+from bd.store.trust.authority import Standing
+from bd.store.trust.guarded_blobs import Contents, key_of
+from bd.store.trust.merges import Sides
+from bd.store.trust.signature_checks import Checks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from bd.store.git.porcelain import Entry
     from bd.store.git.repository import GitRepo
-    from bd.store.joining import Believed
-    from bd.store.signatures import Signature
+    from bd.store.trust.merges import Believed
+    from bd.store.trust.signatures import Signature
 
     Masks = Mapping[str, Any]
 
@@ -188,7 +188,7 @@ class _Walk:
                 continue
             expected, now = sides.expected(key), sides.after(key)
             is_changed = now != (expected if sides.is_merge else sides.before(key))
-            wanted = guarded.newborn(now) if expected is None and isinstance(now, dict) else expected
+            wanted = guarded_fields.newborn(now) if expected is None and isinstance(now, dict) else expected
             if now == wanted:
                 found.masks.pop(key, None)
                 continue
@@ -207,12 +207,17 @@ class _Walk:
             found.masks[key] = taken[0][key]
         elif taken or sides.is_written(key):
             found.masks.pop(key, None)
-        if not signer or not sides.standing.is_in_force or commit.form.get("verb") in _RESTORING or not guarded.claims_of(now):
+        if (
+            not signer
+            or not sides.standing.is_in_force
+            or commit.form.get("verb") in _RESTORING
+            or not guarded_fields.claims_of(now)
+        ):
             return
         expected = sides.expected(key)
-        if guarded.is_for_another(expected, now, signer):
+        if guarded_fields.is_for_another(expected, now, signer):
             found.untrue.add(key)
-            found.masks[key] = guarded.newborn(now) if expected is None else expected
+            found.masks[key] = guarded_fields.newborn(now) if expected is None else expected
 
     def _lines_changed(self, name: str, sides: Sides) -> tuple[frozenset[str], tuple[str, ...]]:
         """The lines of allowed signers that a commit takes away, and those that it adds."""

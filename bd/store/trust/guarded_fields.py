@@ -1,7 +1,7 @@
 """What of a bead's file counts only when who wrote it is believed, where signatures are required. Pure.
 
 Everything does but what a bead says and how urgent it is: a field that is added to the format is guarded until it is named
-here. Belongs here: which fields, and what they are of one bead. Does not belong here: whom to believe (standing.py).
+here. Belongs here: which fields, and what they are of one bead. Does not belong here: whom to believe (authority.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Who may sign for whom at a commit of a hub, and whether signatures are required there.
 
-Belongs here: what holds, and what holds where two histories meet. Does not belong here: what a commit makes of it (judging.py).
+Belongs here: what holds, and what holds where two histories meet. Does not belong here: what a commit makes of it (verification.py).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bd.store.standing import Standing
+    from bd.store.trust.authority import Standing
 
 _LIMIT_S = 30.0
 _HEADER = b"gpgsig "

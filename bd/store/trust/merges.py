@@ -8,18 +8,18 @@ believes.
 from __future__ import annotations
 
 from bd.core.schema import bead_path
-from bd.store.contents import FILE_MODES, key_of
-from bd.store.standing import NOBODY, common, joined
+from bd.store.trust.authority import NOBODY, common, joined
+from bd.store.trust.guarded_blobs import FILE_MODES, key_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from bd.store.contents import Contents
     from bd.store.git.porcelain import Entry
     from bd.store.git.repository import GitRepo
-    from bd.store.standing import Standing
+    from bd.store.trust.authority import Standing
+    from bd.store.trust.guarded_blobs import Contents
 
     Believed = tuple[Standing, Mapping[str, Any]]
 

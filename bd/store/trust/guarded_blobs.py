@@ -1,15 +1,15 @@
 """What of a hub's files is guarded where signatures are required, by blob: of a bead its guarded fields, of others the blob itself.
 
-Belongs here: which files these are, and reading them. Does not belong here: what may be changed by whom (standing.py).
+Belongs here: which files these are, and reading them. Does not belong here: what may be changed by whom (authority.py).
 """
 
 from __future__ import annotations
 
 from bd.core.ids import is_bead_id
 from bd.core.schema import BEADS_DIR, FILE_LIMIT, bead_path
-from bd.store import guarded
 from bd.store.archived import Archived
 from bd.store.cache.hub_files import bead_id_of, is_wanted
+from bd.store.trust import guarded_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,6 +84,6 @@ def _parsed(bead_id: str, data: bytes | None) -> dict[str, Any] | None:
     if data is None:
         return None
     try:
-        return guarded.state_of(codec.parse_bead(data, bead_id).fields)
+        return guarded_fields.state_of(codec.parse_bead(data, bead_id).fields)
     except codec.Unreadable:
         return None

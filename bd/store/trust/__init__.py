@@ -1,0 +1,1 @@
+"""Whose changes count, where a hub requires signatures. Read verification.py first."""
