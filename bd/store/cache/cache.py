@@ -14,11 +14,11 @@ from bd.core.light import suppress
 from bd.core.model import Damage
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume, volume_of
 from bd.core.settings import hub_setting
-from bd.store import belief
 from bd.store.cache import database, derived
 from bd.store.cache.derived import chunks, marks
 from bd.store.cache.hub_files import Row, entries_of, is_wanted, parse_entries
 from bd.store.cache.rows import DEPENDS, WAITS, Packed, head_of, is_sealed, opened, packed, whole_of
+from bd.store.trust import state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,21 +130,21 @@ class Cache:
             self._fill(wanted, commit, on_progress)
         else:
             self.store(parse_entries(self._repo, wanted, on_progress), commit)
-        is_new = known is None and belief.was_anybody_allowed(self._repo, commit)
-        if (note := self._meta(belief.KEY)) or is_new or any(entry.path == SIGNERS_PATH for entry in wanted):
-            note, rows = belief.forward(self._repo, note, commit, {entry.path for entry in wanted})
+        is_new = known is None and state.was_anybody_allowed(self._repo, commit)
+        if (note := self._meta(state.KEY)) or is_new or any(entry.path == SIGNERS_PATH for entry in wanted):
+            note, rows = state.forward(self._repo, note, commit, {entry.path for entry in wanted})
             self.store(rows, commit)
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (belief.KEY, note))
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (state.KEY, note))
 
     def standing(self) -> Standing:
         """Who may sign, as it is at the commit that the cache holds."""
         try:
-            return belief.standing_of(self._meta(belief.KEY))
+            return state.standing_of(self._meta(state.KEY))
         except database.Unsound as error:
             if self._path is None or self.commit is None:
                 raise
             self._leave(self.commit, None, error)
-            return belief.standing_of(self._meta(belief.KEY))
+            return state.standing_of(self._meta(state.KEY))
 
     def requires_signatures(self) -> bool:
         """Whether what nobody signs counts as not made."""
@@ -224,7 +224,7 @@ class Cache:
         before = self.commit
         rows = list(rows)
         paths = [row if isinstance(row, str) else row.path for row in rows]
-        if any(path in belief.DECIDING or is_volume(path) for path in paths):
+        if any(path in state.DECIDING or is_volume(path) for path in paths):
             return  # whether these are believed, and which beads are in them, is for the next reader to find out
         try:
             if self._db.in_transaction:
