@@ -296,7 +296,7 @@ def volume_path(ended_at: str, number: int) -> str:
 
 
 def is_volume(path: str) -> bool:
-    """Whether a file at this path of a hub is a volume of its archive: many beads in one file (store/volumes.py)."""
+    """Whether a file at this path of a hub is a volume of its archive: many beads in one file (store/archive/volumes.py)."""
     return path.startswith(ARCHIVE_DIR) and path.endswith(".yaml") and "/" not in path[len(ARCHIVE_DIR) :]
 
 

@@ -6,7 +6,7 @@ from bd.core.light import NamedTuple
 from bd.report import commits, rules
 from bd.report.rules import BeadChange
 from bd.report.versions import Versions
-from bd.store.archived import Archived
+from bd.store.archive.locations import Archived
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.core.errors import BadInput
-from bd.store.artifacts import reference
+from bd.store.archive.artifacts import reference
 from bd.store.hub import Hub
 from bd.store.place import locate
 from tests.truth import commit_file

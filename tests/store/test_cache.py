@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, agent_path, bead_path, capacity_path
+from bd.store.archive.volumes import compose
 from bd.store.cache import paths
 from bd.store.cache.cache import Cache
 from bd.store.cache.database import SCHEMA
 from bd.store.cache.hub_files import Row, bead_id_of, is_wanted, parse_file
 from bd.store.hub import Hub
 from bd.store.place import locate
-from bd.store.volumes import compose
 from bd.store.yaml import editor
 from tests.memory import held, make_bead
 from tests.truth import commit_file, git, tip

@@ -68,7 +68,7 @@ def with_volumes(repo: GitRepo, entries: Sequence[Entry]) -> Sequence[Entry]:
     """What git lists, with the beads of each volume in its place."""
     if not any(is_volume(entry.path) or volume_of(entry.path) for entry in entries):
         return entries
-    from bd.store.volumes import looked_into  # noqa: PLC0415  what is archived hardly ever changes
+    from bd.store.archive.volumes import looked_into  # noqa: PLC0415  what is archived hardly ever changes
 
     return looked_into(repo.objects, entries)
 
@@ -137,7 +137,7 @@ def parse_file(path: str, oid: str, data: bytes | None) -> Row:
 
 def _fault_of_volume(path: str, data: bytes) -> str | None:
     """Why not everything in a volume can be read; None where it can."""
-    from bd.store.volumes import parse  # noqa: PLC0415  the same
+    from bd.store.archive.volumes import parse  # noqa: PLC0415  the same
 
     volume = parse(data)
     if volume.fault:

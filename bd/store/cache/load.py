@@ -145,7 +145,7 @@ def serve() -> None:
     git_dir, common_dir, work_tree, timeout_s = place
     repo = GitRepo(git_dir, common_dir, work_tree, timeout_s=timeout_s)
     if places:
-        from bd.store.volumes import shelf_of  # noqa: PLC0415  of an archive without volumes nothing is needed
+        from bd.store.archive.volumes import shelf_of  # noqa: PLC0415  of an archive without volumes nothing is needed
 
         shelf_of(repo.objects).places.update(places)
     out = sys.stdout.buffer

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import IO, Any
 
+    from bd.store.archive.volumes import Shelf
     from bd.store.git.process import Process
     from bd.store.git.repository import Draft, GitRepo
-    from bd.store.volumes import Shelf
 
     _Blob = tuple[bytes | None, bytes]  # its mode (None: as it is there), its raw object name
 
@@ -213,7 +213,7 @@ class ObjectReader:
         """The content of the object a name means, or its first `at_most` bytes; None when there is none."""
         found = next(self.read_many([name], at_most=at_most))
         if found is None and (volume := volume_of(name.partition(":")[2])):
-            from bd.store.volumes import shelf_of  # noqa: PLC0415  what is archived is hardly ever asked for
+            from bd.store.archive.volumes import shelf_of  # noqa: PLC0415  what is archived is hardly ever asked for
 
             return shelf_of(self).at(name.partition(":")[0], volume, name.rpartition("/")[2].removesuffix(".yaml"))
         return found

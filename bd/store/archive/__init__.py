@@ -1,0 +1,1 @@
+"""Beads that were moved out of the way, many to a file."""
