@@ -154,7 +154,7 @@ class App:
 
     def _warn_of_edits(self) -> None:
         """A person at a terminal may wonder where a hand edit is: reads do not see it before it is published."""
-        from bd.store.checkout import edited_files, is_checked_out
+        from bd.store.worktree.checkout import edited_files, is_checked_out
 
         if is_checked_out(self.hub.repo, self.hub.branch):
             number = len(edited_files(self.hub.repo, "beads", ".beads"))

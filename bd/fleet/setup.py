@@ -12,7 +12,6 @@ from bd.core.identity import identify
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
 from bd.operations.init import Init
 from bd.operations.publish import transaction
-from bd.store.checkout import edited_files
 from bd.store.git.create import (
     add_remote,
     check_url,
@@ -25,7 +24,8 @@ from bd.store.git.create import (
 from bd.store.git.discovery import find_repo
 from bd.store.hub import Hub
 from bd.store.place import Place, check_branch, clone_config_path, forget, locate, read_layer, user_config_path
-from bd.store.sparse import write_out
+from bd.store.worktree.checkout import edited_files
+from bd.store.worktree.sparse import write_out
 from bd.store.yaml import codec
 
 TYPE_CHECKING = False

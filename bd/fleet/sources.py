@@ -14,7 +14,7 @@ from bd.operations.publish import publish
 from bd.operations.schedules import RunSchedule
 from bd.policy import schedules, triggers
 from bd.policy.dag_progress import dag_of
-from bd.store.checkout import is_checked_out
+from bd.store.worktree.checkout import is_checked_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

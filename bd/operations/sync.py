@@ -9,10 +9,10 @@ from bd.core.errors import TryAgain
 from bd.core.light import NamedTuple
 from bd.core.model import Damage
 from bd.operations.publish import author_of, transaction
-from bd.store import checkout
 from bd.store.cache.hub_files import is_wanted, parse_file
 from bd.store.git.repository import Draft
 from bd.store.settling import Settling
+from bd.store.worktree import checkout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

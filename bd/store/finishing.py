@@ -5,9 +5,9 @@ from __future__ import annotations
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple
 from bd.store import kept, neighbours
-from bd.store.following import follow
 from bd.store.member import told
 from bd.store.outcome import Outcome
+from bd.store.worktree.follow import follow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -148,7 +148,7 @@ class Pushing:
 
     def _publish_here(self, commit: str, base: str | None, sides: Sequence[SideRef]) -> Verdict:
         """Without a remote: the checkout first, then the branch by compare-and-swap."""
-        from bd.store import checkout  # noqa: PLC0415  with a remote, it is imported while git pushes
+        from bd.store.worktree import checkout  # noqa: PLC0415  with a remote, it is imported while git pushes
 
         branch = self._hub.branch
         where = checkout.holder(self._repo, branch)

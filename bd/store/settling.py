@@ -101,7 +101,7 @@ class Settling:
             raise TryAgain(words, hint=hint, written="unknown")
 
     def _settle_one(self, entry: Entry, tip: str, current: set[Any], waiting: Iterable[Decides]) -> None:
-        from bd.store import checkout  # noqa: PLC0415  only where somebody has died
+        from bd.store.worktree import checkout  # noqa: PLC0415  only where somebody has died
 
         data = entry.data
         commits, tokens = data.get("commits") or [], data.get("tokens") or []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.store import checkout, plainmove, sparse
+from bd.store.worktree import checkout, plain_update, sparse
 from tests.race.seeds import seed
 from tests.running import Clone
 from tests.truth import bead_files, git, tip, tip_bead
@@ -90,7 +90,7 @@ def test_a_plain_write_moves_such_a_clone_without_git(
 ) -> None:
     joiner, _ = joined(bd, old_hub, tmp_path / "joiner")
     moves: list[bool] = []
-    real = plainmove.move
+    real = plain_update.move
 
     def noted(*args: Any) -> bool:
         moves.append(real(*args))

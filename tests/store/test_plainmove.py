@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.store import plainmove
-from bd.store.checkout import LockedIndex, bring_along
 from bd.store.git.discovery import find_repo
 from bd.store.git.repository import Draft, GitRepo
+from bd.store.worktree import plain_update
+from bd.store.worktree.checkout import LockedIndex, bring_along
 from tests.truth import git
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def step(repo: GitRepo, files: dict[str, bytes | None], **modes: str) -> tuple[s
 
 def moved(repo: GitRepo, here: str, tip: str) -> bool:
     with LockedIndex(repo) as locked:
-        return plainmove.move(repo, locked.index, locked.copy, here, tip)
+        return plain_update.move(repo, locked.index, locked.copy, here, tip)
 
 
 REPLACED = {"beads/hub-06.yaml": b"id: hub-06\ntitle: New\n", ".agent-status/ada.yaml": b"busy\n"}
@@ -287,15 +287,15 @@ def test_a_move_that_fails_half_way_is_taken_back(place: Path, monkeypatch: pyte
     repo = opened(place)
     here, tip = step(repo, {**REPLACED, **ADDED})
     before = picture(place)
-    put = plainmove._Move._put
+    put = plain_update._Move._put
     count = iter(range(100))
 
-    def full_disk(self: plainmove._Move, path: bytes, content: bytes) -> os.stat_result:
+    def full_disk(self: plain_update._Move, path: bytes, content: bytes) -> os.stat_result:
         if next(count) == 2:
             raise OSError(28, "No space left on device")
         return put(self, path, content)
 
-    monkeypatch.setattr(plainmove._Move, "_put", full_disk)
+    monkeypatch.setattr(plain_update._Move, "_put", full_disk)
     assert not moved(repo, here, tip)
     assert picture(place) == before
     bring_along(repo, here, tip)  # and then git does it
@@ -314,13 +314,13 @@ def test_what_was_worked_out_ahead_is_carried_out(place: Path) -> None:
     repo = opened(place)
     here, tip = step(repo, {**REPLACED, **ADDED})
     before = picture(place)
-    plainmove.prepare(repo, current(place), tip)
+    plain_update.prepare(repo, current(place), tip)
     assert repo.worked_out is not None
     assert picture(place) == before
     ahead = repo.worked_out
     assert moved(repo, here, tip)
     assert repo.worked_out is None
-    assert isinstance(ahead, plainmove._Move)
+    assert isinstance(ahead, plain_update._Move)
     assert ahead._written
     git(place, "update-ref", "HEAD", tip)
     assert git(place, "status", "--porcelain") == ""
@@ -329,7 +329,7 @@ def test_what_was_worked_out_ahead_is_carried_out(place: Path) -> None:
 def test_what_was_worked_out_for_another_index_is_not(place: Path) -> None:
     repo = opened(place)
     here, tip = step(repo, {**REPLACED})
-    plainmove.prepare(repo, current(place), tip)
+    plain_update.prepare(repo, current(place), tip)
     (place / "notes").write_text("mine\n")
     git(place, "add", "notes")
     assert moved(repo, here, tip)
@@ -340,7 +340,7 @@ def test_what_was_worked_out_for_another_index_is_not(place: Path) -> None:
 def test_what_was_edited_since_it_was_worked_out_stays(place: Path) -> None:
     repo = opened(place)
     here, tip = step(repo, {**REPLACED})
-    plainmove.prepare(repo, current(place), tip)
+    plain_update.prepare(repo, current(place), tip)
     edit(place)
     before = picture(place)
     assert not moved(repo, here, tip)
@@ -351,7 +351,7 @@ def test_what_was_worked_out_for_another_commit_is_not(place: Path) -> None:
     repo = opened(place)
     here, tip = step(repo, {**REPLACED})
     _, other = step(repo, {**ADDED})
-    plainmove.prepare(repo, current(place), other)
+    plain_update.prepare(repo, current(place), other)
     assert moved(repo, here, tip)
     assert not (place / "beads" / "hub-07.yaml").exists()
 
@@ -359,5 +359,5 @@ def test_what_was_worked_out_for_another_commit_is_not(place: Path) -> None:
 def test_a_branch_that_is_not_checked_out_needs_nothing(place: Path) -> None:
     repo = opened(place)
     _, tip = step(repo, {**REPLACED})
-    plainmove.prepare(repo, "refs/heads/other", tip)
+    plain_update.prepare(repo, "refs/heads/other", tip)
     assert repo.worked_out is None

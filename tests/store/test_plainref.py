@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.store import plainref
 from bd.store.git.discovery import find_repo
+from bd.store.worktree import plain_ref
 from tests.truth import git
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def place(tmp_path: Path) -> Path:
     git(place, "tag", "second")
     git(place, "reset", "--quiet", "HEAD^")
     (place / ".git" / "bd").mkdir()
-    (place / ".git" / "bd" / plainref.OWNER).touch()
+    (place / ".git" / "bd" / plain_ref.OWNER).touch()
     return place
 
 
@@ -44,7 +44,7 @@ def opened(place: Path) -> GitRepo:
 
 def moved(place: Path) -> bool:
     old, new = git(place, "rev-parse", "HEAD"), git(place, "rev-parse", "second")
-    return plainref.move(opened(place), BRANCH, new, old)
+    return plain_ref.move(opened(place), BRANCH, new, old)
 
 
 def last_lines(place: Path) -> list[str]:
@@ -124,13 +124,13 @@ def test_what_is_not_plain_is_left_to_git(place: Path, change: Callable[[Path], 
 def test_a_branch_that_is_elsewhere_stays(place: Path) -> None:
     first, second = git(place, "rev-parse", "HEAD"), git(place, "rev-parse", "second")
     somebody_has_moved_it(place)
-    assert not plainref.move(opened(place), BRANCH, first, first)
+    assert not plain_ref.move(opened(place), BRANCH, first, first)
     assert git(place, "rev-parse", "HEAD") == second
     assert not list((place / ".git").rglob("*.lock"))
 
 
 def test_a_lock_of_a_killed_bd_is_removed_and_nobody_elses(place: Path) -> None:
     path = place / ".git" / f"{BRANCH}.lock"
-    os.link(place / ".git" / "bd" / plainref.OWNER, path)
+    os.link(place / ".git" / "bd" / plain_ref.OWNER, path)
     assert moved(place)
     assert not path.exists()

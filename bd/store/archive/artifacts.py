@@ -6,7 +6,7 @@ import os
 import re
 
 from bd.core.errors import BadInput
-from bd.store.checkout import is_checked_out
+from bd.store.worktree.checkout import is_checked_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -87,11 +87,12 @@ def _prepare(repo: GitRepo, branches: Sequence[tuple[str, str]], first: Callable
     if first:
         first()
     # Imported while git pushes, as what comes after the push is.
-    from bd.store import finishing, plainmove  # noqa: PLC0415
+    from bd.store import finishing  # noqa: PLC0415
+    from bd.store.worktree import plain_update  # noqa: PLC0415
 
     assert finishing
     for oid, branch in branches:
-        plainmove.prepare(repo, branch, oid)
+        plain_update.prepare(repo, branch, oid)
 
 
 def move_here(repo: GitRepo, updates: Sequence[tuple[str, str | None, str | None]], sides: Sequence[SideRef]) -> None:

@@ -82,7 +82,7 @@ class GitRepo:
         self.ssh_command = ""
         # Git's settings as they were read for this command, as far as they are kept (place.py); None where nobody has.
         self.known_settings: Mapping[str, Sequence[str]] | None = None
-        # What plainmove.py has worked out while git was pushing.
+        # What plain_update.py has worked out while git was pushing.
         self.worked_out: object = None
 
     @property

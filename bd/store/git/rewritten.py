@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bd.core.errors import BadInput, HubRewritten, NoHub, TryAgain
 from bd.core.schema import CONFIG_PATH
-from bd.store import checkout, kept
+from bd.store import kept
 from bd.store.git.push import list_remote
 from bd.store.place import PUBLISHED, REWRITTEN, VIEW
+from bd.store.worktree import checkout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

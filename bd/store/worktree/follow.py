@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bd.store import checkout, plainref
 from bd.store.git.repository import ZERO, GitFailed
 from bd.store.place import PUBLISHED, VIEW
+from bd.store.worktree import checkout, plain_ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def follow(hub: Hub, base: str | None, tip: str, *, hand: str | None, half_way: 
 
 def _move_branch(hub: Hub, here: str | None, tip: str, hand: str | None) -> list[str]:
     """The checked-out branch follows its files; where somebody else moves or locks it, they go back."""
-    if here and plainref.move(hub.repo, hub.branch, tip, here):
+    if here and plain_ref.move(hub.repo, hub.branch, tip, here):
         return []
     try:
         hub.repo.update_refs([(hub.branch, tip, here or ZERO)])

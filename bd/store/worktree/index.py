@@ -2,7 +2,7 @@
 
 Belongs here: the format (git's index-format documentation), as far as one changed file needs it. What
 is not of the plain kind raises Unfit, and is git's to deal with. Does not belong here: files and locks
-(plainmove.py, checkout.py).
+(plain_update.py, checkout.py).
 
 An entry is found by its path, without reading the ones before it: the path with its closing NUL stands
 in the file once, and what stands before it has to be the entry's object name, mode and flags.

@@ -17,7 +17,7 @@ from bd.core.errors import BdError
 from bd.core.light import suppress
 from bd.store.git.objects import LARGE, hash_of, name_of, open_plainly
 from bd.store.git.trees import FOLDER
-from bd.store.index import Folder, Index, Item, Unfit
+from bd.store.worktree.index import Folder, Index, Item, Unfit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

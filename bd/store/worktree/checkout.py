@@ -15,8 +15,8 @@ from bd.core import clock
 from bd.core.light import suppress
 from bd.store.git.porcelain import worktrees
 from bd.store.git.repository import GitFailed, GitTimeout
-from bd.store.plainmove import move
-from bd.store.plainref import OWNER
+from bd.store.worktree.plain_ref import OWNER
+from bd.store.worktree.plain_update import move
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

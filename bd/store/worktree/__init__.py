@@ -1,0 +1,1 @@
+"""A checked-out hub branch follows what was published. Read checkout.py first."""
