@@ -22,8 +22,8 @@ from bd.core.ids import check_agent, check_bead_id
 from bd.core.schema import BEAD_FIELDS
 from bd.interop import jsonl, plans
 from bd.output import escaped, json_safe
-from bd.store import heard
 from bd.store.git import commit_message, porcelain
+from bd.store.heartbeat import agent_records
 from bd.store.place import check_branch
 from bd.store.trust import signatures
 from bd.store.yaml import codec, plain_reader
@@ -221,8 +221,8 @@ def _records(data: bytes) -> None:
         said = json.loads(data)
     except (ValueError, RecursionError):
         return
-    record = heard.record_of(said)
-    assert heard.record_of(record) == record
+    record = agent_records.record_of(said)
+    assert agent_records.record_of(record) == record
 
 
 def _signatures(data: bytes) -> None:

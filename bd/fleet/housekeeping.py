@@ -22,7 +22,7 @@ from bd.policy import friction
 from bd.store import looks
 from bd.store.git.push import SideRef
 from bd.store.git.repository import GitTimeout
-from bd.store.siderefs import CLAIMS, PROBES
+from bd.store.heartbeat.side_refs import CLAIMS, PROBES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

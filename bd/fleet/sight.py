@@ -8,7 +8,7 @@ from bd.core.light import NamedTuple
 from bd.policy import liveness
 from bd.policy.liveness import Sight
 from bd.store import looks
-from bd.store.beats import beat_age_s
+from bd.store.heartbeat.objects import beat_age_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from bd.operations.publish import publish
 from bd.policy.liveness import FAR_INTERVAL_S, NEAR_INTERVAL_S, RECORD_EVERY_S, last_commit_of
 from bd.policy.stealing import queues
 from bd.store.git.push import SideRef, list_remote
-from bd.store.siderefs import AGENTS, CLAIMS
+from bd.store.heartbeat.side_refs import AGENTS, CLAIMS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from bd.core.settings import Settings
     from bd.store.cache.cache import Cache
     from bd.store.git.fetch import Fetching
+    from bd.store.heartbeat.side_refs import SideRefs
     from bd.store.journal import Journal
     from bd.store.lock import CloneLock
     from bd.store.looked import Looked
-    from bd.store.siderefs import SideRefs
     from bd.store.snapshot import CachedSnapshot
 
 _TRACKED = "tracked"
@@ -87,7 +87,7 @@ class Hub:
     @cached_property
     def sides(self) -> SideRefs:
         """The refs beside the hub branch."""
-        from bd.store.siderefs import SideRefs as Beside  # noqa: PLC0415  most commands need none of it
+        from bd.store.heartbeat.side_refs import SideRefs as Beside  # noqa: PLC0415  most commands need none of it
 
         self.repo.timeout_s = self.settings().git_timeout  # a sign of life takes no lock
         return Beside(self.repo, self.place)
@@ -248,13 +248,13 @@ class Hub:
             self._said = self.noted_json(HEARD, {"at": MAYBE_TEXT}) or {}
         if not self._said:
             return NEVER, {}
-        from bd.store.heard import records_of  # noqa: PLC0415
+        from bd.store.heartbeat.agent_records import records_of  # noqa: PLC0415
 
         return self._said.get("at") or NEVER, records_of(self._said.get("agents", {}))
 
     def hear(self, refs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         """The agents' records behind a listing of refs, kept for this clone's next snapshots."""
-        from bd.store.heard import record_of, refs_of  # noqa: PLC0415  most commands hear nothing new
+        from bd.store.heartbeat.agent_records import record_of, refs_of  # noqa: PLC0415  most commands hear nothing new
 
         self._said = None
         heard = self.sides.listen(refs_of(refs), clock.time_text(clock.now()))
@@ -265,7 +265,7 @@ class Hub:
 
         Raises RemoteUnreachable: a look that failed is no look.
         """
-        from bd.store.siderefs import AGENTS, CLAIMS  # noqa: PLC0415  most reads do not listen
+        from bd.store.heartbeat.side_refs import AGENTS, CLAIMS  # noqa: PLC0415  most reads do not listen
 
         refs = self.sides.listing(CLAIMS, AGENTS) if self.sides.may_list() else {}
         self.hear(refs)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Change
-    from bd.store.beating import Beating
     from bd.store.chain import Decides
+    from bd.store.heartbeat.claim_refs import Beating
     from bd.store.hub import Hub
     from bd.store.intents import Intent
     from bd.store.member import Member
@@ -184,7 +184,7 @@ class Rounds:
         if not claims or not (self._hub.has_beaten() or any(claim.get("heartbeat_by") == "ref" for claim in claims)):
             return [[] for _ in chain.steps]
         if self.beating is None:
-            from bd.store.beating import Beating as Beside  # noqa: PLC0415  a plain claim has no such refs
+            from bd.store.heartbeat.claim_refs import Beating as Beside  # noqa: PLC0415  a plain claim has no such refs
 
             self.beating = Beside(self._hub.sides)
         if self.beats is not None:

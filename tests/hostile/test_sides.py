@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.store.heard import record_of, refs_of
+from bd.store.heartbeat.agent_records import record_of, refs_of
 from tests.hostile.planting import GOOD, GOOD_PATH, everything_goes_on, harmless, plant
 from tests.truth import git
 

@@ -27,7 +27,7 @@ _FETCHING = "fetching"
 _LOCK_WAIT_S = 3.0
 _DEEPEN = 200
 _INTENTS = "refs/bd/intents/"
-# There while the server is known to take refs beside the branch (siderefs.py).
+# There while the server is known to take refs beside the branch (side_refs.py).
 _PROBED = "refs/bd/probed"
 _SEEN = "refs/bd/seen/"
 # What git says when a ref that was listed had gone before its objects were asked for.

@@ -13,11 +13,11 @@ from _thread import get_ident
 from bd.core import clock
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import json_text, json_value, suppress
-from bd.store.beats import beat_at
 from bd.store.git.objects import LooseWriter, name_of
 from bd.store.git.porcelain import is_oid
 from bd.store.git.push import MOVED, PushLine, SideRef, list_remote, move_here, push
 from bd.store.git.repository import FETCH_FLAGS, GitFailed, GitTimeout
+from bd.store.heartbeat.objects import beat_at
 from bd.store.shapes import MAYBE_NUMBER, MAYBE_TEXT, fits
 
 TYPE_CHECKING = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bd.store.git.push import SideRef
-from bd.store.siderefs import CLAIMS
+from bd.store.heartbeat.side_refs import CLAIMS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.store.siderefs import SideRefs
+    from bd.store.heartbeat.side_refs import SideRefs
 
 
 class Beating:

@@ -1,0 +1,1 @@
+"""Heartbeats of claims and the agents' own records, in refs next to the branch. Read side_refs.py first."""
