@@ -19,7 +19,7 @@ WATCHED = {
     ("bd.operations.claims", "Claim", "decide"): "decide",
     ("bd.store.chain", "Chain", "add"): "encode files and message",
     ("bd.store.git.repository", "GitRepo", "write_commits"): "write the objects",
-    ("bd.store.journal", "Entry", "write"): "journal, synced to disk",
+    ("bd.store.local.journal", "Entry", "write"): "journal, synced to disk",
     ("bd.store.git.repository", "GitRepo", "spawn"): "start git",
     ("bd.store.git.repository", "GitRepo", "finish"): "wait for git",
     ("bd.store.worktree.plain_update", "", "prepare"): "work out the move, while git pushes",

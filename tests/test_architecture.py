@@ -21,7 +21,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "click": ("cli/",),
     "git": ("store/git/repository.py", "store/git/create.py"),
     "ruamel": ("store/yaml/codec.py",),
-    "filelock": ("store/lock.py",),
+    "filelock": ("store/local/lock.py",),
     "ulid": ("ids.py",),
     "rich": ("output.py", "fleet/demo_view.py"),
     "sqlite3": ("store/cache/database.py",),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.store.hub import Hub
-from bd.store.looked import Looked
+from bd.store.local.last_fetch import Looked
 from bd.store.place import locate
 
 if TYPE_CHECKING:

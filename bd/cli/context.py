@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from bd.fleet.sight import View
     from bd.operations.base import Operation
     from bd.store.hub import Hub
+    from bd.store.local.tokens import Tokens
     from bd.store.outcome import Outcome
     from bd.store.snapshot import CachedSnapshot
-    from bd.store.tokens import Tokens
 
 
 # What agents say there is not kept: of the past nobody has it.
@@ -210,7 +210,7 @@ class App:
 
     @property
     def tokens(self) -> Tokens:
-        from bd.store.tokens import Tokens as Kept
+        from bd.store.local.tokens import Tokens as Kept
 
         return Kept(self.hub.place.folder)
 
@@ -220,7 +220,7 @@ class App:
         if given:
             return {"*": given}
         from bd.core.identity import claimant
-        from bd.store.tokens import session
+        from bd.store.local.tokens import session
 
         who = self.identity
         agent = who.agent
@@ -290,7 +290,7 @@ class App:
     def _keep_tokens(self, outcome: Outcome) -> None:
         if outcome.change is None or not outcome.change.tokens:
             return
-        from bd.store.tokens import session
+        from bd.store.local.tokens import session
 
         snapshot = self.hub.snapshot(outcome.commit)
         for token, bead_id in outcome.change.tokens:

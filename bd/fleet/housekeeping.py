@@ -19,10 +19,10 @@ from bd.operations.archive import Archive
 from bd.operations.friction_beads import TellFriction
 from bd.operations.publish import publish
 from bd.policy import friction
-from bd.store import looks
 from bd.store.git.push import SideRef
 from bd.store.git.repository import GitTimeout
 from bd.store.heartbeat.side_refs import CLAIMS, PROBES
+from bd.store.local import observations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _sweep(hub: Hub, by: str) -> list[str]:
 def _drop_probes(hub: Hub) -> list[str]:
     """Remove what probes that were killed have left on the remote: there for a day already, as this clone has seen."""
     listed = hub.sides.listing(PROBES)
-    seen_s = looks.since(hub, _PROBES_SEEN, listed)
+    seen_s = observations.since(hub, _PROBES_SEEN, listed)
     left = [SideRef(ref, None, oid) for ref, oid in listed.items() if seen_s[ref] >= EVERY_S * 0.9][:_REFS_AT_ONCE]
     return [f"removed {len(left)} refs of interrupted probes"] if left and hub.sides.move(left) else []
 

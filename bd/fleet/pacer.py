@@ -10,7 +10,7 @@ from bd.core.errors import BdError
 from bd.fleet.signs import branch_tip, is_near
 from bd.policy.pacing import PEEK_FAR_S, PEEK_NEAR_S, Pace, pace_of, peek_pause_s
 from bd.policy.roles import interval_of
-from bd.store.shapes import MAYBE_NUMBER, MAYBE_TEXT
+from bd.store.local.json_shapes import MAYBE_NUMBER, MAYBE_TEXT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

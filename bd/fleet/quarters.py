@@ -12,8 +12,8 @@ import os
 from bd.core import clock
 from bd.fleet.logs import rotate
 from bd.fleet.station import hub_id
-from bd.store.lock import CloneLock
-from bd.store.shapes import MAYBE_NUMBER, MAYBE_TEXT, fits
+from bd.store.local.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits
+from bd.store.local.lock import CloneLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

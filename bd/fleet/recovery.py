@@ -7,7 +7,7 @@ from bd.fleet.sight import LOOK_EVERY_S, look
 from bd.operations.heartbeat import Reassign
 from bd.operations.publish import publish
 from bd.policy.liveness import overdue_claims
-from bd.store.looks import last_look_s
+from bd.store.local.observations import last_look_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from bd.core.errors import RemoteUnreachable
 from bd.core.light import NamedTuple
 from bd.policy import liveness
 from bd.policy.liveness import Sight
-from bd.store import looks
 from bd.store.heartbeat.objects import beat_age_s
+from bd.store.local import observations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def look(hub: Hub, *, fetch: bool = True) -> View:
     now = clock.now()
     claims = {bead.get("claim")["token"]: bead.get("claim") for bead in snapshot.claimed() if bead.get("claim")}
     signs = {token: liveness.sign_of(claim, beats.get(token)) for token, claim in claims.items()}
-    same_s = looks.record(hub, signs) if fetch else {}
+    same_s = observations.record(hub, signs) if fetch else {}
     sights: dict[str, Sight] = {}
     for token, claim in claims.items():
         beat = beats.get(token)

@@ -7,7 +7,7 @@ from bd.core.errors import BadInput, NoSuchAgent, Refused
 from bd.core.model import Change
 from bd.core.schema import SIGNERS_PATH, agent_path
 from bd.operations.base import Operation, register
-from bd.store import cards
+from bd.store.local import agent_cards
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Allow(_Change):
         change = self._let_in(name, key, lines_of(snapshot))
         before = snapshot.agent(name) or {"name": name}
         fresh = {field: value for field, value in (self.args.get("fields") or {}).items() if not before.get(field)}
-        if unknown := fresh.keys() - cards.KEYS.values():
+        if unknown := fresh.keys() - agent_cards.KEYS.values():
             raise BadInput(f"an identity says nothing of {', '.join(sorted(unknown))}")
         if not fresh:
             return change

@@ -24,8 +24,8 @@ from bd.policy.dag import awaited, find_cycle, find_parent_loop
 from bd.policy.liveness import is_ahead, last_commit_of
 from bd.store.cache.hub_files import bead_id_of
 from bd.store.formats import version_of
-from bd.store.kept import kept
-from bd.store.tokens import Tokens
+from bd.store.local.rejected import kept
+from bd.store.local.tokens import Tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

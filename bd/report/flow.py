@@ -7,7 +7,7 @@ from bd.core.light import NamedTuple, suppress
 from bd.report import log
 from bd.report.transitions import CLAIMING, ENDING, failure_of
 from bd.store.git.commit_message import LATEST_S
-from bd.store.shapes import fits
+from bd.store.local.json_shapes import fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

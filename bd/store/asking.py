@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bd.store.hub import Hub
-    from bd.store.journal import Entry
+    from bd.store.local.journal import Entry
     from bd.store.member import Member
 
 

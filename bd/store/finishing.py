@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple
-from bd.store import kept, neighbours
+from bd.store import neighbours
+from bd.store.local import rejected
 from bd.store.member import told
 from bd.store.outcome import Outcome
 from bd.store.worktree.follow import follow
@@ -65,7 +66,7 @@ def _come_along(hub: Hub, arrival: Arrival, rounds: Rounds, on_step: Callable[[s
     tip, made, base = arrival.tip, arrival.made, arrival.base
     refused = made.refused if made else []
     for item in refused:
-        kept.keep(hub, item.uid, item.commit, str(item.error))
+        rejected.keep(hub, item.uid, item.commit, str(item.error))
     is_behind = bool(arrival.first_view and base and arrival.first_view != base and hub.remote)
     received = len(hub.repo.commits_between(arrival.first_view, base or "")) if is_behind and counts else 0
     notes = _note_renamed(hub, made.renamed if made else {})

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bd.store.git.push import SideRef
     from bd.store.hub import Hub
-    from bd.store.journal import Entry
+    from bd.store.local.journal import Entry
     from bd.store.member import Member
     from bd.store.pushing import Pushing
     from bd.store.round import Others, Rounds

@@ -17,8 +17,8 @@ from bd.core.errors import NoHub, NotFound
 from bd.core.light import cached_property, json_text, json_value, suppress
 from bd.core.schema import CONFIG_PATH
 from bd.store.git.repository import ZERO, GitFailed
+from bd.store.local.json_shapes import MAYBE_TEXT, fits
 from bd.store.place import PUBLISHED, VIEW, Place
-from bd.store.shapes import MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from bd.store.cache.cache import Cache
     from bd.store.git.fetch import Fetching
     from bd.store.heartbeat.side_refs import SideRefs
-    from bd.store.journal import Journal
-    from bd.store.lock import CloneLock
-    from bd.store.looked import Looked
+    from bd.store.local.journal import Journal
+    from bd.store.local.last_fetch import Looked
+    from bd.store.local.lock import CloneLock
     from bd.store.snapshot import CachedSnapshot
 
 _TRACKED = "tracked"
@@ -95,7 +95,7 @@ class Hub:
     @cached_property
     def journal(self) -> Journal:
         """What this clone has begun and not yet settled."""
-        from bd.store.journal import Journal as Folder  # noqa: PLC0415  readers need none of it
+        from bd.store.local.journal import Journal as Folder  # noqa: PLC0415  readers need none of it
 
         return Folder(os.path.join(self.place.folder, "journal"))
 
@@ -173,7 +173,7 @@ class Hub:
 
     def lock(self) -> CloneLock:
         """This clone's writer lock; says so when it has to be waited for."""
-        from bd.store.lock import CloneLock as Lock  # noqa: PLC0415  readers need none of it
+        from bd.store.local.lock import CloneLock as Lock  # noqa: PLC0415  readers need none of it
 
         settings = self.settings()
         self.repo.timeout_s = settings.git_timeout
@@ -201,7 +201,7 @@ class Hub:
         return True
 
     def _begin(self, lock: CloneLock, *, fetch: bool) -> None:
-        from bd.store.looked import Looked  # noqa: PLC0415  readers need none of it
+        from bd.store.local.last_fetch import Looked  # noqa: PLC0415  readers need none of it
 
         self._held = lock
         self.looked = Looked(self.place.folder)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from bd.core.clock import SKEW_S, instant_of, time_text
 from bd.core.light import NamedTuple, json_text, json_value
 from bd.core.versions import REQUEST, REQUESTS_READ, rules
-from bd.store import looks
 from bd.store.git.push import SideRef
+from bd.store.local import observations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _parsed(uid: str, oid: str, data: bytes | None) -> Intent | None:
 def abandoned(hub: Hub, found: Iterable[Intent], now: datetime) -> list[Intent]:
     """Those whose author has given up or died: seen by this clone for longer than they are valid, or with a stamp far older."""
     waiting = list(found)
-    seen_s = looks.since(hub, SEEN, {intent.uid: intent.oid for intent in waiting})
+    seen_s = observations.since(hub, SEEN, {intent.uid: intent.oid for intent in waiting})
     return [intent for intent in waiting if seen_s[intent.uid] > VALID_S or _age_s(intent, now) > VALID_S + SKEW_S]
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from bd.core import clock
 from bd.core.light import NamedTuple, json_value
-from bd.store import intents, kept, neighbours, verdicts
+from bd.store import intents, neighbours, verdicts
 from bd.store.git import commit_message
+from bd.store.local import rejected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.store.hub import Hub
-    from bd.store.journal import Entry
+    from bd.store.local.journal import Entry
     from bd.store.verdicts import Verdict
 
 # What means nothing any more when it comes late, and holds no text of anybody's.
@@ -55,8 +56,8 @@ def give_up(hub: Hub, entry: Entry, answer: Mapping[str, Any] | None) -> str:
     if lost.verb in _LAPSES:
         return f"{lost.subject}: {why}; the claim has lapsed" if answer is None else ""
     commit = lost.commit or _written_down(hub, entry)
-    if hub.repo.ref(f"{kept.PREFIX}{entry.uid}") is None:
-        kept.keep(hub, entry.uid, commit, f"{lost.subject}: {why}")
+    if hub.repo.ref(f"{rejected.PREFIX}{entry.uid}") is None:
+        rejected.keep(hub, entry.uid, commit, f"{lost.subject}: {why}")
     words = f"`git show {commit[:10]}` shows it, `bd sync --dismiss {entry.uid}` lets it go"
     return f"{lost.subject}: {why}; it is kept: {words}"
 

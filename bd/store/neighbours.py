@@ -14,7 +14,7 @@ import os
 from bd.core import clock
 from bd.core.light import json_text, json_value, suppress
 from bd.core.settings import PROCESS_KEYS
-from bd.store.journal import ANSWERED, TAKEN, Entry
+from bd.store.local.journal import ANSWERED, TAKEN, Entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.store.hub import Hub
-    from bd.store.journal import Journal
+    from bd.store.local.journal import Journal
 
 AT_ONCE = 64
 _WAITING = ".json"

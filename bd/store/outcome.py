@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.core.errors import BdError
     from bd.core.model import Change
-    from bd.store.journal import Entry
+    from bd.store.local.journal import Entry
     from bd.store.replay import RefusedReplay
 
 

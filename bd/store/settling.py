@@ -9,7 +9,7 @@ from bd.core.errors import TryAgain
 from bd.store import lapsing, neighbours, verdicts
 from bd.store.git.push import SideRef
 from bd.store.intents import INTENTS, VALID_S
-from bd.store.journal import TAKEN
+from bd.store.local.journal import TAKEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bd.store.chain import Decides
     from bd.store.hub import Hub
-    from bd.store.journal import Entry
+    from bd.store.local.journal import Entry
     from bd.store.member import Member
     from bd.store.snapshot import CachedSnapshot
     from bd.store.verdicts import Verdict

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bd.store.chain import Decides
     from bd.store.folding import Folding
     from bd.store.hub import Hub
-    from bd.store.journal import Entry
+    from bd.store.local.journal import Entry
     from bd.store.pushing import Verdict
     from bd.store.round import Others, Round, Rounds
     from bd.store.settling import Settling

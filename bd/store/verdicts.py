@@ -9,7 +9,7 @@ from __future__ import annotations
 from bd.core.light import NamedTuple, json_text, json_value
 from bd.store.answer import is_answer
 from bd.store.git import commit_message
-from bd.store.shapes import fits
+from bd.store.local.json_shapes import fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

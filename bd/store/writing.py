@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bd.core.errors import RemoteUnreachable, ServerRefused, TryAgain
 from bd.core.light import json_text, suppress
-from bd.store.journal import HAS_FLOCK
+from bd.store.local.journal import HAS_FLOCK
 from bd.store.member import is_portable, needs_beats
 from bd.store.outcome import Outcome
 from bd.store.round import Rounds
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bd.store.chain import Decides
     from bd.store.hub import Hub
-    from bd.store.journal import Entry
+    from bd.store.local.journal import Entry
 
 
 class Writing:

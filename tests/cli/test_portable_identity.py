@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.core.errors import BadInput
-from bd.store import cards
+from bd.store.local import agent_cards
 from tests.running import Clone, run_here
 from tests.truth import git, tip_file
 
@@ -38,7 +38,7 @@ def shown(clone: Clone, agent: str = "coder") -> dict[str, object]:
 
 
 def said_in(found: dict[str, object]) -> dict[str, object]:
-    return {word: found[word] for word in cards.KEYS if word in found}
+    return {word: found[word] for word in agent_cards.KEYS if word in found}
 
 
 def test_the_same_identity_serves_two_hubs(clone: Clones, second: Clone, hub: Path, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_an_identity_needs_no_hub(tmp_path: Path) -> None:
 )
 def test_whatever_is_no_identity_is_refused(text: str) -> None:
     with pytest.raises(BadInput):
-        cards.told_in(text, "it")
+        agent_cards.told_in(text, "it")
 
 
 def test_what_came_before_is_shown_as_it_was(clone: Clones) -> None:

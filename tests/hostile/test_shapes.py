@@ -10,7 +10,7 @@ import pytest
 
 from bd.store import verdicts
 from bd.store.answer import is_answer
-from bd.store.shapes import fits
+from bd.store.local.json_shapes import fits
 from tests.hostile.planting import harmless
 
 if TYPE_CHECKING:

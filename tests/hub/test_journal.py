@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.store.journal import Journal
+from bd.store.local.journal import Journal
 from tests.hub.hooks import git_wrapper
 from tests.race.history import subjects
 from tests.race.seeds import seed
@@ -43,7 +43,7 @@ def test_a_new_entry_is_on_disk_with_its_first_write(folder: Path) -> None:
 
 CUT_OFF = """
 import resource, signal, sys
-from bd.store.journal import Journal
+from bd.store.local.journal import Journal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 entry = Journal(sys.argv[1]).begin("01UID")
 entry.write(state="asked", gone=False)
@@ -86,7 +86,7 @@ def test_entries_of_the_living_are_not_looked_at(folder: Path) -> None:
 
 def test_entries_of_a_process_that_lives_are_not_looked_at(folder: Path) -> None:
     script = (
-        "import sys\nfrom bd.store.journal import Journal\n"
+        "import sys\nfrom bd.store.local.journal import Journal\n"
         "entry = Journal(sys.argv[1]).begin('01UID')\nentry.write(state='pushing')\nprint('written', flush=True)\nsys.stdin.read()"
     )
     command = [sys.executable, "-c", script, str(folder)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.store.lock import CloneLock
+from bd.store.local.lock import CloneLock
 from tests.race.history import subjects
 from tests.race.seeds import seed
 from tests.race.test_many_clones import LOOK_FIRST, asks_and_dies, intents

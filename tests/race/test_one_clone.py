@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.core import clock as bd_clock
-from bd.store.lock import CloneLock
+from bd.store.local.lock import CloneLock
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import subjects
 from tests.race.seeds import seed

@@ -124,7 +124,7 @@ def test_two_syncs_of_the_same_hand_edits(clone: Clones, hub: Path) -> None:
 
 def test_a_writer_that_waits_too_long_says_so_and_wrote_nothing(clone: Clones, hub: Path) -> None:
     """The lock goes with its process: there is nothing to remove."""
-    from bd.store.lock import CloneLock
+    from bd.store.local.lock import CloneLock
 
     shared = clone("shared")
     seed(shared, "hub-a")

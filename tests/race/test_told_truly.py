@@ -12,7 +12,8 @@ import pytest
 from bd.core import clock as bd_clock
 from bd.core import ids
 from bd.core.errors import TryAgain
-from bd.store import journal, turns
+from bd.store import turns
+from bd.store.local import journal
 from tests.hub.hooks import git_wrapper
 from tests.race.history import subjects
 from tests.race.seeds import seed

@@ -11,8 +11,8 @@ import pytest
 import bd
 from bd.core.versions import REQUEST, rules, rules_of
 from bd.store import neighbours
-from bd.store.journal import Journal
-from bd.store.lock import CloneLock
+from bd.store.local.journal import Journal
+from bd.store.local.lock import CloneLock
 from tests.hub.hooks import git_wrapper
 from tests.race.history import subjects
 from tests.race.seeds import seed

@@ -14,7 +14,7 @@ from bd.core.errors import BadInput
 from bd.fleet.signs import forget
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent, known_agent
 from bd.report.agents import names_of
-from bd.store import cards
+from bd.store.local import agent_cards
 
 _FIELDS = {
     "role": "role",
@@ -81,7 +81,7 @@ def add(app: App, name: str, **flags: Any) -> None:
     skills = {rule: given[flag] for flag, rule in _RULES.items() if given[flag] is not None}
     was_there = app.snapshot().agent(name) is not None
     if not was_there:
-        fields = {**{key: value for key, value in cards.read(name).items() if key not in fields}, **fields}
+        fields = {**{key: value for key, value in agent_cards.read(name).items() if key not in fields}, **fields}
     outcome = app.publish(AddAgent(**app.asked(agent=name, fields=fields, **({"skills": skills} if skills else {}))))
     if app.out.is_json:
         app.out.object({**(outcome.change.result if outcome.change else {}), "published": outcome.published})

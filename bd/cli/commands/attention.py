@@ -11,7 +11,7 @@ from bd.cli.options import pass_app
 from bd.core.clock import age_text
 from bd.output import escaped
 from bd.report.attention import Attention, gather
-from bd.store.kept import kept
+from bd.store.local.rejected import kept
 
 # The heading of each section, with what to type.
 HEADINGS = {

@@ -18,7 +18,7 @@ from bd.core.ids import check_agent
 from bd.core.schema import agent_path, capacity_path
 from bd.operations.signers import Allow, Revoke, lines_of
 from bd.output import escaped
-from bd.store import cards
+from bd.store.local import agent_cards
 from bd.store.trust import signing
 
 
@@ -38,19 +38,21 @@ def _own(app: App) -> str:
 
 def _shown(name: str, app: App) -> dict[str, Any]:
     """A name with its key on this machine, what it says of itself, and whether this hub believes it and knows that."""
-    key, told = signing.public_key(name), cards.read(name)
+    key, told = signing.public_key(name), agent_cards.read(name)
     own = {"key": key, "path": signing.path_of(name)} if key else {}
     found: dict[str, Any] = {"name": name, **own}
     hub: dict[str, Any] = {}
     if _is_in_hub(app):
         snapshot = app.snapshot()
         agent, said = snapshot.record(agent_path(name)) or {}, snapshot.record(capacity_path(name)) or {}
-        hub = {field: agent[field] for field in cards.KEYS.values() if agent.get(field)}
+        hub = {field: agent[field] for field in agent_cards.KEYS.values() if agent.get(field)}
         found["allowed"] = bool(key) and snapshot.cache.standing().allows(name, key or "")
         if said.get("version"):
             found["bd"] = said["version"]
-    found.update({word: told.get(field) or hub[field] for word, field in cards.KEYS.items() if told.get(field) or field in hub})
-    unlike = [word for word, field in cards.KEYS.items() if told.get(field) and told[field] != hub.get(field)]
+    found.update(
+        {word: told.get(field) or hub[field] for word, field in agent_cards.KEYS.items() if told.get(field) or field in hub}
+    )
+    unlike = [word for word, field in agent_cards.KEYS.items() if told.get(field) and told[field] != hub.get(field)]
     return {**found, **({"unlike": unlike} if unlike and "allowed" in found else {})}
 
 
@@ -72,7 +74,7 @@ def _say(app: App, shown: dict[str, Any]) -> None:
         app.out.line(f"{shown['name']}: {shown['key']}")
         believes = f"; this hub {'believes' if shown['allowed'] else 'does not believe'} it" if "allowed" in shown else ""
         app.out.line(f"  in {escaped(shown['path'])}{believes}")
-    for word in cards.KEYS:
+    for word in agent_cards.KEYS:
         if word in shown:
             app.out.line(f"  {word}: {escaped(shown[word] if isinstance(shown[word], str) else ', '.join(shown[word]))}")
     if shown.get("unlike"):
@@ -96,12 +98,12 @@ def init(app: App, **said: Any) -> None:
     app.refuse_past()
     name = _own(app)
     is_new = signing.make(name)
-    told, fresh = cards.read(name), _told(said)
+    told, fresh = agent_cards.read(name), _told(said)
     if not told and _is_in_hub(app):
         agent = app.snapshot().record(agent_path(name)) or {}
-        told = {field: agent[field] for field in cards.KEYS.values() if agent.get(field)}
+        told = {field: agent[field] for field in agent_cards.KEYS.values() if agent.get(field)}
     if fresh or (told and is_new):
-        cards.write(name, {**told, **fresh})
+        agent_cards.write(name, {**told, **fresh})
     if not app.out.is_json:
         app.out.said(f"✓ Made a key for {name}" if is_new else f"{name} has a key; it stays")
     _say(app, _shown(name, app))
@@ -110,7 +112,7 @@ def init(app: App, **said: Any) -> None:
 def _told(said: dict[str, Any]) -> dict[str, Any]:
     """What was typed, by the keys of an agent file. Raises BadInput."""
     typed = {"version": said["version"], **{word: flat(said[word]) for word in ("models", "capabilities")}}
-    return cards.told_in(json.dumps({word: value for word, value in typed.items() if value}), "what was typed")
+    return agent_cards.told_in(json.dumps({word: value for word, value in typed.items() if value}), "what was typed")
 
 
 @command.command("show", epilog="\b\nExample:\n  bd identity show --agent codemonkey")
@@ -159,7 +161,7 @@ def _key(typed: str | None, name: str) -> tuple[str, dict[str, Any]]:
         key = signing.public_key(name)
         if key is None:
             raise NoKey(name)
-        return key, cards.read(name)
+        return key, agent_cards.read(name)
     told: dict[str, Any] = {}
     if not typed.lstrip().startswith(("ssh-", "ecdsa-", "sk-")) or os.path.isfile(typed):
         path = typed
@@ -169,7 +171,7 @@ def _key(typed: str | None, name: str) -> tuple[str, dict[str, Any]]:
         except OSError as error:
             raise BadInput(f"can't read {path}: {error.strerror}", hint="give the key, or the .pub file that holds it") from error
         if typed.startswith("{"):  # what `identity show --json` prints
-            told = cards.told_in(typed, path)
+            told = agent_cards.told_in(typed, path)
             typed = str(json.loads(typed).get("key"))
     return signers.key_of(typed), told
 

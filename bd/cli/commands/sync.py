@@ -10,7 +10,7 @@ from bd.core import clock
 from bd.core.errors import NotFound
 from bd.operations.sync import sync
 from bd.store.git.rewritten import accept_rewrite
-from bd.store.kept import dismiss, kept
+from bd.store.local.rejected import dismiss, kept
 
 EXAMPLE = """
 \b

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 
 from bd.report.paper.hub import Sight, in_order
-from bd.store import backoff, folding, looked, turns
+from bd.store import backoff, folding, turns
+from bd.store.local import last_fetch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Retrying:
     def _is_fresh(self) -> bool:
         """Whether the clone looked so shortly ago, with nobody in its way lately, that it pushes first."""
         now_s = self._events.now_s
-        return now_s - self._looked_s < self._scenario.fresh_s and now_s - self._raced_s > looked.RACED_S
+        return now_s - self._looked_s < self._scenario.fresh_s and now_s - self._raced_s > last_fetch.RACED_S
 
     def _has_heard(self, write: Write) -> bool:
         """Whether what was seen last shows what became of a write."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bd.core.errors import BadInput, HubRewritten, NoHub, TryAgain
 from bd.core.schema import CONFIG_PATH
-from bd.store import kept
 from bd.store.git.push import list_remote
+from bd.store.local import rejected
 from bd.store.place import PUBLISHED, REWRITTEN, VIEW
 from bd.store.worktree import checkout
 
@@ -45,7 +45,7 @@ def accept_rewrite(hub: Hub) -> tuple[str, list[str]]:
                 raise TryAgain(f"the files here are in the way: {error}", hint="commit or stash them, then try again") from error
             repo.update_refs([(hub.branch, tip, here)])
         for commit in lost:
-            kept.keep(hub, commit, commit, _WORDS)
+            rejected.keep(hub, commit, commit, _WORDS)
         # What was published once is never taken for unpublished again, wherever a branch still holds it.
         past = [(f"{REWRITTEN}{published}", published, None)] if published and published != tip else []
         hub.ignore_tracked()

@@ -18,7 +18,7 @@ from bd.store.git.porcelain import is_oid
 from bd.store.git.push import MOVED, PushLine, SideRef, list_remote, move_here, push
 from bd.store.git.repository import FETCH_FLAGS, GitFailed, GitTimeout
 from bd.store.heartbeat.objects import beat_at
-from bd.store.shapes import MAYBE_NUMBER, MAYBE_TEXT, fits
+from bd.store.local.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bd.core.light import json_text
 from bd.core.schema import CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
 from bd.store.cache.database import Unsound
-from bd.store.shapes import MAYBE_TEXT, fits
+from bd.store.local.json_shapes import MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
