@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple
-from bd.store import neighbours
+from bd.store.group_commit import local
 from bd.store.local import rejected
 from bd.store.member import told
 from bd.store.outcome import Outcome
@@ -56,7 +56,7 @@ def answer(party: Sequence[Member], tip: str, tries: int) -> bool:
     try:
         for member in party:
             if member.path and member.is_settled:
-                neighbours.answer(member.path, {"commit": tip, "tries": tries, "answer": told(member.change, member.refusal)})
+                local.answer(member.path, {"commit": tip, "tries": tries, "answer": told(member.change, member.refusal)})
     except OSError:
         return False
     return True

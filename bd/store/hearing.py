@@ -7,7 +7,7 @@ the dead have left (settling.py).
 from __future__ import annotations
 
 from bd.core.errors import BdError
-from bd.store import neighbours, verdicts
+from bd.store.group_commit import local, verdict_trailers
 from bd.store.member import Member
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ def hear(repo: GitRepo, members: Sequence[Member], listed: Mapping[str, str], ti
     gone = [member for member in members if member.see(listed)]
     if not gone:
         return True
-    found = verdicts.since(repo, [member.asked_on for member in gone], tip)
+    found = verdict_trailers.since(repo, [member.asked_on for member in gone], tip)
     missed = False
     for member in gone:
         if member.uid in found:
@@ -43,11 +43,11 @@ def hear(repo: GitRepo, members: Sequence[Member], listed: Mapping[str, str], ti
 def invited(hub: Hub, rounds: Rounds, settling: Settling, snapshot: Any, number: int) -> list[Member]:
     """The operations that wait for this clone's lock, beside so many that have it: until they are answered nobody else is let in."""
     party: list[Member] = []
-    for path, data in neighbours.take(hub.journal, neighbours.kin(hub), neighbours.AT_ONCE - number):
+    for path, data in local.take(hub.journal, local.kin(hub), local.AT_ONCE - number):
         try:
             member = Member(rounds.revive(data["form"]), path)
         except (KeyError, TypeError, BdError) as error:
-            neighbours.answer(path, {"answer": {"code": "bug", "message": f"a bug in bd: {error!r}"}})
+            local.answer(path, {"answer": {"code": "bug", "message": f"a bug in bd: {error!r}"}})
             continue
         settling.tell([member], snapshot)
         party.append(member)

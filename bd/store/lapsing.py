@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from bd.core import clock
 from bd.core.light import NamedTuple, json_value
-from bd.store import intents, neighbours, verdicts
 from bd.store.git import commit_message
+from bd.store.group_commit import local, requests, verdict_trailers
 from bd.store.local import rejected
 
 TYPE_CHECKING = False
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from bd.store.group_commit.verdict_trailers import Verdict
     from bd.store.hub import Hub
     from bd.store.local.journal import Entry
-    from bd.store.verdicts import Verdict
 
 # What means nothing any more when it comes late, and holds no text of anybody's.
 _LAPSES = frozenset({"claim", "heartbeat", "start"})
@@ -37,11 +37,11 @@ def answer_to(hub: Hub, entry: Entry, tip: str, heard: Mapping[str, Verdict]) ->
     """What became of an operation by whoever carried it out: another commit of its uid, a verdict, a neighbour; None for nothing."""
     if entry.uid in heard:
         return heard[entry.uid].answer
-    told = (neighbours.answered(entry.path) or {}).get("answer")
+    told = (local.answered(entry.path) or {}).get("answer")
     if isinstance(told, dict):
         return told
     since = [entry.data.get(key) or "" for key in ("base", "asked_on", "since")]
-    found = verdicts.since(hub.repo, since, tip).get(entry.uid)
+    found = verdict_trailers.since(hub.repo, since, tip).get(entry.uid)
     return found.answer if found else None
 
 
@@ -89,5 +89,5 @@ def _named(form: Mapping[str, Any], commit: str) -> _Lost:
 def _written_down(hub: Hub, entry: Entry) -> str:
     """A commit that holds an operation of which none was built."""
     now, author = clock.now(), "bd <kept@bd>"
-    text = intents.text_of(entry.data["form"], author=author, base=entry.data.get("since") or "", at=now, tries=1)
+    text = requests.text_of(entry.data["form"], author=author, base=entry.data.get("since") or "", at=now, tries=1)
     return hub.sides.commit(text, author, now)

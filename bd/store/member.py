@@ -43,7 +43,7 @@ class Member:
 
     def hear(self, told: Mapping[str, Any], snapshot: Snapshot) -> None:
         """Somebody else has carried it out, or refused it."""
-        from bd.store import answer  # noqa: PLC0415  most writes are carried out by their authors
+        from bd.store.group_commit import answer  # noqa: PLC0415  most writes are carried out by their authors
 
         refusal = answer.error_of(told)
         self.settle(None if refusal else answer.change_of(told, snapshot), refusal)
@@ -64,7 +64,7 @@ class Member:
         if not self.intent:
             return None
         from bd.store.git.push import SideRef as Ref  # noqa: PLC0415
-        from bd.store.intents import INTENTS  # noqa: PLC0415  most operations are never asked for
+        from bd.store.group_commit.requests import INTENTS  # noqa: PLC0415  most operations are never asked for
 
         return Ref(INTENTS + self.uid, None, self.intent)
 
@@ -82,7 +82,7 @@ class Member:
 
 def told(change: Change | None, refusal: BdError | None) -> dict[str, Any]:
     """What became of an operation, for its author in another process."""
-    from bd.store import answer  # noqa: PLC0415  most operations' authors are in this one
+    from bd.store.group_commit import answer  # noqa: PLC0415  most operations' authors are in this one
 
     if refusal is not None:
         return answer.of_error(refusal)

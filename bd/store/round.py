@@ -1,7 +1,7 @@
 """One round of a transaction: everything that goes to the hub in one push, decided on one base.
 
 First what this clone has not published yet (replay.py), then its own operations and those of other clones (strangers.py),
-in the order that the tip gives them (turns.py). Each is decided on what the ones before it left, and fails alone. Belongs here: deciding
+in the order that the tip gives them (order.py). Each is decided on what the ones before it left, and fails alone. Belongs here: deciding
 a round. Does not belong here: whose turn it is, pushing, and what became of it (transaction.py).
 """
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from bd.core.model import Change
     from bd.store.chain import Decides
+    from bd.store.group_commit.requests import Intent
     from bd.store.heartbeat.claim_refs import Beating
     from bd.store.hub import Hub
-    from bd.store.intents import Intent
     from bd.store.member import Member
     from bd.store.replay import Pending, RefusedReplay, Replay
     from bd.store.snapshot import CachedSnapshot
@@ -209,9 +209,9 @@ def _in_turn(base: str | None, uids: list[str]) -> list[str]:
     """The operations' uids in the order in which they are decided on a base."""
     if len(uids) < 2:
         return uids
-    from bd.store import turns  # noqa: PLC0415  most rounds have one operation
+    from bd.store.group_commit import order  # noqa: PLC0415  most rounds have one operation
 
-    return turns.order(base or "0" * 40, uids)
+    return order.order(base or "0" * 40, uids)
 
 
 def seconds_of(stamp: str) -> int:

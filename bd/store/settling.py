@@ -6,9 +6,10 @@ import os
 
 from bd.core import clock
 from bd.core.errors import TryAgain
-from bd.store import lapsing, neighbours, verdicts
+from bd.store import lapsing
 from bd.store.git.push import SideRef
-from bd.store.intents import INTENTS, VALID_S
+from bd.store.group_commit import local, verdict_trailers
+from bd.store.group_commit.requests import INTENTS, VALID_S
 from bd.store.local.journal import TAKEN
 
 TYPE_CHECKING = False
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.store.chain import Decides
+    from bd.store.group_commit.verdict_trailers import Verdict
     from bd.store.hub import Hub
     from bd.store.local.journal import Entry
     from bd.store.member import Member
     from bd.store.snapshot import CachedSnapshot
-    from bd.store.verdicts import Verdict
 
 
 class Settling:
@@ -90,7 +91,7 @@ class Settling:
                 continue
             self._settle_one(entry, tip, current, waiting)
         if is_first:  # later on, what is taken was taken by this very transaction
-            neighbours.put_back(self._hub.journal)
+            local.put_back(self._hub.journal)
 
     def _refuse_unreadable(self) -> None:
         """Write nothing beside an entry that this version can't read: a newer one may know what became of its push."""
@@ -152,7 +153,7 @@ class Settling:
         listed = {uid: oid for uid, oid in self._hub.fetching.intents.items() if intents.get(uid) == oid}
         self.left.update({uid: SideRef(INTENTS + uid, None, oid) for uid, oid in listed.items()})
         self.asked_on.update(dict.fromkeys(listed, data.get("asked_on") or ""))
-        found = verdicts.since(self._repo, [data.get("asked_on") or ""], tip)
+        found = verdict_trailers.since(self._repo, [data.get("asked_on") or ""], tip)
         self.heard.update({uid: found[uid] for uid in intents if uid in found})
         if entry.uid in found:
             return "done"
@@ -175,10 +176,10 @@ class Settling:
     def _pass_on(self, data: Mapping[str, Any], commits: list[str]) -> None:
         """Its author died before it could answer those whose operations it had carried out."""
         for uid, told in (data.get("batch") or {}).items():
-            self.heard[uid] = verdicts.Verdict(commits[-1] if commits else "", told)
+            self.heard[uid] = verdict_trailers.Verdict(commits[-1] if commits else "", told)
             path = os.path.join(self._hub.place.folder, "journal", uid + TAKEN)
             if os.path.exists(path):
-                neighbours.answer(path, {"commit": commits[-1] if commits else "", "answer": told})
+                local.answer(path, {"commit": commits[-1] if commits else "", "answer": told})
 
     def _is_inherited(self, waiting: Iterable[Decides], data: Mapping[str, Any]) -> bool:
         """Whether one of these operations takes over what a dead process of the same agent had won."""

@@ -1,6 +1,6 @@
 """What other clones ask for, carried out in a round of this clone's: which of it may be, and the answer to each.
 
-Belongs here: other clones' operations in one round. Does not belong here: their intents (intents.py), the round (round.py).
+Belongs here: other clones' operations in one round. Does not belong here: their intents (requests.py), the round (round.py).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from bd.core import clock
 from bd.core.errors import BdError
 from bd.core.versions import same_rules
-from bd.store import answer, intents, verdicts
+from bd.store.group_commit import answer, requests, verdict_trailers
 from bd.store.member import is_portable
 from bd.store.round import NOBODY, Others, Stranger, seconds_of
 
@@ -27,10 +27,10 @@ def others(hub: Hub, revive: Callable[[Mapping[str, Any]], Decides], base: str, 
     seen = {uid: oid for uid, oid in hub.fetching.intents.items() if uid not in own}
     if not seen:
         return NOBODY
-    found = intents.read(hub, seen)
-    gone = intents.abandoned(hub, found, clock.now())
+    found = requests.read(hub, seen)
+    gone = requests.abandoned(hub, found, clock.now())
     waiting = [intent for intent in found if intent not in gone]
-    done = verdicts.since(hub.repo, [intent.base for intent in waiting], base)
+    done = verdict_trailers.since(hub.repo, [intent.base for intent in waiting], base)
     gone += [intent for intent in waiting if intent.uid in done]
     waiting = [intent for intent in waiting if same_rules(intent.rules)]  # who decides otherwise publishes alone
     bases = {intent.base for intent in waiting if intent.base != base}
@@ -38,7 +38,7 @@ def others(hub: Hub, revive: Callable[[Mapping[str, Any]], Decides], base: str, 
     fitting = [intent for intent in waiting if intent.uid not in done and intent.base in known]
     revived = [(intent, _revived(revive, intent.form)) for intent in fitting]
     strangers = [Stranger(intent, operation) for intent, operation in revived if operation is not None]
-    return Others(strangers[: intents.AT_ONCE], [intent.burial for intent in gone])
+    return Others(strangers[: requests.AT_ONCE], [intent.burial for intent in gone])
 
 
 def _revived(revive: Callable[[Mapping[str, Any]], Decides], form: Mapping[str, Any]) -> Decides | None:
@@ -55,16 +55,16 @@ def fold(chain: Chain, stranger: Stranger, world: Any, told: list[str]) -> bool:
     intent, operation = stranger
 
     def trailer(change: Change) -> str:
-        return verdicts.line(intent.uid, answer.of_change(change))
+        return verdict_trailers.line(intent.uid, answer.of_change(change))
 
     try:
         at_s = seconds_of(operation.at)
         change = chain.add(operation, intent.author, at_s, tries=intent.tries, world=world(), told=trailer)
     except BdError as error:
-        told.append(verdicts.line(intent.uid, answer.of_error(error)))
+        told.append(verdict_trailers.line(intent.uid, answer.of_error(error)))
         return True
     except Exception:  # noqa: BLE001  what another clone asked for may be made by a newer bd: left to its author
         return False
     if change.is_empty:
-        told.append(verdicts.line(intent.uid, answer.of_change(change)))
+        told.append(verdict_trailers.line(intent.uid, answer.of_change(change)))
     return True

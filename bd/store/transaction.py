@@ -2,7 +2,7 @@
 
 Git's fast-forward push is the compare-and-swap. What happened is always found out by looking (is our commit in the tip?
 did the tip move?), never believed from an exit status. One transaction carries the caller's operation, those that wait
-for the lock in the same clone (neighbours.py), and what other clones ask for (intents.py).
+for the lock in the same clone (local.py), and what other clones ask for (requests.py).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.store.chain import Decides
-    from bd.store.folding import Folding
+    from bd.store.group_commit.coordinator import Folding
     from bd.store.hub import Hub
     from bd.store.local.journal import Entry
     from bd.store.pushing import Verdict
@@ -79,7 +79,7 @@ class Transaction:
     @cached_property
     def _folding(self) -> Folding:
         """This transaction among those of other clones."""
-        from bd.store.folding import Folding as Among  # noqa: PLC0415
+        from bd.store.group_commit.coordinator import Folding as Among  # noqa: PLC0415
 
         may_ask = self._hand is None and not self._creates_hub and not self._has_unpublished
         return Among(self._hub, self._entry, self._rounds, self._pushing, may_ask=may_ask, on_step=self._step)
@@ -142,9 +142,10 @@ class Transaction:
         elif self._has_just_looked and self._rounds.beats is None:
             tip = self._repo.ref(PUBLISHED)
         else:
-            from bd.store import folding, hearing, settling  # noqa: PLC0415  while git fetches
+            from bd.store import hearing, settling  # noqa: PLC0415  while git fetches
+            from bd.store.group_commit import coordinator  # noqa: PLC0415  while git fetches
 
-            assert folding and hearing and settling  # noqa: PT018
+            assert coordinator and hearing and settling  # noqa: PT018
             tip = self._hub.finish_fetch()
         self._has_looked, self._has_just_looked = True, False
         if tip is None and not self._creates_hub:

@@ -100,14 +100,14 @@ class Writing:
     def _through_a_neighbour(self, entry: Entry, form: dict[str, Any]) -> Outcome | None:
         """Wait for whoever holds the lock to carry the operation out; None when the lock is ours after all."""
         from bd.core import versions  # noqa: PLC0415  most writes find the lock free
-        from bd.store import neighbours  # noqa: PLC0415
+        from bd.store.group_commit import local  # noqa: PLC0415
 
         tokens = (form.get("args") or {}).get("new_tokens") or []
-        kin, rules, since = neighbours.kin(self._hub), versions.rules(), self._hub.published()
+        kin, rules, since = local.kin(self._hub), versions.rules(), self._hub.published()
         entry.write(durably=False, state="waiting", form=form, kin=kin, rules=rules, tokens=tokens, since=since)
         settings = self._hub.settings()
         try:
-            told = neighbours.wait(entry, self._hub.try_write, patience_s=settings.lock_timeout, on_wait=self._hub.on_wait)
+            told = local.wait(entry, self._hub.try_write, patience_s=settings.lock_timeout, on_wait=self._hub.on_wait)
         except TimeoutError:
             if entry.data["state"] == "unknown":
                 _keep(entry)
@@ -116,7 +116,7 @@ class Writing:
             entry.remove()
             raise self._hub.lock().timed_out() from None
         except BaseException:
-            if neighbours.withdraw(entry):
+            if local.withdraw(entry):
                 entry.remove()
             else:
                 entry.close()
@@ -129,7 +129,8 @@ class Writing:
 
     def _heard(self, told: Mapping[str, Any]) -> Outcome:
         """The outcome of what a neighbour has answered. Raises the refusal that it tells of."""
-        from bd.store import answer, finishing  # noqa: PLC0415  only who has waited needs them
+        from bd.store import finishing  # noqa: PLC0415  only who has waited needs them
+        from bd.store.group_commit import answer  # noqa: PLC0415  only who has waited needs them
 
         tip = told.get("commit") or self._hub.view()
         refusal = answer.error_of(told["answer"])

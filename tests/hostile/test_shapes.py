@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.store import verdicts
-from bd.store.answer import is_answer
+from bd.store.group_commit import verdict_trailers
+from bd.store.group_commit.answer import is_answer
 from bd.store.local.json_shapes import fits
 from tests.hostile.planting import harmless
 
@@ -83,13 +83,13 @@ def test_a_verdict_that_is_none_says_nothing(odd: Any) -> None:
     told = {"subject": "s", "touched": ["a"], "tokens": [["T", "a"]], "failures": [{"id": "a"}], "moves": {"a": "b"}, "data": {}}
     assert is_answer(told)
     for one in spoiled(told, odd):
-        line = f"s\n\n{verdicts.KEY}: U ok {json.dumps(one)}\n"
-        ((uid, answer),) = verdicts._told(line)
+        line = f"s\n\n{verdict_trailers.KEY}: U ok {json.dumps(one)}\n"
+        ((uid, answer),) = verdict_trailers._told(line)
         assert uid == "U"
         assert answer == (one if is_answer(one) else {})
         args = {"new_tokens": odd, "ids": odd}
         form = json.dumps({"verb": "claim", "uid": "U", "args": args})
-        assert dict(verdicts._told(f"s\n\nBd-Op: {form}\nBd-Uid: U\n"))["U"]["tokens"] == []
+        assert dict(verdict_trailers._told(f"s\n\nBd-Op: {form}\nBd-Uid: U\n"))["U"]["tokens"] == []
 
 
 def test_shapes() -> None:

@@ -11,7 +11,7 @@ import pytest
 from bd.core import clock as bd_clock
 from bd.core.versions import REQUEST, rules
 from bd.store.cache.cache import Cache
-from bd.store.intents import LIMIT
+from bd.store.group_commit.requests import LIMIT
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import subjects
 from tests.race.processes import at_once

@@ -12,7 +12,7 @@ import pytest
 from bd.core import clock as bd_clock
 from bd.core import ids
 from bd.core.errors import TryAgain
-from bd.store import turns
+from bd.store.group_commit import order
 from bd.store.local import journal
 from tests.hub.hooks import git_wrapper
 from tests.race.history import subjects
@@ -182,7 +182,7 @@ def test_what_a_dead_process_had_taken_along_may_still_land(
     seed(alice, "hub-a", "hub-b")
     # Behind the other one in the order, or both would make the same commit.
     real, base = ids.mint, tip(hub)
-    monkeypatch.setattr(ids, "mint", lambda: turns.order(base, [real() for _ in range(500)])[-1])
+    monkeypatch.setattr(ids, "mint", lambda: order.order(base, [real() for _ in range(500)])[-1])
     late, looking = tmp_path / "late", tmp_path / "looking"
     script = (
         f'if [ "$verb" = fetch ]; then touch {looking}; while ! grep -qs waiting .git/bd/journal/*; do sleep 0.01; done; fi\n'

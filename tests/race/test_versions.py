@@ -10,7 +10,7 @@ import pytest
 
 import bd
 from bd.core.versions import REQUEST, rules, rules_of
-from bd.store import neighbours
+from bd.store.group_commit import local
 from bd.store.local.journal import Journal
 from bd.store.local.lock import CloneLock
 from tests.hub.hooks import git_wrapper
@@ -117,9 +117,9 @@ def test_rules_that_are_missing_are_others(named: dict[str, object], is_taken: b
         del entry["rules"]
         path.write_text(json.dumps({**entry, **named}) + "\n")
         journal = Journal(str(folder))
-        taken = neighbours.take(journal, entry["kin"], neighbours.AT_ONCE)
+        taken = local.take(journal, entry["kin"], local.AT_ONCE)
         assert [data["uid"] for _, data in taken] == [entry["uid"]] * is_taken
-        neighbours.put_back(journal)
+        local.put_back(journal)
     assert result_of(process).code == 0
     assert len(subjects(hub, "comment")) == 1
 

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import deque
 from typing import NamedTuple
 
-from bd.store.intents import AT_ONCE
+from bd.store.group_commit.requests import AT_ONCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Fetching the hub branch into the published ref, and what every failure of that means.
 
-The same connection brings what waits beside the branch (intents.py): they go to a private folder of refs, are read,
+The same connection brings what waits beside the branch (requests.py): they go to a private folder of refs, are read,
 and are gone again, so that no clone keeps copies of them, and each look is one process.
 """
 

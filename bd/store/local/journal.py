@@ -36,8 +36,8 @@ ANSWERED = ".answer"
 class Entry:
     """One operation's entry. `data` holds verb, uid, agent, base, commits, and `state`:
 
-    begun (nothing pushed), waiting (for whoever holds the clone's lock: neighbours.py), asked (its intent is on the
-    remote: intents.py), pushing (may have landed), unknown (its author was told so), won (landed, its author died
+    begun (nothing pushed), waiting (for whoever holds the clone's lock: local.py), asked (its intent is on the
+    remote: requests.py), pushing (may have landed), unknown (its author was told so), won (landed, its author died
     before it could say so). `batch` are the answers to the operations in those commits, by uid.
     """
 

@@ -1,6 +1,6 @@
 """What became of one operation, as JSON: for whoever asked for it and had somebody else carry it out.
 
-Belongs here: both directions. Does not belong here: how it travels (neighbours.py in a clone, verdicts.py across clones).
+Belongs here: both directions. Does not belong here: how it travels (local.py in a clone, verdict_trailers.py across clones).
 """
 
 from __future__ import annotations

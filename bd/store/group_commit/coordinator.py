@@ -1,7 +1,7 @@
 """Many clones, one push: asking, waiting for one's turn, and whom to carry along (docs/protocol.md, "Many writers at once").
 
-Belongs here: what one transaction does about the others. Does not belong here: the intents themselves (intents.py), the
-order (turns.py), deciding (round.py).
+Belongs here: what one transaction does about the others. Does not belong here: the intents themselves (requests.py), the
+order (order.py), deciding (round.py).
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from bd.core import clock
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import suppress
 from bd.core.settings import of_hub, same_decisions
-from bd.store import intents, strangers, turns
-from bd.store.asking import Asking
-from bd.store.intents import INTENTS
+from bd.store import strangers
+from bd.store.group_commit import order, requests
+from bd.store.group_commit.asking import Asking
+from bd.store.group_commit.requests import INTENTS
 from bd.store.member import is_portable
 from bd.store.round import NOBODY
 
@@ -71,7 +72,7 @@ class Folding:
         if self._has_cleared:
             return
         self._has_cleared = True
-        gone = intents.abandoned(self._hub, intents.read(self._hub, self._hub.fetching.intents), clock.now())
+        gone = requests.abandoned(self._hub, requests.read(self._hub, self._hub.fetching.intents), clock.now())
         for side in {**{intent.uid: intent.burial for intent in gone}, **left}.values():
             with suppress(RemoteUnreachable):  # the server takes no such refs at all now: another time
                 self._hub.sides.move([side])
@@ -114,7 +115,7 @@ class Folding:
 
     def _wait_s(self, place: int) -> float:
         """How long who is at this place still leaves the push to those before it."""
-        return self._since_s + turns.patience_s(place, self._push_s) - clock.monotonic()
+        return self._since_s + order.patience_s(place, self._push_s) - clock.monotonic()
 
     @property
     def _push_s(self) -> float:
@@ -146,4 +147,4 @@ class Folding:
 def _place(base: str, members: Sequence[Member], others: Iterable[str]) -> int:
     """The first place of this clone's operations in the order at this base (0: its turn)."""
     own = {member.uid for member in members}
-    return next(place for place, uid in enumerate(turns.order(base, {*own, *others})) if uid in own)
+    return next(place for place, uid in enumerate(order.order(base, {*own, *others})) if uid in own)

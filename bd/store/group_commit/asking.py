@@ -5,9 +5,9 @@ from __future__ import annotations
 from bd.core import clock
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import json_text
-from bd.store import intents
 from bd.store.git.push import SideRef
-from bd.store.intents import INTENTS
+from bd.store.group_commit import requests
+from bd.store.group_commit.requests import INTENTS
 from bd.store.member import is_portable
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ class Asking:
         sides: list[SideRef] = []
         for member in members:
             text = _text(member, author_of(member.operation.by), base, tries)
-            if text is None or len(text) > intents.LIMIT:
+            if text is None or len(text) > requests.LIMIT:
                 return False
             sides.append(SideRef(INTENTS + member.uid, self._hub.sides.commit(text, "bd <intent@bd>", now), None))
         named = {side.ref.removeprefix(INTENTS): side.new for side in sides}
@@ -82,4 +82,4 @@ def _text(member: Member, author: str, base: str, tries: int) -> str | None:
         json_text(form())
     except TypeError:  # it holds what JSON can't
         return None
-    return intents.text_of(form(), author=author, base=base, at=clock.now(), tries=tries)
+    return requests.text_of(form(), author=author, base=base, at=clock.now(), tries=tries)
