@@ -144,7 +144,9 @@ def _renamed(text: str, old: str, new: str) -> str:
     lines = [line if number in left else pattern.sub(f"{new}.", line) for number, line in enumerate(lines, 1)]
     text = "".join(lines)
     nodes = [
-        node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name) and node.id == old and node.lineno not in left
+        node
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id == old and node.lineno not in left
     ]
     for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset), reverse=True):
         line = lines[node.lineno - 1].encode()
