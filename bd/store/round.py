@@ -1,6 +1,6 @@
 """One round of a transaction: everything that goes to the hub in one push, decided on one base.
 
-First what this clone has not published yet (replay.py), then its own operations and those of other clones (strangers.py),
+First what this clone has not published yet (replay.py), then its own operations and those of other clones (remote.py),
 in the order that the tip gives them (order.py). Each is decided on what the ones before it left, and fails alone. Belongs here: deciding
 a round. Does not belong here: whose turn it is, pushing, and what became of it (transaction.py).
 """
@@ -152,9 +152,9 @@ class Rounds:
             return None, BdError(f"a bug in bd: {type(error).__name__}: {error}")  # a neighbour's crash is its own answer
 
     def _fold(self, chain: Chain, stranger: Stranger, snapshot: CachedSnapshot, told: list[str]) -> bool:
-        from bd.store import strangers  # noqa: PLC0415  most rounds carry nobody along
+        from bd.store.group_commit import remote  # noqa: PLC0415  most rounds carry nobody along
 
-        return strangers.fold(chain, stranger, lambda: self.world(snapshot, None, is_folded=True), told)
+        return remote.fold(chain, stranger, lambda: self.world(snapshot, None, is_folded=True), told)
 
     # --- what is not published yet ---
 

@@ -142,10 +142,10 @@ class Transaction:
         elif self._has_just_looked and self._rounds.beats is None:
             tip = self._repo.ref(PUBLISHED)
         else:
-            from bd.store import hearing, settling  # noqa: PLC0415  while git fetches
-            from bd.store.group_commit import coordinator  # noqa: PLC0415  while git fetches
+            from bd.store import settling  # noqa: PLC0415  while git fetches
+            from bd.store.group_commit import coordinator, pending  # noqa: PLC0415  while git fetches
 
-            assert coordinator and hearing and settling  # noqa: PT018
+            assert coordinator and pending and settling  # noqa: PT018
             tip = self._hub.finish_fetch()
         self._has_looked, self._has_just_looked = True, False
         if tip is None and not self._creates_hub:
@@ -180,17 +180,17 @@ class Transaction:
         if self.settling.is_unsure:
             return False
         self.settling.tell(self._open(), snapshot)
-        from bd.store import hearing  # noqa: PLC0415  imported while git fetches
+        from bd.store.group_commit import pending  # noqa: PLC0415  imported while git fetches
 
-        return hearing.hear(self._repo, self._open(), self._hub.fetching.intents, self._base or "", snapshot)
+        return pending.hear(self._repo, self._open(), self._hub.fetching.intents, self._base or "", snapshot)
 
     def _invite(self, snapshot: Any) -> None:
         """Take the operations along that wait for this clone's lock, once."""
         if self._own is None or self._creates_hub or self._hand:
             return
-        from bd.store import hearing  # noqa: PLC0415  imported while git fetches
+        from bd.store.group_commit import pending  # noqa: PLC0415  imported while git fetches
 
-        self._party += hearing.invited(self._hub, self._rounds, self.settling, snapshot, len(self._party))
+        self._party += pending.invited(self._hub, self._rounds, self.settling, snapshot, len(self._party))
 
     # --- a round ---
 

@@ -10,8 +10,7 @@ from bd.core import clock
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import suppress
 from bd.core.settings import of_hub, same_decisions
-from bd.store import strangers
-from bd.store.group_commit import order, requests
+from bd.store.group_commit import order, remote, requests
 from bd.store.group_commit.asking import Asking
 from bd.store.group_commit.requests import INTENTS
 from bd.store.member import is_portable
@@ -64,7 +63,7 @@ class Folding:
             return NOBODY
         if self.is_alone:
             return NOBODY
-        others = strangers.others(self._hub, self._rounds.revive, base, {*(member.uid for member in party), *left})
+        others = remote.others(self._hub, self._rounds.revive, base, {*(member.uid for member in party), *left})
         return others._replace(burials=[*others.burials, *left.values()]) if left else others
 
     def _clear_away(self, left: Mapping[str, SideRef]) -> None:
