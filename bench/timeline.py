@@ -17,7 +17,7 @@ WATCHED = {
     ("bd.store.cache.cache", "Cache", "__init__"): "open the cache",
     ("bd.store.cache.cache", "Cache", "move_to"): "bring the cache to the base",
     ("bd.operations.claims", "Claim", "decide"): "decide",
-    ("bd.store.chain", "Chain", "add"): "encode files and message",
+    ("bd.store.transaction.drafts", "Chain", "add"): "encode files and message",
     ("bd.store.git.repository", "GitRepo", "write_commits"): "write the objects",
     ("bd.store.local.journal", "Entry", "write"): "journal, synced to disk",
     ("bd.store.git.repository", "GitRepo", "spawn"): "start git",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bd.cli.context import App
     from bd.core.model import Bead
-    from bd.store.outcome import Outcome
+    from bd.store.transaction.outcome import Outcome
 
 
 def claim(

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from bd.operations.base import Operation
     from bd.store.hub import Hub
     from bd.store.local.tokens import Tokens
-    from bd.store.outcome import Outcome
     from bd.store.snapshot import CachedSnapshot
+    from bd.store.transaction.outcome import Outcome
 
 
 # What agents say there is not kept: of the past nobody has it.

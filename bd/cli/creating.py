@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.cli.context import App
-    from bd.store.outcome import Outcome
+    from bd.store.transaction.outcome import Outcome
 
 
 def create(app: App, title: str | None, *, silent: bool = False, force: bool = False, **flags: Any) -> None:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from bd.policy.liveness import Stall
     from bd.store.hub import Hub
-    from bd.store.outcome import Outcome
     from bd.store.snapshot import CachedSnapshot
+    from bd.store.transaction.outcome import Outcome
 
 # So many at once: a poll's housekeeping is bounded.
 AT_ONCE = 50

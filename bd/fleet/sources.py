@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
     from bd.store.hub import Hub
-    from bd.store.outcome import Outcome
+    from bd.store.transaction.outcome import Outcome
 
 # So many files of a pattern are looked at; a poll is bounded.
 _FILES_AT_ONCE = 100

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from bd.fleet.sight import View
     from bd.operations.base import Operation
     from bd.store.hub import Hub
-    from bd.store.outcome import Outcome as Written
+    from bd.store.transaction.outcome import Outcome as Written
 
 _LAST_TRIES = 5
 

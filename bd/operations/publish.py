@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from bd.core.settings import Settings
     from bd.operations.base import Operation
-    from bd.store.chain import Chain
     from bd.store.hub import Hub
-    from bd.store.outcome import Outcome
     from bd.store.snapshot import CachedSnapshot
-    from bd.store.writing import Writing
+    from bd.store.transaction.drafts import Chain
+    from bd.store.transaction.outcome import Outcome
+    from bd.store.transaction.queue import Writing
 
 
 def author_of(hub: Hub, by: str, settings: Settings) -> str:
@@ -34,7 +34,7 @@ def transaction(
     hub: Hub, on_step: Callable[[str], None] | None = None, *, force: bool = False, reason: str | None = None
 ) -> Writing:
     """What writes, and knows every operation of this package; `force` also takes hand edits of claims, for a `reason`."""
-    from bd.store.writing import Writing as Writer  # noqa: PLC0415  readers need none of it
+    from bd.store.transaction.queue import Writing as Writer  # noqa: PLC0415  readers need none of it
 
     def world(snapshot: CachedSnapshot, beats: Mapping[str, str] | None, *, is_folded: bool = False) -> World:
         if is_folded:
@@ -72,7 +72,7 @@ def preview(hub: Hub, snapshot: CachedSnapshot, *operations: Operation) -> Chang
 
     For dry runs, whose word has to be the real run's. The last one's change. Raises what publishing raises before it pushes.
     """
-    from bd.store.chain import Chain as Steps  # noqa: PLC0415  readers need none of it
+    from bd.store.transaction.drafts import Chain as Steps  # noqa: PLC0415  readers need none of it
 
     change = Change({}, "")
     chain = Steps(hub.repo, snapshot, World(clock.now(), hub.settings(snapshot)))

@@ -11,13 +11,13 @@ from bd.core.model import Damage
 from bd.operations.publish import author_of, transaction
 from bd.store.cache.hub_files import is_wanted, parse_file
 from bd.store.git.repository import Draft
-from bd.store.settling import Settling
+from bd.store.transaction.recovery import Settling
 from bd.store.worktree import checkout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.store.hub import Hub
-    from bd.store.outcome import Outcome
+    from bd.store.transaction.outcome import Outcome
 
 _UNTRACKED = "??"
 FOLDERS = ("beads", ".beads", ".agent-status", "artifacts")

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from bd.report.flow import Flow
     from bd.serve.people import Person
     from bd.store.hub import Hub
-    from bd.store.outcome import Outcome
     from bd.store.snapshot import CachedSnapshot
+    from bd.store.transaction.outcome import Outcome
 
     P = ParamSpec("P")
     R = TypeVar("R")

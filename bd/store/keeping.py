@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bd.core.errors import TryAgain
-from bd.store.chain import Chain
-from bd.store.finishing import note_last
-from bd.store.outcome import Outcome
 from bd.store.place import PUBLISHED, VIEW
-from bd.store.round import seconds_of
+from bd.store.transaction.batch import seconds_of
+from bd.store.transaction.drafts import Chain
+from bd.store.transaction.finish import note_last
+from bd.store.transaction.outcome import Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from bd.core.errors import RemoteUnreachable
     from bd.core.model import Change
-    from bd.store.chain import Decides
     from bd.store.hub import Hub
-    from bd.store.round import Rounds
     from bd.store.snapshot import CachedSnapshot
+    from bd.store.transaction.batch import Rounds
+    from bd.store.transaction.drafts import Decides
 
 
 def keep_here(

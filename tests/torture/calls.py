@@ -241,7 +241,7 @@ def _child(call: Call, folder: Path, streams: list[int], environment: dict[str, 
 def _watch(call: Call, steps: int) -> None:
     """Write down each operation and each step, and act at those that faults have chosen."""
     from bd.operations import publish
-    from bd.store.writing import Writing
+    from bd.store.transaction.queue import Writing
 
     seen: dict[str, int] = {}
     real = Writing.run

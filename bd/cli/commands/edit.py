@@ -14,7 +14,7 @@ from bd.cli.options import pass_app
 from bd.core.errors import BadInput
 from bd.operations.hand_edits import Edit
 from bd.store.cache.hub_files import Row, parse_file
-from bd.store.outcome import Outcome
+from bd.store.transaction.outcome import Outcome
 
 
 @click.command("edit", epilog="\b\nExample:\n  EDITOR=vim bd edit hub-7k3q")

@@ -1,6 +1,6 @@
 """How a write gets onto the hub on paper: by trying again, and by asking others and taking turns.
 
-Each is the loop of the store (transaction.py, coordinator.py) with everything but its times left out, and with the store's own
+Each is the loop of the store (driver.py, coordinator.py) with everything but its times left out, and with the store's own
 numbers. A look shows the hub as it is early in it; the rest goes into deciding. A push asks for the branch first, and moves
 it at its end if it still stands where the write was decided.
 """
@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 
 from bd.report.paper.hub import Sight, in_order
-from bd.store import backoff
 from bd.store.group_commit import coordinator, order
 from bd.store.local import last_fetch
+from bd.store.transaction import backoff
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -87,10 +87,10 @@ def _prepare(repo: GitRepo, branches: Sequence[tuple[str, str]], first: Callable
     if first:
         first()
     # Imported while git pushes, as what comes after the push is.
-    from bd.store import finishing  # noqa: PLC0415
+    from bd.store.transaction import finish  # noqa: PLC0415
     from bd.store.worktree import plain_update  # noqa: PLC0415
 
-    assert finishing
+    assert finish
     for oid, branch in branches:
         plain_update.prepare(repo, branch, oid)
 

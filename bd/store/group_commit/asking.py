@@ -8,7 +8,7 @@ from bd.core.light import json_text
 from bd.store.git.push import SideRef
 from bd.store.group_commit import requests
 from bd.store.group_commit.requests import INTENTS
-from bd.store.member import is_portable
+from bd.store.transaction.member import is_portable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bd.store.hub import Hub
     from bd.store.local.journal import Entry
-    from bd.store.member import Member
+    from bd.store.transaction.member import Member
 
 
 class Asking:

@@ -1,7 +1,7 @@
 """Many clones, one push: asking, waiting for one's turn, and whom to carry along (docs/protocol.md, "Many writers at once").
 
 Belongs here: what one transaction does about the others. Does not belong here: the intents themselves (requests.py), the
-order (order.py), deciding (round.py).
+order (order.py), deciding (batch.py).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from bd.core.settings import of_hub, same_decisions
 from bd.store.group_commit import order, remote, requests
 from bd.store.group_commit.asking import Asking
 from bd.store.group_commit.requests import INTENTS
-from bd.store.member import is_portable
-from bd.store.round import NOBODY
+from bd.store.transaction.batch import NOBODY
+from bd.store.transaction.member import is_portable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from bd.store.git.push import SideRef
     from bd.store.hub import Hub
     from bd.store.local.journal import Entry
-    from bd.store.member import Member
-    from bd.store.pushing import Pushing
-    from bd.store.round import Others, Rounds
+    from bd.store.transaction.batch import Others, Rounds
+    from bd.store.transaction.member import Member
+    from bd.store.transaction.verdict import Pushing
 
 # Who has asked leaves the others this part of a push time to ask too, so that the first one carries more along.
 GATHERING = 0.5

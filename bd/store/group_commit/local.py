@@ -4,7 +4,7 @@ Who finds the clone's lock held leaves its operation in its journal entry (state
 holder takes what is there by renaming it, and writes each answer beside it; an author who gives up withdraws by
 renaming it. The first rename wins. What was taken and not answered by a holder that died is put back by the next one.
 
-Belongs here: the files, and waiting for an answer. Does not belong here: deciding (round.py).
+Belongs here: the files, and waiting for an answer. Does not belong here: deciding (batch.py).
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """What a look at the hub says of the operations that are on their way, and whom a transaction then takes along.
 
 Belongs here: this clone's operations after a look. Does not belong here: those of other clones (remote.py), and what
-the dead have left (settling.py).
+the dead have left (recovery.py).
 """
 
 from __future__ import annotations
 
 from bd.core.errors import BdError
 from bd.store.group_commit import local, verdict_trailers
-from bd.store.member import Member
+from bd.store.transaction.member import Member
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from bd.store.git.repository import GitRepo
     from bd.store.hub import Hub
-    from bd.store.round import Rounds
-    from bd.store.settling import Settling
+    from bd.store.transaction.batch import Rounds
+    from bd.store.transaction.recovery import Settling
 
 
 def hear(repo: GitRepo, members: Sequence[Member], listed: Mapping[str, str], tip: str, snapshot: Any) -> bool:

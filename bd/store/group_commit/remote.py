@@ -1,6 +1,6 @@
 """What other clones ask for, carried out in a round of this clone's: which of it may be, and the answer to each.
 
-Belongs here: other clones' operations in one round. Does not belong here: their intents (requests.py), the round (round.py).
+Belongs here: other clones' operations in one round. Does not belong here: their intents (requests.py), the round (batch.py).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from bd.core import clock
 from bd.core.errors import BdError
 from bd.core.versions import same_rules
 from bd.store.group_commit import answer, requests, verdict_trailers
-from bd.store.member import is_portable
-from bd.store.round import NOBODY, Others, Stranger, seconds_of
+from bd.store.transaction.batch import NOBODY, Others, Stranger, seconds_of
+from bd.store.transaction.member import is_portable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Change
-    from bd.store.chain import Chain, Decides
     from bd.store.hub import Hub
+    from bd.store.transaction.drafts import Chain, Decides
 
 
 def others(hub: Hub, revive: Callable[[Mapping[str, Any]], Decides], base: str, own: set[str]) -> Others:

@@ -2,7 +2,7 @@
 
 An intent is a request, never the truth: the branch alone says what happened. It is a commit with an empty tree and no
 parent, whose message is the operation as JSON. Belongs here: making, reading and judging them. Does not belong here:
-deciding them (round.py), moving their refs (asking.py).
+deciding them (batch.py), moving their refs (asking.py).
 """
 
 from __future__ import annotations

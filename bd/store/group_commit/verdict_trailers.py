@@ -1,7 +1,7 @@
 """Verdicts: what the commits of the hub say of operations that others carried out.
 
 `Bd-Verdict: <uid> ok|<code> <JSON>` tells the author of an intent what became of it; a commit's own `Bd-Uid` tells it
-too. Belongs here: writing and reading both. Does not belong here: what follows from them (transaction.py).
+too. Belongs here: writing and reading both. Does not belong here: what follows from them (driver.py).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 An entry is written before anything is pushed and kept locked by its process; an entry whose
 lock is free belongs to the dead. Each step is a line of JSON at the end of the file, and the last
 whole line counts: a step that a full disk cuts off takes nothing back of the one before it. Belongs here: the files and who is alive. Does not belong
-here: deciding what became of an operation (settling.py).
+here: deciding what became of an operation (recovery.py).
 """
 
 from __future__ import annotations

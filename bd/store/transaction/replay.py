@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from bd.store.chain import Chain, Decides
     from bd.store.hub import Hub
+    from bd.store.transaction.drafts import Chain, Decides
 
 
 class Pending(NamedTuple):

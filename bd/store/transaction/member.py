@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
     from bd.core.errors import BdError
     from bd.core.model import Change, Snapshot
-    from bd.store.chain import Decides
     from bd.store.git.push import SideRef
+    from bd.store.transaction.drafts import Decides
 
 
 class Member:

@@ -6,8 +6,8 @@ from bd.core.errors import BdError
 from bd.core.light import NamedTuple
 from bd.store.group_commit import local
 from bd.store.local import rejected
-from bd.store.member import told
-from bd.store.outcome import Outcome
+from bd.store.transaction.member import told
+from bd.store.transaction.outcome import Outcome
 from bd.store.worktree.follow import follow
 
 TYPE_CHECKING = False
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from bd.core.model import Change
     from bd.store.git.push import SideRef
     from bd.store.hub import Hub
-    from bd.store.member import Member
-    from bd.store.round import Round, Rounds
+    from bd.store.transaction.batch import Round, Rounds
+    from bd.store.transaction.member import Member
 
 
 class Arrival(NamedTuple):

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from bd.core.errors import BdError
     from bd.core.model import Change
     from bd.store.local.journal import Entry
-    from bd.store.replay import RefusedReplay
+    from bd.store.transaction.replay import RefusedReplay
 
 
 class Outcome(NamedTuple):

@@ -2,7 +2,7 @@
 
 First what this clone has not published yet (replay.py), then its own operations and those of other clones (remote.py),
 in the order that the tip gives them (order.py). Each is decided on what the ones before it left, and fails alone. Belongs here: deciding
-a round. Does not belong here: whose turn it is, pushing, and what became of it (transaction.py).
+a round. Does not belong here: whose turn it is, pushing, and what became of it (driver.py).
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from bd.core import clock
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple, cached_property
-from bd.store.chain import Chain
 from bd.store.git.push import SideRef
 from bd.store.place import VIEW
+from bd.store.transaction.drafts import Chain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Change
-    from bd.store.chain import Decides
     from bd.store.group_commit.requests import Intent
     from bd.store.heartbeat.claim_refs import Beating
     from bd.store.hub import Hub
-    from bd.store.member import Member
-    from bd.store.replay import Pending, RefusedReplay, Replay
     from bd.store.snapshot import CachedSnapshot
+    from bd.store.transaction.drafts import Decides
+    from bd.store.transaction.member import Member
+    from bd.store.transaction.replay import Pending, RefusedReplay, Replay
 
     Decided = tuple[Change | None, BdError | None]
 
@@ -160,7 +160,7 @@ class Rounds:
 
     @cached_property
     def _replay(self) -> Replay:
-        from bd.store.replay import Replay as Reader  # noqa: PLC0415  most writes find everything published
+        from bd.store.transaction.replay import Replay as Reader  # noqa: PLC0415  most writes find everything published
 
         return Reader(self._hub, self.revive, self._by_difference)
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from bd.core import clock
 from bd.core.errors import BdError, NoHub, RemoteUnreachable
 from bd.core.light import cached_property
-from bd.store.member import Member, needs_beats, told, won
-from bd.store.outcome import Outcome
 from bd.store.place import PUBLISHED, VIEW
-from bd.store.pushing import Pushing, refused_by_server
-from bd.store.round import NOBODY
+from bd.store.transaction.batch import NOBODY
+from bd.store.transaction.member import Member, needs_beats, told, won
+from bd.store.transaction.outcome import Outcome
+from bd.store.transaction.verdict import Pushing, refused_by_server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from bd.store.chain import Decides
     from bd.store.group_commit.coordinator import Folding
     from bd.store.hub import Hub
     from bd.store.local.journal import Entry
-    from bd.store.pushing import Verdict
-    from bd.store.round import Others, Round, Rounds
-    from bd.store.settling import Settling
+    from bd.store.transaction.batch import Others, Round, Rounds
+    from bd.store.transaction.drafts import Decides
+    from bd.store.transaction.recovery import Settling
+    from bd.store.transaction.verdict import Verdict
 
 STUCK_LIMIT = 3
 
@@ -87,7 +87,7 @@ class Transaction:
     @cached_property
     def settling(self) -> Settling:
         """What dead processes of this clone had begun."""
-        from bd.store.settling import Settling as Settled  # noqa: PLC0415
+        from bd.store.transaction.recovery import Settling as Settled  # noqa: PLC0415
 
         return Settled(self._hub, self.lapsed)
 
@@ -142,10 +142,10 @@ class Transaction:
         elif self._has_just_looked and self._rounds.beats is None:
             tip = self._repo.ref(PUBLISHED)
         else:
-            from bd.store import settling  # noqa: PLC0415  while git fetches
             from bd.store.group_commit import coordinator, pending  # noqa: PLC0415  while git fetches
+            from bd.store.transaction import recovery  # noqa: PLC0415  while git fetches
 
-            assert coordinator and pending and settling  # noqa: PT018
+            assert coordinator and pending and recovery  # noqa: PT018
             tip = self._hub.finish_fetch()
         self._has_looked, self._has_just_looked = True, False
         if tip is None and not self._creates_hub:
@@ -299,9 +299,9 @@ class Transaction:
         self._stuck = self._stuck + 1 if verdict.kind == "stuck" else 0
         if self._stuck >= STUCK_LIMIT:
             if self._is_bare:
-                from bd.store import giving_up  # noqa: PLC0415  few writes give up
+                from bd.store.transaction import give_up  # noqa: PLC0415  few writes give up
 
-                raise giving_up.stuck(verdict.words, in_doubt=self.in_doubt)
+                raise give_up.stuck(verdict.words, in_doubt=self.in_doubt)
             self._go_bare()
         self._refuse_to_go_on()
         if verdict.kind == "lost" and self._hub.remote:
@@ -312,7 +312,7 @@ class Transaction:
                 # Who has lost asks first; what there is to know is seen afterwards.
                 self._has_just_looked = verdict.is_looked or not (has_asked or made.has_strangers)
                 return
-        from bd.store import backoff  # noqa: PLC0415  only after a lost race
+        from bd.store.transaction import backoff  # noqa: PLC0415  only after a lost race
 
         clock.sleep(backoff.pause_s(self._tries, self._rng))  # full jitter before the next try
 
@@ -323,9 +323,9 @@ class Transaction:
         if not self._folding.asking.withdraw(self._open()) and not self._is_last_look:
             self._is_last_look = True  # somebody has carried it out meanwhile: one more look says so
             return
-        from bd.store import giving_up  # noqa: PLC0415  few writes give up
+        from bd.store.transaction import give_up  # noqa: PLC0415  few writes give up
 
-        raise giving_up.out_of_time(self._tries, in_doubt=self.in_doubt)
+        raise give_up.out_of_time(self._tries, in_doubt=self.in_doubt)
 
     def _go_bare(self) -> None:
         """The last try: this clone's own operations alone, without refs beside the branch."""
@@ -371,22 +371,23 @@ class Transaction:
     def _finished(self, made: Round | None, landed: str | None = None) -> Outcome:
         """Everything is settled, at our own commit or at the tip that was looked at: bring this clone along, and answer."""
         tip = landed or self._base or ""
-        from bd.store import finishing  # noqa: PLC0415  imported while git pushes
+        from bd.store.transaction import finish  # noqa: PLC0415  imported while git pushes
 
         half_way = self.settling.landed if self._has_looked else []
         base = made.base if made else self._base
-        arrival = finishing.Arrival(tip, made, base, self._first_view, self._hand, half_way, landed is not None)
-        outcome = finishing.arrive(self._hub, arrival, self._own, self._rounds, self._step)
+        arrival = finish.Arrival(tip, made, base, self._first_view, self._hand, half_way, landed is not None)
+        outcome = finish.arrive(self._hub, arrival, self._own, self._rounds, self._step)
         tries = max(self._tries, 1)
-        self._is_unheard = not finishing.answer(self._party, tip, tries)
+        self._is_unheard = not finish.answer(self._party, tip, tries)
         return outcome._replace(tries=tries, notes=(*self.lapsed, *outcome.notes))
 
     def _unreachable(self, error: RemoteUnreachable) -> Outcome:
         """Keep what may be kept in this clone. Raises for claims, and (kept all the same) for what names a token."""
-        from bd.store import giving_up, keeping  # noqa: PLC0415  rare
+        from bd.store import keeping  # noqa: PLC0415  rare
+        from bd.store.transaction import give_up  # noqa: PLC0415  rare
 
         if self.in_doubt:
-            raise giving_up.doubt() from error
+            raise give_up.doubt() from error
         return keeping.keep_here(self._hub, self._rounds, self._operation, error, self._step)
 
     @property

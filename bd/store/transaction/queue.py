@@ -1,6 +1,6 @@
 """How a write begins and ends in this clone: the journal, the lock, and the neighbours who may carry it out for us.
 
-Belongs here: one call of a writer, from its journal entry to its outcome. Does not belong here: the loop (transaction.py).
+Belongs here: one call of a writer, from its journal entry to its outcome. Does not belong here: the loop (driver.py).
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from bd.core.errors import RemoteUnreachable, ServerRefused, TryAgain
 from bd.core.light import json_text, suppress
 from bd.store.local.journal import HAS_FLOCK
-from bd.store.member import is_portable, needs_beats
-from bd.store.outcome import Outcome
-from bd.store.round import Rounds
-from bd.store.transaction import Transaction
+from bd.store.transaction.batch import Rounds
+from bd.store.transaction.driver import Transaction
+from bd.store.transaction.member import is_portable, needs_beats
+from bd.store.transaction.outcome import Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-    from bd.store.chain import Decides
     from bd.store.hub import Hub
     from bd.store.local.journal import Entry
+    from bd.store.transaction.drafts import Decides
 
 
 class Writing:
@@ -81,9 +81,9 @@ class Writing:
             pushed = transaction.settling.may_land.get(entry.uid, {})
             _leave(entry, error, in_doubt=transaction.in_doubt, pushed=pushed)
             if transaction.is_own_in_doubt and isinstance(error, TryAgain | ServerRefused):
-                from bd.store import giving_up  # noqa: PLC0415  few writes give up
+                from bd.store.transaction import give_up  # noqa: PLC0415  few writes give up
 
-                raise giving_up.doubt() from error
+                raise give_up.doubt() from error
             raise
         if transaction.in_doubt:  # about a neighbour's operation: this clone's next command finds out
             _keep(entry, tokens=[])
@@ -129,14 +129,14 @@ class Writing:
 
     def _heard(self, told: Mapping[str, Any]) -> Outcome:
         """The outcome of what a neighbour has answered. Raises the refusal that it tells of."""
-        from bd.store import finishing  # noqa: PLC0415  only who has waited needs them
         from bd.store.group_commit import answer  # noqa: PLC0415  only who has waited needs them
+        from bd.store.transaction import finish  # noqa: PLC0415  only who has waited needs them
 
         tip = told.get("commit") or self._hub.view()
         refusal = answer.error_of(told["answer"])
         change = None if refusal else answer.change_of(told["answer"], self._hub.snapshot(tip))
         if change is not None:
-            finishing.note_last(self._hub, change, tip)
+            finish.note_last(self._hub, change, tip)
         return Outcome(change, published=True, commit=tip, tries=told.get("tries", 1), refusal=refusal)
 
 

@@ -1,6 +1,6 @@
 """What never reached the hub: text is kept under `refs/bd/kept/<uid>`, a claim lapses; either is told once it is known.
 
-Belongs here: one operation that can't land any more. Does not belong here: finding out that it can't (settling.py).
+Belongs here: one operation that can't land any more. Does not belong here: finding out that it can't (recovery.py).
 """
 
 from __future__ import annotations

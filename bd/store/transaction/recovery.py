@@ -6,23 +6,23 @@ import os
 
 from bd.core import clock
 from bd.core.errors import TryAgain
-from bd.store import lapsing
 from bd.store.git.push import SideRef
 from bd.store.group_commit import local, verdict_trailers
 from bd.store.group_commit.requests import INTENTS, VALID_S
 from bd.store.local.journal import TAKEN
+from bd.store.transaction import unpublished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from bd.store.chain import Decides
     from bd.store.group_commit.verdict_trailers import Verdict
     from bd.store.hub import Hub
     from bd.store.local.journal import Entry
-    from bd.store.member import Member
     from bd.store.snapshot import CachedSnapshot
+    from bd.store.transaction.drafts import Decides
+    from bd.store.transaction.member import Member
 
 
 class Settling:
@@ -137,10 +137,10 @@ class Settling:
 
     def _give_up(self, entry: Entry, tip: str, *, is_settled: bool = False) -> None:
         """Keep what its author was not told of, and name it: what the hub or a neighbour refused, and what never arrived."""
-        answer = lapsing.answer_to(self._hub, entry, tip, self.heard)
+        answer = unpublished.answer_to(self._hub, entry, tip, self.heard)
         if answer is None and is_settled:
             return
-        note = lapsing.give_up(self._hub, entry, answer)
+        note = unpublished.give_up(self._hub, entry, answer)
         if note:
             self.notes.append(note)
 
