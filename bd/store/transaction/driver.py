@@ -383,12 +383,11 @@ class Transaction:
 
     def _unreachable(self, error: RemoteUnreachable) -> Outcome:
         """Keep what may be kept in this clone. Raises for claims, and (kept all the same) for what names a token."""
-        from bd.store import keeping  # noqa: PLC0415  rare
-        from bd.store.transaction import give_up  # noqa: PLC0415  rare
+        from bd.store.transaction import give_up, offline  # noqa: PLC0415  while git fetches
 
         if self.in_doubt:
             raise give_up.doubt() from error
-        return keeping.keep_here(self._hub, self._rounds, self._operation, error, self._step)
+        return offline.keep_here(self._hub, self._rounds, self._operation, error, self._step)
 
     @property
     def in_doubt(self) -> bool:
