@@ -24,7 +24,7 @@ from bd.interop import jsonl, plans
 from bd.output import escaped, json_safe
 from bd.store.git import commit_message, porcelain
 from bd.store.heartbeat import agent_records
-from bd.store.place import check_branch
+from bd.store.hub_location import check_branch
 from bd.store.trust import signatures
 from bd.store.yaml import codec, plain_reader
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.store.hub import Hub
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from bd.store.local.last_fetch import Looked
-from bd.store.place import locate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bd.core.settings import Settings
     from bd.fleet.sight import View
     from bd.operations.base import Operation
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.local.tokens import Tokens
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.outcome import Outcome
@@ -73,8 +73,8 @@ class App:
     @property
     def hub(self) -> Hub:
         if self._hub is None:
-            from bd.store.hub import Hub as OpenHub
-            from bd.store.place import locate
+            from bd.store.clone import Hub as OpenHub
+            from bd.store.hub_location import locate
 
             place = locate(self.flags.directory)
             self.use(OpenHub(place, on_progress=self._progress, on_wait=self._tell_waiting, on_note=self.out.note))

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 # How long files have to be quiet before they count as changed, and how often the watcher sees whether it shall end.
 _STEP_MS = 20

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.fleet.quarters import Quarters
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.snapshot import CachedSnapshot
 
 _REST_S = 30.0

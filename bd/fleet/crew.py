@@ -26,8 +26,8 @@ from bd.operations.switches import SetDuty
 from bd.policy.capacity import duty_of, held_by
 from bd.policy.liveness import last_commit_of
 from bd.policy.scaling import Member, Memory
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

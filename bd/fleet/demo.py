@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from bd.fleet.demo_example import Example
     from bd.fleet.demo_factory import Story
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 PREFIX = "hub"
 DOMAIN = "b4mad"
@@ -120,8 +120,8 @@ class Demo:
     def factory(self, beads: list[dict[str, Any]], story: Story) -> tuple[str, float]:
         """Let the agents work a plan off; its root, and the seconds it took. Raises Damaged."""
         from bd.fleet.demo_factory import Factory, apply_plan  # noqa: PLC0415
-        from bd.store.hub import Hub as OpenHub  # noqa: PLC0415
-        from bd.store.place import locate  # noqa: PLC0415
+        from bd.store.clone import Hub as OpenHub  # noqa: PLC0415
+        from bd.store.hub_location import locate  # noqa: PLC0415
 
         tell = {"desk": f"cat >> {shlex.quote(str(self.folder / 'told'))}"}
         for path in self.agent_paths.values():
@@ -139,8 +139,8 @@ class Demo:
 
     def bring_along(self) -> None:
         """Bring the reader's clone, and its files, to where the hub now is."""
-        from bd.store.hub import Hub as OpenHub  # noqa: PLC0415  read again: the race has moved everything
-        from bd.store.place import locate  # noqa: PLC0415
+        from bd.store.clone import Hub as OpenHub  # noqa: PLC0415  read again: the race has moved everything
+        from bd.store.hub_location import locate  # noqa: PLC0415
 
         with contextlib.closing(OpenHub(locate(str(self.clone_path)))) as hub:
             sync(hub, _person(hub))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Snapshot
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 LOOK_S = 0.1
 # No commit for so long: something is wrong that waiting will not mend.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.policy.liveness import Stall
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 AT_ONCE = 20
 HOOK_LIMIT_S = 60.0

@@ -28,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 EVERY_S = 86400.0
 _NAME = "housekeeping.json"

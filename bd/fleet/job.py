@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead, Snapshot
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 # How long a child has between TERM and KILL.
 GRACE_S = 10.0

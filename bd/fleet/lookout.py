@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 # A hub whose files are watched is looked at by the clock, too: a watch can miss what another machine does to a shared disk.
 WATCHED_S = 10.0

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Snapshot
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 
 class Pacer:

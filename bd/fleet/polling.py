@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 
 class Poll(NamedTuple):

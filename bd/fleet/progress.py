@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 LIMIT = 20
 TEXT_LIMIT = 1000

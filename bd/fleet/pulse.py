@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from bd.core.model import Bead
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 
 class Pulse(NamedTuple):

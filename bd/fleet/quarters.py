@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 _EVENTS_SHOWN = 1000
 # The keys of notes that are taken for something; one of another kind is as if it were not there.

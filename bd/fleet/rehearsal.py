@@ -12,12 +12,12 @@ from bd.core.identity import identify
 from bd.fleet.setup import branch_for, init_of, refuse_unpushed, told_at_birth
 from bd.operations.base import World
 from bd.operations.publish import add
-from bd.store.empty import EMPTY
+from bd.store.clone import Hub
+from bd.store.empty_snapshot import EMPTY
 from bd.store.git.create import check_origin, check_url, why, without_password
 from bd.store.git.discovery import find_repo
 from bd.store.git.repository import GitRepo
-from bd.store.hub import Hub
-from bd.store.place import Place, check_branch, clone_config_path, place_on, read_layer, user_config_path
+from bd.store.hub_location import Place, check_branch, clone_config_path, place_on, read_layer, user_config_path
 from bd.store.transaction.drafts import Chain
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from bd.core.identity import identify
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
 from bd.operations.init import Init
 from bd.operations.publish import transaction
+from bd.store.clone import Hub
 from bd.store.git.create import (
     add_remote,
     check_url,
@@ -22,8 +23,7 @@ from bd.store.git.create import (
     take_default_branch,
 )
 from bd.store.git.discovery import find_repo
-from bd.store.hub import Hub
-from bd.store.place import Place, check_branch, clone_config_path, forget, locate, read_layer, user_config_path
+from bd.store.hub_location import Place, check_branch, clone_config_path, forget, locate, read_layer, user_config_path
 from bd.store.worktree.checkout import edited_files
 from bd.store.worktree.sparse import write_out
 from bd.store.yaml import codec

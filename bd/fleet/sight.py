@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bd.core.settings import Settings
     from bd.policy.liveness import Stall
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.snapshot import CachedSnapshot
 
 # A look costs the remote a listing; this clone does not look more often than this on its own account.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.settings import Settings
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 BRANCH_EVERY_S = 900.0
 PROGRESS_LIMIT = 20

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Snapshot
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.transaction.outcome import Outcome
 
 # So many files of a pattern are looked at; a poll is bounded.

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 # What decides which hub, which settings and which remote a command finds; whoever starts it has none of these.
 KEPT_VARIABLES = ("XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_SSH_COMMAND", "BD_BRANCH", "BD_REMOTE")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead
     from bd.fleet.outcome import Outcome
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 
 class Trial:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Snapshot
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 NOTE = "trust.json"
 # Keys that hold commands: in an agent's pool, and in the hub's own settings.

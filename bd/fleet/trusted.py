@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import IO, Any
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 _KEPT = 20_000
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bd.core.model import Bead
     from bd.fleet.job import Job
     from bd.fleet.outcome import Outcome
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
     Started = Callable[[subprocess.Popen[bytes]], None]
     Pause = Callable[[float], bool | None]

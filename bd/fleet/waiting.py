@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bd.fleet.held import Server
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.snapshot import CachedSnapshot
 
 # So many beads are named at most.

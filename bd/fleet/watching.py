@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 # How long the wait between two looks at a hub that is far away may get.
 LONGEST_S = 60.0

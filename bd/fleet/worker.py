@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from bd.fleet.plan import Plan
     from bd.fleet.sight import View
     from bd.operations.base import Operation
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.transaction.outcome import Outcome as Written
 
 _LAST_TRIES = 5

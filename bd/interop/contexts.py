@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead, Snapshot
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 _OUTPUT = re.compile(r"(?:task|bead):(?P<id>[^:\s]+)(?::output)?\Z")
 LIMIT = 1_000_000

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 # More than this is stored beside the bead.
 IN_BEAD = 16_384

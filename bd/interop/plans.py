@@ -19,7 +19,7 @@ from bd.interop.jsonl import bytes_of
 from bd.interop.specs import Misplaced, Place, Spec, edge_kind, read_spec, refuse_unusable
 from bd.operations.field_values import check_status, checked
 from bd.policy.dag import find_cycle, find_parent_loop
-from bd.store.empty import EmptySnapshot
+from bd.store.empty_snapshot import EmptySnapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

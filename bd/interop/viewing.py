@@ -13,7 +13,7 @@ from bd.interop.records import lines_of, records_of, write_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.snapshot import CachedSnapshot
 
 NAME = "issues.jsonl"

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from bd.store.clone import Hub
     from bd.store.git.repository import GitRepo
-    from bd.store.hub import Hub
 
 
 def operation_of(

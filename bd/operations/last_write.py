@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 
 def last_write(hub: Hub) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from bd.core.settings import Settings
     from bd.operations.base import Operation
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.drafts import Chain
     from bd.store.transaction.outcome import Outcome

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 
 def packed(data: bytes) -> str:

@@ -16,7 +16,7 @@ from bd.store.worktree import checkout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.transaction.outcome import Outcome
 
 _UNTRACKED = "??"

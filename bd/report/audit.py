@@ -15,7 +15,7 @@ from bd.report.commits import who
 from bd.report.signed import Believed, believed
 from bd.report.steps import Reading
 from bd.report.tenures import Tenures
-from bd.store.place import REWRITTEN
+from bd.store.hub_location import REWRITTEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from bd.report.commits import Commit, Progress
     from bd.report.steps import Step
+    from bd.store.clone import Hub
     from bd.store.git.repository import GitRepo
-    from bd.store.hub import Hub
 
 
 class Violation(NamedTuple):

@@ -23,7 +23,7 @@ from bd.operations.sync import edited
 from bd.policy.dag import awaited, find_cycle, find_parent_loop
 from bd.policy.liveness import is_ahead, last_commit_of
 from bd.store.cache.hub_files import bead_id_of
-from bd.store.formats import version_of
+from bd.store.format_version import version_of
 from bd.store.local.rejected import kept
 from bd.store.local.tokens import Tokens
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Snapshot
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.snapshot import CachedSnapshot
 
 ACTIVE_FILES_ADVISED = 3000

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bd.core.model import Bead
     from bd.report.commits import Progress
     from bd.report.transitions import Transition
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 _NOTE = "flow.json"
 _FORMAT = 1

@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 MOVED, SIGNS, STALE, BACK, END = "moved", "signs", "stale", "back", "end"
 # How often what agents say beside the branch is listened to; a watched hub is looked at by the clock, too.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bd.serve.feed import Feed, News
     from bd.serve.gateway import Target
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 # What changes without the hub's moving (an agent that is there again) is seen at least so often.
 _LOOK_S = 60.0

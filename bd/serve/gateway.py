@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.snapshot import CachedSnapshot
 
 # So many beads are offered to a gateway at once, so many keys remembered, so often one is tried.

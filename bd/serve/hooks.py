@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from bd.serve.routes import Ask
     from bd.serve.signatures import Delivery
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 # Larger deliveries are refused. Of what was delivered so much is remembered, in the clone, also when the server is new.
 LIMIT = 2 * 1024 * 1024

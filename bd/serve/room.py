@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Concatenate, ParamSpec, TypeVar
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
     P = ParamSpec("P")
     R = TypeVar("R")

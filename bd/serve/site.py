@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bd.operations.base import Operation
     from bd.report.flow import Flow
     from bd.serve.people import Person
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.outcome import Outcome
 

@@ -8,8 +8,8 @@ import pytest
 
 from bd.core.model import Bead, Change, Overlay, Snapshot
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, LONG_FIELDS, agent_path, bead_path, capacity_path, fields_of_path
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from bd.store.yaml import editor
 from tests.memory import MemorySnapshot, held, make_bead
 from tests.truth import commit_file, git

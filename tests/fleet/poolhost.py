@@ -10,8 +10,8 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from bd.fleet.quarters import Quarters
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from tests.truth import tip_bead
 from tests.waiting import until
 

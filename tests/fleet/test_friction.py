@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from bd.operations.friction_beads import TellFriction
 from bd.operations.publish import publish
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from tests.truth import all_beads, tip
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from bd.core.errors import RemoteUnreachable
 from bd.fleet.controller import Controller
 from bd.fleet.quarters import Quarters
 from bd.fleet.session import Session
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from tests.fleet.poolhost import WAITS, Host, is_alive, text_of
 from tests.hub.hooks import hook
 from tests.race.seeds import put, seed

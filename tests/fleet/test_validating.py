@@ -14,8 +14,8 @@ from bd.core import clock as bd_clock
 from bd.fleet import validating
 from bd.fleet.outcome import DONE, Outcome
 from bd.fleet.trial import Trial
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from tests.memory import make_bead
 from tests.truth import git, tip_bead
 from tests.waiting import until

@@ -9,8 +9,8 @@ import pytest
 
 from bd.core import clock as bd_clock
 from bd.fleet import alarm, lookout, waiting
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from tests.running import result_of
 from tests.truth import tip
 

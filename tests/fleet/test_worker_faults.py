@@ -19,8 +19,8 @@ from bd.fleet.child import Child
 from bd.fleet.job import Job
 from bd.fleet.outcome import DONE, FAILED, outcome_of, read_result
 from bd.fleet.worker import Worker
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from tests.fleet.poolhost import is_alive
 from tests.running import BD
 from tests.truth import git, tip_bead

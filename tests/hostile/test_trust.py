@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.fleet.trust import asked_for, is_trusted, pinned
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from tests.hostile.planting import GOOD, READS, harmless, plant
 from tests.truth import git
 

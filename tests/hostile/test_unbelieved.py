@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.core.schema import BEAD_FIELDS
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from bd.store.trust import guarded_fields
 from bd.store.trust.authority import NOBODY
 from bd.store.trust.verification import walk

@@ -12,12 +12,12 @@ from bd.core.errors import BadInput, StaleToken
 from bd.fleet import pulse
 from bd.operations.claims import Claim, Release
 from bd.operations.publish import publish
+from bd.store.clone import Hub
 from bd.store.git.push import SideRef
 from bd.store.git.repository import deletion
 from bd.store.heartbeat.objects import beat_age_s, beat_at
 from bd.store.heartbeat.side_refs import CLAIMS
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.hub_location import locate
 from tests.clocks import START
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.interleaving import install

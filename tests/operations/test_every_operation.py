@@ -412,7 +412,7 @@ def test_a_hub_is_made_once() -> None:
     store = MemoryStore()
     made = Init(prefix="hub", fields={"domain": "d"}, **by())
     assert store.decide(made).is_empty
-    from bd.store.empty import EMPTY
+    from bd.store.empty_snapshot import EMPTY
 
     change = made.decide(EMPTY, store.world)
     assert change.records == {CONFIG_PATH: {"format": FORMAT_VERSION, "prefix": "hub", "domain": "d"}}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.report.proof import prove
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from tests.race.history import assert_nothing_twice
 from tests.race.seeds import seed
 from tests.truth import tip_bead

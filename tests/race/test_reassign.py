@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from bd.operations.claims import Claim, Release
 from bd.operations.publish import publish
+from bd.store.clone import Hub
 from bd.store.heartbeat.side_refs import CLAIMS
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.hub_location import locate
 from tests.clocks import START
 from tests.race.history import subjects
 from tests.race.seeds import seed

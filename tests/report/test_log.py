@@ -12,8 +12,8 @@ from bd.core import clock as bd_clock
 from bd.fleet import alarm
 from bd.fleet.watching import tips
 from bd.report.log import last, read
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from tests.truth import commit_file, git, tip
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from bd.report.audit import examine
 from bd.report.flow import Flow, flow_of
 from bd.report.log import read
 from bd.report.metrics import BARS, Window, bars, spread
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from tests.truth import tip
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from bd.serve import gateway
 from bd.serve.feed import Feed
 from bd.serve.forwarding import Forwarding
 from bd.serve.gateway import Gateway, Target, target_of
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from tests.serve.served import serving
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from bd.fleet import alarm, waiting
 from bd.fleet.held import Away, server_of
 from bd.serve import waits
 from bd.serve.feed import STALE
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from tests.running import result_of
 from tests.serve.conftest import ADA
 from tests.serve.served import serving

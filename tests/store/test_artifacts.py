@@ -8,8 +8,8 @@ import pytest
 
 from bd.core.errors import BadInput
 from bd.store.archive.artifacts import reference
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from tests.truth import commit_file
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 
 from bd.core.schema import bead_path
 from bd.store.cache import load
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from tests.store.test_cache import cache_path, content
 from tests.truth import git, tip
 
@@ -146,8 +146,8 @@ def test_what_a_process_does_not_do_is_done_here(how: str, hub: Hub, monkeypatch
 KILLED = """
 import os, signal, sys
 from bd.store import building
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 load.WORTH_A_PROCESS, load._cores = 1, lambda: 3
 hub = Hub(locate())
 def on_progress(done, of):

@@ -17,8 +17,8 @@ from bd.store.cache import paths
 from bd.store.cache.cache import Cache
 from bd.store.cache.database import SCHEMA
 from bd.store.cache.hub_files import Row, bead_id_of, is_wanted, parse_file
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from bd.store.yaml import editor
 from tests.memory import held, make_bead
 from tests.truth import commit_file, git, tip

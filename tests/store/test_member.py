@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bd.core.model import Change
-from bd.store.empty import EMPTY
+from bd.store.empty_snapshot import EMPTY
 from bd.store.transaction.member import won
 from tests.memory import MemorySnapshot, held, make_bead
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.core.model import Change, Overlay, Snapshot
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from tests.hub.hooks import offline
 from tests.memory import make_bead
 from tests.race.history import subjects

@@ -13,8 +13,8 @@ from bd.store.archive import locations as archived_files
 from bd.store.archive import volumes
 from bd.store.archive.locations import Archived
 from bd.store.archive.volumes import compose, parse
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 from tests.store.test_moves import VOLUME, assert_cache_is_as_cold, offline, seed_done
 from tests.truth import bead_files, commit_file, commits, git, tip, tip_file
 

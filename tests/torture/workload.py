@@ -132,8 +132,8 @@ def beating_claim(yard: Yard, clone: str, agent: str) -> Call:
         from bd.core.errors import BdError
         from bd.operations.claims import Claim
         from bd.operations.publish import publish
-        from bd.store.hub import Hub
-        from bd.store.place import locate
+        from bd.store.clone import Hub
+        from bd.store.hub_location import locate
 
         hub = Hub(locate("."))
         beat = {"interval_s": 30, "by": "ref"}
@@ -158,8 +158,8 @@ def sweep(yard: Yard, clone: str) -> Call:
 
     def work() -> int:
         from bd.fleet import housekeeping
-        from bd.store.hub import Hub
-        from bd.store.place import locate
+        from bd.store.clone import Hub
+        from bd.store.hub_location import locate
 
         hub = Hub(locate("."))
         print("\n".join(housekeeping._sweep(hub, "agent:boss")))

@@ -16,7 +16,7 @@ from bd.core.schema import CONFIG_PATH
 from bd.core.settings import HUB_KEYS, KEYS, PLACE_KEYS
 from bd.fleet.setup import set_clone_setting, set_user_setting
 from bd.operations.beads import Write
-from bd.store.place import forget
+from bd.store.hub_location import forget
 
 # The Go tool's names for settings that we have.
 _ALIASES = {

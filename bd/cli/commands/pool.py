@@ -165,8 +165,8 @@ def run(app: App, once: bool) -> None:
         raise BadInput("pools need a POSIX system", hint="start `bd work` on each agent instead")
     from bd.fleet.controller import Controller
     from bd.fleet.quarters import Quarters
-    from bd.store.hub import Hub
-    from bd.store.place import locate
+    from bd.store.clone import Hub
+    from bd.store.hub_location import locate
 
     quarters, told = Quarters(app.hub), []
 

@@ -26,8 +26,8 @@ from bd.fleet.worker import Worker
 from bd.interop import views
 from bd.output import escaped
 from bd.policy import eligibility
-from bd.store.hub import Hub
-from bd.store.place import locate
+from bd.store.clone import Hub
+from bd.store.hub_location import locate
 
 EXAMPLE = """
 \b

@@ -10,7 +10,7 @@ from bd.store.worktree.checkout import is_checked_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+\Z")
 _IN_COMMIT = re.compile(r"[^\s@:]+@[0-9a-fA-F]{7,64}:\S.*\Z")

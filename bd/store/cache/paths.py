@@ -29,7 +29,7 @@ def path_of(folder: str) -> str:
 
 
 def place_path(folder: str) -> str:
-    """Return the path of what this version remembers of the clone's settings (place.py); it goes with the cache file."""
+    """Return the path of what this version remembers of the clone's settings (hub_location.py); it goes with the cache file."""
     return os.path.join(folder, f"place-{fingerprint()}")
 
 

@@ -13,8 +13,8 @@ from bd.core.errors import HubRewritten, RemoteUnreachable, TryAgain
 from bd.core.light import suppress
 from bd.store.git.push import unreachable
 from bd.store.git.repository import FETCH_FLAGS, GitTimeout, every_ref
+from bd.store.hub_location import PUBLISHED, Place
 from bd.store.local.last_fetch import Looked
-from bd.store.place import PUBLISHED, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

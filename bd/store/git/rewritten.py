@@ -5,13 +5,13 @@ from __future__ import annotations
 from bd.core.errors import BadInput, HubRewritten, NoHub, TryAgain
 from bd.core.schema import CONFIG_PATH
 from bd.store.git.push import list_remote
+from bd.store.hub_location import PUBLISHED, REWRITTEN, VIEW
 from bd.store.local import rejected
-from bd.store.place import PUBLISHED, REWRITTEN, VIEW
 from bd.store.worktree import checkout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 _FETCH = ("fetch", "--quiet", "--no-tags", "--refmap=", "--no-write-fetch-head", "--end-of-options")
 _WORDS = "not yet published when the hub's history was rewritten"

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.local.journal import Entry
     from bd.store.transaction.member import Member
 

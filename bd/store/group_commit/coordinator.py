@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
+    from bd.store.clone import Hub
     from bd.store.git.push import SideRef
-    from bd.store.hub import Hub
     from bd.store.local.journal import Entry
     from bd.store.transaction.batch import Others, Rounds
     from bd.store.transaction.member import Member

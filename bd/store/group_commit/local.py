@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.local.journal import Journal
 
 AT_ONCE = 64

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from bd.store.clone import Hub
     from bd.store.git.repository import GitRepo
-    from bd.store.hub import Hub
     from bd.store.transaction.batch import Rounds
     from bd.store.transaction.recovery import Settling
 

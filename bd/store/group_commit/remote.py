@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Change
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.transaction.drafts import Chain, Decides
 
 

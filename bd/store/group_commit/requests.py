@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 INTENTS = "refs/bd/intents/"
 # Asked for this long; then whoever sees it takes it for left behind.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.store.git.repository import GitRepo
-    from bd.store.place import Place
+    from bd.store.hub_location import Place
 
 CLAIMS = "refs/bd/claims/"
 AGENTS = "refs/bd/agents/"

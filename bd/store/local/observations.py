@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 NAME = "looks.json"
 

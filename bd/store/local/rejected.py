@@ -6,7 +6,7 @@ from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 PREFIX = "refs/bd/kept/"
 _REASONS = "kept.json"

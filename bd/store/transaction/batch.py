@@ -11,7 +11,7 @@ from bd.core import clock
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple, cached_property
 from bd.store.git.push import SideRef
-from bd.store.place import VIEW
+from bd.store.hub_location import VIEW
 from bd.store.transaction.drafts import Chain
 
 TYPE_CHECKING = False
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Change
+    from bd.store.clone import Hub
     from bd.store.group_commit.requests import Intent
     from bd.store.heartbeat.claim_refs import Beating
-    from bd.store.hub import Hub
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.drafts import Decides
     from bd.store.transaction.member import Member

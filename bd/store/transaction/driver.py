@@ -10,7 +10,7 @@ from __future__ import annotations
 from bd.core import clock
 from bd.core.errors import BdError, NoHub, RemoteUnreachable
 from bd.core.light import cached_property
-from bd.store.place import PUBLISHED, VIEW
+from bd.store.hub_location import PUBLISHED, VIEW
 from bd.store.transaction.batch import NOBODY
 from bd.store.transaction.member import Member, needs_beats, told, won
 from bd.store.transaction.outcome import Outcome
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from bd.store.clone import Hub
     from bd.store.group_commit.coordinator import Folding
-    from bd.store.hub import Hub
     from bd.store.local.journal import Entry
     from bd.store.transaction.batch import Others, Round, Rounds
     from bd.store.transaction.drafts import Decides
@@ -160,7 +160,7 @@ class Transaction:
 
     def _snapshot(self) -> Any:
         if not self._base:
-            from bd.store.empty import EMPTY  # noqa: PLC0415  only init needs it
+            from bd.store.empty_snapshot import EMPTY  # noqa: PLC0415  only init needs it
 
             return EMPTY
         snapshot = self._hub.snapshot(self._base)

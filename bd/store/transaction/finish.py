@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bd.core.model import Change
+    from bd.store.clone import Hub
     from bd.store.git.push import SideRef
-    from bd.store.hub import Hub
     from bd.store.transaction.batch import Round, Rounds
     from bd.store.transaction.member import Member
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bd.core.errors import TryAgain
-from bd.store.place import PUBLISHED, VIEW
+from bd.store.hub_location import PUBLISHED, VIEW
 from bd.store.transaction.batch import seconds_of
 from bd.store.transaction.drafts import Chain
 from bd.store.transaction.finish import note_last
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bd.core.errors import RemoteUnreachable
     from bd.core.model import Change
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.batch import Rounds
     from bd.store.transaction.drafts import Decides

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.local.journal import Entry
     from bd.store.transaction.drafts import Decides
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from bd.store.clone import Hub
     from bd.store.group_commit.verdict_trailers import Verdict
-    from bd.store.hub import Hub
     from bd.store.local.journal import Entry
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.drafts import Decides

@@ -8,14 +8,14 @@ from __future__ import annotations
 from bd.core.errors import BdError, Damaged
 from bd.core.light import NamedTuple
 from bd.store.git import commit_message, shallow
-from bd.store.place import REWRITTEN
+from bd.store.hub_location import REWRITTEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
     from bd.store.transaction.drafts import Chain, Decides
 
 

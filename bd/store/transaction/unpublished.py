@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from bd.store.clone import Hub
     from bd.store.group_commit.verdict_trailers import Verdict
-    from bd.store.hub import Hub
     from bd.store.local.journal import Entry
 
 # What means nothing any more when it comes late, and holds no text of anybody's.

@@ -16,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from bd.store.clone import Hub
     from bd.store.git.push import PushLine, SideRef
-    from bd.store.hub import Hub
 
 # A server that says one of these will say it again.
 _FOR_GOOD = (

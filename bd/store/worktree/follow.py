@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bd.store.git.repository import ZERO, GitFailed
-from bd.store.place import PUBLISHED, VIEW
+from bd.store.hub_location import PUBLISHED, VIEW
 from bd.store.worktree import checkout, plain_ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.hub import Hub
+    from bd.store.clone import Hub
 
 
 def follow(hub: Hub, base: str | None, tip: str, *, hand: str | None, half_way: list[str]) -> list[str]:

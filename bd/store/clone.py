@@ -17,8 +17,8 @@ from bd.core.errors import NoHub, NotFound
 from bd.core.light import cached_property, json_text, json_value, suppress
 from bd.core.schema import CONFIG_PATH
 from bd.store.git.repository import ZERO, GitFailed
+from bd.store.hub_location import PUBLISHED, VIEW, Place
 from bd.store.local.json_shapes import MAYBE_TEXT, fits
-from bd.store.place import PUBLISHED, VIEW, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -299,10 +299,10 @@ class Hub:
         return merge(layers)
 
     def check_format(self, snapshot: CachedSnapshot, operation: Any = None) -> None:
-        """Refuse to write where there is no hub that this bd writes; see formats.py for what it raises."""
-        from bd.store import formats  # noqa: PLC0415  readers need none of it
+        """Refuse to write where there is no hub that this bd writes; see format_version.py for what it raises."""
+        from bd.store import format_version  # noqa: PLC0415  readers need none of it
 
-        formats.check(self.repo, snapshot, self.branch_name, brings_forward=getattr(operation, "brings_forward", False))
+        format_version.check(self.repo, snapshot, self.branch_name, brings_forward=getattr(operation, "brings_forward", False))
 
     # --- the remote ---
 
