@@ -15,12 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bd.compat import jsonl_import, plan_files
 from bd.core import signers
 from bd.core.clock import canonical_time, duration_s, typed_time
 from bd.core.errors import BadInput, Damaged, NotFound, WouldCycle
 from bd.core.ids import check_agent, check_bead_id
 from bd.core.schema import BEAD_FIELDS
-from bd.interop import jsonl, plans
 from bd.output import escaped, json_safe
 from bd.store.git import commit_message, porcelain
 from bd.store.heartbeat import agent_records
@@ -162,8 +162,8 @@ def _ids(data: bytes) -> None:
 
 
 def _imports(data: bytes) -> None:
-    rows, unread = jsonl.rows_of(data)
-    batch = jsonl.gather("fuzz", rows, unread)
+    rows, unread = jsonl_import.rows_of(data)
+    batch = jsonl_import.gather("fuzz", rows, unread)
     for bead in batch.beads:
         if bead.get("id"):
             check_bead_id(bead["id"])
@@ -173,7 +173,7 @@ def _plans(data: bytes) -> None:
     with tempfile.NamedTemporaryFile(suffix=".yaml") as file:
         Path(file.name).write_bytes(data)
         try:
-            plans.read_plan(file.name)
+            plan_files.read_plan(file.name)
         except (BadInput, NotFound, WouldCycle):
             pass
 

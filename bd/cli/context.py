@@ -96,7 +96,7 @@ class App:
         hub, note = self.hub, ""
         snapshot = hub.snapshot()
         while hub.settings(snapshot).export_auto:
-            from bd.interop.viewing import refresh
+            from bd.compat.auto_export import refresh
 
             note = refresh(hub, snapshot)
             if note or hub.view() == snapshot.commit:  # else somebody has written meanwhile, and may have been first here, too
@@ -390,10 +390,10 @@ class App:
             self.out.note("not published yet")
 
     def _json_written(self, outcome: Outcome, beads: list[Bead], failures: list[Any], *, as_object: bool) -> None:
-        from bd.interop import views
+        from bd.compat import bead_json
 
         snapshot = self.hub.snapshot(outcome.commit)
-        shown = [{**views.issue(bead, snapshot, self.now), "published": outcome.published} for bead in beads]
+        shown = [{**bead_json.issue(bead, snapshot, self.now), "published": outcome.published} for bead in beads]
         for token, bead_id in outcome.change.tokens if outcome.change else ():
             for one in shown:  # of an advisory bead's claims, the asker's, where it is for every other bead
                 own = [claim for claim in one.get("claims", []) if one["id"] == bead_id and claim.get("token") == token]

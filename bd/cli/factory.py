@@ -28,7 +28,7 @@ _WHO, _WHAT = 10, 11
 
 def run(app: App, folder: Path | None, *, keep: bool) -> None:
     """Let the example fleet work off the example plan, and tell what happened. Raises Damaged where the history lacks a part."""
-    from bd.interop.graphs import read_graph
+    from bd.compat.dag_plans import read_graph
 
     beads = read_graph(str(plan_path()))
     with Demo(folder, read_example()._replace(beads=[]), "", keep=keep) as demo:

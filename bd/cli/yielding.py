@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bd.cli.named import bead_of
+from bd.compat.close_outputs import CHECKED_IN_BEAD, IN_BEAD, output_of
 from bd.core.errors import BadInput
-from bd.interop.outputs import CHECKED_IN_BEAD, IN_BEAD, output_of
 from bd.operations.stored_outputs import with_stored
 from bd.policy import validation
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from starlette.responses import JSONResponse
 
+from bd.compat.jsonl_import import event_of
 from bd.core import clock
 from bd.core.errors import BdError, TryAgain
 from bd.fleet import sources
-from bd.interop.jsonl import event_of
 from bd.policy import triggers
 from bd.policy.triggers import FORGES
 from bd.serve import signatures

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from bd.compat.json_schemas import schema
 from bd.core.schema import AGENT_FIELDS, BEAD_FIELDS, CONFIG_FIELDS
-from bd.interop.schemas import schema
 from bd.store.yaml import codec
 
 if TYPE_CHECKING:

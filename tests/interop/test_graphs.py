@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bd.compat.dag_plans import graph_of, plan_of, plan_text
 from bd.core.errors import BadInput, BdError, WouldCycle
 from bd.core.settings import merge
-from bd.interop.graphs import graph_of, plan_of, plan_text
 from bd.operations.base import World
 from bd.operations.plan import ApplyPlan
 from tests.clocks import START

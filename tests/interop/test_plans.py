@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bd.compat.plan_files import read_agent, read_plan
 from bd.core.errors import BadInput, NotFound
 from bd.core.schema import AGENT_FIELDS, CAPACITY_FIELDS
-from bd.interop.plans import read_agent, read_plan
 from bd.store.yaml import codec, editor
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bd.compat.bead_json import edges
+from bd.compat.issue_edges import EdgeList
+from bd.compat.jsonl_export import record_of
+from bd.compat.jsonl_import import fields_of, gather, rows_of
 from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS
-from bd.interop.edges import EdgeList
-from bd.interop.jsonl import fields_of, gather, rows_of
-from bd.interop.records import record_of
-from bd.interop.views import edges
 from bd.operations.import_beads import _same
 from bd.store.yaml import codec, editor
 from tests.interop.foreign import column_row, edge, issue

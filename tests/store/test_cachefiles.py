@@ -22,7 +22,7 @@ PACKAGE = Path(bd.__file__).parent
 # What a release may change, and a place in the sources that changes it.
 CHANGES = {
     "a rule": ("policy/readiness.py", "NOT_WORK = frozenset({", 'NOT_WORK = frozenset({"task", '),
-    "the JSON of a bead": ("interop/views.py", 'shown["comment_count"] = len(bead.comments)', 'shown["comment_count"] = 1000'),
+    "the JSON of a bead": ("compat/bead_json.py", 'shown["comment_count"] = len(bead.comments)', 'shown["comment_count"] = 1000'),
     "the line of a bead": ("cli/commands/listing.py", '"""', '"""Another. '),
     "a field": ("schema.py", '"""', '"""Another. '),
     "the reader of YAML": ("store/yaml/plain_reader.py", '"""', '"""Another. '),

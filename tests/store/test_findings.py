@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bd.compat import bead_json
 from bd.core.clock import time_text
 from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, archive_path, bead_path
 from bd.core.settings import merge
-from bd.interop import views
 from bd.policy.work_queue import phases, ready_beads
 from bd.report.selection import Wanted, lineup
 from bd.store.cache.cache import Cache
@@ -107,7 +107,7 @@ def answers(snapshot: Snapshot, now: datetime) -> dict[str, Any]:
         (2, Wanted(everything=True), "priority"),
         (0, Wanted(), "effective"),
     ):
-        text = "".join(views.listed(lineup(snapshot, question, now, no_settings, sort), snapshot, now, size))
+        text = "".join(bead_json.listed(lineup(snapshot, question, now, no_settings, sort), snapshot, now, size))
         name = f"json {size} by {sort}"
         found[name] = json.loads(text)
         assert text == json.dumps(found[name], indent=2, ensure_ascii=False) + "\n"

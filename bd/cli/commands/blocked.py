@@ -6,8 +6,8 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
+from bd.compat import bead_json
 from bd.core import ids
-from bd.interop import views
 from bd.policy.dag import ancestors
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import is_blocked, standing
@@ -47,7 +47,7 @@ def blocked_beads(app: App) -> list[Bead]:
 def blocked_objects(app: App, waiting: list[Bead]) -> list[dict[str, Any]]:
     """The JSON of beads that wait."""
     snapshot, ranking = app.snapshot(), Ranking(app.snapshot(), app.now)
-    return [views.blocked(snapshot.bead(bead.id) or bead, snapshot, app.now, ranking) for bead in waiting]
+    return [bead_json.blocked(snapshot.bead(bead.id) or bead, snapshot, app.now, ranking) for bead in waiting]
 
 
 def show_blocked(app: App, waiting: list[Bead]) -> None:

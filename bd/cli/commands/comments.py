@@ -8,8 +8,8 @@ from bd.cli.context import App
 from bd.cli.named import bead_of
 from bd.cli.options import pass_app
 from bd.cli.texts import text_argument
+from bd.compat import bead_json
 from bd.core.errors import BadInput
-from bd.interop import views
 from bd.operations.beads import Comment, Update
 from bd.output import escaped
 
@@ -61,7 +61,7 @@ def comments(app: App, arguments: tuple[str, ...], author: str | None, file: str
     snapshot = app.snapshot()
     typed = arguments[1] if arguments[0] == "list" and len(arguments) > 1 else arguments[0]
     bead = bead_of(typed, snapshot)
-    found = views.comments(bead)
+    found = bead_json.comments(bead)
     if app.out.is_json:
         app.out.json(found)
         return

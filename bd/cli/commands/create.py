@@ -86,7 +86,7 @@ def command(
 
 
 def _create_many(app: App, source: str, forced: dict[str, Any], *, dry_run: bool, silent: bool) -> None:
-    from bd.interop.plans import read_plan
+    from bd.compat.plan_files import read_plan
     from bd.operations.base import World
 
     specs = read_plan(source, World(app.now, app.settings()))

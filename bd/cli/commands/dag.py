@@ -6,11 +6,11 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
+from bd.compat import dag_export
 from bd.core import ids
 from bd.core.clock import age_text
 from bd.core.errors import NoSuchBead
 from bd.core.model import Bead, Snapshot
-from bd.interop import dags
 from bd.operations.close import Cancel
 from bd.output import escaped
 from bd.policy.budget import left_under
@@ -35,9 +35,9 @@ def show(app: App, root: str, form: str) -> None:
     settings = app.settings()
     shape = shape_of(dag, snapshot, lambda bead: settings.expected_s(bead.type, bead.get("expected")))
     if app.out.is_json or form == "json":
-        app.out.object(dags.as_json(dag, shape, snapshot, app.now))
+        app.out.object(dag_export.as_json(dag, shape, snapshot, app.now))
     elif form != "text":
-        app.out.line((dags.mermaid if form == "mermaid" else dags.dot)(dag, shape))
+        app.out.line((dag_export.mermaid if form == "mermaid" else dag_export.dot)(dag, shape))
     else:
         _show(app, dag, shape, snapshot)
 
@@ -62,7 +62,7 @@ def _show(app: App, dag: Dag, shape: Shape, snapshot: Snapshot) -> None:
         out.line(f"Longest way: {' → '.join(_ends(shape.critical))} ({age_text(shape.critical_s)} by what is expected)")
     wholes = snapshot.wholes([dag.root.id, *(member.bead.id for member in dag.members)])
     ceiling = wholes[0].get("budget_ceiling_usd")
-    spent = dags.spent_usd(wholes)
+    spent = dag_export.spent_usd(wholes)
     if spent or ceiling is not None:
         left = left_under(wholes[0], snapshot, app.now)
         of = f" of ${ceiling:.2f}, ${max(0.0, left):.2f} left beside what claims reserve" if left is not None else ""
@@ -111,7 +111,7 @@ def list_dags(app: App, status: str | None, *, everything: bool) -> None:
     shown = [dag for dag in found if dag.status not in hidden and status in (None, dag.status)]
     shown.sort(key=lambda dag: (dag.root.priority, dag.root.created_at, dag.root.id))
     if app.out.is_json:
-        app.out.json([dags.summary(dag) for dag in shown])
+        app.out.json([dag_export.summary(dag) for dag in shown])
     elif app.out.quiet:
         for dag in shown:
             app.out.line(dag.root.id)

@@ -8,10 +8,10 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
+from bd.compat import bead_json
 from bd.core import ids
 from bd.core.errors import BadInput
 from bd.core.model import Bead, Snapshot
-from bd.interop import views
 from bd.operations.dependencies import DepAdd, DepRemove
 from bd.output import escaped
 from bd.policy.dag import awaited, find_cycle
@@ -83,7 +83,7 @@ def list_edges(app: App, beads: tuple[str, ...], direction: str, kind: str | Non
     snapshot = app.snapshot()
     names = [ids.resolve(bead, snapshot.starting, snapshot.exists) for bead in beads]
     if len(names) > 1 and direction == "down":
-        raw = [edge for name in names for edge in views.edges(_whole(snapshot, name)) if not kind or edge["type"] == kind]
+        raw = [edge for name in names for edge in bead_json.edges(_whole(snapshot, name)) if not kind or edge["type"] == kind]
         _show_edges(app, raw)
         return
     found: list[dict[str, Any]] = []
@@ -91,10 +91,10 @@ def list_edges(app: App, beads: tuple[str, ...], direction: str, kind: str | Non
         pairs = (
             _below(snapshot, name)
             if direction == "up"
-            else [(edge["depends_on_id"], edge["type"]) for edge in views.edges(_whole(snapshot, name))]
+            else [(edge["depends_on_id"], edge["type"]) for edge in bead_json.edges(_whole(snapshot, name))]
         )
         entries = (
-            views.linked(snapshot.bead(other), its_kind, snapshot, app.now)
+            bead_json.linked(snapshot.bead(other), its_kind, snapshot, app.now)
             for other, its_kind in pairs
             if not kind or its_kind == kind
         )
@@ -118,7 +118,7 @@ def _below(snapshot: Snapshot, bead_id: str) -> list[tuple[str, str]]:
     return [
         (other.id, edge["type"])
         for other in snapshot.mentioning(bead_id)
-        for edge in views.edges(other)
+        for edge in bead_json.edges(other)
         if edge["depends_on_id"] == bead_id
     ]
 
@@ -181,7 +181,7 @@ def _walk(
     path: tuple[str, ...],
 ) -> None:
     bead = snapshot.bead(bead_id)
-    shown = views.issue(bead, snapshot, app.now) if bead else {"id": bead_id}
+    shown = bead_json.issue(bead, snapshot, app.now) if bead else {"id": bead_id}
     cut = depth >= limit or bead_id in path
     nodes.append({**shown, "depth": depth, "truncated": cut, **({"parent_id": above} if above else {})})
     if cut or bead is None:

@@ -10,10 +10,10 @@ from bd.cli.commands.edit import edited
 from bd.cli.context import App
 from bd.cli.named import bead_of
 from bd.cli.options import pass_app
+from bd.compat import bead_json
 from bd.core.costs import amount_of
 from bd.core.errors import WrongState
 from bd.core.model import Bead, Snapshot
-from bd.interop import views
 from bd.operations.close import Cancel
 from bd.operations.fail import DlqRetry, DlqReview
 from bd.output import escaped
@@ -68,7 +68,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _with_failures(bead: Bead, snapshot: Snapshot, app: App) -> dict[str, Any]:
-    shown = views.issue(bead, snapshot, app.now)
+    shown = bead_json.issue(bead, snapshot, app.now)
     known = {"failures": bead.get("failures", []), "poison_pill": bool(bead.get("poison_pill")), "total_cost_usd": _cost(bead)}
     return {
         **shown,

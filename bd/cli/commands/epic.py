@@ -6,7 +6,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.interop import views
+from bd.compat import bead_json
 from bd.operations.close import Close
 
 
@@ -21,7 +21,7 @@ def command() -> None:
 def status(app: App, *, eligible_only: bool) -> None:
     """List the open epics with their children done and in all."""
     snapshot = app.snapshot()
-    found = [entry for entry in views.epics(snapshot, app.now) if entry["eligible_for_close"] or not eligible_only]
+    found = [entry for entry in bead_json.epics(snapshot, app.now) if entry["eligible_for_close"] or not eligible_only]
     if app.out.is_json:
         app.out.json(found)
         return
@@ -40,7 +40,7 @@ def status(app: App, *, eligible_only: bool) -> None:
 def close_eligible(app: App, *, dry_run: bool) -> None:
     """Close the epics whose children are all done."""
     snapshot = app.snapshot()
-    found = [entry["epic"]["id"] for entry in views.epics(snapshot, app.now) if entry["eligible_for_close"]]
+    found = [entry["epic"]["id"] for entry in bead_json.epics(snapshot, app.now) if entry["eligible_for_close"]]
     if found:
         operation = Close(**app.asked(found, ids=found, reason="All children completed"))
         _ = app.preview(operation) if dry_run else app.publish(operation)

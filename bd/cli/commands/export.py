@@ -9,7 +9,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.interop.records import lines_of, records_of, write_whole
+from bd.compat.jsonl_export import lines_of, records_of, write_whole
 from bd.output import json_safe
 
 EXAMPLE = """

@@ -9,9 +9,9 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
+from bd.compat import jsonl_import, table_dumps
+from bd.compat.jsonl_import import Batch
 from bd.core.errors import BadInput, NotFound
-from bd.interop import dumps, jsonl
-from bd.interop.jsonl import Batch
 from bd.operations.import_beads import CONFLICT_RULES, Import
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def command(app: App, source: str | None, given: str | None, dry_run: bool, dedu
     """
     source = source or given or _default(app)
     progress = progress_of(app)
-    batch = (dumps.read if os.path.isdir(source) else jsonl.read)(source, progress)
+    batch = (table_dumps.read if os.path.isdir(source) else jsonl_import.read)(source, progress)
     progress(len(batch.beads), len(batch.beads), "writing")
     operation = Import(**app.asked(beads=batch.beads, on_conflict=on_conflict, dedup=dedup))
     if dry_run:

@@ -86,7 +86,7 @@ def context(app: App, bead: str | None) -> None:
 
 
 def _context_of(app: App, typed: str) -> None:
-    from bd.interop.contexts import context_of, printed
+    from bd.compat.context_refs import context_of, printed
 
     snapshot = app.snapshot()
     bead = bead_of(typed, snapshot)

@@ -76,9 +76,9 @@ def show_list(
     total = len(beads)
     size = limit if limit is not None else (0 if app.out.is_json else default_limit)
     if app.out.is_json:
-        from bd.interop import views
+        from bd.compat import bead_json
 
-        app.out.json_text(views.listed(beads, snapshot, app.now, size))
+        app.out.json_text(bead_json.listed(beads, snapshot, app.now, size))
     elif app.out.quiet:
         app.out.lines(bead_id for bead_id, _ in islice(beads.texts(""), size or None))
     else:

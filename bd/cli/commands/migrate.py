@@ -10,19 +10,19 @@ import click
 from bd.cli.commands.import_ import progress_of, tell
 from bd.cli.context import App
 from bd.cli.options import pass_app
+from bd.compat.go_workspace import look
 from bd.core.clock import time_text
 from bd.core.errors import BadInput, NoHub, NotFound
 from bd.core.schema import CONFIG_PATH
 from bd.fleet.rehearsal import rehearse
 from bd.fleet.setup import make_hub, moved_aside
-from bd.interop.workspace import look
 from bd.operations.beads import Write
 from bd.operations.import_beads import Import
 
 if TYPE_CHECKING:
+    from bd.compat.go_workspace import Workspace
     from bd.core.settings import Settings
     from bd.fleet.rehearsal import Rehearsal
-    from bd.interop.workspace import Workspace
 
 EXAMPLE = """
 \b
@@ -103,7 +103,7 @@ def _nothing(app: App) -> None:
 
 
 def _inspect(app: App, place: str, *, is_there: bool) -> None:
-    from bd.interop.workspace import sources
+    from bd.compat.go_workspace import sources
 
     found = sources(place)
     shown = {"hub": is_there, "sources": found, "needed": bool(found) and not is_there}

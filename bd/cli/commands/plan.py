@@ -40,7 +40,7 @@ def apply(app: App, file: str, *, dry_run: bool, idempotency_key: str | None, pa
     A plan has a title, any other field of its root, and tasks: beads with a name each, and with what they wait for by
     name or id. The root is done last.
     """
-    from bd.interop.graphs import read_graph
+    from bd.compat.dag_plans import read_graph
 
     app.refuse_past()
     specs = read_graph(file, World(app.now, app.settings()))
@@ -85,7 +85,7 @@ def _show_plan(app: App, operation: ApplyPlan) -> None:
 @pass_app
 def export(app: App, root: str) -> None:
     """Write a DAG as the plan file that makes it anew, without what became of it."""
-    from bd.interop.graphs import plan_of, plan_text
+    from bd.compat.dag_plans import plan_of, plan_text
 
     snapshot = app.snapshot()
     bead = bead_of(root, snapshot)

@@ -104,10 +104,10 @@ def _claim_first(app: App, found: Lineup) -> None:
 def _explain(app: App, found: Lineup) -> None:
     """What is ready and what waits, as one object."""
     from bd.cli.commands.blocked import blocked_beads, blocked_objects
-    from bd.interop import views
+    from bd.compat import bead_json
 
     snapshot = app.snapshot()
-    ready = [views.issue(snapshot.bead(bead.id) or bead, snapshot, app.now) for bead in found]
+    ready = [bead_json.issue(snapshot.bead(bead.id) or bead, snapshot, app.now) for bead in found]
     blocked = blocked_objects(app, blocked_beads(app))
     summary = {"total_ready": len(ready), "total_blocked": len(blocked)}
     app.out.object({"ready": ready, "blocked": blocked, "summary": summary})

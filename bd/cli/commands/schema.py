@@ -6,7 +6,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.interop import schemas
+from bd.compat import json_schemas
 
 EXAMPLE = """
 \b
@@ -17,14 +17,14 @@ Examples:
 
 
 @click.command("schema", epilog=EXAMPLE)
-@click.argument("file", type=click.Choice([*schemas.FILES]), default="bead")
+@click.argument("file", type=click.Choice([*json_schemas.FILES]), default="bead")
 @pass_app
 def command(app: App, file: str) -> None:
     """Print the JSON Schema of a hub's files, for editors.
 
     Of a bead, when left out. A file points to it in its first line: `# yaml-language-server: $schema=PATH`.
     """
-    made = schemas.schema(file)
+    made = json_schemas.schema(file)
     if app.flags.json:
         app.out.object(made)
     else:

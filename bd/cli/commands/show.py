@@ -8,10 +8,10 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
+from bd.compat import bead_json
 from bd.core import ids
 from bd.core.errors import BadInput, BdError, NotFound
 from bd.core.model import Bead, Snapshot
-from bd.interop import views
 from bd.output import escaped
 from bd.policy import advisory_claims
 from bd.policy.dag import awaited
@@ -47,7 +47,7 @@ def command(app: App, beads: tuple[str, ...], flagged: tuple[str, ...]) -> None:
             raise missing[0]
         raise NotFound("no issues found matching the provided IDs", hint="`bd list --all` shows every bead")
     if app.out.is_json:
-        app.out.json([views.detailed(bead, snapshot, app.now) for bead in found])
+        app.out.json([bead_json.detailed(bead, snapshot, app.now) for bead in found])
     else:
         for place, bead in enumerate(found):
             if place:
@@ -153,7 +153,7 @@ def _artifact(one: Any) -> str:
 
 
 def _comments(app: App, bead: Bead) -> None:
-    for comment in views.comments(bead):
+    for comment in bead_json.comments(bead):
         head = app.out.styled(f"{escaped(comment['author'])}, {app.out.age(comment['created_at'], app.now)} ago", "dim")
         app.out.line(f"\n{head}\n{escaped(comment['text'], one_line=False).rstrip()}")
 

@@ -9,7 +9,7 @@ import click
 from bd.cli.context import App
 from bd.cli.options import PRIORITY, list_option, pass_app
 from bd.cli.texts import flat, text_argument
-from bd.interop import views
+from bd.compat import bead_json
 from bd.operations.spawn import Spawn
 from bd.output import escaped
 
@@ -53,7 +53,7 @@ def command(app: App, bead: str, title: str, *, wait: bool, **flags: Any) -> Non
     snapshot = app.hub.snapshot(outcome.commit)
     made = snapshot.bead(made_id)
     if app.out.is_json and made is not None:
-        app.out.object({**views.issue(made, snapshot, app.now), "published": outcome.published})
+        app.out.object({**bead_json.issue(made, snapshot, app.now), "published": outcome.published})
     elif app.out.quiet or made is None:
         app.out.line(made_id)
     else:

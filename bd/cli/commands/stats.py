@@ -6,8 +6,8 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
+from bd.compat import bead_json
 from bd.core.clock import age_text
-from bd.interop import views
 from bd.output import sentence
 from bd.policy.eligibility import pause_of, pause_words
 
@@ -17,7 +17,7 @@ from bd.policy.eligibility import pause_of, pause_words
 def command(app: App) -> None:
     """Show the hub in numbers."""
     snapshot = app.snapshot()
-    numbers = views.statistics(snapshot, app.now)
+    numbers = bead_json.statistics(snapshot, app.now)
     paused = pause_of(snapshot)
     if paused:
         numbers["paused"] = dict(paused)

@@ -9,9 +9,9 @@ import click
 from bd.cli import named
 from bd.cli.context import App
 from bd.cli.options import pass_app
+from bd.compat.dag_plans import read_graph
+from bd.compat.jsonl_import import bytes_of, event_of
 from bd.core.errors import BadInput, NotFound
-from bd.interop.graphs import read_graph
-from bd.interop.jsonl import bytes_of, event_of
 from bd.operations.triggers import AddTrigger, RemoveTrigger
 from bd.output import escaped
 from bd.policy import triggers

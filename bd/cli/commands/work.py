@@ -14,6 +14,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import DURATION, pass_app
+from bd.compat import bead_json
 from bd.core import clock
 from bd.core.errors import BadInput, Interrupted
 from bd.core.schema import AGENTS_DIR
@@ -23,7 +24,6 @@ from bd.fleet.logs import log_path, rotate
 from bd.fleet.plan import Ended, Plan
 from bd.fleet.sight import look
 from bd.fleet.worker import Worker
-from bd.interop import views
 from bd.output import escaped
 from bd.policy import eligibility
 from bd.store.clone import Hub
@@ -87,7 +87,7 @@ def command(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> No
         app.out.note,
         on_ended,
         lambda bead, line: app.out.note(f"{bead}| {line}"),
-        lambda bead, snapshot: views.detailed(bead, snapshot, clock.now()),
+        lambda bead, snapshot: bead_json.detailed(bead, snapshot, clock.now()),
     )
     signals = _stop_on_signals(worker)
     worker.run()

@@ -1,17 +1,17 @@
 """One bead of a plan: its keys under the names beads have, its values typed, as `Create` takes it.
 
 Belongs here: the field names people and other tools use for the same thing, those of the source
-papers included. Does not belong here: the shapes of whole plans and the names in them (plans.py).
+papers included. Does not belong here: the shapes of whole plans and the names in them (plan_files.py).
 """
 
 from __future__ import annotations
 
+from bd.compat.documents import as_json, first_choice, is_null, typed
 from bd.core.clock import duration_s, duration_text
 from bd.core.errors import BadInput, BdError, WouldCycle
 from bd.core.light import NamedTuple
 from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS
-from bd.interop.documents import as_json, first_choice, is_null, typed
 from bd.policy.retry import STRATEGIES
 from bd.policy.validation import KINDS, kind_of
 from bd.store.yaml import codec

@@ -11,11 +11,11 @@ import json
 import os
 from collections import Counter
 
+from bd.compat.bead_json import edges
+from bd.compat.go_statuses import OWN_STATUS, in_viewers_words
+from bd.compat.jsonl_import import FOREIGN_FIELDS, STRUCTURE
 from bd.core.errors import BadInput
 from bd.core.schema import BEAD_FIELDS, JSON_NAMES
-from bd.interop.jsonl import FOREIGN_FIELDS, STRUCTURE
-from bd.interop.statuses import OWN_STATUS, in_viewers_words
-from bd.interop.views import edges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

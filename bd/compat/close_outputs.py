@@ -6,9 +6,9 @@ import json
 import os
 import re
 
+from bd.compat.jsonl_import import bytes_of
 from bd.core.errors import BadInput
 from bd.core.schema import FILE_LIMIT
-from bd.interop.jsonl import bytes_of
 from bd.operations.handoff import parse_artifact
 from bd.operations.stored_outputs import packed
 from bd.store.archive.artifacts import is_elsewhere, reference

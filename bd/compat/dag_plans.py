@@ -1,17 +1,17 @@
 """A whole DAG as one plan: what `bd plan apply` makes of a plan file, and the plan file of a DAG that is there.
 
 Belongs here: the root, the names, and which tasks the beads above them wait for. Does not belong here: reading the
-forms of plan files (plans.py), and of one bead in them (specs.py).
+forms of plan files (plan_files.py), and of one bead in them (plan_beads.py).
 """
 
 from __future__ import annotations
 
 import re
 
+from bd.compat.jsonl_import import bytes_of
+from bd.compat.plan_files import read_specs, waits_of
 from bd.core.errors import BadInput
 from bd.core.schema import BEAD_FIELDS, WAITING_LINKS
-from bd.interop.jsonl import bytes_of
-from bd.interop.plans import read_specs, waits_of
 from bd.operations.create import with_refs
 from bd.policy.dag import awaited
 from bd.policy.dag_progress import below, children_by_parent
@@ -20,8 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from bd.compat.plan_beads import Spec
     from bd.core.model import Bead, Snapshot
-    from bd.interop.specs import Spec
     from bd.operations.base import World
 
 # What a bead is meant to be; the rest of its file is what became of it so far.

@@ -1,6 +1,6 @@
 """A workspace of the Go tool, as it lies in a folder: which of its files hold the beads, and what else is there.
 
-Belongs here: finding and choosing. What the rows mean is jsonl.py's and dumps.py's.
+Belongs here: finding and choosing. What the rows mean is jsonl_import.py's and table_dumps.py's.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ import os
 import re
 from collections import Counter
 
+from bd.compat import jsonl_import, table_dumps
 from bd.core import ids
 from bd.core.errors import BadInput, NotFound
 from bd.core.light import NamedTuple
 from bd.core.schema import STORED_STATUSES, TYPES
-from bd.interop import dumps, jsonl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bd.interop.jsonl import Batch
+    from bd.compat.jsonl_import import Batch
 
 # Where exports lie, and where dumps do, the likelier first.
 _EXPORTS = (".beads/issues.jsonl", ".beads/beads.jsonl", "issues.jsonl", "beads.jsonl")
@@ -62,7 +62,7 @@ def look(place: str, on_progress: Callable[[int, int, str], None] | None = None)
     if not found:
         looked = ", ".join((*_EXPORTS[:3], *_DUMPS))
         raise NotFound(f"nothing to migrate in {place}", hint=f"looked for {looked}; name a file or a folder: bd migrate FROM")
-    batches = [(dumps.read if os.path.isdir(source) else jsonl.read)(source, on_progress) for source in found]
+    batches = [(table_dumps.read if os.path.isdir(source) else jsonl_import.read)(source, on_progress) for source in found]
     batch = max(batches, key=_newest)
     notes = [f"{other.source} is older, and is left out" for other in batches if other is not batch]
     named = {str(bead.get(key)) for key in ("type", "status") for bead in batch.beads if bead.get(key)}

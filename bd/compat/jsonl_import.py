@@ -1,7 +1,7 @@
 """Beads JSONL: one issue a line, read into bead fields.
 
 Belongs here: what a line's keys mean, and which of them are only another way to say "unset".
-Does not belong here: writing lines (records.py), table dumps (dumps.py), and what an import does with a bead that is here
+Does not belong here: writing lines (jsonl_export.py), table dumps (table_dumps.py), and what an import does with a bead that is here
 already (operations/import_beads.py).
 
 Keys nobody here knows stay in the bead under their own names. A foreign value that can't stand
@@ -14,13 +14,13 @@ import hashlib
 import json
 import sys
 
+from bd.compat.go_statuses import OWN_STATUS, stored
+from bd.compat.issue_edges import EdgeList
 from bd.core import ids
 from bd.core.clock import canonical_time
 from bd.core.errors import BadInput, NotFound
 from bd.core.light import NamedTuple
 from bd.core.schema import BEAD_FIELDS, JSON_NAMES
-from bd.interop.edges import EdgeList
-from bd.interop.statuses import OWN_STATUS, stored
 from bd.operations.import_beads import STATED_KEYS
 from bd.store.yaml import codec, editor
 

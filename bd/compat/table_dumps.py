@@ -1,6 +1,6 @@
 """Raw table dumps: a folder with one JSONL file a table, as the Go tool's `backup` writes them.
 
-Belongs here: putting the tables together into issue rows. What the columns mean is jsonl.py's.
+Belongs here: putting the tables together into issue rows. What the columns mean is jsonl_import.py's.
 The times of events are local time said to be UTC, so nothing is taken from them but who closed
 an issue; the history in them stays in the dump.
 """
@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import os
 
+from bd.compat import jsonl_import
 from bd.core.errors import NotFound
-from bd.interop import jsonl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from bd.interop.jsonl import Batch
+    from bd.compat.jsonl_import import Batch
 
 _ISSUES = "issues.jsonl"
 # Where a folder may hold the tables: itself, or as a workspace of the Go tool does.
@@ -57,7 +57,7 @@ def read(folder: str, on_progress: Callable[[int, int, str], None] | None = None
         else:
             lost.append(f"{owner} -> {row.get('depends_on_id')} ({row.get('type') or 'blocks'}): no such bead")
     _closers(tables["events"], by_id, notes)
-    batch = jsonl.gather(folder, rows, unread, on_progress)
+    batch = jsonl_import.gather(folder, rows, unread, on_progress)
     settings = {str(row.get("key")): row.get("value") for row in tables["config"]}
     prefix = str(settings.get("issue_prefix") or "") or None
     return batch._replace(lost_edges=[*batch.lost_edges, *lost], notes=[*batch.notes, *notes], prefix=prefix)
@@ -67,7 +67,7 @@ def _table(folder: str, name: str) -> tuple[list[tuple[str, Any]], list[tuple[st
     path = os.path.join(folder, name)
     if not os.path.isfile(path):
         return [], []
-    return jsonl.rows_of(jsonl.bytes_of(path), f"{name} ")
+    return jsonl_import.rows_of(jsonl_import.bytes_of(path), f"{name} ")
 
 
 def _attach(row: dict[str, Any], by_id: dict[str, dict[str, Any]], key: str, value: Any, notes: list[str]) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 
+from bd.compat.jsonl_export import lines_of, records_of, write_whole
 from bd.core.errors import BadInput
-from bd.interop.records import lines_of, records_of, write_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
