@@ -1,7 +1,7 @@
 """A fleet of real workers on a bare hub whose pushes take their time: what git itself says of it, and the same fleet on paper.
 
 Belongs here: running it, reading git's traces of it, and putting it down on paper. Does not belong here: what is expected
-of it (simulation.py, and the tests).
+of it (run.py, and the tests).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.report.paper.scenario import Scenario
-from bd.report.paper.simulation import simulate
+from bd.simulation.run import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

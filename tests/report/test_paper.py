@@ -14,9 +14,9 @@ from bd.report.paper import writers
 from bd.report.paper.events import Events
 from bd.report.paper.figures import percentile
 from bd.report.paper.scenario import RETRIES, SERVICE_TIMES, Scenario
-from bd.report.paper.simulation import simulate
 from bd.report.paper.sweep import FALLS_BEHIND, HOLDS, OVER_LIMIT, WAITS_LONG, Bounds, Run, Sweep, held
 from bd.report.paper.table import sweep_words, time_text
+from bd.simulation.run import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ from bd.cli.options import DURATION, pass_app
 from bd.cli.simulating import SWEEP, scenario_of, scenario_options
 from bd.output import progress_bar
 from bd.report.paper import table
-from bd.report.paper.simulation import simulate
 from bd.report.paper.sweep import Bounds, Sweep, held
+from bd.simulation.run import simulate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bd.report.paper.simulation import simulate
+from bd.simulation.run import simulate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
