@@ -13,15 +13,15 @@ from itertools import pairwise
 from statistics import mean
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.report.paper.scenario import Scenario
 from bd.simulation.run import simulate
+from bd.simulation.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
     from random import Random
 
-    from bd.report.paper.figures import Figures
+    from bd.simulation.figures import Figures
 
 # The bead's id says for how many hundredths of a second its command works.
 _WORK = 's=${BD_BEAD_ID#hub-w}; s=${s%%x*}; sleep "${s%??}.${s#??}"'

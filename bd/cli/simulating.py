@@ -9,8 +9,8 @@ import click
 from bd.cli.options import DURATION, list_option
 from bd.core.clock import duration_s
 from bd.core.errors import BadInput
-from bd.report.paper.scenario import RETRIES, SERVICE_TIMES, Scenario
-from bd.report.paper.sweep import SWEPT, WHOLE, Sweep
+from bd.simulation.scenario import RETRIES, SERVICE_TIMES, Scenario
+from bd.simulation.sweep import SWEPT, WHOLE, Sweep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import random
 
-from bd.report.paper.agents import Agent, Makers
-from bd.report.paper.events import Events
-from bd.report.paper.figures import figures_of
-from bd.report.paper.hub import Hub
-from bd.report.paper.scenario import Draws
-from bd.report.paper.writers import Combining, Retrying
+from bd.simulation.agent import Agent, Makers
+from bd.simulation.figures import figures_of
+from bd.simulation.hub import Hub
+from bd.simulation.loop import Events
+from bd.simulation.scenario import Draws
+from bd.simulation.writers import Combining, Retrying
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.report.paper.figures import Figures
-    from bd.report.paper.scenario import Scenario
+    from bd.simulation.figures import Figures
+    from bd.simulation.scenario import Scenario
 
 
 def simulate(scenario: Scenario) -> Figures:

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bd.policy.pacing import interval_s
-from bd.report.paper import writers
-from bd.report.paper.events import Events
-from bd.report.paper.figures import percentile
-from bd.report.paper.scenario import RETRIES, SERVICE_TIMES, Scenario
-from bd.report.paper.sweep import FALLS_BEHIND, HOLDS, OVER_LIMIT, WAITS_LONG, Bounds, Run, Sweep, held
-from bd.report.paper.table import sweep_words, time_text
+from bd.simulation import writers
+from bd.simulation.figures import percentile
+from bd.simulation.loop import Events
 from bd.simulation.run import simulate
+from bd.simulation.scenario import RETRIES, SERVICE_TIMES, Scenario
+from bd.simulation.sweep import FALLS_BEHIND, HOLDS, OVER_LIMIT, WAITS_LONG, Bounds, Run, Sweep, held
+from bd.simulation.table import sweep_words, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,15 +8,15 @@ from bd.cli.context import App
 from bd.cli.options import DURATION, pass_app
 from bd.cli.simulating import SWEEP, scenario_of, scenario_options
 from bd.output import progress_bar
-from bd.report.paper import table
-from bd.report.paper.sweep import Bounds, Sweep, held
+from bd.simulation import table
 from bd.simulation.run import simulate
+from bd.simulation.sweep import Bounds, Sweep, held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.report.paper.scenario import Scenario
+    from bd.simulation.scenario import Scenario
 
 EXAMPLE = """
 \b

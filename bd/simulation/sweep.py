@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from bd.report.paper.figures import Figures
-    from bd.report.paper.scenario import Scenario
+    from bd.simulation.figures import Figures
+    from bd.simulation.scenario import Scenario
 
 HOLDS, FALLS_BEHIND, OVER_LIMIT, WAITS_LONG = "holds", "falls behind", "over limit", "waits long"
 # Between the last value that holds and the first that does not, so many more are tried.

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bd.report.paper.events import Events
+    from bd.simulation.loop import Events
 
 
 class Write:

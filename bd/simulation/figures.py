@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from bd.report.paper.hub import Hub
-    from bd.report.paper.scenario import Scenario
+    from bd.simulation.hub import Hub
+    from bd.simulation.scenario import Scenario
 
 
 class Figures(NamedTuple):

@@ -12,10 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from bd.report.paper.events import Events
-    from bd.report.paper.hub import Hub
-    from bd.report.paper.scenario import Draws, Scenario
-    from bd.report.paper.writers import Retrying
+    from bd.simulation.hub import Hub
+    from bd.simulation.loop import Events
+    from bd.simulation.scenario import Draws, Scenario
+    from bd.simulation.writers import Retrying
 
 # Pacing reckons with instants; any will do.
 _START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bd.report.paper.sweep import FALLS_BEHIND, HOLDS, OVER_LIMIT, WAITS_LONG, WHOLE, held
+from bd.simulation.sweep import FALLS_BEHIND, HOLDS, OVER_LIMIT, WAITS_LONG, WHOLE, held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.report.paper.figures import Figures
-    from bd.report.paper.scenario import Scenario
-    from bd.report.paper.sweep import Run
+    from bd.simulation.figures import Figures
+    from bd.simulation.scenario import Scenario
+    from bd.simulation.sweep import Run
 
 SWEEP_COLUMNS = ["wait p50", "p95", "p99", "busy", "claims", "lost", "/claim", "/min", "p95", ""]
 _RATES = ("arrivals",)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from bd.report.paper.hub import Sight, in_order
+from bd.simulation.hub import Sight, in_order
 from bd.store.group_commit import coordinator, order
 from bd.store.local import last_fetch
 from bd.store.transaction import backoff
@@ -18,9 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from bd.report.paper.events import Events
-    from bd.report.paper.hub import Hub, Write
-    from bd.report.paper.scenario import Draws, Scenario
+    from bd.simulation.hub import Hub, Write
+    from bd.simulation.loop import Events
+    from bd.simulation.scenario import Draws, Scenario
 
 # After which part of a look the hub has answered, and after which a list of names, where nothing is decided, is over.
 _ANSWERED, _LISTED = 0.3, 0.5
