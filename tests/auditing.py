@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from bd.report.audit import examine
+from bd.report.audit.audit import examine
 from bd.store.git.discovery import find_repo
 from tests.truth import tip
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bd.report.audit import Audit
+    from bd.report.audit.audit import Audit
 
 
 def audited(repository: Path, since: str | None = None, branch: str = "main") -> Audit:

@@ -10,9 +10,9 @@ from bd.fleet.demo import BRANCH, Demo
 from bd.fleet.demo_example import read_example
 from bd.fleet.demo_factory import Story, plan_path
 from bd.output import escaped
+from bd.report.audit.incidents import KINDS, mishaps
+from bd.report.audit.proof import prove
 from bd.report.log import read
-from bd.report.mishaps import KINDS, mishaps
-from bd.report.proof import prove
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.cli.context import App
-    from bd.report.mishaps import Mishap
-    from bd.report.transitions import Transition
+    from bd.report.audit.incidents import Mishap
+    from bd.report.bead_events import Transition
 
 _WHO, _WHAT = 10, 11
 

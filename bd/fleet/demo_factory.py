@@ -1,7 +1,7 @@
 """The factory demo: the example fleet works off a plan in which one of each trouble lies, and a person helps where one has to.
 
 Belongs here: the workers, the person, and watching until the plan's root is closed. Does not belong here: the plan and
-what the agents pretend (examples/factory), and what the history tells of it (report/mishaps.py).
+what the agents pretend (examples/factory), and what the history tells of it (report/audit/incidents.py).
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bd.report import page
-from bd.report.board import SHOWN, Board, Entry
-from bd.report.boardtext import flow_words, stamp
-from bd.report.page import Cell
+from bd.report import html_page
+from bd.report.board.board import SHOWN, Board, Entry
+from bd.report.board.markdown import flow_words, stamp
+from bd.report.html_page import Cell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,24 +30,24 @@ _HEADS = [("flight", "id"), ("", "title"), ("gate", "time"), ("crew", "time"), (
 
 def html(board: Board, at: str) -> str:
     """The page, as of an instant; nothing else in it moves with the clock alone."""
-    made = page.page(f"{board.name} departures", f"last movement {board.flow['until']}", sections(board))
+    made = html_page.page(f"{board.name} departures", f"last movement {board.flow['until']}", sections(board))
     return f"{made}{stamp(at)}\n"
 
 
-def sections(board: Board, named: Callable[[str], Cell] = page.text) -> str:
+def sections(board: Board, named: Callable[[str], Cell] = html_page.text) -> str:
     """Everything on the board; `named` shows an id, for pages that have more to say of it."""
     ready = [one for entries in board.ready.values() for one in entries]
-    paused = f'<p class="state wait">paused: {page.text(board.paused)}</p>\n' if board.paused else ""
+    paused = f'<p class="state wait">paused: {html_page.text(board.paused)}</p>\n' if board.paused else ""
     asked = [one._replace(phase="asked") for one in board.waiting]
     body = [
         paused,
-        page.section("Departures", _flights([*board.flying, *ready], "Nothing is ready, nobody is at work.", named)),
-        page.section("Waiting for people", _flights(asked, "Nobody is asked anything.", named)),
-        page.section("Grounded", _flights(board.dead, "No dead letters.", named)),
-        page.section("Not yet", _flights(board.blocked, "Nothing is blocked.", named)),
-        page.section("Crews", _crews(board, named)),
-        page.section("Arrivals", _flights(board.finished, "Nothing is finished yet.", named)),
-        page.section("Flow", page.table([("", "title"), ("", "time")], flow_words(board), "")),
+        html_page.section("Departures", _flights([*board.flying, *ready], "Nothing is ready, nobody is at work.", named)),
+        html_page.section("Waiting for people", _flights(asked, "Nobody is asked anything.", named)),
+        html_page.section("Grounded", _flights(board.dead, "No dead letters.", named)),
+        html_page.section("Not yet", _flights(board.blocked, "Nothing is blocked.", named)),
+        html_page.section("Crews", _crews(board, named)),
+        html_page.section("Arrivals", _flights(board.finished, "Nothing is finished yet.", named)),
+        html_page.section("Flow", html_page.table([("", "title"), ("", "time")], flow_words(board), "")),
     ]
     return "".join(body)
 
@@ -58,28 +58,30 @@ def _flights(entries: Sequence[Entry], none: str, named: Callable[[str], Cell]) 
         for one in entries[:SHOWN]
     ]
     more = len(entries) - SHOWN
-    return page.table(_HEADS, rows, none) + (f'<p class="none">and {more} more</p>\n' if more > 0 else "")
+    return html_page.table(_HEADS, rows, none) + (f'<p class="none">and {more} more</p>\n' if more > 0 else "")
 
 
 def _title(one: Entry) -> Cell:
-    words = f'<br><span class="past">{page.text(one.text)}</span>' if one.text else ""
-    return Cell(f"{page.text(one.title)}{words}")
+    words = f'<br><span class="past">{html_page.text(one.text)}</span>' if one.text else ""
+    return Cell(f"{html_page.text(one.title)}{words}")
 
 
 def _status(one: Entry) -> Cell:
     if one.is_delayed:
-        return page.state("delayed", "stop")
-    return page.state("asks a person", "person") if one.phase == "asked" else status(one.phase)
+        return html_page.state("delayed", "stop")
+    return html_page.state("asks a person", "person") if one.phase == "asked" else status(one.phase)
 
 
 def status(phase: str) -> Cell:
     """A phase as an airport would say it."""
-    return page.state(*STATUSES[phase])
+    return html_page.state(*STATUSES[phase])
 
 
 def clock_text(since: str) -> Cell:
     """`02-21 15:07`, UTC; the whole instant when pointed at."""
-    return Cell(f'<time datetime="{page.text(since)}">{page.text(since[5:16].replace("T", " "))}</time>' if since else "")
+    return Cell(
+        f'<time datetime="{html_page.text(since)}">{html_page.text(since[5:16].replace("T", " "))}</time>' if since else ""
+    )
 
 
 def _crews(board: Board, named: Callable[[str], Cell]) -> str:
@@ -94,9 +96,9 @@ def _crews(board: Board, named: Callable[[str], Cell]) -> str:
         )
         for crew in board.agents
     ]
-    return page.table(heads, rows, "No agents yet.")
+    return html_page.table(heads, rows, "No agents yet.")
 
 
 def crew_status(word: str) -> Cell:
     """An agent's status in its colour."""
-    return page.state(word, _AGENTS.get(word, "wait"))
+    return html_page.state(word, _AGENTS.get(word, "wait"))

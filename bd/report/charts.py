@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bd.core.clock import age_text
-from bd.report import drawing, page
+from bd.report import html_page
+from bd.report.metrics import svg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def share_text(share: float | None) -> str:
 
 def html(numbers: Mapping[str, Any], name: str) -> str:
     """The numbers as a page."""
-    return page.page(f"{name} metrics", f"{numbers['since']} to {numbers['until']}", sections(numbers))
+    return html_page.page(f"{name} metrics", f"{numbers['since']} to {numbers['until']}", sections(numbers))
 
 
 def sections(numbers: Mapping[str, Any]) -> str:
@@ -53,12 +54,12 @@ def sections(numbers: Mapping[str, Any]) -> str:
     closed = numbers["throughput"]["bars"]
     most = max((entry["closed"] for entry in closed), default=0)
     below = scale(numbers["since"], numbers["until"], f"at most {most} at a time")
-    columns = drawing.columns([(f"{entry['at']}: {entry['closed']}", entry["closed"]) for entry in closed])
+    columns = svg.columns([(f"{entry['at']}: {entry['closed']}", entry["closed"]) for entry in closed])
     body = [
-        page.section("In numbers", page.table([("", "title"), ("", "number")], summary(numbers), "")),
-        page.section(f"Closed, {numbers['throughput']['closed']} in all", columns + below),
-        page.section("Queue", _queue(numbers["queue"])),
-        page.section("Agents", _agents(numbers["agents"])),
+        html_page.section("In numbers", html_page.table([("", "title"), ("", "number")], summary(numbers), "")),
+        html_page.section(f"Closed, {numbers['throughput']['closed']} in all", columns + below),
+        html_page.section("Queue", _queue(numbers["queue"])),
+        html_page.section("Agents", _agents(numbers["agents"])),
     ]
     return "".join(body)
 
@@ -66,7 +67,7 @@ def sections(numbers: Mapping[str, Any]) -> str:
 def scale(since: str, until: str, most: str = "") -> str:
     """What stands below a chart: from when to when, and how much the highest column is."""
     start, end = (at[:16].replace("T", " ") for at in (since, until))
-    return f'<p class="scale">{"".join(f"<span>{page.text(words)}</span>" for words in (start, most, end))}</p>\n'
+    return f'<p class="scale">{"".join(f"<span>{html_page.text(words)}</span>" for words in (start, most, end))}</p>\n'
 
 
 def summary(numbers: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -95,7 +96,7 @@ def spread_text(spread: Mapping[str, Any]) -> str:
 
 def _queue(queue: Sequence[Mapping[str, Any]]) -> str:
     rows = [(entry["phase"].replace("_", " "), entry["tier"], str(entry["beads"])) for entry in queue]
-    return page.table([("phase", ""), ("tier", ""), ("beads", "number")], rows, "Nothing waits, nothing is in work.")
+    return html_page.table([("phase", ""), ("tier", ""), ("beads", "number")], rows, "Nothing waits, nothing is in work.")
 
 
 def _agents(agents: Sequence[Mapping[str, Any]]) -> str:
@@ -114,8 +115,8 @@ def _agents(agents: Sequence[Mapping[str, Any]]) -> str:
             str(agent["failed"]),
             share_text(agent.get("success_rate")),
             share_text(agent["utilisation"]),
-            drawing.share(agent["utilisation"]),
+            svg.share(agent["utilisation"]),
         )
         for agent in agents
     ]
-    return page.table(heads, rows, "Nobody had work.")
+    return html_page.table(heads, rows, "Nobody had work.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bd.core.model import Bead
 from bd.core.schema import FILE_LIMIT
 from bd.report import commits
-from bd.report.audit import is_shallow
-from bd.report.transitions import CLAIMING, SILENT, Transition, of_bead, of_hub
+from bd.report.audit.audit import is_shallow
+from bd.report.bead_events import CLAIMING, SILENT, Transition, of_bead, of_hub
 from bd.store.yaml import codec
 
 TYPE_CHECKING = False

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from bd.core.clock import time_of_seconds
-from bd.report.metrics import size_of, spread
-from bd.report.transitions import CLAIMING
+from bd.report.bead_events import CLAIMING
+from bd.report.metrics.metrics import size_of, spread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from bd.report.flow import Flow
-    from bd.report.metrics import Window
+    from bd.report.metrics.flow import Flow
+    from bd.report.metrics.metrics import Window
 
 
 def waits(flow: Flow, window: Window) -> list[dict[str, Any]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bd.core.clock import age_text, time_of_seconds
-from bd.report import charts, drawing, page, series
+from bd.report import charts, html_page, series
 from bd.report.agents import names_of, records_of
 from bd.report.boardpage import crew_status
-from bd.report.metrics import Window, measure, spans
-from bd.report.page import Cell
+from bd.report.html_page import Cell
+from bd.report.metrics import svg
+from bd.report.metrics.metrics import Window, measure, spans
 from bd.serve import layout
 from bd.serve.pages import Page, shown
 from bd.serve.routes import Route
@@ -45,10 +46,10 @@ def _agents(view: View, ask: Ask) -> Page:
 def _agent(record: Mapping[str, Any], done: Mapping[str, Any], held: list[tuple[int, int]], window: Window) -> str:
     name = record["agent"]
     word = "offline" if record.get("presumed_offline") else record["status"]
-    facts = "".join(f"<div><dt>{page.text(words)}</dt><dd>{told}</dd></div>" for words, told in _facts(record, done) if told)
-    chart = drawing.steps(series.in_hand(held, window), record.get("max_concurrent"), "beads in hand", kind="small")
+    facts = "".join(f"<div><dt>{html_page.text(words)}</dt><dd>{told}</dd></div>" for words, told in _facts(record, done) if told)
+    chart = svg.steps(series.in_hand(held, window), record.get("max_concurrent"), "beads in hand", kind="small")
     scale = charts.scale(time_of_seconds(window.start_s), time_of_seconds(window.end_s))
-    head = f'<h2 id="{page.text(name)}">{page.text(name)} {crew_status(word)}</h2>'
+    head = f'<h2 id="{html_page.text(name)}">{html_page.text(name)} {crew_status(word)}</h2>'
     return f'<section>{head}\n<dl class="facts flat">{facts}</dl>\n{chart}{scale}</section>\n'
 
 
@@ -57,19 +58,19 @@ def _facts(record: Mapping[str, Any], done: Mapping[str, Any]) -> list[tuple[str
     age_s = record.get("heartbeat_age_s")
     left = record.get("budget_remaining_usd")
     return [
-        ("role", page.text(str(record.get("role") or ""))),
+        ("role", html_page.text(str(record.get("role") or ""))),
         (
             "holds",
             Cell(f"{record['current_tasks']}{'' if limit is None else f' of {limit}'} ")
             + Cell(", ".join(map(layout.bead_link, record["beads"]))),
         ),
-        ("waiting for it", page.text(str(record["pending_count"] or ""))),
-        ("last sign", page.text("" if age_s is None else f"{age_text(age_s)} ago")),
-        ("closed", page.text(f"{done['closed']}, {done['failed']} failed" if done else "")),
-        ("success", page.text(charts.share_text(done.get("success_rate")) if done else "")),
-        ("busy", page.text(charts.share_text(done["utilisation"]) if done else "")),
-        ("spent", page.text(f"${done['cost_usd']:.2f}" if done.get("cost_usd") else "")),
-        ("may spend", page.text("" if left is None else f"${left:.2f}")),
+        ("waiting for it", html_page.text(str(record["pending_count"] or ""))),
+        ("last sign", html_page.text("" if age_s is None else f"{age_text(age_s)} ago")),
+        ("closed", html_page.text(f"{done['closed']}, {done['failed']} failed" if done else "")),
+        ("success", html_page.text(charts.share_text(done.get("success_rate")) if done else "")),
+        ("busy", html_page.text(charts.share_text(done["utilisation"]) if done else "")),
+        ("spent", html_page.text(f"${done['cost_usd']:.2f}" if done.get("cost_usd") else "")),
+        ("may spend", html_page.text("" if left is None else f"${left:.2f}")),
     ]
 
 

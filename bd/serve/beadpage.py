@@ -6,9 +6,9 @@ import json
 
 from bd.policy.dag import awaited
 from bd.policy.readiness import phase_of, standing
-from bd.report import graph, page
+from bd.report import dag_drawing, html_page
 from bd.report.boardpage import status
-from bd.report.page import Cell
+from bd.report.html_page import Cell
 from bd.serve.layout import agent_link, bead_link, bead_path
 
 TYPE_CHECKING = False
@@ -39,57 +39,59 @@ def body(bead: Bead, snapshot: Snapshot, now: datetime) -> str:
     """Everything about a bead but its past."""
     return "".join(
         [
-            f'<p class="title">{page.text(bead.title)}</p>\n',
+            f'<p class="title">{html_page.text(bead.title)}</p>\n',
             _facts(bead, snapshot, now),
-            *(page.section(key.replace("_", " ").capitalize(), _words(bead.get(key))) for key in _TEXTS if bead.get(key)),
+            *(html_page.section(key.replace("_", " ").capitalize(), _words(bead.get(key))) for key in _TEXTS if bead.get(key)),
             _relations(bead, snapshot, now),
             *_failures(bead),
             *_said(bead),
-            *(page.section(key.capitalize(), _words(_in_json(bead.get(key)))) for key in _MAPS if bead.get(key)),
+            *(html_page.section(key.capitalize(), _words(_in_json(bead.get(key)))) for key in _MAPS if bead.get(key)),
         ]
     )
 
 
 def _facts(bead: Bead, snapshot: Snapshot, now: datetime) -> str:
-    return f'<dl class="facts">{"".join(f"<dt>{page.text(a)}</dt><dd>{b}</dd>" for a, b in _told(bead, snapshot, now))}</dl>\n'
+    return (
+        f'<dl class="facts">{"".join(f"<dt>{html_page.text(a)}</dt><dd>{b}</dd>" for a, b in _told(bead, snapshot, now))}</dl>\n'
+    )
 
 
 def _told(bead: Bead, snapshot: Snapshot, now: datetime) -> Iterator[tuple[str, Cell]]:
     phase = phase_of(bead, snapshot, now)
-    yield "status", Cell(f"{status(phase)} {page.text(phase.replace('_', ' '))}")
-    yield "gate", page.text(f"P{bead.priority} {bead.type}")
+    yield "status", Cell(f"{status(phase)} {html_page.text(phase.replace('_', ' '))}")
+    yield "gate", html_page.text(f"P{bead.priority} {bead.type}")
     for claim in bead.claims:
         since = claim.get("started_at") or claim.get("claimed_at") or ""
-        words = page.text(f", attempt {claim.get('attempt', 1)}, since {since}")
+        words = html_page.text(f", attempt {claim.get('attempt', 1)}, since {since}")
         yield "crew", Cell(f"{agent_link(str(claim.get('agent', '')))}{words}")
     if bead.assignee and not bead.claims:
         yield "for", agent_link(bead.assignee)
     if bead.labels:
-        yield "labels", page.text(", ".join(bead.labels))
+        yield "labels", html_page.text(", ".join(bead.labels))
     if bead.parent:
         yield "part of", bead_link(bead.parent)
     if not bead.is_done and bead.status != "in_progress":
-        yield from (("waits", page.text(reason.text)) for reason in standing(bead, snapshot, now).reasons)
-    yield from ((words, page.text(str(bead.get(key)))) for words, key in _FACTS if bead.get(key))
+        yield from (("waits", html_page.text(reason.text)) for reason in standing(bead, snapshot, now).reasons)
+    yield from ((words, html_page.text(str(bead.get(key)))) for words, key in _FACTS if bead.get(key))
 
 
 def _relations(bead: Bead, snapshot: Snapshot, now: datetime) -> str:
     """What it waits for and what waits for it, drawn; what it consists of, and what else it points to."""
     made = []
-    found = graph.around(bead, snapshot)
+    found = dag_drawing.around(bead, snapshot)
     if len(found.beads) > 1:
-        drawn = f'<div class="wide">{graph.svg(found, bead.id, snapshot, now, bead_path)}</div>'
+        drawn = f'<div class="wide">{dag_drawing.svg(found, bead.id, snapshot, now, bead_path)}</div>'
         more = f'<p class="none">and {found.more} more</p>' if found.more else ""
-        made.append(page.section("What waits for what", drawn + more))
+        made.append(html_page.section("What waits for what", drawn + more))
     missing = [target for target in awaited(bead) if snapshot.head(target) is None]
     if missing:
-        made.append(page.section("Waits for what is not there", _words(", ".join(missing))))
+        made.append(html_page.section("Waits for what is not there", _words(", ".join(missing))))
     children = snapshot.children_of(bead.id)
     if children:
-        made.append(page.section("Consists of", _table(children, snapshot, now)))
+        made.append(html_page.section("Consists of", _table(children, snapshot, now)))
     linked = snapshot.heads(dict.fromkeys(link.id for link in bead.links))
     if linked:
-        made.append(page.section("See also", _table(linked, snapshot, now)))
+        made.append(html_page.section("See also", _table(linked, snapshot, now)))
     return "".join(made)
 
 
@@ -97,7 +99,7 @@ def _table(beads: Iterable[Bead], snapshot: Snapshot, now: datetime) -> str:
     rows = [
         (bead_link(bead.id), bead.title, f"P{bead.priority} {bead.type}", status(phase_of(bead, snapshot, now))) for bead in beads
     ]
-    return page.table(_HEADS, rows, "")
+    return html_page.table(_HEADS, rows, "")
 
 
 def _failures(bead: Bead) -> Iterator[str]:
@@ -111,22 +113,22 @@ def _failures(bead: Bead) -> Iterator[str]:
             )
             for one in reversed(found)
         ]
-        yield page.section("Failures", "".join(notes))
+        yield html_page.section("Failures", "".join(notes))
 
 
 def _said(bead: Bead) -> Iterator[str]:
     notes = [_note(str(one.get("author", "")), one.get("at"), one.get("text")) for one in bead.comments]
     if notes:
-        yield page.section("Comments", "".join(notes))
+        yield html_page.section("Comments", "".join(notes))
 
 
 def _note(who: str, at: Any, words: Any) -> str:
     head = f"{who}, {at}" if at else who
-    return f'<div class="note"><p class="past">{page.text(head)}</p>{_words(words)}</div>\n'
+    return f'<div class="note"><p class="past">{html_page.text(head)}</p>{_words(words)}</div>\n'
 
 
 def _words(value: Any) -> str:
-    return f'<p class="words">{page.lines(str(value or ""))}</p>\n'
+    return f'<p class="words">{html_page.lines(str(value or ""))}</p>\n'
 
 
 def _in_json(value: Any) -> str:
@@ -138,24 +140,24 @@ def history(events: Sequence[Event]) -> str:
     made = [_event(event) for event in reversed(events[-_EVENTS:])]
     more = len(events) - _EVENTS
     made += [f'<p class="none">and {more} older changes: `bd history`</p>'] if more > 0 else []
-    return page.section("History", "".join(made) or '<p class="none">Not in this clone.</p>')
+    return html_page.section("History", "".join(made) or '<p class="none">Not in this clone.</p>')
 
 
 def _event(event: Event) -> str:
-    told = [page.text(words) for words in event.claims]
+    told = [html_page.text(words) for words in event.claims]
     told += [_change(key, old, new) for key, (old, new) in event.changes.items() if key not in ("claim", "claims")]
     lines = "".join(f"<li>{line}</li>" for line in told)
-    head = f"<b>{page.text(event.by)}</b> {page.text(event.verb)}"
-    when = f'<span class="past">{page.text(event.at)} <code>{page.text(event.commit[:8])}</code></span>'
+    head = f"<b>{html_page.text(event.by)}</b> {html_page.text(event.verb)}"
+    when = f'<span class="past">{html_page.text(event.at)} <code>{html_page.text(event.commit[:8])}</code></span>'
     return f'<div class="event"><p>{head} {when}</p><ul>{lines}</ul></div>\n'
 
 
 def _change(key: str, old: Any, new: Any) -> Cell:
     if isinstance(new, list) and new[: len(old or [])] == (old or []):  # a list that grows: what is new in it
-        return Cell(f"{page.text(key)}: <ins>+ {Cell('; ').join(_value(one) for one in new[len(old or []) :])}</ins>")
+        return Cell(f"{html_page.text(key)}: <ins>+ {Cell('; ').join(_value(one) for one in new[len(old or []) :])}</ins>")
     before = "" if old is None else f"<del>{_value(old)}</del> &rarr; "
     after = "<em>unset</em>" if new is None else f"<ins>{_value(new)}</ins>"
-    return Cell(f"{page.text(key)}: {before}{after}")
+    return Cell(f"{html_page.text(key)}: {before}{after}")
 
 
 def _value(value: Any) -> Cell:
@@ -163,4 +165,4 @@ def _value(value: Any) -> Cell:
         text = ", ".join(f"{key} {one if isinstance(one, str) else _in_json(one)}" for key, one in value.items() if key != "id")
     else:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return page.text(text if len(text) <= _VALUE_LIMIT else f"{text[:_VALUE_LIMIT]}…")
+    return html_page.text(text if len(text) <= _VALUE_LIMIT else f"{text[:_VALUE_LIMIT]}…")

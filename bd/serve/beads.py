@@ -7,7 +7,7 @@ from bd.core.errors import NoSuchBead
 from bd.policy.lifecycle import waits_for_human
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import phase_of
-from bd.report import page
+from bd.report import html_page
 from bd.report.boardpage import status
 from bd.report.history import events
 from bd.report.selection import Wanted, has_words, ordered, selected
@@ -49,7 +49,7 @@ def _list(view: View, ask: Ask) -> Page:
     more = f'<p class="none">and {len(found) - _LISTED} more</p>' if len(found) > _LISTED else ""
     none = "Nothing found." if query or wanted else "Nothing is open."
     head = f"{len(found)} found" if query else f"{len(found)} {dict(_STATUSES)[wanted]}"
-    body = layout.live("beads", page.section(head, page.table(_HEADS, rows, none) + more))
+    body = layout.live("beads", html_page.section(head, html_page.table(_HEADS, rows, none) + more))
     return Page(f"{view.name} beads", stamp(view), _filters(query, wanted) + body)
 
 
@@ -63,7 +63,7 @@ def _found(view: View, words: list[str], wanted: str) -> list[Bead]:
 
 def _filters(query: str, wanted: str) -> str:
     fields = [
-        f'<label>Words<input type="search" name="q" value="{page.text(query)}" maxlength="{_QUERY_LIMIT}"></label>',
+        f'<label>Words<input type="search" name="q" value="{html_page.text(query)}" maxlength="{_QUERY_LIMIT}"></label>',
         layout.choice("status", "Status", _STATUSES, wanted),
     ]
     return f'<form class="inline" action="/beads">{"".join(fields)}<button>Find</button></form>\n'
@@ -118,7 +118,7 @@ def _forms(bead: Bead) -> str:
         made.append(layout.form(f"{path}/retry", "Try again", [layout.field("reason", "What is different now")]))
     said = layout.field("text", "Comment", rows=3, is_required=True)
     made.append(layout.form(f"{path}/comment", "Comment", [said]))
-    return page.section("Your turn", "".join(made))
+    return html_page.section("Your turn", "".join(made))
 
 
 ROUTES = (

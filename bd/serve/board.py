@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from bd.report import boardpage, page
-from bd.report.board import gather
+from bd.report import boardpage, html_page
+from bd.report.board.board import gather
 from bd.serve import layout
 from bd.serve.assets import content_of
 from bd.serve.pages import Page, shown
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _DAMAGES = 10
 # Letting nobody claim, and letting everybody again.
-_PAUSE = page.section(
+_PAUSE = html_page.section(
     "Switch",
     layout.form("/pause", "Pause the fleet", [layout.field("reason", "Why nobody shall claim anything new")], is_inline=True),
 )
@@ -46,7 +46,7 @@ def _damages(view: View) -> str:
     found = view.snapshot.damages
     told = [f"{damage.path} {damage.reason}" for damage in found[:_DAMAGES]]
     told += [f"and {len(found) - _DAMAGES} more; `bd doctor` lists them"] if len(found) > _DAMAGES else []
-    lines = "".join(f"<li>{page.text(line)}</li>" for line in told)
+    lines = "".join(f"<li>{html_page.text(line)}</li>" for line in told)
     return f'<div class="alert">Files that can\'t be read, and are left alone:<ul>{lines}</ul></div>' if told else ""
 
 

@@ -8,7 +8,7 @@ import traceback
 from starlette.responses import HTMLResponse, JSONResponse
 
 from bd.core.errors import BdError
-from bd.report import page
+from bd.report import html_page
 from bd.serve import layout
 from bd.serve.guard import Refusal
 
@@ -31,9 +31,9 @@ def answer(error: Exception, site: Site, *, as_json: bool) -> Response:
     status, told = _told(error)
     if as_json:
         return JSONResponse(told, status)
-    hint = f'<p class="none">{page.text(told["hint"])}</p>\n' if told.get("hint") else ""
+    hint = f'<p class="none">{html_page.text(told["hint"])}</p>\n' if told.get("hint") else ""
     way = '<p><a href="/sign-in">Sign in</a></p>\n' if status == 401 and site.people else ""
-    body = f'<p class="state stop">{page.text(told["error"])}</p>\n{hint}{way}'
+    body = f'<p class="state stop">{html_page.text(told["error"])}</p>\n{hint}{way}'
     return HTMLResponse(layout.document(_TITLES.get(status, "Refused"), str(status), body), status)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bd.core.clock import age_text
-from bd.report import charts, drawing, page, series
-from bd.report.metrics import Window, measure
+from bd.report import charts, html_page, series
+from bd.report.metrics import svg
+from bd.report.metrics.metrics import Window, measure
 from bd.serve import layout
 from bd.serve.pages import Page, shown
 from bd.serve.routes import Route
@@ -14,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from bd.report.flow import Flow
+    from bd.report.metrics.flow import Flow
     from bd.serve.routes import Ask
     from bd.serve.site import View
 
@@ -37,14 +38,14 @@ def _waits(found: Flow, window: Window) -> str:
     parts = series.waits(found, window)
     counted = [part for part in parts if part["count"]]
     if not counted:
-        return page.section("Waits until claimed", '<p class="none">Nothing was claimed.</p>')
+        return html_page.section("Waits until claimed", '<p class="none">Nothing was claimed.</p>')
     words = [f"{part['at']}: {part['count']} claimed" + _spread(part) for part in parts]
-    drawn = drawing.columns(
+    drawn = svg.columns(
         [(told, part.get("p95", 0)) for told, part in zip(words, parts, strict=True)], [part.get("p50", 0) for part in parts]
     )
     most = age_text(max(part["p95"] for part in counted))
-    key = f'<p class="key"><b></b>95 of 100 waited no longer, at most {page.text(most)}<b class="two"></b>half of them</p>'
-    return page.section("Waits until claimed", drawn + charts.scale(parts[0]["at"], parts[-1]["at"]) + key)
+    key = f'<p class="key"><b></b>95 of 100 waited no longer, at most {html_page.text(most)}<b class="two"></b>half of them</p>'
+    return html_page.section("Waits until claimed", drawn + charts.scale(parts[0]["at"], parts[-1]["at"]) + key)
 
 
 def _spread(part: dict[str, int]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.responses import JSONResponse, PlainTextResponse
 
 from bd import __version__
-from bd.report import prometheus
-from bd.report.metrics import measure
+from bd.report.metrics import prometheus
+from bd.report.metrics.metrics import measure
 from bd.serve.routes import OPEN, Route
 
 TYPE_CHECKING = False

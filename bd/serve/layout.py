@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from bd.report import page
-from bd.report.page import Cell
+from bd.report import html_page
+from bd.report.html_page import Cell
 from bd.serve.assets import path_of
 
 TYPE_CHECKING = False
@@ -26,9 +26,9 @@ def document(title: str, stamp: str, body: str, *, tip: str = "", person: Person
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<title>{page.text(title)}</title>\n<link rel="icon" href="{path_of("icon.svg")}">\n'
+        f'<title>{html_page.text(title)}</title>\n<link rel="icon" href="{path_of("icon.svg")}">\n'
         f'<link rel="stylesheet" href="{path_of("bd.css")}">\n<script src="{path_of("bd.js")}" defer></script>\n'
-        f"</head>\n<body>\n<header><h1>{page.text(title)}</h1>{live('stamp', f'<p>{page.text(stamp)}</p>')}</header>\n"
+        f"</head>\n<body>\n<header><h1>{html_page.text(title)}</h1>{live('stamp', f'<p>{html_page.text(stamp)}</p>')}</header>\n"
         f'<nav>{"".join(ways)}<form action="/beads" class="search">{search}</form>{_who(person, has_people=has_people)}</nav>\n'
         f'<p id="freshness" role="status">&nbsp;</p>\n<main data-tip="{tip}">\n{body}</main>\n</body>\n</html>\n'
     )
@@ -36,7 +36,7 @@ def document(title: str, stamp: str, body: str, *, tip: str = "", person: Person
 
 def _who(person: Person | None, *, has_people: bool) -> str:
     if person:
-        button = f'<button class="plain" title="Sign out">{page.text(person.name)} &times;</button>'
+        button = f'<button class="plain" title="Sign out">{html_page.text(person.name)} &times;</button>'
         return f'<form method="post" action="/sign-out" class="who">{button}</form>'
     return '<a href="/sign-in" class="who">Sign in</a>' if has_people else ""
 
@@ -53,28 +53,28 @@ def bead_path(bead_id: str) -> str:
 
 def bead_link(bead_id: str) -> Cell:
     """A bead's id, which leads to its page."""
-    return Cell(f'<a href="{bead_path(bead_id)}">{page.text(bead_id)}</a>')
+    return Cell(f'<a href="{bead_path(bead_id)}">{html_page.text(bead_id)}</a>')
 
 
 def agent_link(name: str) -> Cell:
-    return Cell(f'<a href="/agents#{quote(name, safe="")}">{page.text(name)}</a>')
+    return Cell(f'<a href="/agents#{quote(name, safe="")}">{html_page.text(name)}</a>')
 
 
 def form(action: str, button: str, fields: Iterable[str] = (), *, is_inline: bool = False) -> str:
     """A form that changes something; `is_inline`: in one line, where there is room."""
     kind = ' class="inline"' if is_inline else ""
-    inner = f"{''.join(fields)}<button>{page.text(button)}</button>"
-    return f'<form method="post" action="{page.text(action)}"{kind}>{inner}</form>\n'
+    inner = f"{''.join(fields)}<button>{html_page.text(button)}</button>"
+    return f'<form method="post" action="{html_page.text(action)}"{kind}>{inner}</form>\n'
 
 
 def field(name: str, words: str, *, rows: int = 0, value: str = "", is_required: bool = False, most: int = 500) -> str:
     """A field with its words: one line, or `rows` of them."""
     needs = " required" if is_required else ""
     if rows:
-        inner = f'<textarea name="{name}" rows="{rows}"{needs}>{page.lines(value)}</textarea>'
+        inner = f'<textarea name="{name}" rows="{rows}"{needs}>{html_page.lines(value)}</textarea>'
     else:
-        inner = f'<input name="{name}" value="{page.text(value)}" maxlength="{most}" autocomplete="off"{needs}>'
-    return f"<label>{page.text(words)}{inner}</label>"
+        inner = f'<input name="{name}" value="{html_page.text(value)}" maxlength="{most}" autocomplete="off"{needs}>'
+    return f"<label>{html_page.text(words)}{inner}</label>"
 
 
 def row(*fields: str) -> str:
@@ -85,7 +85,7 @@ def row(*fields: str) -> str:
 def choice(name: str, words: str, values: Iterable[tuple[str, str]], chosen: str) -> str:
     """One of several values, each with its words."""
     options = (
-        f'<option value="{page.text(value)}"{" selected" if value == chosen else ""}>{page.text(told)}</option>'
+        f'<option value="{html_page.text(value)}"{" selected" if value == chosen else ""}>{html_page.text(told)}</option>'
         for value, told in values
     )
-    return f'<label>{page.text(words)}<select name="{name}">{"".join(options)}</select></label>'
+    return f'<label>{html_page.text(words)}<select name="{name}">{"".join(options)}</select></label>'

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bd.core import clock
 from bd.core.light import NamedTuple
 from bd.operations.publish import publish
-from bd.report.flow import flow_of
+from bd.report.metrics.flow import flow_of
 from bd.serve.feed import Feed
 from bd.serve.kept import Kept
 from bd.serve.room import Room
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bd.core.settings import Settings
     from bd.operations.base import Operation
-    from bd.report.flow import Flow
+    from bd.report.metrics.flow import Flow
     from bd.serve.people import Person
     from bd.store.clone import Hub
     from bd.store.snapshot import CachedSnapshot

@@ -7,8 +7,8 @@ import json
 from typing import TYPE_CHECKING
 
 from bd.core.model import Bead
+from bd.report.audit.incidents import KINDS, mishaps
 from bd.report.log import read
-from bd.report.mishaps import KINDS, mishaps
 from bd.store.git.repository import GitRepo
 from bd.store.yaml import codec
 from tests.running import run_here, run_process

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.core import signers
-from bd.report.audit import examine
+from bd.report.audit.audit import examine
 from bd.store.git.commit_message import signed_by, split_commit
 from bd.store.git.discovery import find_repo
 from bd.store.trust import signatures, signing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.report.proof import prove
+from bd.report.audit.proof import prove
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
 from tests.race.history import assert_nothing_twice

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from bd.policy import status_changes
-from bd.report.rules import RULES
+from bd.report.audit.rules import RULES
 from tests.auditing import assert_sound, audited
 from tests.report.typed import AT, Typed, claim, held, said
 from tests.truth import git, tip
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bd.report.audit import Audit
+    from bd.report.audit.audit import Audit
     from tests.running import Clone
 
 WORDS = {"id": "C1", "author": "ann", "at": AT, "text": "a word"}

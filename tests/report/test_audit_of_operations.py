@@ -24,11 +24,11 @@ from bd.operations.heartbeat import Heartbeat, Reassign
 from bd.operations.human_wait import Answer, WaitHuman
 from bd.operations.spawn import Spawn
 from bd.operations.undo import Undo
-from bd.report.audit import judge
+from bd.report.audit.audit import judge
+from bd.report.audit.bead_versions import version_of
+from bd.report.audit.rules import BeadChange
+from bd.report.audit.steps import Step
 from bd.report.commits import Commit
-from bd.report.rules import BeadChange
-from bd.report.steps import Step
-from bd.report.versions import version_of
 from bd.store.git import commit_message
 from tests.memory import MemorySnapshot, MemoryStore, make_bead
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.report import boardpage, boardtext, page
-from bd.report.board import Board, Crew, Entry
+from bd.report import boardpage, html_page
+from bd.report.board import markdown
+from bd.report.board.board import Board, Crew, Entry
 from tests.running import BD
 from tests.truth import git, tip, tip_file
 
@@ -85,7 +86,7 @@ def test_a_quiet_day_has_one_board(busy: Clone, clock: FakeClock) -> None:
     after = [busy.here("board", *words).out for words in ((), ("--html",))]
     for old, new in zip(before, after, strict=True):
         assert old != new
-        assert not boardtext.is_news(old, new)
+        assert not markdown.is_news(old, new)
 
 
 def test_it_is_published_when_it_says_anything_new_and_not_too_often(busy: Clone, clock: FakeClock) -> None:
@@ -242,7 +243,7 @@ def test_no_text_is_markup_in_the_page() -> None:
 
 
 def test_no_text_is_markup_in_the_markdown() -> None:
-    made = boardtext.markdown(BOARD, "2026-02-21T12:00:00Z")
+    made = markdown.markdown(BOARD, "2026-02-21T12:00:00Z")
     assert "<script" not in made.replace("\\<script", "")
     assert not {"\x1b", "\u202e"} & set(made)
     tables = [line for line in made.splitlines() if line.startswith("|")]
@@ -251,10 +252,10 @@ def test_no_text_is_markup_in_the_markdown() -> None:
 
 
 def test_a_cell_made_here_stays_as_it_is_and_no_other() -> None:
-    assert page.text(page.text("<b>")) == "&lt;b&gt;"
-    assert page.text("<b>") == "&lt;b&gt;"
+    assert html_page.text(html_page.text("<b>")) == "&lt;b&gt;"
+    assert html_page.text("<b>") == "&lt;b&gt;"
 
 
 @pytest.mark.parametrize(("old", "seconds"), [(None, None), ("# typed by hand", None), ("<!-- as of 2026 -->", None)])
 def test_the_age_of_a_board_without_a_stamp(old: str | None, seconds: float | None, clock: FakeClock) -> None:
-    assert boardtext.age_s(old, clock.read()) == seconds
+    assert markdown.age_s(old, clock.read()) == seconds

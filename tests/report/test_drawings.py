@@ -10,9 +10,10 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.report import drawing, graph, series
-from bd.report.flow import Flow, Row
-from bd.report.metrics import Window, spans
+from bd.report import dag_drawing, series
+from bd.report.metrics import svg as drawing
+from bd.report.metrics.flow import Flow, Row
+from bd.report.metrics.metrics import Window, spans
 from tests.memory import MemorySnapshot, make_bead
 
 if TYPE_CHECKING:
@@ -72,10 +73,10 @@ def hub_of(edges: set[tuple[int, int]], number: int) -> MemorySnapshot:
     return MemorySnapshot(beads)
 
 
-def drawn(snapshot: MemorySnapshot, bead: Bead) -> tuple[graph.Graph, dict[str, tuple[float, float]]]:
+def drawn(snapshot: MemorySnapshot, bead: Bead) -> tuple[dag_drawing.Graph, dict[str, tuple[float, float]]]:
     """The graph around a bead, and where each box of its drawing is."""
-    found = graph.around(bead, snapshot)
-    svg = graph.svg(found, bead.id, snapshot, NOW, lambda one: f"/beads/{one}")
+    found = dag_drawing.around(bead, snapshot)
+    svg = dag_drawing.svg(found, bead.id, snapshot, NOW, lambda one: f"/beads/{one}")
     boxes = {one.get("href", "")[7:]: next(iter(one)) for one in shapes(svg, "a")}
     assert len(shapes(svg, "path")) == len(found.edges)
     return found, {one: (float(box.get("x", 0)), float(box.get("y", 0))) for one, box in boxes.items()}
@@ -104,13 +105,13 @@ def test_a_circle_that_somebody_typed_is_drawn_too(edges: set[tuple[int, int]]) 
 def test_of_many_the_nearest_are_drawn_and_the_others_counted() -> None:
     snapshot = hub_of({(0, one) for one in range(1, 100)}, 100)
     found, places = drawn(snapshot, snapshot.bead("hub-b0"))  # type: ignore[arg-type]
-    assert len(places) == graph.MOST
-    assert found.more == 100 - graph.MOST
+    assert len(places) == dag_drawing.MOST
+    assert found.more == 100 - dag_drawing.MOST
 
 
 def test_titles_are_cut_whole_and_harmless() -> None:
     snapshot = MemorySnapshot([make_bead("hub-a", title="<b>\u202e" + "x" * 90), make_bead("hub-b", depends_on=["hub-a"])])
-    found = graph.around(snapshot.bead("hub-b"), snapshot)  # type: ignore[arg-type]
-    svg = graph.svg(found, "hub-b", snapshot, NOW, str)
+    found = dag_drawing.around(snapshot.bead("hub-b"), snapshot)  # type: ignore[arg-type]
+    svg = dag_drawing.svg(found, "hub-b", snapshot, NOW, str)
     assert not re.search("<b>|\u202e", svg)
     assert "…" in svg

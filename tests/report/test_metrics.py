@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.report import charts, prometheus
-from bd.report.audit import examine
-from bd.report.flow import Flow, flow_of
+from bd.report import charts
+from bd.report.audit.audit import examine
 from bd.report.log import read
-from bd.report.metrics import BARS, Window, bars, spread
+from bd.report.metrics import prometheus
+from bd.report.metrics.flow import Flow, flow_of
+from bd.report.metrics.metrics import BARS, Window, bars, spread
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
 from tests.truth import tip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.core.errors import NoHub
-from bd.report.proof import Proof, prove
+from bd.report.audit.proof import Proof, prove
 from bd.store.git.discovery import find_repo
 from tests.report.typed import Typed
 from tests.truth import git, tip

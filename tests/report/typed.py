@@ -14,7 +14,7 @@ from tests.truth import git
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bd.report.audit import Audit
+    from bd.report.audit.audit import Audit
 
 AT = "2026-02-21T15:00:00Z"
 

@@ -182,7 +182,7 @@ def _last_step(entry: Path) -> str:
 
 
 def _audit(yard: Yard, since: str | None) -> list[str]:
-    from bd.report.audit import examine
+    from bd.report.audit.audit import examine
     from bd.store.git.discovery import find_repo
 
     repo = find_repo(str(yard.hub))

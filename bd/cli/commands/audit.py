@@ -9,8 +9,8 @@ import click
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.output import escaped
-from bd.report import rules
-from bd.report.audit import Audit, HandMade, Violation, examine, lineage, start_of
+from bd.report.audit import rules
+from bd.report.audit.audit import Audit, HandMade, Violation, examine, lineage, start_of
 
 EXAMPLE = """
 \b

@@ -15,9 +15,10 @@ from bd.core.errors import BadInput
 from bd.fleet.watching import tips
 from bd.operations.board import PublishBoard, check_path
 from bd.output import LivePage
-from bd.report import boardpage, boardtext
-from bd.report.board import Board, gather
-from bd.report.flow import flow_of
+from bd.report import boardpage
+from bd.report.board import markdown
+from bd.report.board.board import Board, gather
+from bd.report.metrics.flow import flow_of
 
 EXAMPLE = """
 \b
@@ -67,7 +68,7 @@ def _board(app: App) -> Board:
 
 
 def _text(board: Board, at: str, *, as_html: bool) -> str:
-    return boardpage.html(board, at) if as_html else boardtext.markdown(board, at)
+    return boardpage.html(board, at) if as_html else markdown.markdown(board, at)
 
 
 def _publish(app: App, path: str | None, *, as_html: bool) -> None:
@@ -78,8 +79,8 @@ def _publish(app: App, path: str | None, *, as_html: bool) -> None:
     text = _text(_board(app), time_text(clock.now()), as_html=where.endswith(".html"))
     data = app.hub.repo.objects.read(f"{snapshot.commit}:{where}")
     old = data.decode("utf-8", "replace") if data is not None else None
-    age_s = boardtext.age_s(old, clock.now())
-    if not boardtext.is_news(old, text):
+    age_s = markdown.age_s(old, clock.now())
+    if not markdown.is_news(old, text):
         _answer(app, where, "nothing new", published=False)
     elif age_s is not None and age_s < EVERY_S:
         _answer(app, where, f"the last one is younger than {duration_text(EVERY_S)}", published=False)
@@ -105,7 +106,7 @@ def _watch(app: App, *, refused: bool) -> None:
     known = app.hub.published() or commit  # before the board is read: what comes meanwhile shows twice, never not at all
     app.renew()
     with LivePage() as page:
-        page.show(boardtext.markdown(_board(app), time_text(app.now)))
+        page.show(markdown.markdown(_board(app), time_text(app.now)))
         for _ in tips(app.hub, known):
             app.renew()
-            page.show(boardtext.markdown(_board(app), time_text(app.now)))
+            page.show(markdown.markdown(_board(app), time_text(app.now)))

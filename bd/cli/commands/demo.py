@@ -16,13 +16,13 @@ from bd.fleet.demo import BRANCH, Demo
 from bd.fleet.demo_example import read_example
 from bd.fleet.demo_view import Lines, LiveTable, Silent
 from bd.output import escaped
-from bd.report.proof import prove
+from bd.report.audit.proof import prove
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.fleet.demo_board import Board
     from bd.fleet.demo_view import View
-    from bd.report.proof import Proof
+    from bd.report.audit.proof import Proof
 
 EXAMPLE = """
 \b

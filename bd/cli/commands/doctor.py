@@ -13,7 +13,7 @@ from bd.cli.options import pass_app
 from bd.core.schema import CONFIG_PATH, FORMAT_VERSION
 from bd.operations.beads import Write
 from bd.operations.upgrade import Upgrade
-from bd.report.checkup import examine, stale_capacity
+from bd.report.doctor import examine, stale_capacity
 
 
 @click.command("doctor", epilog="\b\nExamples:\n  bd doctor\n  bd doctor --fix      show what would be mended, ask, mend")

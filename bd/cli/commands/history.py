@@ -12,7 +12,7 @@ from bd.cli.options import pass_app
 from bd.core import ids
 from bd.core.errors import NoSuchBead
 from bd.output import escaped
-from bd.report.audit import start_of
+from bd.report.audit.audit import start_of
 from bd.report.history import Event, events
 
 EXAMPLE = """

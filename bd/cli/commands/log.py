@@ -13,9 +13,9 @@ from bd.core.errors import BadInput
 from bd.core.light import json_text
 from bd.fleet.watching import tips
 from bd.output import escaped, json_safe
-from bd.report.audit import start_of
+from bd.report.audit.audit import start_of
+from bd.report.bead_events import Transition
 from bd.report.log import last, read
-from bd.report.transitions import Transition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

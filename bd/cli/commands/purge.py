@@ -6,7 +6,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.report.checkup import examine
+from bd.report.doctor import examine
 
 _LOST = frozenset({"unknown_dependency", "unknown_parent", "unknown_link"})
 

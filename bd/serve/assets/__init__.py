@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from importlib.resources import files
 
-from bd.report import page
+from bd.report import html_page
 
 _KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
 
 def _read(name: str) -> bytes:
     data = files(__package__).joinpath(name).read_bytes()
-    return page.STYLE.encode() + data if name == "bd.css" else data
+    return html_page.STYLE.encode() + data if name == "bd.css" else data
 
 
 _CONTENTS = {name: _read(name) for name in ("bd.css", "bd.js", "icon.svg")}

@@ -11,7 +11,7 @@ from bd.policy.capacity import limit_of
 from bd.policy.priority import TIERS, base_priority, tier_of
 from bd.policy.readiness import phase_of
 from bd.report import costs
-from bd.report.transitions import CLAIMING
+from bd.report.bead_events import CLAIMING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Snapshot
-    from bd.report.flow import Flow, Row
+    from bd.report.metrics.flow import Flow, Row
 
 QUANTILES = (50, 95, 99)
 _FAILED = frozenset({"failed", "freed"})

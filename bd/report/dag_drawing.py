@@ -5,9 +5,9 @@ from __future__ import annotations
 from bd.core.light import NamedTuple
 from bd.policy.dag import awaited
 from bd.policy.readiness import phase_of
-from bd.report import page
+from bd.report import html_page
 from bd.report.boardpage import STATUSES
-from bd.report.page import Cell
+from bd.report.html_page import Cell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,6 +111,6 @@ def _box(bead: Bead, place: tuple[int, int], is_here: bool, snapshot: Snapshot, 
     word, kind = STATUSES[phase_of(bead, snapshot, now)]
     title = bead.title if len(bead.title) <= _TITLE else f"{bead.title[: _TITLE - 1]}…"
     shape = f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_HEIGHT}" rx="4"/>'
-    head = f'<text class="{kind}" x="{x + 8}" y="{y + 18}">{page.text(bead.id)} {page.text(word)}</text>'
-    words = f'<text x="{x + 8}" y="{y + 36}">{page.text(title)}</text><title>{page.text(bead.title)}</title>'
-    return f'<a href="{page.text(href(bead.id))}" class="box{" here" if is_here else ""}">{shape}{head}{words}</a>'
+    head = f'<text class="{kind}" x="{x + 8}" y="{y + 18}">{html_page.text(bead.id)} {html_page.text(word)}</text>'
+    words = f'<text x="{x + 8}" y="{y + 36}">{html_page.text(title)}</text><title>{html_page.text(bead.title)}</title>'
+    return f'<a href="{html_page.text(href(bead.id))}" class="box{" here" if is_here else ""}">{shape}{head}{words}</a>'

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from bd.core.light import NamedTuple
-from bd.report import commits, rules
-from bd.report.rules import BeadChange
-from bd.report.versions import Versions
+from bd.report import commits
+from bd.report.audit import rules
+from bd.report.audit.bead_versions import Versions
+from bd.report.audit.rules import BeadChange
 from bd.store.archive.locations import Archived
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from bd.report.audit.bead_versions import Version
     from bd.report.commits import Commit, File, Progress
-    from bd.report.versions import Version
     from bd.store.git.repository import GitRepo
 
 _AT_ONCE = 500

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bd.core.clock import instant_of
-from bd.report.board import SHOWN, Board, Entry, shown
+from bd.report.board.board import SHOWN, Board, Entry, shown
 from bd.report.charts import share_text, spread_text
 
 TYPE_CHECKING = False

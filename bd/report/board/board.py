@@ -1,4 +1,4 @@
-"""The board: what the whole fleet is at, in one value. Pure; how it looks is said in boardtext.py and boardpage.py.
+"""The board: what the whole fleet is at, in one value. Pure; how it looks is said in markdown.py and boardpage.py.
 
 Nothing in it moves with the clock alone except what the clock decides: a quiet day's boards are all the same.
 """
@@ -15,7 +15,7 @@ from bd.policy.lifecycle import waits_for_human
 from bd.policy.priority import TIERS, base_priority, tier_of
 from bd.policy.readiness import PHASES, phase_of, standing
 from bd.report.agents import names_of
-from bd.report.metrics import measure
+from bd.report.metrics.metrics import measure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
     from bd.core.settings import Settings
-    from bd.report.flow import Flow
+    from bd.report.metrics.flow import Flow
 
 # So many of each kind are shown; how many more there are is told.
 SHOWN = 12

@@ -7,14 +7,14 @@ which the other begins.
 from __future__ import annotations
 
 from bd.core.light import NamedTuple
-from bd.report import rules
+from bd.report.audit import rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from bd.report.audit.bead_versions import Version
     from bd.report.commits import Commit
-    from bd.report.versions import Version
 
     Blame = Callable[[str, Commit, str, str], None]
     State = Mapping[str, tuple["Held", ...]]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd.report import page
-from bd.report.page import Cell
+from bd.report import html_page
+from bd.report.html_page import Cell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,6 +54,6 @@ def _column(x: float, width: float, part: float, kind: str, words: str = "") -> 
     if part <= 0:
         return ""
     height = max(_LEAST, part * HEIGHT)
-    told = f"<title>{page.text(words)}</title>" if words else ""
+    told = f"<title>{html_page.text(words)}</title>" if words else ""
     room = max(0.5, width - _GAP)
     return f'<rect class="{kind}" x="{x:.1f}" y="{HEIGHT - height:.1f}" width="{room:.1f}" height="{height:.1f}">{told}</rect>'

@@ -10,11 +10,11 @@ import contextlib
 
 from bd.core.errors import BadInput, NotFound
 from bd.core.light import NamedTuple
-from bd.report import rules
+from bd.report.audit import rules
+from bd.report.audit.claim_periods import Tenures
+from bd.report.audit.signed_changes import Believed, believed
+from bd.report.audit.steps import Reading
 from bd.report.commits import who
-from bd.report.signed import Believed, believed
-from bd.report.steps import Reading
-from bd.report.tenures import Tenures
 from bd.store.hub_location import REWRITTEN
 
 TYPE_CHECKING = False
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from bd.report.audit.steps import Step
     from bd.report.commits import Commit, Progress
-    from bd.report.steps import Step
     from bd.store.clone import Hub
     from bd.store.git.repository import GitRepo
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead
-    from bd.report.transitions import Transition
+    from bd.report.bead_events import Transition
 
 KINDS = {
     "retry": "A retry that succeeded",

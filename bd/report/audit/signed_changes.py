@@ -10,9 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bd.report.rules import BeadChange
-    from bd.report.steps import Step
-    from bd.report.versions import Version
+    from bd.report.audit.bead_versions import Version
+    from bd.report.audit.rules import BeadChange
+    from bd.report.audit.steps import Step
     from bd.store.git.repository import GitRepo
     from bd.store.trust.verification import Judged
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bd.core.errors import NoHub
 from bd.core.light import NamedTuple
 from bd.core.schema import BEAD_FIELDS, BEADS_DIR, DONE_STATUSES
-from bd.report.audit import examine
+from bd.report.audit.audit import examine
 from bd.store.cache.hub_files import bead_id_of, entries_of
 from bd.store.yaml import codec
 
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.report.audit import Audit
+    from bd.report.audit.audit import Audit
     from bd.store.git.repository import GitRepo
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bd.core.clock import instant_of
 from bd.core.light import NamedTuple, suppress
 from bd.report import log
-from bd.report.transitions import CLAIMING, ENDING, failure_of
+from bd.report.bead_events import CLAIMING, ENDING, failure_of
 from bd.store.git.commit_message import LATEST_S
 from bd.store.local.json_shapes import fits
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead
+    from bd.report.bead_events import Transition
     from bd.report.commits import Progress
-    from bd.report.transitions import Transition
     from bd.store.clone import Hub
 
 _NOTE = "flow.json"

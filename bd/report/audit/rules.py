@@ -1,7 +1,7 @@
 """The rules that every commit of a hub keeps, as far as one commit and one bead show them. Pure.
 
 Belongs here: what a commit may do to a bead, judged from the bead before and after. Does not belong here: claims over
-time (tenures.py), reading git (steps.py), and putting it together (audit.py).
+time (claim_periods.py), reading git (steps.py), and putting it together (audit.py).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from bd.report.audit.bead_versions import Version
     from bd.report.commits import Commit
-    from bd.report.versions import Version
 
     Fault = tuple[str, str]  # a code of `RULES`, and what was found
 

@@ -1,0 +1,1 @@
+"""What a history proves, and every violation in it. Read audit.py first."""

@@ -1,0 +1,1 @@
+"""How the fleet is doing, in numbers. Read metrics.py first."""
