@@ -6,7 +6,7 @@ from bd.core.light import NamedTuple
 from bd.policy.dag import awaited
 from bd.policy.readiness import phase_of
 from bd.report import html_page
-from bd.report.boardpage import STATUSES
+from bd.report.board.board_page import STATUSES
 from bd.report.html_page import Cell
 
 TYPE_CHECKING = False

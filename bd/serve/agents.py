@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bd.core.clock import age_text, time_of_seconds
-from bd.report import charts, html_page, series
+from bd.report import html_page
 from bd.report.agents import names_of, records_of
-from bd.report.boardpage import crew_status
+from bd.report.board.board_page import crew_status
 from bd.report.html_page import Cell
-from bd.report.metrics import svg
+from bd.report.metrics import charts, series, svg
 from bd.report.metrics.metrics import Window, measure, spans
 from bd.serve import layout
 from bd.serve.pages import Page, shown

@@ -8,7 +8,7 @@ from bd.policy.lifecycle import waits_for_human
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import phase_of
 from bd.report import html_page
-from bd.report.boardpage import status
+from bd.report.board.board_page import status
 from bd.report.history import events
 from bd.report.selection import Wanted, has_words, ordered, selected
 from bd.serve import beadpage, layout

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from bd.report import boardpage, html_page
+from bd.report import html_page
+from bd.report.board import board_page
 from bd.report.board.board import gather
 from bd.serve import layout
 from bd.serve.assets import content_of
@@ -35,7 +36,7 @@ def _board(view: View, ask: Ask) -> Page:
     body = layout.live("damages", _damages(view))
     if ask.person:
         body += layout.live("resume", _RESUME if made.paused else "")
-    body += layout.live("board", boardpage.sections(made, layout.bead_link))
+    body += layout.live("board", board_page.sections(made, layout.bead_link))
     if ask.person:
         body += layout.live("pause", "" if made.paused else _PAUSE)
     return Page(f"{view.name} departures", f"last movement {made.flow['until'][:16].replace('T', ' ')} UTC", body)

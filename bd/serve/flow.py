@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bd.core.clock import age_text
-from bd.report import charts, html_page, series
-from bd.report.metrics import svg
+from bd.report import html_page
+from bd.report.metrics import charts, series, svg
 from bd.report.metrics.metrics import Window, measure
 from bd.serve import layout
 from bd.serve.pages import Page, shown

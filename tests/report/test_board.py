@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.report import boardpage, html_page
-from bd.report.board import markdown
+from bd.report import html_page
+from bd.report.board import board_page, markdown
 from bd.report.board.board import Board, Crew, Entry
 from tests.running import BD
 from tests.truth import git, tip, tip_file
@@ -230,7 +230,7 @@ class _Tags(HTMLParser):
 
 
 def test_no_text_is_markup_in_the_page() -> None:
-    made = boardpage.html(BOARD, "2026-02-21T12:00:00Z")
+    made = board_page.html(BOARD, "2026-02-21T12:00:00Z")
     tags = _Tags()
     tags.feed(made)
     assert tags.open == []

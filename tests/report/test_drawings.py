@@ -10,7 +10,8 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.report import dag_drawing, series
+from bd.report import dag_drawing
+from bd.report.metrics import series
 from bd.report.metrics import svg as drawing
 from bd.report.metrics.flow import Flow, Row
 from bd.report.metrics.metrics import Window, spans

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.report import charts
 from bd.report.audit.audit import examine
 from bd.report.log import read
-from bd.report.metrics import prometheus
+from bd.report.metrics import charts, prometheus
 from bd.report.metrics.flow import Flow, flow_of
 from bd.report.metrics.metrics import BARS, Window, bars, spread
 from bd.store.clone import Hub

@@ -15,8 +15,7 @@ from bd.core.errors import BadInput
 from bd.fleet.watching import tips
 from bd.operations.board import PublishBoard, check_path
 from bd.output import LivePage
-from bd.report import boardpage
-from bd.report.board import markdown
+from bd.report.board import board_page, markdown
 from bd.report.board.board import Board, gather
 from bd.report.metrics.flow import flow_of
 
@@ -68,7 +67,7 @@ def _board(app: App) -> Board:
 
 
 def _text(board: Board, at: str, *, as_html: bool) -> str:
-    return boardpage.html(board, at) if as_html else markdown.markdown(board, at)
+    return board_page.html(board, at) if as_html else markdown.markdown(board, at)
 
 
 def _publish(app: App, path: str | None, *, as_html: bool) -> None:

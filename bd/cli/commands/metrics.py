@@ -12,8 +12,7 @@ from bd.cli.options import pass_app
 from bd.core.clock import past_instant
 from bd.core.errors import BadInput
 from bd.output import escaped
-from bd.report import charts
-from bd.report.metrics import prometheus
+from bd.report.metrics import charts, prometheus
 from bd.report.metrics.flow import flow_of
 from bd.report.metrics.metrics import measure
 

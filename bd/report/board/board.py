@@ -1,4 +1,4 @@
-"""The board: what the whole fleet is at, in one value. Pure; how it looks is said in markdown.py and boardpage.py.
+"""The board: what the whole fleet is at, in one value. Pure; how it looks is said in markdown.py and board_page.py.
 
 Nothing in it moves with the clock alone except what the clock decides: a quiet day's boards are all the same.
 """

@@ -6,7 +6,7 @@ import re
 
 from bd.core.clock import instant_of
 from bd.report.board.board import SHOWN, Board, Entry, shown
-from bd.report.charts import share_text, spread_text
+from bd.report.metrics.charts import share_text, spread_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
