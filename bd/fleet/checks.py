@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bd.core import clock
 from bd.core.light import NamedTuple
-from bd.fleet import trusted
+from bd.notify import trusted_commands
 from bd.policy.scaling import demand
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ def wanted(pool: Pool, snapshot: Snapshot, folder: str, *, is_trusted: bool, is_
 def run_check(pool: Pool, folder: str) -> Wanted:
     """Run a pool's check in a clone of the hub, under the pool's name."""
     names = {"BD_AGENT": pool.name, "BD_POOL": pool.name, "BD_CHECK_OF": pool.name}
-    ran = trusted.run(pool.check, names, CHECK_LIMIT_S, folder=folder)
+    ran = trusted_commands.run(pool.check, names, CHECK_LIMIT_S, folder=folder)
     why = ran.err[:_SAID_LIMIT]
     if ran.code is None:
         return Wanted(None, f"its check {why}")

@@ -17,7 +17,7 @@ from bd.core.schema import AGENTS_DIR
 from bd.fleet import checks
 from bd.fleet.crew import Crew, Round
 from bd.fleet.sight import look_if_possible
-from bd.fleet.trust import asked_for, is_trusted
+from bd.notify.command_pins import asked_for, is_trusted
 from bd.operations.publish import catch_up
 from bd.policy.capacity import duty_of
 from bd.policy.eligibility import pause_of

@@ -11,7 +11,8 @@ import re
 
 from bd.core import clock
 from bd.core.errors import BdError, TryAgain
-from bd.fleet import occasions, trusted
+from bd.notify import events as occasions
+from bd.notify import trusted_commands
 from bd.operations.notify import Notified, Notify
 from bd.operations.publish import publish
 
@@ -34,7 +35,7 @@ def tell(hub: Hub, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
 
     `stalls` are those that were seen and are not freed.
     """
-    hooks = trusted.commands(hub, "notify")
+    hooks = trusted_commands.commands(hub, "notify")
     due = occasions.due(hub.snapshot(), stalls)[:AT_ONCE] if hooks else []
     if not due:
         return []
@@ -63,12 +64,12 @@ def tell(hub: Hub, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
     return said
 
 
-def _run(hook: trusted.Command, message: dict[str, Any]) -> str:
+def _run(hook: trusted_commands.Command, message: dict[str, Any]) -> str:
     """Tell by one hook; words of what went wrong, empty where nothing did."""
     if _URL.match(hook.text) and not any(blank in hook.text for blank in " \n\t"):
         return _by_apprise(hook, message)
     environment = {"BD_EVENT": message["event"], "BD_EVENT_KEY": message["key"], "BD_BEAD_ID": message["id"]}
-    ran = trusted.run(hook.text, environment, HOOK_LIMIT_S, stdin=json.dumps(message, ensure_ascii=False) + "\n")
+    ran = trusted_commands.run(hook.text, environment, HOOK_LIMIT_S, stdin=json.dumps(message, ensure_ascii=False) + "\n")
     if ran.code == 0:
         return ""
     words = ran.err or ran.out
@@ -76,7 +77,7 @@ def _run(hook: trusted.Command, message: dict[str, Any]) -> str:
     return f"{hook.where} {how}{f': {words}' if words else ''}"[:_SAID_LIMIT]
 
 
-def _by_apprise(hook: trusted.Command, message: dict[str, Any]) -> str:
+def _by_apprise(hook: trusted_commands.Command, message: dict[str, Any]) -> str:
     try:
         import apprise  # noqa: PLC0415  an optional extra
     except ImportError:

@@ -17,8 +17,9 @@ import subprocess
 from bd.core import clock
 from bd.core.errors import WrongState
 from bd.core.light import NamedTuple
-from bd.fleet import logs, trusted
+from bd.fleet import logs
 from bd.fleet.station import KEPT_VARIABLES
+from bd.notify import trusted_commands
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -266,12 +267,12 @@ class Session:
     def _forget(self, *kinds: str) -> None:
         self._quarters.forget(*(os.path.join("members", f"{self.name}.{kind}") for kind in kinds))
 
-    def _run(self, command: str) -> trusted.Ran:
+    def _run(self, command: str) -> trusted_commands.Ran:
         """Run one of a provider's commands."""
-        return trusted.run(command, self._environment, COMMAND_LIMIT_S)
+        return trusted_commands.run(command, self._environment, COMMAND_LIMIT_S)
 
 
-def _words(ran: trusted.Ran) -> str:
+def _words(ran: trusted_commands.Ran) -> str:
     """How a command that did not do went."""
     said = (ran.err or ran.out).splitlines()
     code = "could not be run" if ran.code is None else f"ended with exit code {ran.code}"

@@ -10,9 +10,9 @@ import threading
 
 from bd.core import clock
 from bd.core.errors import BdError
-from bd.fleet import trusted
 from bd.fleet.outcome import FAILED, RELEASED
 from bd.fleet.validating import Verdict, check
+from bd.notify import trusted_commands
 from bd.policy import validation
 
 TYPE_CHECKING = False
@@ -62,7 +62,7 @@ class Trial:
         with self._lock:
             self._process = process
             if self.verdict is not None:
-                trusted.end(process)
+                trusted_commands.end(process)
 
     def give_up(self, words: str) -> None:
         """End it without a verdict on the output."""
@@ -71,7 +71,7 @@ class Trial:
             if self.verdict is None:
                 self.verdict = Verdict(None, words)
                 if self._process is not None:
-                    trusted.end(self._process)
+                    trusted_commands.end(self._process)
 
     def hurry(self, within_s: float, words: str) -> None:
         """Give it up when it takes longer than that, counted from the first call."""

@@ -17,8 +17,8 @@ from bd.core import clock
 from bd.core.clock import duration_s
 from bd.core.errors import BadInput, BdError
 from bd.core.light import NamedTuple
-from bd.fleet import trusted
 from bd.fleet.outcome import DONE
+from bd.notify import trusted_commands
 from bd.operations.publish import publish
 from bd.operations.validate import Validate
 from bd.policy import lifecycle, validation
@@ -193,9 +193,9 @@ def _verdict_of(said: str) -> Verdict | None:
     return Verdict(passed, "" if passed else words.strip() or "the judge gave no reasons")
 
 
-def _run(hub: Hub, key: str, rule: Any, bead: Bead, folder: str | None, started: Started) -> trusted.Ran | Verdict:
+def _run(hub: Hub, key: str, rule: Any, bead: Bead, folder: str | None, started: Started) -> trusted_commands.Ran | Verdict:
     name = rule if isinstance(rule, str) and rule else _DEFAULT_NAMES[key]
-    command = next((one for one in trusted.commands(hub, key) if one.name == name), None)
+    command = next((one for one in trusted_commands.commands(hub, key) if one.name == name), None)
     if command is None:
         return Verdict(None, f"no command {key}.{name} is trusted in this clone; `bd trust` shows what the hub asks for")
     shown = {"id": bead.id, "title": bead.title, "output": validation.output_of(bead)}
@@ -203,7 +203,7 @@ def _run(hub: Hub, key: str, rule: Any, bead: Bead, folder: str | None, started:
         if bead.get(text):
             shown[text] = bead.get(text)
     environment = {"BD_BEAD_ID": bead.id, "BD_ATTEMPT": str((bead.get("claim") or {}).get("attempt", ""))}
-    return trusted.run(
+    return trusted_commands.run(
         command.text,
         environment,
         COMMAND_LIMIT_S,

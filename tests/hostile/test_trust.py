@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.fleet.trust import asked_for, is_trusted, pinned
+from bd.notify.command_pins import asked_for, is_trusted, pinned
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
 from tests.hostile.planting import GOOD, READS, harmless, plant

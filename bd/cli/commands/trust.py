@@ -8,7 +8,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.fleet.trust import asked_for, is_trusted, pin, revoke
+from bd.notify.command_pins import asked_for, is_trusted, pin, revoke
 from bd.output import escaped
 
 

@@ -1,6 +1,6 @@
 """Commands that this clone may run, and running them: its own, its user's, and those of the hub that were pinned here.
 
-Never from a bead. Does not belong here: pinning (trust.py), and what a command is for.
+Never from a bead. Does not belong here: pinning (command_pins.py), and what a command is for.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 
 from bd.core.light import NamedTuple
-from bd.fleet.trust import asked_for, is_trusted
+from bd.notify.command_pins import asked_for, is_trusted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
