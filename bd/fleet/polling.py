@@ -5,11 +5,11 @@ from __future__ import annotations
 from bd.core import clock
 from bd.core.light import NamedTuple
 from bd.fleet import signs
-from bd.fleet.hooks import tell as tell_people
 from bd.fleet.housekeeping import keep_house
 from bd.fleet.pacer import Pacer
 from bd.fleet.recovery import reassign
 from bd.fleet.sight import look
+from bd.notify.hooks import tell as tell_people
 from bd.operations.publish import catch_up
 from bd.policy import eligibility
 

@@ -24,7 +24,7 @@ from bd.core.errors import (
     StaleToken,
     TryAgain,
 )
-from bd.fleet import drain, hooks, progress, signs, validating
+from bd.fleet import drain, progress, signs, validating
 from bd.fleet.events import Events
 from bd.fleet.housekeeping import keep_house, pack_when_full
 from bd.fleet.job import Job
@@ -34,6 +34,7 @@ from bd.fleet.pacer import Pacer
 from bd.fleet.plan import Ended
 from bd.fleet.recovery import reassign
 from bd.fleet.sight import look
+from bd.notify import hooks
 from bd.operations.claims import Claim, Release
 from bd.operations.close import Close
 from bd.operations.fail import Fail

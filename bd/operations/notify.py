@@ -1,6 +1,6 @@
 """Operations on who tells people of what happened to beads: taking the right to, and having done so.
 
-Does not belong here: the rules (policy/notification.py), and running hooks (fleet/hooks.py).
+Does not belong here: the rules (policy/notification.py), and running hooks (notify/hooks.py).
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def command(app: App, beads: tuple[str, ...], kind: str, error: str | None, forc
     outcome = app.publish(Fail(**app.asked(beads, ids=list(beads), reason=kind, error=error, force=force, **known)))
     app.show_written(outcome, "Failed")
     if any(bead.status == "dead_letter" for bead in app.written(outcome)):
-        from bd.fleet.hooks import tell
+        from bd.notify.hooks import tell
 
         for line in tell(app.hub, app.identity.by):
             app.out.note(escaped(line))

@@ -27,7 +27,7 @@ def command(app: App, bead: str, reason: str | None, force: bool) -> None:
         raise BadInput("waiting for a person needs a question", hint=f'bd wait-human {bead} --reason "what you must know"')
     outcome = app.publish(WaitHuman(**app.asked_to_end([bead], ids=[bead], reason=question, force=force)))
     app.show_written(outcome, "Waiting for a person:")
-    from bd.fleet.hooks import tell
+    from bd.notify.hooks import tell
 
     for line in tell(app.hub, app.identity.by):
         app.out.note(escaped(line))
