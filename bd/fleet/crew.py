@@ -16,7 +16,6 @@ from itertools import compress
 from bd.core import clock
 from bd.core.errors import BdError, WrongState
 from bd.core.light import NamedTuple
-from bd.fleet import logs
 from bd.fleet.session import Session
 from bd.fleet.setup import join_hub
 from bd.operations.heartbeat import Reassign
@@ -26,6 +25,7 @@ from bd.operations.switches import SetDuty
 from bd.policy.capacity import duty_of, held_by
 from bd.policy.liveness import last_commit_of
 from bd.policy.scaling import Member, Memory
+from bd.schedule import agent_log
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
 
@@ -100,7 +100,7 @@ class Crew:
             self._bury(session)
             return
         self.running[name] = session
-        logs.rotate(session.log)  # it may live for months
+        agent_log.rotate(session.log)  # it may live for months
         if session.doubt:
             self.wrong.append(f"whether {name} is there can't be seen: {session.doubt}")
 

@@ -14,11 +14,11 @@ import shutil
 
 from bd.core import clock
 from bd.core.errors import BdError
-from bd.fleet.sources import run_due
 from bd.operations.archive import Archive
 from bd.operations.friction_beads import TellFriction
 from bd.operations.publish import publish
 from bd.policy import friction
+from bd.schedule.sources import run_due
 from bd.store.git.push import SideRef
 from bd.store.git.repository import GitTimeout
 from bd.store.heartbeat.side_refs import CLAIMS, PROBES

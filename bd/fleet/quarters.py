@@ -10,8 +10,8 @@ import json
 import os
 
 from bd.core import clock
-from bd.fleet.logs import rotate
-from bd.fleet.station import hub_id
+from bd.schedule.agent_log import rotate
+from bd.schedule.invocation import hub_id
 from bd.store.local.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits
 from bd.store.local.lock import CloneLock
 

@@ -17,9 +17,9 @@ import subprocess
 from bd.core import clock
 from bd.core.errors import WrongState
 from bd.core.light import NamedTuple
-from bd.fleet import logs
-from bd.fleet.station import KEPT_VARIABLES
 from bd.notify import trusted_commands
+from bd.schedule import agent_log
+from bd.schedule.invocation import KEPT_VARIABLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Session:
         if held is None:
             raise WrongState("it is there already")
         kept = {key: value for key, value in os.environ.items() if key not in _NOT_PASSED}
-        logs.rotate(self.log)
+        agent_log.rotate(self.log)
         try:
             with open(self.log, "ab") as log:
                 self._child = subprocess.Popen(

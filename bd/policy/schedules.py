@@ -1,7 +1,7 @@
 """Schedules: when a cron expression is due, in its time zone, and what its beads are like.
 
 Belongs here: instants alone. A tick is due once: what is no later than `last_tick` is past for ever, and of several
-ticks that nobody made only the last is due. Does not belong here: agents' own cron lines (fleet/crontab.py).
+ticks that nobody made only the last is due. Does not belong here: agents' own cron lines (schedule/crontab.py).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Triggers: which event is meant, which one has come already, and how its fields get into a plan.
 
 Belongs here: what is worked out from values. An event is data: it fills texts of a plan that was read long before, and
-is never read as a plan itself. Does not belong here: looking for files and events (fleet/sources.py).
+is never read as a plan itself. Does not belong here: looking for files and events (schedule/sources.py).
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from starlette.responses import JSONResponse
 from bd.compat.jsonl_import import event_of
 from bd.core import clock
 from bd.core.errors import BdError, TryAgain
-from bd.fleet import sources
 from bd.policy import triggers
 from bd.policy.triggers import FORGES
+from bd.schedule import sources
 from bd.serve import signatures
 from bd.serve.guard import Refusal
 from bd.serve.routes import OWN, Route

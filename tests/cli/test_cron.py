@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.fleet.timetable import timetable
+from bd.schedule.interval import timetable
 from tests.crontabs import FakeCrontab, fake_crontab, path_with
 from tests.truth import git, tip
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bd.core.errors import BadInput, Damaged
-from bd.fleet import crontab
-from bd.fleet.station import Station
-from bd.fleet.timetable import EXPRESSIBLE, timetable
+from bd.schedule import crontab
+from bd.schedule.interval import EXPRESSIBLE, timetable
+from bd.schedule.invocation import Station
 
 KEY = "codemonkey 01HUB"
 

@@ -12,7 +12,7 @@ import pytest
 from bd.core.clock import duration_s
 from bd.core.schema import AGENT_FIELDS
 from bd.fleet.demo_example import example_folder
-from bd.fleet.timetable import timetable
+from bd.schedule.interval import timetable
 from bd.store.yaml import codec
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from bd.fleet import logs
+from bd.schedule import agent_log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,9 +23,9 @@ def contents(log: Path) -> list[str]:
 
 def test_a_small_log_and_none_at_all_stay(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
-    assert not logs.rotate(str(log))
+    assert not agent_log.rotate(str(log))
     log.write_text("short\n")
-    assert not logs.rotate(str(log))
+    assert not agent_log.rotate(str(log))
     assert contents(log) == ["short\n"]
 
 
@@ -33,7 +33,7 @@ def test_the_older_ones_move_on_and_the_oldest_goes(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     for word in ("one", "two", "three", "four", "five"):
         log.write_text(word)
-        assert logs.rotate(str(log), limit=3)
+        assert agent_log.rotate(str(log), limit=3)
     assert contents(log) == ["", "five", "four", "three"]
 
 
@@ -42,7 +42,7 @@ def test_who_appends_goes_on_in_the_same_file(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     shell = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(shell, b"before\n")
-    assert logs.rotate(str(log), limit=3)
+    assert agent_log.rotate(str(log), limit=3)
     os.write(shell, b"after\n")
     os.close(shell)
     assert contents(log) == ["after\n", "before\n"]
@@ -53,35 +53,35 @@ def test_one_moves_it_at_a_time(tmp_path: Path) -> None:
     log.write_text("much")
     with open(log, "rb") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        assert not logs.rotate(str(log), limit=3)
-    assert logs.rotate(str(log), limit=3)
+        assert not agent_log.rotate(str(log), limit=3)
+    assert agent_log.rotate(str(log), limit=3)
 
 
 def test_several_at_once_move_it_once(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text("much")
     with ThreadPoolExecutor(8) as pool:
-        moved = list(pool.map(lambda _: logs.rotate(str(log), limit=3), range(32)))
+        moved = list(pool.map(lambda _: agent_log.rotate(str(log), limit=3), range(32)))
     assert sum(moved) == 1
     assert contents(log) == ["", "much"]
 
 
 def test_a_line_has_the_time(tmp_path: Path, clock: FakeClock) -> None:
     log = tmp_path / "logs" / "a.log"
-    logs.append(str(log), "began hub-a")
-    logs.append(str(log), "two\nlines")
+    agent_log.append(str(log), "began hub-a")
+    agent_log.append(str(log), "two\nlines")
     assert [line.partition(" ")[2] for line in log.read_text().splitlines()] == ["began hub-a", "two", "lines"]
     assert log.read_text().startswith(clock.read().strftime("%Y-%m-%dT"))
 
 
 def test_lines_move_a_grown_log_on(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
-    log.write_bytes(b"x" * logs.LIMIT)
-    logs.append(str(log), "next")
+    log.write_bytes(b"x" * agent_log.LIMIT)
+    agent_log.append(str(log), "next")
     assert [len(text) > 100 for text in contents(log)] == [False, True]
 
 
 def test_a_log_that_can_not_be_written_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    logs.append(str(tmp_path / "file" / "a.log"), "nowhere")
-    assert not logs.rotate(str(tmp_path / "file" / "a.log"))
+    agent_log.append(str(tmp_path / "file" / "a.log"), "nowhere")
+    assert not agent_log.rotate(str(tmp_path / "file" / "a.log"))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.core.errors import Refused
-from bd.fleet import units
-from bd.fleet.timetable import EXPRESSIBLE, timetable
+from bd.schedule import systemd_units
+from bd.schedule.interval import EXPRESSIBLE, timetable
 from tests.fleet.test_crontab import make_station
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reas
 
 def test_what_has_a_meaning_for_systemd_is_escaped() -> None:
     station = make_station(clone="/srv/100% hub", command=("/srv/run", "50%", "$HOME", 'say "hi"', "a\\b", ""))
-    files = units.units(station, "/units")
-    service = units.texts(station, timetable("codemonkey", 1800), files)["/units/bd-hub-codemonkey.service"].splitlines()
+    files = systemd_units.units(station, "/units")
+    service = systemd_units.texts(station, timetable("codemonkey", 1800), files)["/units/bd-hub-codemonkey.service"].splitlines()
     assert service[0] == "# bd: unit codemonkey 01HUB"
     assert "WorkingDirectory=/srv/100%% hub" in service
     command = next(line for line in service if line.startswith("ExecStart="))
@@ -41,9 +41,9 @@ def test_systemd_reads_the_units(tmp_path: Path) -> None:
         clone=str(place), folder=str(place / "bd"), program=(sys.executable, "-m", "bd"), command=("x", "50% of $HOME", "'", '"')
     )
     (place / "bd" / "logs").mkdir(parents=True)
-    files = units.units(station, str(tmp_path / "units"))
+    files = systemd_units.units(station, str(tmp_path / "units"))
     for interval in (1800, 5 * 3600):
-        units.install(station, timetable("codemonkey", interval), files)
+        systemd_units.install(station, timetable("codemonkey", interval), files)
         verified = subprocess.run(
             ["systemd-analyze", "verify", "--user", files.service, files.timer],
             env={**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)},
@@ -63,26 +63,26 @@ def test_systemd_reads_every_calendar() -> None:
 
 def test_install_twice_changes_nothing_and_remove_takes_both(tmp_path: Path) -> None:
     station, folder = make_station(), tmp_path / "systemd" / "user"
-    files = units.units(station, str(folder))
-    assert units.install(station, timetable("codemonkey", 1800), files)
-    assert not units.install(station, timetable("codemonkey", 1800), files)
-    assert units.install(station, timetable("codemonkey", 900), files)
+    files = systemd_units.units(station, str(folder))
+    assert systemd_units.install(station, timetable("codemonkey", 1800), files)
+    assert not systemd_units.install(station, timetable("codemonkey", 1800), files)
+    assert systemd_units.install(station, timetable("codemonkey", 900), files)
     (folder / "timers.target.wants").mkdir()
     os.symlink(files.timer, files.wanted)
     (folder / "mine.timer").write_text("[Timer]\n")
-    assert units.remove(files)
+    assert systemd_units.remove(files)
     assert sorted(os.listdir(folder)) == ["mine.timer", "timers.target.wants"]
     assert os.listdir(folder / "timers.target.wants") == []
-    assert not units.remove(files)
+    assert not systemd_units.remove(files)
 
 
 def test_others_files_are_left_alone(tmp_path: Path) -> None:
     """Two hubs may have one prefix, and somebody may have written such a file by hand."""
     ours, theirs, folder = make_station(), make_station(hub_id="01OTHER"), tmp_path / "units"
-    files, others = units.units(ours, str(folder)), units.units(theirs, str(folder))
-    units.install(theirs, timetable("codemonkey", 1800), others)
+    files, others = systemd_units.units(ours, str(folder)), systemd_units.units(theirs, str(folder))
+    systemd_units.install(theirs, timetable("codemonkey", 1800), others)
     before = {name: (folder / name).read_text() for name in os.listdir(folder)}
     with pytest.raises(Refused, match="not of this agent and hub"):
-        units.install(ours, timetable("codemonkey", 1800), files)
-    assert not units.remove(files)
+        systemd_units.install(ours, timetable("codemonkey", 1800), files)
+    assert not systemd_units.remove(files)
     assert {name: (folder / name).read_text() for name in os.listdir(folder)} == before

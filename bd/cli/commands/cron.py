@@ -12,11 +12,11 @@ from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.core import clock
 from bd.core.errors import BadInput, NoIdentity
-from bd.fleet import crontab, units
-from bd.fleet.station import Station, station
-from bd.fleet.timetable import Timetable, timetable
 from bd.operations.switches import SetDuty
 from bd.policy.roles import interval_of
+from bd.schedule import crontab, systemd_units
+from bd.schedule.interval import Timetable, timetable
+from bd.schedule.invocation import Station, station
 
 COMMAND = click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD [ARGS]...")
 INTERVAL = click.option("--interval", metavar="TIME", help="How often; unset: as the agent's file or role says, else 30m.")
@@ -45,7 +45,11 @@ def show(app: App, words: tuple[str, ...], interval: str | None, systemd: bool, 
         times = _times(app, where.agent, interval)
         with contextlib.suppress(OSError):  # a shell starts nothing whose output has no folder to go to
             os.makedirs(os.path.dirname(where.log), exist_ok=True)
-        lines = units.lines(where, times, units.units(where, folder)) if systemd else crontab.block(where, times).splitlines()
+        lines = (
+            systemd_units.lines(where, times, systemd_units.units(where, folder))
+            if systemd
+            else crontab.block(where, times).splitlines()
+        )
         found = crontab.Lines(lines, where.environment["PATH"], where.log, list(times.minutes), list(times.hours))
     if app.out.is_json:
         shown = found._asdict()
@@ -69,12 +73,12 @@ def install(app: App, words: tuple[str, ...], interval: str | None, systemd: boo
     if shutil.which(where.command[0]) is None:
         app.out.note(f"warning: there is no {where.command[0]} to run yet")
     os.makedirs(os.path.dirname(where.log), exist_ok=True)
-    files = units.units(where, folder)
-    changed = units.install(where, times, files) if systemd else crontab.install(where, times)
+    files = systemd_units.units(where, folder)
+    changed = systemd_units.install(where, times, files) if systemd else crontab.install(where, times)
     file = files.timer if systemd else "crontab"
     often = f"every {clock.duration_text(times.interval_s)} ({times.cron})"
     said = f"{'✓ Wrote' if changed else 'Nothing to change in'} {file}: {where.agent} looks for work {often}"
-    _finish(app, where.agent, "available", changed, file, [said, *(units.to_enable(files) if systemd else ())])
+    _finish(app, where.agent, "available", changed, file, [said, *(systemd_units.to_enable(files) if systemd else ())])
 
 
 @command.command("remove", epilog="\b\nExample:\n  bd cron remove --agent codemonkey")
@@ -84,11 +88,11 @@ def install(app: App, words: tuple[str, ...], interval: str | None, systemd: boo
 def remove(app: App, systemd: bool, folder: str | None) -> None:
     """Take the agent's lines out of the crontab, and set it offline. Other lines stay as they are."""
     where = _station(app)
-    files = units.units(where, folder)
-    changed = units.remove(files) if systemd else crontab.remove(where.key)
+    files = systemd_units.units(where, folder)
+    changed = systemd_units.remove(files) if systemd else crontab.remove(where.key)
     file = files.timer if systemd else "crontab"
     said = f"✓ Removed {where.agent} from {file}" if changed else f"Nothing to remove: {file} has nothing of {where.agent}"
-    _finish(app, where.agent, "offline", changed, file, [said, *(units.to_forget(files) if systemd and changed else ())])
+    _finish(app, where.agent, "offline", changed, file, [said, *(systemd_units.to_forget(files) if systemd and changed else ())])
 
 
 def _check(words: tuple[str, ...], verb: str) -> None:

@@ -101,7 +101,7 @@ def remove(app: App, name: str) -> None:
 @pass_app
 def run(app: App, names: tuple[str, ...]) -> None:
     """Make the beads of the ticks that are due, of all schedules or of those named."""
-    from bd.fleet.sources import due_schedules, run_schedule
+    from bd.schedule.sources import due_schedules, run_schedule
 
     app.refuse_past()
     snapshot = app.snapshot(fetch=True)

@@ -93,7 +93,7 @@ def fire(app: App, name: str, file: str, delivery: str | None) -> None:
 
     The same event makes nothing a second time, whoever brings it.
     """
-    from bd.fleet import sources
+    from bd.schedule import sources
 
     app.refuse_past()
     event = event_of(bytes_of(file), "stdin" if file == "-" else file)
@@ -113,7 +113,7 @@ def fire(app: App, name: str, file: str, delivery: str | None) -> None:
 @pass_app
 def run(app: App, names: tuple[str, ...]) -> None:
     """Fire what waits for DAGs that have ended and for files that are there."""
-    from bd.fleet import sources
+    from bd.schedule import sources
 
     app.refuse_past()
     app.snapshot(fetch=True)

@@ -20,12 +20,12 @@ from bd.core.errors import BadInput, Interrupted
 from bd.core.schema import AGENTS_DIR
 from bd.core.settings import Settings
 from bd.fleet.job import GRACE_S, Command
-from bd.fleet.logs import log_path, rotate
 from bd.fleet.plan import Ended, Plan
 from bd.fleet.sight import look
 from bd.fleet.worker import Worker
 from bd.output import escaped
 from bd.policy import eligibility
+from bd.schedule.agent_log import log_path, rotate
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
 

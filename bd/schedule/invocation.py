@@ -1,7 +1,7 @@
 """A station: where and how one agent works on this machine, as something that starts it has to know.
 
 Belongs here: the whole command line with absolute paths, its environment, its log. Does not belong
-here: who starts it and how that is written down (crontab.py, units.py), and when (timetable.py).
+here: who starts it and how that is written down (crontab.py, systemd_units.py), and when (interval.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 from bd.core.errors import BadInput
 from bd.core.light import NamedTuple
 from bd.core.schema import METADATA_PATH
-from bd.fleet.logs import log_path
+from bd.schedule.agent_log import log_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

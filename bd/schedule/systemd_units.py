@@ -15,8 +15,8 @@ from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.fleet.station import Station
-    from bd.fleet.timetable import Timetable
+    from bd.schedule.interval import Timetable
+    from bd.schedule.invocation import Station
 
 # `work` ends its command, gives the bead back and says so; that may take a slow push.
 STOP_TIMEOUT = "10min"

@@ -2,7 +2,7 @@
 
 A block begins and ends with a line that names agent and hub; every byte outside of it stays as it
 is. Belongs here: the text of a block, and editing one. Does not belong here: what the line starts
-(station.py) and when (timetable.py).
+(invocation.py) and when (interval.py).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bd.fleet.station import Station
-    from bd.fleet.timetable import Timetable
+    from bd.schedule.interval import Timetable
+    from bd.schedule.invocation import Station
 
 # Widespread crons read no more than this of a command, and run what they have read.
 LONGEST = 998

@@ -1,7 +1,7 @@
 """When an agent wakes up: an interval as minutes and hours of the day, its own by the agent's name.
 
 Two agents with one interval wake up at different minutes, and each always at the same ones. Belongs
-here: which minutes. Does not belong here: the files they are written into (crontab.py, units.py).
+here: which minutes. Does not belong here: the files they are written into (crontab.py, systemd_units.py).
 """
 
 from __future__ import annotations

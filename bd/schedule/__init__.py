@@ -1,0 +1,1 @@
+"""What starts agents and makes work by the clock: crontab, systemd, schedules and triggers."""
