@@ -9,7 +9,7 @@ import signal
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from bd.fleet.quarters import Quarters
+from bd.pool.state import Quarters
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
 from tests.truth import tip_bead

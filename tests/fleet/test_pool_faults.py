@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.core.errors import RemoteUnreachable
-from bd.fleet.controller import Controller
-from bd.fleet.quarters import Quarters
-from bd.fleet.session import Session
+from bd.pool.controller import Controller
+from bd.pool.session import Session
+from bd.pool.state import Quarters
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
 from tests.fleet.poolhost import WAITS, Host, is_alive, text_of
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 )
 def test_a_check_that_says_nothing_changes_nothing(host: Host, check: str, error: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if "sleep" in check:
-        monkeypatch.setattr("bd.fleet.checks.CHECK_LIMIT_S", 0.3)
+        monkeypatch.setattr("bd.pool.desired_size.CHECK_LIMIT_S", 0.3)
     host.pool(max=3, start=WAITS, check="echo 2", cooldown_down="0s")
     assert host.round() == [("started", "worker-1"), ("started", "worker-2")]
     host.pool(max=3, start=WAITS, check=check, cooldown_down="0s")
@@ -71,7 +71,7 @@ def test_any_whole_number_is_one_and_is_held_within_the_limits(host: Host, check
 
 
 def test_what_a_check_started_ends_with_its_time(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bd.fleet.checks.CHECK_LIMIT_S", 3.0)  # until then it has begun
+    monkeypatch.setattr("bd.pool.desired_size.CHECK_LIMIT_S", 3.0)  # until then it has begun
     host.pool(max=1, start=WAITS, check=f"sh -c 'echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done'")
     host.clone.here("pool", "run", "--once", "--json")
     until(lambda: not is_alive(int(text_of(f"{tmp_path}/pid"))))
@@ -79,7 +79,7 @@ def test_what_a_check_started_ends_with_its_time(host: Host, tmp_path: Path, mon
 
 def test_checks_run_side_by_side_and_one_that_hangs_stops_no_other_pool(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each waits for the other: one after the other they would never end."""
-    monkeypatch.setattr("bd.fleet.checks.CHECK_LIMIT_S", 120.0)
+    monkeypatch.setattr("bd.pool.desired_size.CHECK_LIMIT_S", 120.0)
     meet = "touch {0}; until [ -e {1} ]; do sleep 0.02; done; echo 1"
     here = host.clone.path.parent
     host.pool(max=1, start=WAITS, check=meet.format(here / "a", here / "b"))
@@ -117,7 +117,7 @@ def test_a_round_that_fails_is_told_once_and_tried_again_ever_more_rarely(host: 
     watched = Watched(host)
     for error in (OSError(errno.ENOSPC, "No space left on device"), RuntimeError("a bug")):
         with monkeypatch.context() as broken:
-            broken.setattr("bd.fleet.controller.look_if_possible", lambda _hub, error=error: _raise(error))
+            broken.setattr("bd.pool.controller.look_if_possible", lambda _hub, error=error: _raise(error))
             rounds = [watched.round() for _ in range(12)]
         assert [len(told) for told, _ in rounds] == [1, *[0] * 11]
         [(event, why)] = rounds[0][0]
@@ -301,7 +301,7 @@ def test_a_write_that_does_not_come_through_stops_no_other_pool(host: Host, monk
     host.clone.here("pool", "scale", "worker", "0")
     host.clone.here("pool", "scale", "other", "1")
     with monkeypatch.context() as broken:
-        broken.setattr("bd.fleet.crew.publish", lambda _hub, _operation: _raise(RemoteUnreachable("the hub is away")))
+        broken.setattr("bd.pool.supervisor.publish", lambda _hub, _operation: _raise(RemoteUnreachable("the hub is away")))
         told = host.clone.here("pool", "run", "--once", "--json").json
     assert sorted((one["pool"], one["event"]) for one in told) == [("other", "started"), ("worker", "trouble")]
     assert host.round() == [("draining", "worker")], "tried again, and no cooldown for what was not done"

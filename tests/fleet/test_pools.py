@@ -159,7 +159,7 @@ def test_a_member_that_ends_well_and_has_not_closed_is_told_of(host: Host, hub: 
 def test_who_does_not_end_in_time_is_killed_and_its_bead_costs_no_attempt(
     host: Host, hub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bd.fleet.session.KILL_GRACE_S", 0.2)
+    monkeypatch.setattr("bd.pool.session.KILL_GRACE_S", 0.2)
     host.pool(max=1, min=1, start=DEAF, drain_timeout="0s")
     seed(host.clone, "hub-a", "hub-b")
     host.round()

@@ -76,7 +76,7 @@ def test_members_in_tmux(host: Host, tmp_path: Path) -> None:
 @needs_tmux
 @pytest.mark.usefixtures("tmux")
 def test_a_deaf_member_in_tmux_is_killed(host: Host, hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bd.fleet.session.KILL_GRACE_S", 0.5)
+    monkeypatch.setattr("bd.pool.session.KILL_GRACE_S", 0.5)
     host.pool(max=1, size=1, provider="tmux", start=DEAF, drain_timeout="0s", cooldown_down="0s")
     seed(host.clone, "hub-a")
     assert host.round() == [("started", "worker")]
@@ -149,7 +149,7 @@ def test_where_a_provider_can_not_tell_nobody_is_given_up_and_nobody_started(hos
 
 def test_a_provider_that_is_not_there(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     host.pool(max=1, min=1, provider="tmux", start=WAITS, cooldown_up="0s")
-    monkeypatch.setattr("bd.fleet.session.PROVIDERS", {"tmux": _missing()})
+    monkeypatch.setattr("bd.pool.session.PROVIDERS", {"tmux": _missing()})
     for events in (["trouble"], []):
         assert [one["event"] for one in host.clone.here("pool", "run", "--once", "--json").json] == events
     assert "not found" in host.status["last_error"]
@@ -157,7 +157,7 @@ def test_a_provider_that_is_not_there(host: Host, monkeypatch: pytest.MonkeyPatc
 
 
 def _missing() -> object:
-    from bd.fleet.session import Commands
+    from bd.pool.session import Commands
 
     return Commands("no-such-tmux new {session}", "no-such-tmux has {session}", "no-such-tmux kill {session}")
 

@@ -62,7 +62,7 @@ def status(app: App) -> None:
 
     With --at: who of it was there by the capacity files of then, on any host.
     """
-    from bd.fleet.quarters import Quarters
+    from bd.pool.state import Quarters
 
     app.leave_out(SIGNS, "what runs on this host and what its checks said")
     pools = pools_of(app.snapshot()).values()
@@ -116,7 +116,7 @@ def _size(app: App, name: str, size: str) -> str:
         return size
     if size not in ("up", "down"):
         raise BadInput(f"{size!r} is no size", hint="a number, up, down or auto")
-    from bd.fleet.quarters import Quarters
+    from bd.pool.state import Quarters
 
     pool = pools_of(app.snapshot(fetch=True)).get(name, Pool(name))
     running = sum(one.get("pool") == name and not one.get("drained_at") for _, one in Quarters(app.hub).members())
@@ -129,7 +129,7 @@ def _size(app: App, name: str, size: str) -> str:
 @pass_app
 def events(app: App, name: str | None) -> None:
     """List what happened to the pools on this host, the latest last."""
-    from bd.fleet.quarters import Quarters
+    from bd.pool.state import Quarters
 
     found = [one for one in Quarters(app.hub).events() if name in (None, one.get("pool"))]
     if app.flags.at:
@@ -163,8 +163,8 @@ def run(app: App, once: bool) -> None:
         raise BadInput("--json is one document, and this would go on for ever", hint="add --once")
     if os.name != "posix":
         raise BadInput("pools need a POSIX system", hint="start `bd work` on each agent instead")
-    from bd.fleet.controller import Controller
-    from bd.fleet.quarters import Quarters
+    from bd.pool.controller import Controller
+    from bd.pool.state import Quarters
     from bd.store.clone import Hub
     from bd.store.hub_location import locate
 

@@ -14,21 +14,21 @@ from bd.core import clock
 from bd.core.errors import BdError
 from bd.core.pools import Pool, pools_of
 from bd.core.schema import AGENTS_DIR
-from bd.fleet import checks
-from bd.fleet.crew import Crew, Round
 from bd.fleet.sight import look_if_possible
 from bd.notify.command_pins import asked_for, is_trusted
 from bd.operations.publish import catch_up
 from bd.policy.capacity import duty_of
 from bd.policy.eligibility import pause_of
 from bd.policy.scaling import awaited, plan
+from bd.pool import desired_size
+from bd.pool.supervisor import Crew, Round
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from bd.fleet.quarters import Quarters
+    from bd.pool.state import Quarters
     from bd.store.clone import Hub
     from bd.store.snapshot import CachedSnapshot
 
@@ -97,7 +97,7 @@ class Controller:
         looked_s = self._looked_s.get(pool.name)
         return 0.0 if looked_s is None else looked_s + pool.scale_interval_s - clock.monotonic()
 
-    def _settle(self, now: Round, crew: Crew, found: checks.Wanted | None, unreadable: str) -> None:
+    def _settle(self, now: Round, crew: Crew, found: desired_size.Wanted | None, unreadable: str) -> None:
         """Bring one pool to its size; without a number that was just found, only what its members left is seen to."""
         try:
             if found is not None:
@@ -114,7 +114,7 @@ class Controller:
             with contextlib.suppress(OSError):  # a full disk: then the next round knows less
                 crew.keep()
 
-    def _resize(self, now: Round, crew: Crew, found: checks.Wanted) -> None:
+    def _resize(self, now: Round, crew: Crew, found: desired_size.Wanted) -> None:
         pool, snapshot, now_s = crew.pool, now.view.snapshot, clock.now().timestamp()
         if found.error and found.error != crew.note.get("check_error"):
             now.record("check failed", pool.name, why=found.error)
@@ -137,16 +137,16 @@ def _held_back(hub: Hub) -> str:
     return ""
 
 
-def _wanted(now: Round, crews: list[Crew], away: str) -> list[checks.Wanted]:
+def _wanted(now: Round, crews: list[Crew], away: str) -> list[desired_size.Wanted]:
     """What each pool wants; the checks run side by side."""
     hub, snapshot = now.hub, now.view.snapshot
     folder = hub.place.repo.work_tree or hub.place.repo.common_dir
 
-    def ask(pool: Pool) -> checks.Wanted:
+    def ask(pool: Pool) -> desired_size.Wanted:
         if not pool.is_explicit:
-            return checks.Wanted(0)
+            return desired_size.Wanted(0)
         is_trusted = f"agents/{pool.name}.pool.check" in now.trusted
-        return checks.wanted(pool, snapshot, folder, is_trusted=is_trusted, is_fresh=not away)
+        return desired_size.wanted(pool, snapshot, folder, is_trusted=is_trusted, is_fresh=not away)
 
     plain = {crew.pool.name: ask(crew.pool) for crew in crews if not crew.pool.check}  # only these look at the snapshot
     with ThreadPoolExecutor(_AT_ONCE) as threads:

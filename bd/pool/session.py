@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from bd.core.pools import Pool
-    from bd.fleet.quarters import Quarters
+    from bd.pool.state import Quarters
 
 # Longer than `bd work` gives the command that it runs, so that it can give back the bead.
 KILL_GRACE_S = 30.0

@@ -16,7 +16,6 @@ from itertools import compress
 from bd.core import clock
 from bd.core.errors import BdError, WrongState
 from bd.core.light import NamedTuple
-from bd.fleet.session import Session
 from bd.fleet.setup import join_hub
 from bd.operations.heartbeat import Reassign
 from bd.operations.pools import Retire
@@ -25,6 +24,7 @@ from bd.operations.switches import SetDuty
 from bd.policy.capacity import duty_of, held_by
 from bd.policy.liveness import last_commit_of
 from bd.policy.scaling import Member, Memory
+from bd.pool.session import Session
 from bd.schedule import agent_log
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.pools import Pool
-    from bd.fleet.quarters import Quarters
     from bd.fleet.sight import View
     from bd.operations.base import Operation
     from bd.policy.scaling import Plan
+    from bd.pool.state import Quarters
 
 # Who ends sooner than this, and not well, did no work: it is started again more rarely.
 SHORT_LIFE_S = 10.0

@@ -1,0 +1,1 @@
+"""Pools of agents on one host: how many should run, and keeping them so. Read controller.py first."""
