@@ -20,11 +20,11 @@ from bd.core.identity import identify
 from bd.core.schema import agent_path
 from bd.fleet.demo_board import Board
 from bd.fleet.demo_race import Race
-from bd.fleet.setup import join_hub, make_hub, set_clone_setting
 from bd.operations.beads import Write
 from bd.operations.create import Create
 from bd.operations.publish import publish
 from bd.operations.sync import sync
+from bd.setup.hub import join_hub, make_hub, set_clone_setting
 from bd.store.git.repository import GitRepo
 
 TYPE_CHECKING = False

@@ -16,7 +16,6 @@ from itertools import compress
 from bd.core import clock
 from bd.core.errors import BdError, WrongState
 from bd.core.light import NamedTuple
-from bd.fleet.setup import join_hub
 from bd.operations.heartbeat import Reassign
 from bd.operations.pools import Retire
 from bd.operations.publish import catch_up, publish
@@ -26,6 +25,7 @@ from bd.policy.liveness import last_commit_of
 from bd.policy.scaling import Member, Memory
 from bd.pool.session import Session
 from bd.schedule import agent_log
+from bd.setup.hub import join_hub
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
 

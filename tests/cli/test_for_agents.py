@@ -16,7 +16,7 @@ from bd.cli import briefing
 from bd.cli.commands.setup import TOOLS
 from bd.cli.completing import SHELLS
 from bd.cli.table import COMMANDS
-from bd.fleet import sections
+from bd.setup import managed_section
 from tests.running import BD, run_here
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def test_setup_writes_only_its_own_section(board: Clone, tool: str) -> None:
 
 def test_setup_leaves_alone_what_it_does_not_understand(board: Clone, tmp_path: Path) -> None:
     page = board.path / "AGENTS.md"
-    page.write_text(f"{sections.BEGIN}\nhalf of it\n")
+    page.write_text(f"{managed_section.BEGIN}\nhalf of it\n")
     assert "mend the file by hand" in board.here("setup", "agents", code=2).err
-    assert page.read_text() == f"{sections.BEGIN}\nhalf of it\n"
+    assert page.read_text() == f"{managed_section.BEGIN}\nhalf of it\n"
     page.unlink()
     (tmp_path / "theirs").write_text("mine")
     page.symlink_to(tmp_path / "theirs")
@@ -72,10 +72,10 @@ def test_setup_leaves_alone_what_it_does_not_understand(board: Clone, tmp_path: 
 
 @given(st.text().filter(lambda text: "<!-- bd:" not in text), st.text().filter(lambda text: "<!-- bd:" not in text))
 def test_a_section_comes_and_goes_and_the_rest_stays(before: str, section: str) -> None:
-    there = sections.with_section(before, section)
-    assert sections.with_section(there, section) == there
+    there = managed_section.with_section(before, section)
+    assert managed_section.with_section(there, section) == there
     assert there.startswith(before)
-    assert sections.without_section(there).rstrip("\n") == before.rstrip("\n")
+    assert managed_section.without_section(there).rstrip("\n") == before.rstrip("\n")
 
 
 def test_completion_knows_ids_with_their_titles(board: Clone) -> None:

@@ -8,8 +8,8 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.fleet.setup import join_hub
 from bd.output import progress_bar
+from bd.setup.hub import join_hub
 from bd.store.git.create import without_password
 
 

@@ -14,8 +14,8 @@ from bd.core.errors import BadInput
 from bd.core.ids import check_agent, check_prefix
 from bd.core.schema import CONFIG_PATH
 from bd.core.settings import HUB_KEYS, KEYS, PLACE_KEYS
-from bd.fleet.setup import set_clone_setting, set_user_setting
 from bd.operations.beads import Write
+from bd.setup.hub import set_clone_setting, set_user_setting
 from bd.store.hub_location import forget
 
 # The Go tool's names for settings that we have.

@@ -11,7 +11,7 @@ from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.core import ids
 from bd.core.errors import BadInput
-from bd.fleet.setup import make_hub
+from bd.setup.hub import make_hub
 
 EXAMPLE = """
 \b

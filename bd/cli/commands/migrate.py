@@ -14,15 +14,15 @@ from bd.compat.go_workspace import look
 from bd.core.clock import time_text
 from bd.core.errors import BadInput, NoHub, NotFound
 from bd.core.schema import CONFIG_PATH
-from bd.fleet.rehearsal import rehearse
-from bd.fleet.setup import make_hub, moved_aside
 from bd.operations.beads import Write
 from bd.operations.import_beads import Import
+from bd.setup.dry_run import rehearse
+from bd.setup.hub import make_hub, moved_aside
 
 if TYPE_CHECKING:
     from bd.compat.go_workspace import Workspace
     from bd.core.settings import Settings
-    from bd.fleet.rehearsal import Rehearsal
+    from bd.setup.dry_run import Rehearsal
 
 EXAMPLE = """
 \b

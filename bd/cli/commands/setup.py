@@ -10,7 +10,7 @@ from bd.cli import briefing
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.core.errors import BadInput
-from bd.fleet import sections
+from bd.setup import managed_section
 
 # Which files a tool reads. AGENTS.md is what most read.
 TOOLS = {
@@ -67,16 +67,16 @@ def command(app: App, tool: str | None, check: bool, remove: bool, list_tools: b
 
 def _done(path: str, name: str, *, check: bool, remove: bool) -> str:
     """Bring one file's section in, out, or only look; how it then is."""
-    text = sections.read(path)
+    text = managed_section.read(path)
     head = _HEADS.get(name, "")
-    wanted = sections.without_section(text) if remove else sections.with_section(text or head, briefing.section())
+    wanted = managed_section.without_section(text) if remove else managed_section.with_section(text or head, briefing.section())
     if remove and wanted == head:
         wanted = ""
     if wanted == text:
         return "not there" if remove else "up to date"
     if check:
-        return "old" if sections.BEGIN in text else "missing"
-    sections.write(path, wanted)
+        return "old" if managed_section.BEGIN in text else "missing"
+    managed_section.write(path, wanted)
     return "removed" if remove else "written"
 
 

@@ -1,4 +1,4 @@
-"""Making a hub, rehearsed: every check of setup.py's, and no repository, remote, setting or commit."""
+"""Making a hub, rehearsed: every check of hub.py's, and no repository, remote, setting or commit."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from bd.core import clock
 from bd.core.errors import RemoteUnreachable
 from bd.core.identity import identify
-from bd.fleet.setup import branch_for, init_of, refuse_unpushed, told_at_birth
 from bd.operations.base import World
 from bd.operations.publish import add
+from bd.setup.hub import branch_for, init_of, refuse_unpushed, told_at_birth
 from bd.store.clone import Hub
 from bd.store.empty_snapshot import EMPTY
 from bd.store.git.create import check_origin, check_url, why, without_password

@@ -1,0 +1,1 @@
+"""Making a hub, and joining one. Read hub.py first."""
