@@ -23,7 +23,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "ruamel": ("store/yaml/codec.py",),
     "filelock": ("store/local/lock.py",),
     "ulid": ("ids.py",),
-    "rich": ("output.py", "fleet/demo_view.py"),
+    "rich": ("output.py", "demo/view.py"),
     "sqlite3": ("store/cache/database.py",),
     "starlette": ("serve/",),
     "uvicorn": ("serve/listening.py",),

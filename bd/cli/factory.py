@@ -6,9 +6,9 @@ import contextlib
 import sys
 
 from bd.core.errors import Damaged
-from bd.fleet.demo import BRANCH, Demo
-from bd.fleet.demo_example import read_example
-from bd.fleet.demo_factory import Story, plan_path
+from bd.demo.example import read_example
+from bd.demo.factory import Story, plan_path
+from bd.demo.hub import BRANCH, Demo
 from bd.output import escaped
 from bd.report.audit.incidents import KINDS, mishaps
 from bd.report.audit.proof import prove

@@ -13,10 +13,10 @@ import pytest
 
 from bd.core.errors import Damaged
 from bd.core.model import Bead
-from bd.fleet.demo import Demo
-from bd.fleet.demo_board import Board, Happening, read_happening
-from bd.fleet.demo_example import example_folder, in_work_order, read_example, sized
-from bd.fleet.demo_view import Lines, LiveTable
+from bd.demo.board import Board, Happening, read_happening
+from bd.demo.example import example_folder, in_work_order, read_example, sized
+from bd.demo.hub import Demo
+from bd.demo.view import Lines, LiveTable
 from bd.policy.eligibility import matches_skills, skills_of
 from tests.fleet.poolhost import is_alive
 from tests.running import run_here, run_process, start_process

@@ -11,7 +11,7 @@ import pytest
 
 from bd.core.clock import duration_s
 from bd.core.schema import AGENT_FIELDS
-from bd.fleet.demo_example import example_folder
+from bd.demo.example import example_folder
 from bd.schedule.interval import timetable
 from bd.store.yaml import codec
 

@@ -12,16 +12,16 @@ import click
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.core.errors import BadInput, Damaged
-from bd.fleet.demo import BRANCH, Demo
-from bd.fleet.demo_example import read_example
-from bd.fleet.demo_view import Lines, LiveTable, Silent
+from bd.demo.example import read_example
+from bd.demo.hub import BRANCH, Demo
+from bd.demo.view import Lines, LiveTable, Silent
 from bd.output import escaped
 from bd.report.audit.proof import prove
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.fleet.demo_board import Board
-    from bd.fleet.demo_view import View
+    from bd.demo.board import Board
+    from bd.demo.view import View
     from bd.report.audit.proof import Proof
 
 EXAMPLE = """

@@ -1,7 +1,7 @@
 """The example fleet: its agents and its beads, read from the files of examples/fleet.
 
 Belongs here: finding and reading the files, and cutting the work to a size. Does not belong
-here: putting it on a hub (demo.py).
+here: putting it on a hub (hub.py).
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from pathlib import Path
 from bd.core import clock
 from bd.core.errors import Damaged
 from bd.core.light import NamedTuple
-from bd.fleet.demo_example import DEMO_INTERVAL, example_folder
-from bd.fleet.demo_runners import Runners, environment
+from bd.demo.example import DEMO_INTERVAL, example_folder
+from bd.demo.processes import Runners, environment
 from bd.operations.plan import ApplyPlan
 from bd.operations.publish import publish
 from bd.policy.eligibility import misfits

@@ -1,7 +1,7 @@
 """The race: one process for each agent, started at the same moment, watched through the hub alone.
 
 Belongs here: the start and the hub's new commits. Does not belong here: what an agent does
-(demo_agent.py) and what is shown (demo_view.py).
+(agent.py) and what is shown (view.py).
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import sys
 
 from bd.core import clock
 from bd.core.errors import Damaged
-from bd.fleet.demo_board import read_happening
-from bd.fleet.demo_runners import Runners
+from bd.demo.board import read_happening
+from bd.demo.processes import Runners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from bd.fleet.demo_board import Board
+    from bd.demo.board import Board
     from bd.store.git.repository import GitRepo
 
 LOOK_S = 0.1
@@ -31,7 +31,7 @@ class Race(Runners):
     """The agents' processes, at the start and on their way."""
 
     def __init__(self, clones: Mapping[str, Path], log_folder: Path, seed: str) -> None:
-        agent = [sys.executable, "-m", "bd.fleet.demo_agent"]
+        agent = [sys.executable, "-m", "bd.demo.agent"]
         super().__init__(clones, {name: [*agent, name, str(clone), seed] for name, clone in clones.items()}, log_folder)
 
     def run(self, hub: GitRepo, branch: str, board: Board, show: Callable[[Board, float], None]) -> float:

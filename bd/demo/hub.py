@@ -1,7 +1,7 @@
 """The demo: a hub made for the occasion, the example fleet on it, and a clone for each agent.
 
-Belongs here: making all of it and bringing it to an end. The race is demo_race.py, the files are
-demo_example.py.
+Belongs here: making all of it and bringing it to an end. The race is race.py, the files are
+example.py.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from bd.core import clock
 from bd.core.errors import BadInput
 from bd.core.identity import identify
 from bd.core.schema import agent_path
-from bd.fleet.demo_board import Board
-from bd.fleet.demo_race import Race
+from bd.demo.board import Board
+from bd.demo.race import Race
 from bd.operations.beads import Write
 from bd.operations.create import Create
 from bd.operations.publish import publish
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-    from bd.fleet.demo_example import Example
-    from bd.fleet.demo_factory import Story
+    from bd.demo.example import Example
+    from bd.demo.factory import Story
     from bd.store.clone import Hub
 
 PREFIX = "hub"
@@ -119,7 +119,7 @@ class Demo:
 
     def factory(self, beads: list[dict[str, Any]], story: Story) -> tuple[str, float]:
         """Let the agents work a plan off; its root, and the seconds it took. Raises Damaged."""
-        from bd.fleet.demo_factory import Factory, apply_plan  # noqa: PLC0415
+        from bd.demo.factory import Factory, apply_plan  # noqa: PLC0415
         from bd.store.clone import Hub as OpenHub  # noqa: PLC0415
         from bd.store.hub_location import locate  # noqa: PLC0415
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from bd.fleet.demo_board import Board, Happening, Row
+    from bd.demo.board import Board, Happening, Row
 
 BAR_WIDTH = 25
 EVENTS_SHOWN = 6

@@ -2,7 +2,7 @@
 
 Belongs here: reading a commit as a `Happening`, and the `Board` that adds them up. Pure but for
 `read_happening`'s caller, who gives it the raw commit. Does not belong here: how it looks
-(demo_view.py) and the proof (report/audit/proof.py).
+(view.py) and the proof (report/audit/proof.py).
 """
 
 from __future__ import annotations

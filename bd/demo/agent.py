@@ -1,4 +1,4 @@
-"""One agent of the demo, a process of its own: `python -m bd.fleet.demo_agent NAME CLONE SEED`.
+"""One agent of the demo, a process of its own: `python -m bd.demo.agent NAME CLONE SEED`.
 
 It does what an agent does and nothing else: it runs `bd` in its clone, reads the JSON, and goes
 by the exit code. The work itself is pretended. It says `ready` on stdout, starts when it is told
