@@ -27,7 +27,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "sqlite3": ("store/cache/database.py",),
     "starlette": ("serve/",),
     "uvicorn": ("serve/listening.py",),
-    "watchfiles": ("fleet/alarm.py",),
+    "watchfiles": ("worker/wakeup.py",),
 }
 HEAVY = ("git", "ruamel", "filelock", "ulid", "rich")
 # Who may start a process: git alone in the store, and Python to read many files; agents' work, demonstrations and editors

@@ -67,7 +67,7 @@ def _published(app: App, asked: dict[str, Any]) -> Outcome:
         may_help = nothing.data.get("reason") in (None, "busy", "pool_full")
         if not may_help or not app.settings().recover or app.flags.fetch is False:
             raise
-        from bd.fleet.recovery import is_due, recover
+        from bd.worker.stall_recovery import is_due, recover
 
         if not is_due(app.hub, app.snapshot()):
             raise

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from bd.core.identity import Identity
     from bd.core.model import Bead, Change, Snapshot
     from bd.core.settings import Settings
-    from bd.fleet.sight import View
     from bd.operations.base import Operation
     from bd.store.clone import Hub
     from bd.store.local.tokens import Tokens
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.outcome import Outcome
+    from bd.worker.fleet_state import View
 
 
 # What agents say there is not kept: of the past nobody has it.
@@ -166,14 +166,14 @@ class App:
 
         Where the remote is away it is what this clone last knew, with a warning. Raises RemoteUnreachable if `required`.
         """
-        from bd.fleet import sight
+        from bd.worker import fleet_state
 
         fetch = self.flags.fetch is not False
         if self.flags.at:
-            return sight.View(self.snapshot(), self.settings(), {}, self.now)
+            return fleet_state.View(self.snapshot(), self.settings(), {}, self.now)
         if required:
-            return sight.look(self.hub, fetch=fetch)
-        view, away = sight.look_if_possible(self.hub, fetch=fetch)
+            return fleet_state.look(self.hub, fetch=fetch)
+        view, away = fleet_state.look_if_possible(self.hub, fetch=fetch)
         if away:
             self.out.note(f"warning: {away}; answering from what this clone has")
         return view
@@ -240,7 +240,7 @@ class App:
         """The same for what ends an attempt: the notes made while working ride along."""
         asked = self.asked(typed, **extra)
         if asked["tokens"] and os.path.isdir(os.path.join(self.hub.place.folder, "progress")):
-            from bd.fleet.progress import kept
+            from bd.worker.progress import kept
 
             beads = {bead_id: kept(self.hub, bead_id) for bead_id in asked["tokens"] if bead_id != "*"}
             if "*" in asked["tokens"]:

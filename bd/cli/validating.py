@@ -30,10 +30,10 @@ def seals_of(app: App, typed: Sequence[str], output_of: Callable[[Bead], Any] = 
 
 
 def _seal(app: App, bead: Bead, output: Any) -> str:
-    from bd.fleet.validating import check
     from bd.operations.fail import Fail
     from bd.operations.validate import Validate
     from bd.policy.lifecycle import with_output
+    from bd.worker.validation import check
 
     made = with_output(bead, output)
     asked = app.asked([bead.id])

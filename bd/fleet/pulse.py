@@ -5,10 +5,10 @@ from __future__ import annotations
 from bd.core import clock, ids
 from bd.core.errors import Refused, StaleToken
 from bd.core.light import NamedTuple
-from bd.fleet import progress, signs
 from bd.policy import advisory_claims
 from bd.policy.capacity import held_by
 from bd.policy.liveness import NEAR_INTERVAL_S
+from bd.worker import heartbeats, progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def give(
     """
     snapshot = hub.snapshot()
     known = held_by(agent, snapshot)
-    if signs.branch_tip(hub) != hub.published():  # a claim that promised no signs has no ref whose lease could tell
+    if heartbeats.branch_tip(hub) != hub.published():  # a claim that promised no signs has no ref whose lease could tell
         hub.fetch()
         snapshot = hub.snapshot()
     held = held_by(agent, snapshot)
@@ -65,7 +65,7 @@ def give(
     if text:
         told = progress.noted(hub, agent, given[0], text)
     if by == "ref":
-        signs.tell(hub, agent, told)
+        heartbeats.tell(hub, agent, told)
     return Pulse(agent, given, by if given else "none", clock.time_text(clock.now()))
 
 
@@ -97,14 +97,14 @@ def _sign(hub: Hub, agent: str, bead: Bead, tokens: Mapping[str, str], by: str) 
             f"{bead.id} is held under a newer token; yours is no longer current", hint="stop working on it", id=bead.id
         )
     if by == "branch":
-        if signs.is_due_on_branch(claim):
-            signs.sign_on_branch(hub, agent, bead.id, token)
+        if heartbeats.is_due_on_branch(claim):
+            heartbeats.sign_on_branch(hub, agent, bead.id, token)
         return True
     interval_s = float(claim.get("heartbeat_interval_s") or NEAR_INTERVAL_S)
     if claim.get("heartbeat_by") != "ref" and hub.sides.last_beat(token) is None:
         _begin(hub, bead.id, token, interval_s)
         return True
-    if not signs.beat(hub, token, interval_s):
+    if not heartbeats.beat(hub, token, interval_s):
         hub.fetch()
         _refuse_ended(hub, bead.id, token)
         _go_on(hub, token, interval_s)
@@ -116,7 +116,7 @@ def _begin(hub: Hub, bead_id: str, token: str, interval_s: float) -> None:
     hub.begin_write()
     try:
         _refuse_ended(hub, bead_id, token, hub.finish_fetch() if hub.remote else None)
-        if not signs.beat(hub, token, interval_s):
+        if not heartbeats.beat(hub, token, interval_s):
             _go_on(hub, token, interval_s)
     finally:
         hub.end_write()
@@ -124,8 +124,8 @@ def _begin(hub: Hub, bead_id: str, token: str, interval_s: float) -> None:
 
 def _go_on(hub: Hub, token: str, interval_s: float) -> None:
     """Go on from the sign that another process of the holder gave."""
-    signs.adopt(hub, token)
-    signs.beat(hub, token, interval_s)
+    heartbeats.adopt(hub, token)
+    heartbeats.beat(hub, token, interval_s)
 
 
 def _refuse_ended(hub: Hub, bead_id: str, token: str, tip: str | None = None) -> None:
@@ -139,5 +139,5 @@ def _renew(hub: Hub, agent: str, bead: Bead, token: str) -> None:
     claim = advisory_claims.claim_under(bead, token, clock.now())
     if claim is None:
         raise _gone(bead.id)
-    if signs.is_due_on_branch(claim, min(signs.BRANCH_EVERY_S, advisory_claims.renewal_s(claim) or 0.0)):
-        signs.sign_on_branch(hub, agent, bead.id, token)
+    if heartbeats.is_due_on_branch(claim, min(heartbeats.BRANCH_EVERY_S, advisory_claims.renewal_s(claim) or 0.0)):
+        heartbeats.sign_on_branch(hub, agent, bead.id, token)

@@ -1,6 +1,6 @@
 """Operations on signs of life: a sign on the branch where no ref beside it serves, and freeing claims that give none.
 
-Which claims are stalled is judged before (policy/liveness.py, fleet/sight.py); here it is only made sure that nothing
+Which claims are stalled is judged before (policy/liveness.py, worker/fleet_state.py); here it is only made sure that nothing
 has happened since.
 """
 

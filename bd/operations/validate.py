@@ -1,6 +1,6 @@
 """The operation that shows that a bead's output is being checked.
 
-Does not belong here: the check (fleet/validating.py), and its end: a close (close.py) or a failure (fail.py).
+Does not belong here: the check (worker/validation.py), and its end: a close (close.py) or a failure (fail.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Is a claim's holder still at work, and if not, since when: signs, their age, stalls (docs/protocol.md, "Signs of life").
 
-Belongs here: judging what was seen. Does not belong here: looking (fleet/sight.py), freeing (operations/heartbeat.py).
+Belongs here: judging what was seen. Does not belong here: looking (worker/fleet_state.py), freeing (operations/heartbeat.py).
 
 An age is the larger of two lower bounds, so that neither a clock that is off nor an observer that was away steals a
 claim: how long this observer has seen the same sign, on its own clock, and the stamp's age less the most by which two

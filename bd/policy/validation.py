@@ -1,7 +1,7 @@
 """What a bead's output has to pass before its close counts: which kind of check, by which rule, and whether it did.
 
 Belongs here: reading what the bead asks for, and comparing what was validated with what is closed. Does not belong
-here: running a check (fleet/validating.py); commands come from trusted configuration, never from a bead.
+here: running a check (worker/validation.py); commands come from trusted configuration, never from a bead.
 """
 
 from __future__ import annotations

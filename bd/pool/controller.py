@@ -14,7 +14,6 @@ from bd.core import clock
 from bd.core.errors import BdError
 from bd.core.pools import Pool, pools_of
 from bd.core.schema import AGENTS_DIR
-from bd.fleet.sight import look_if_possible
 from bd.notify.command_pins import asked_for, is_trusted
 from bd.operations.publish import catch_up
 from bd.policy.capacity import duty_of
@@ -22,6 +21,7 @@ from bd.policy.eligibility import pause_of
 from bd.policy.scaling import awaited, plan
 from bd.pool import desired_size
 from bd.pool.supervisor import Crew, Round
+from bd.worker.fleet_state import look_if_possible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

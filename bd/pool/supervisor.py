@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.pools import Pool
-    from bd.fleet.sight import View
     from bd.operations.base import Operation
     from bd.policy.scaling import Plan
     from bd.pool.state import Quarters
+    from bd.worker.fleet_state import View
 
 # Who ends sooner than this, and not well, did no work: it is started again more rarely.
 SHORT_LIFE_S = 10.0

@@ -15,11 +15,11 @@ from threading import Event, Lock, Thread
 from bd.core import clock
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple
-from bd.fleet.alarm import Alarm
-from bd.fleet.pacer import Peeking
-from bd.fleet.signs import branch_tip
-from bd.fleet.watching import LONGEST_S
 from bd.operations.publish import catch_up
+from bd.worker.follow import LONGEST_S
+from bd.worker.heartbeats import branch_tip
+from bd.worker.pacing_state import Peeking
+from bd.worker.wakeup import Alarm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from contextlib import closing
 from threading import Event, Thread
 
 from bd.core.errors import BdError
-from bd.fleet.waiting import turn_in_s
 from bd.serve.gateway import Gateway
+from bd.worker.wait import turn_in_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

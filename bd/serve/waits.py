@@ -10,11 +10,11 @@ from starlette.responses import JSONResponse
 from bd.core import clock
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
-from bd.fleet.held import HELD_S
-from bd.fleet.waiting import offered, turn_in_s
 from bd.serve.feed import END
 from bd.serve.guard import Refusal
 from bd.serve.routes import Route
+from bd.worker.long_poll import HELD_S
+from bd.worker.wait import offered, turn_in_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from bd.fleet import housekeeping
+from bd.worker import maintenance
 from tests.race.history import subjects
 from tests.running import BD
 from tests.truth import bead_files, git, tip, tip_bead
@@ -179,8 +179,8 @@ def test_an_idle_agent_keeps_house(clone: Clones, hub: Path) -> None:
 def test_archiving_goes_on_for_a_few_commits_where_there_is_much(
     clone: Clones, hub: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(housekeeping, "_ARCHIVED_AT_ONCE", 2)
-    monkeypatch.setattr(housekeeping, "_ARCHIVINGS", 2)
+    monkeypatch.setattr(maintenance, "_ARCHIVED_AT_ONCE", 2)
+    monkeypatch.setattr(maintenance, "_ARCHIVINGS", 2)
     ada = clone("ada")
     for number in range(5):
         ada.here("create", "Do it", "--id", f"hub-{number}")
@@ -212,7 +212,7 @@ def test_a_clone_is_packed_once_it_has_many_loose_objects(
     clone: Clones, tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not once a day: a busy worker makes thousands in an hour. Where git has nothing to gain, it is not started again."""
-    monkeypatch.setattr(housekeeping, "LOOSE_OBJECTS", 256)
+    monkeypatch.setattr(maintenance, "LOOSE_OBJECTS", 256)
     ada = clone("ada")
     ada.here("poll", "--agent", "ada", code=3)
     for number in range(1200):

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.core import clock as bd_clock
-from bd.fleet import validating
-from bd.fleet.outcome import DONE, Outcome
-from bd.fleet.trial import Trial
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.worker import validation
+from bd.worker.result import DONE, Outcome
+from bd.worker.validation_run import Trial
 from tests.memory import make_bead
 from tests.truth import git, tip_bead
 from tests.waiting import until
@@ -39,8 +39,8 @@ def opened(local_hub: Clone) -> Iterator[Hub]:
     hub.close()
 
 
-def verdict(hub: Hub, **output: Any) -> validating.Verdict:
-    return validating.check(hub, make_bead(output=output))
+def verdict(hub: Hub, **output: Any) -> validation.Verdict:
+    return validation.check(hub, make_bead(output=output))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_pattern(opened: Hub, rule: Any, data: Any, passed: bool | None, words
 
 
 def test_a_pattern_that_never_ends_is_ended(opened: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validating, "CHECK_LIMIT_S", 1.0)
+    monkeypatch.setattr(validation, "CHECK_LIMIT_S", 1.0)
     found = verdict(opened, validation="regex", validation_schema="(a+)+$", data="a" * 60 + "b")
     assert (found.passed, "took longer" in found.words) == (None, True)
 

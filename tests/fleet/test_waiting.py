@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.core import clock as bd_clock
-from bd.fleet import alarm, lookout, waiting
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.worker import wait as waiting
+from bd.worker import wakeup, watcher
 from tests.running import result_of
 from tests.truth import tip
 
@@ -37,7 +38,7 @@ def steps(monkeypatch: pytest.MonkeyPatch, clock: FakeClock) -> Callable[[Iterab
             clock.move(seconds=seconds)
             next(left, lambda: None)()
 
-        monkeypatch.setattr(alarm, "has_watcher", lambda: False)
+        monkeypatch.setattr(wakeup, "has_watcher", lambda: False)
         monkeypatch.setattr(bd_clock, "sleep", sleep)
         monkeypatch.setattr(bd_clock, "monotonic", lambda: passed[0])
         return slept
@@ -50,8 +51,8 @@ def nothing() -> None:
 
 
 def test_what_rings_as_a_wait_ends_is_not_missed(local_hub: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alarm, "has_watcher", lambda: False)
-    one = alarm.Alarm(Hub(locate(str(local_hub.path))))
+    monkeypatch.setattr(wakeup, "has_watcher", lambda: False)
+    one = wakeup.Alarm(Hub(locate(str(local_hub.path))))
 
     class Late(threading.Event):
         def wait(self, timeout: float | None = None) -> bool:
@@ -143,11 +144,11 @@ def test_a_hub_of_this_machine_wakes_who_waits(clone: Callable[[str], Clone], mo
     """By its files alone: the look at its ref is switched off."""
     alice, bob = clone("alice"), clone("bob")
     bob.here("sync")
-    monkeypatch.setattr(lookout.Lookout, "has_moved", lambda *_: False)
+    monkeypatch.setattr(watcher.Lookout, "has_moved", lambda *_: False)
     begun = threading.Event()
-    wait = lookout.Lookout.wait
+    wait = watcher.Lookout.wait
 
-    def wait_and_say(self: lookout.Lookout, seconds: float) -> bool:
+    def wait_and_say(self: watcher.Lookout, seconds: float) -> bool:
         begun.set()
         return wait(self, seconds)
 
@@ -159,7 +160,7 @@ def test_a_hub_of_this_machine_wakes_who_waits(clone: Callable[[str], Clone], mo
             alice.bd("create", f"Number {number}", "--id", f"hub-n{number}")
 
     found: list[str] = []
-    monkeypatch.setattr(lookout.Lookout, "wait", wait_and_say)
+    monkeypatch.setattr(watcher.Lookout, "wait", wait_and_say)
     thread = threading.Thread(target=push)
     thread.start()
     hub = Hub(locate(str(bob.path)))

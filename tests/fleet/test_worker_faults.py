@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.cli.commands import work as work_command
-from bd.fleet.child import Child
-from bd.fleet.job import Job
-from bd.fleet.outcome import DONE, FAILED, outcome_of, read_result
-from bd.fleet.worker import Worker
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.worker.child import Child
+from bd.worker.job import Job
+from bd.worker.loop import Worker
+from bd.worker.result import DONE, FAILED, outcome_of, read_result
 from tests.fleet.poolhost import is_alive
 from tests.running import BD
 from tests.truth import git, tip_bead

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.core import clock as bd_clock
-from bd.fleet import alarm
-from bd.fleet.watching import tips
 from bd.report.log import last, read
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.worker import wakeup
+from bd.worker.follow import tips
 from tests.truth import commit_file, git, tip
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def test_following_shows_each_transition_once(clone: Callable[[str], Clone], hub
         finally:
             in_step[0] = False
 
-    monkeypatch.setattr(alarm, "has_watcher", lambda: False)
+    monkeypatch.setattr(wakeup, "has_watcher", lambda: False)
     monkeypatch.setattr(bd_clock, "sleep", sleep)
     shown = bob.here("log", "--follow", "--json", code=130)
     told = shown.lines[: shown.lines.index("{")]  # what stands below says that it was interrupted
@@ -167,7 +167,7 @@ def test_following_shows_each_transition_once(clone: Callable[[str], Clone], hub
 def test_the_watch_goes_on_after_trouble(clone: Callable[[str], Clone], monkeypatch: pytest.MonkeyPatch) -> None:
     alice, bob = clone("alice"), clone("bob")
     watching = Hub(locate(str(bob.path)))
-    monkeypatch.setattr(alarm, "has_watcher", lambda: False)
+    monkeypatch.setattr(wakeup, "has_watcher", lambda: False)
     monkeypatch.setattr(bd_clock, "sleep", lambda _: None)
     before = watching.view()
     alice.here("create", "One", "--id", "hub-a")

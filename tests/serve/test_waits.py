@@ -12,12 +12,12 @@ import pytest
 
 from bd.core import clock as bd_clock
 from bd.core.errors import BadInput
-from bd.fleet import alarm, waiting
-from bd.fleet.held import Away, server_of
 from bd.serve import waits
 from bd.serve.feed import STALE
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.worker import wait, wakeup
+from bd.worker.long_poll import Away, server_of
 from tests.running import result_of
 from tests.serve.conftest import ADA
 from tests.serve.served import serving
@@ -141,12 +141,12 @@ def test_it_is_asked_again_ever_more_rarely(clone: Callable[[str], Clone], monke
     def sleep(seconds: float) -> None:
         passed[0] += seconds
 
-    monkeypatch.setattr(alarm, "has_watcher", lambda: False)
+    monkeypatch.setattr(wakeup, "has_watcher", lambda: False)
     monkeypatch.setattr(bd_clock, "monotonic", lambda: passed[0])
     monkeypatch.setattr(bd_clock, "sleep", sleep)
     server, troubles = _Server(), []
     hub = Hub(locate(str(bob.path)))
-    assert waiting.wait(hub, "bob", None, server, troubles.append) == ["hub-there"]  # type: ignore[arg-type]
+    assert wait.wait(hub, "bob", None, server, troubles.append) == ["hub-there"]  # type: ignore[arg-type]
     hub.close()
     first, second, third = server.asked
     assert 4 <= second - first <= 7

@@ -10,7 +10,7 @@
 | faults/ | what goes wrong, each a small function; `faults/registry.py` says how to add one |
 | history.py | one history: rounds of calls with faults, then peace, then the check |
 | reading.py | the hub's commits, read with git alone |
-| checker.py | the rules; pure, so that it can be fed broken histories |
+| schema_check.py | the rules; pure, so that it can be fed broken histories |
 
 The seed decides who does what in which clone, which faults come and at which step or moment. What the kernel makes of
 processes that run at once is not in it: `--repeat 20` runs one seed so many times.

@@ -157,12 +157,12 @@ def sweep(yard: Yard, clone: str) -> Call:
     """What any poll does once a day: the signs of claims that have ended are removed."""
 
     def work() -> int:
-        from bd.fleet import housekeeping
         from bd.store.clone import Hub
         from bd.store.hub_location import locate
+        from bd.worker import maintenance
 
         hub = Hub(locate("."))
-        print("\n".join(housekeeping._sweep(hub, "agent:boss")))
+        print("\n".join(maintenance._sweep(hub, "agent:boss")))
         hub.close()
         return 0
 

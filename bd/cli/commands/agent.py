@@ -11,10 +11,10 @@ from bd.cli.context import App
 from bd.cli.options import AGENT, list_option, pass_app
 from bd.cli.texts import flat
 from bd.core.errors import BadInput
-from bd.fleet.signs import forget
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent, known_agent
 from bd.report.agents import names_of
 from bd.store.local import agent_cards
+from bd.worker.heartbeats import forget
 
 _FIELDS = {
     "role": "role",

@@ -7,10 +7,10 @@ import click
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.core.errors import BadInput
-from bd.fleet import progress as notes
 from bd.fleet import pulse
 from bd.operations.beads import Comment
 from bd.output import escaped
+from bd.worker import progress as notes
 
 
 @click.command("heartbeat", epilog='\b\nExample:\n  bd heartbeat --agent codemonkey --progress "tests are green"')

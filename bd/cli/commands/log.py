@@ -11,11 +11,11 @@ from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.core.errors import BadInput
 from bd.core.light import json_text
-from bd.fleet.watching import tips
 from bd.output import escaped, json_safe
 from bd.report.audit.audit import start_of
 from bd.report.bead_events import Transition
 from bd.report.log import last, read
+from bd.worker.follow import tips
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from bd.cli.context import App
 from bd.cli.options import DURATION, pass_app
 from bd.core import clock
 from bd.core.errors import BadInput
-from bd.fleet.housekeeping import keep_house
-from bd.fleet.recovery import reassign
-from bd.fleet.sight import look
-from bd.fleet.signs import tell
 from bd.notify.hooks import tell as tell_people
+from bd.worker.fleet_state import look
+from bd.worker.heartbeats import tell
+from bd.worker.maintenance import keep_house
+from bd.worker.stall_recovery import reassign
 
 
 @click.command("overseer", epilog="\b\nExample:\n  bd overseer --once --agent beadmaster      the overseer's one cron line")

@@ -6,7 +6,7 @@ import click
 
 from bd.cli.context import App
 from bd.cli.options import DURATION, pass_app
-from bd.fleet.polling import poll
+from bd.worker.poll import poll
 
 
 @click.command("poll", epilog="\b\nExample:\n  bd poll --agent codemonkey --json")

@@ -11,10 +11,10 @@ from bd.cli.options import pass_app
 from bd.core import ids
 from bd.core.errors import NoSuchBead, WrongState
 from bd.core.model import Snapshot
-from bd.fleet.recovery import reassign
 from bd.notify.hooks import tell as tell_people
 from bd.output import escaped
 from bd.policy.liveness import Stall
+from bd.worker.stall_recovery import reassign
 
 EXAMPLE = """
 \b

@@ -10,11 +10,11 @@ import click
 from bd.cli.context import App
 from bd.cli.options import DURATION, pass_app
 from bd.core.errors import BadInput
-from bd.fleet.waiting import wait
+from bd.worker.wait import wait
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.fleet.held import Server
+    from bd.worker.long_poll import Server
 
 EXAMPLE = """
 \b
@@ -53,7 +53,7 @@ def command(app: App, timeout: float | None, via: str | None, token_file: str | 
 
 
 def _server(url: str, token_file: str | None) -> Server:
-    from bd.fleet.held import server_of
+    from bd.worker.long_poll import server_of
 
     if not token_file:
         return server_of(url, os.environ.get(_VARIABLE, ""))

@@ -19,15 +19,15 @@ from bd.core import clock
 from bd.core.errors import BadInput, Interrupted
 from bd.core.schema import AGENTS_DIR
 from bd.core.settings import Settings
-from bd.fleet.job import GRACE_S, Command
-from bd.fleet.plan import Ended, Plan
-from bd.fleet.sight import look
-from bd.fleet.worker import Worker
 from bd.output import escaped
 from bd.policy import eligibility
 from bd.schedule.agent_log import log_path, rotate
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.worker.fleet_state import look
+from bd.worker.job import GRACE_S, Command
+from bd.worker.loop import Worker
+from bd.worker.options import Ended, Plan
 
 EXAMPLE = """
 \b

@@ -7,21 +7,21 @@ from itertools import islice
 
 from bd.core import clock
 from bd.core.errors import NothingReady, RemoteUnreachable
-from bd.fleet.held import HELD_S, Away
-from bd.fleet.lookout import Lookout
-from bd.fleet.pacer import Pacer
 from bd.operations.publish import catch_up
 from bd.policy import eligibility
 from bd.policy.pacing import again_in_s
 from bd.policy.readiness import next_turn
+from bd.worker.long_poll import HELD_S, Away
+from bd.worker.pacing_state import Pacer
+from bd.worker.watcher import Lookout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bd.fleet.held import Server
     from bd.store.clone import Hub
     from bd.store.snapshot import CachedSnapshot
+    from bd.worker.long_poll import Server
 
 # So many beads are named at most.
 NAMED = 10

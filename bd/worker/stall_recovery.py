@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bd.core import clock
-from bd.fleet.sight import LOOK_EVERY_S, look
 from bd.operations.heartbeat import Reassign
 from bd.operations.publish import publish
 from bd.policy.liveness import overdue_claims
 from bd.store.local.observations import last_look_s
+from bd.worker.fleet_state import LOOK_EVERY_S, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

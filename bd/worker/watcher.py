@@ -1,13 +1,13 @@
 """A lookout: waiting for the hub to move. Rung by the hub's files where they can be watched, else by looks at one ref.
 
-Used by whoever waits (waiting.py, worker.py, watching.py). Costs no commit.
+Used by whoever waits (wait.py, loop.py, follow.py). Costs no commit.
 """
 
 from __future__ import annotations
 
 from bd.core import clock
-from bd.fleet.alarm import Alarm
-from bd.fleet.pacer import Peeking, tip_or_none
+from bd.worker.pacing_state import Peeking, tip_or_none
+from bd.worker.wakeup import Alarm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The check of one attempt's output, which goes on in a thread of its own: the worker's other jobs do not wait for it.
 
 Belongs here: starting it, giving it up, and what its verdict makes of the attempt. Does not belong here: how an output
-is checked (validating.py).
+is checked (validation.py).
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import threading
 
 from bd.core import clock
 from bd.core.errors import BdError
-from bd.fleet.outcome import FAILED, RELEASED
-from bd.fleet.validating import Verdict, check
 from bd.notify import trusted_commands
 from bd.policy import validation
+from bd.worker.result import FAILED, RELEASED
+from bd.worker.validation import Verdict, check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bd.core.model import Bead
-    from bd.fleet.outcome import Outcome
     from bd.store.clone import Hub
+    from bd.worker.result import Outcome
 
 
 class Trial:

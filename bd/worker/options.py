@@ -6,7 +6,7 @@ from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.fleet.job import Command
+    from bd.worker.job import Command
 
 
 class Plan(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bd.core.errors import BdError
-from bd.fleet.lookout import Lookout
+from bd.worker.watcher import Lookout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,16 +24,6 @@ from bd.core.errors import (
     StaleToken,
     TryAgain,
 )
-from bd.fleet import drain, progress, signs, validating
-from bd.fleet.events import Events
-from bd.fleet.housekeeping import keep_house, pack_when_full
-from bd.fleet.job import Job
-from bd.fleet.lookout import Lookout
-from bd.fleet.outcome import DONE, FAILED, RELEASED, Outcome
-from bd.fleet.pacer import Pacer
-from bd.fleet.plan import Ended
-from bd.fleet.recovery import reassign
-from bd.fleet.sight import look
 from bd.notify import hooks
 from bd.operations.claims import Claim, Release
 from bd.operations.close import Close
@@ -43,6 +33,16 @@ from bd.policy import eligibility
 from bd.policy.budget import model_of
 from bd.policy.pacing import AGAIN_S
 from bd.policy.readiness import next_turn
+from bd.worker import drain, heartbeats, progress, validation
+from bd.worker.events import Events
+from bd.worker.fleet_state import look
+from bd.worker.job import Job
+from bd.worker.maintenance import keep_house, pack_when_full
+from bd.worker.options import Ended
+from bd.worker.pacing_state import Pacer
+from bd.worker.result import DONE, FAILED, RELEASED, Outcome
+from bd.worker.stall_recovery import reassign
+from bd.worker.watcher import Lookout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
     from bd.core.settings import Settings
-    from bd.fleet.plan import Plan
-    from bd.fleet.sight import View
     from bd.operations.base import Operation
     from bd.store.clone import Hub
     from bd.store.transaction.outcome import Outcome as Written
+    from bd.worker.fleet_state import View
+    from bd.worker.options import Plan
 
 _LAST_TRIES = 5
 
@@ -223,7 +223,7 @@ class Worker:
         self._begin(hub, written, pacer)
 
     def _claim_args(self, hub: Hub, settings: Settings) -> dict[str, Any]:
-        heartbeat = signs.heartbeat_for(hub, settings)
+        heartbeat = heartbeats.heartbeat_for(hub, settings)
         return {"agent": self.plan.agent, "host": socket.gethostname(), "heartbeat": heartbeat.as_args()}
 
     def _asked(self, **extra: Any) -> dict[str, Any]:
@@ -249,7 +249,7 @@ class Worker:
             waits_s.append((turn - now).total_seconds() + random.random())
         self._next_look_s = clock.monotonic() + min(waits_s)
         self._lookout.begin(hub, pacer.pace.interval_s)
-        signs.tell(hub, self.plan.agent, pacer.as_json())
+        heartbeats.tell(hub, self.plan.agent, pacer.as_json())
         me = f"agent:{self.plan.agent}"
         for line in (*hooks.tell(hub, me, view._replace(snapshot=hub.snapshot()).stalls), *keep_house(hub, me)):
             self._tell(line)
@@ -299,7 +299,7 @@ class Worker:
         hub = self._open_hub()
         try:
             outcome = job.outcome()
-            made = None if job.trial else validating.begun(hub, job, outcome, self._asked)
+            made = None if job.trial else validation.begun(hub, job, outcome, self._asked)
             if made is not None:
                 job.try_output(outcome, made)
                 return

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bd.core import clock
 from bd.core.light import NamedTuple
-from bd.fleet import signs
-from bd.fleet.housekeeping import keep_house
-from bd.fleet.pacer import Pacer
-from bd.fleet.recovery import reassign
-from bd.fleet.sight import look
 from bd.notify.hooks import tell as tell_people
 from bd.operations.publish import catch_up
 from bd.policy import eligibility
+from bd.worker import heartbeats
+from bd.worker.fleet_state import look
+from bd.worker.maintenance import keep_house
+from bd.worker.pacing_state import Pacer
+from bd.worker.stall_recovery import reassign
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def poll(hub: Hub, agent: str, *, fetch: bool = True, interval_s: float | None =
     ready = 0 if busy else sum(1 for _ in eligibility.offer(snapshot, agent, now))
     pacer.found(hub, work=ready > 0, tip=snapshot.commit)
     if fetch:
-        signs.tell(hub, agent, pacer.as_json())
+        heartbeats.tell(hub, agent, pacer.as_json())
         if not ready:
             keep_house(hub, f"agent:{agent}")
     reason = busy.text if busy else "" if ready else f"nothing is ready that fits {agent}"

@@ -12,13 +12,13 @@ from bd.core import clock
 from bd.core.clock import duration_s
 from bd.core.errors import BadInput
 from bd.core.light import NamedTuple
-from bd.fleet import drain, progress, signs
-from bd.fleet.child import Child
-from bd.fleet.outcome import FAILED, RELEASED, Outcome, outcome_of, read_result
-from bd.fleet.trial import Trial
 from bd.operations.publish import catch_up
 from bd.policy.advisory_claims import renewal_s
 from bd.policy.liveness import MISSED_BEATS, NEAR_INTERVAL_S, RECORD_EVERY_S
+from bd.worker import drain, heartbeats, progress
+from bd.worker.child import Child
+from bd.worker.result import FAILED, RELEASED, Outcome, outcome_of, read_result
+from bd.worker.validation_run import Trial
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -252,8 +252,8 @@ class Job:
     def _sign(self, hub: Hub, interval_s: float, tip: str) -> str:
         """One sign, and a look at the branch where it has moved since `tip`; the tip now."""
         by_ref = self._claim.get("heartbeat_by") == "ref"
-        is_mine = not by_ref or signs.beat(hub, self.token, interval_s)
-        now = signs.branch_tip(hub)
+        is_mine = not by_ref or heartbeats.beat(hub, self.token, interval_s)
+        now = heartbeats.branch_tip(hub)
         if is_mine and now == tip and by_ref:
             self._renew(hub)
             self._tell_progress(hub)
@@ -264,7 +264,7 @@ class Job:
         if self._claim_on(bead) is None:
             self._lose(bead)
         elif not is_mine:
-            signs.adopt(hub, self.token)
+            heartbeats.adopt(hub, self.token)
         if not self.lost:
             self._renew(hub)
             if not by_ref:
@@ -281,7 +281,7 @@ class Job:
         if self._renewal_s is None or clock.monotonic() - self._renewed_s < self._renewal_s:
             return
         self._renewed_s = clock.monotonic()
-        signs.sign_on_branch(hub, self.agent, self.bead.id, self.token)
+        heartbeats.sign_on_branch(hub, self.agent, self.bead.id, self.token)
 
     def _tell_progress(self, hub: Hub) -> None:
         """Let people see what the child said last, now and then; the agent's record also says that it is there."""
@@ -291,12 +291,12 @@ class Job:
         if now_s - self._told_s < pause_s:
             return
         self._told, self._told_s = line, now_s
-        signs.tell(hub, self.agent, progress.noted(hub, self.agent, self.bead.id, line) if line else None)
+        heartbeats.tell(hub, self.agent, progress.noted(hub, self.agent, self.bead.id, line) if line else None)
 
     def _sign_on_branch(self, hub: Hub) -> None:
         claim = self._claim_on(hub.snapshot().head(self.bead.id))
-        if claim is not None and signs.is_due_on_branch(claim):
-            signs.sign_on_branch(hub, self.agent, self.bead.id, self.token)
+        if claim is not None and heartbeats.is_due_on_branch(claim):
+            heartbeats.sign_on_branch(hub, self.agent, self.bead.id, self.token)
 
     def _lose(self, bead: Bead | None) -> None:
         """The claim is no longer this worker's: the child stops, and nothing is written for it."""

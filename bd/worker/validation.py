@@ -17,11 +17,11 @@ from bd.core import clock
 from bd.core.clock import duration_s
 from bd.core.errors import BadInput, BdError
 from bd.core.light import NamedTuple
-from bd.fleet.outcome import DONE
 from bd.notify import trusted_commands
 from bd.operations.publish import publish
 from bd.operations.validate import Validate
 from bd.policy import lifecycle, validation
+from bd.worker.result import DONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead
-    from bd.fleet.job import Job
-    from bd.fleet.outcome import Outcome
     from bd.store.clone import Hub
+    from bd.worker.job import Job
+    from bd.worker.result import Outcome
 
     Started = Callable[[subprocess.Popen[bytes]], None]
     Pause = Callable[[float], bool | None]
@@ -86,7 +86,7 @@ def _by_process(kind: str, rule: Any, data: Any) -> Verdict:
         return Verdict(False, "there is no output to check")
     if rule in (None, ""):
         return Verdict(None, f"{kind} needs output.validation_schema to say what is asked")
-    script = os.path.join(os.path.dirname(__file__), "checker.py")
+    script = os.path.join(os.path.dirname(__file__), "schema_check.py")
     asked = json.dumps({"kind": kind, "rule": rule, "data": data}, default=str)
     try:
         ended = subprocess.run(

@@ -1,7 +1,7 @@
 """How a worker is told to end: the file that `BD_DRAIN_FILE` names appears, or `BD_DRAIN` is set from the start.
 
 What is in hand is finished, and nothing more is claimed. Does not belong here: who tells it (session.py), and what it
-does then (worker.py).
+does then (loop.py).
 """
 
 from __future__ import annotations

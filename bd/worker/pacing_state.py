@@ -7,10 +7,10 @@ import random
 from bd.core import clock
 from bd.core.clock import duration_s
 from bd.core.errors import BdError
-from bd.fleet.signs import branch_tip, is_near
 from bd.policy.pacing import PEEK_FAR_S, PEEK_NEAR_S, Pace, pace_of, peek_pause_s
 from bd.policy.roles import interval_of
 from bd.store.local.json_shapes import MAYBE_NUMBER, MAYBE_TEXT
+from bd.worker.heartbeats import branch_tip, is_near
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

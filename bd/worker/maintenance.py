@@ -1,6 +1,6 @@
 """What has to be done now and then, and needs no supervisor: any poll does what is due, bounded.
 
-Stalls are freed by recovery.py at every poll; here is the rest, at most once a day a clone, and packing, when there is
+Stalls are freed by stall_recovery.py at every poll; here is the rest, at most once a day a clone, and packing, when there is
 enough to pack.
 """
 
