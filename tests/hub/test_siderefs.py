@@ -9,7 +9,6 @@ import pytest
 
 from bd.core import clock
 from bd.core.errors import BadInput, StaleToken
-from bd.fleet import pulse
 from bd.operations.claims import Claim, Release
 from bd.operations.publish import publish
 from bd.store.clone import Hub
@@ -18,6 +17,7 @@ from bd.store.git.repository import deletion
 from bd.store.heartbeat.objects import beat_age_s, beat_at
 from bd.store.heartbeat.side_refs import CLAIMS
 from bd.store.hub_location import locate
+from bd.worker import manual_heartbeat
 from tests.clocks import START
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.interleaving import install
@@ -248,7 +248,7 @@ def test_a_first_sign_by_hand_leaves_no_ref_of_a_claim_that_ends_meanwhile(
 
     mine.sides.probe = closed_meanwhile  # type: ignore[method-assign]
     with pytest.raises(StaleToken):
-        pulse.give(mine, "coder", lambda ids: dict.fromkeys(ids, token))
+        manual_heartbeat.give(mine, "coder", lambda ids: dict.fromkeys(ids, token))
     assert beats_on(hub) == {}
 
 
@@ -268,7 +268,7 @@ def test_a_first_sign_by_hand_is_made_alone_in_its_clone(clone: Clones, hub: Pat
         return move(sides)
 
     mine.sides.move = watched  # type: ignore[assignment, method-assign]
-    pulse.give(mine, "coder", lambda ids: dict.fromkeys(ids, token))
+    manual_heartbeat.give(mine, "coder", lambda ids: dict.fromkeys(ids, token))
     assert seen == [False]
     assert list(beats_on(hub)) == [CLAIMS + token]
     alice.bd("close", "hub-a", "--reason", "done", "--agent", "coder")

@@ -7,9 +7,9 @@ import click
 from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.core.errors import BadInput
-from bd.fleet import pulse
 from bd.operations.beads import Comment
 from bd.output import escaped
+from bd.worker import manual_heartbeat
 from bd.worker import progress as notes
 
 
@@ -27,7 +27,7 @@ def command(app: App, one: str | None, bead: str | None, text: str | None) -> No
     if one and bead and one != bead:
         raise BadInput(f"{one} or {bead}?", hint="name one bead, or none for all that the agent holds")
     agent = app.claimant().agent
-    given = pulse.give(app.hub, agent, app.held_tokens, bead=one or bead, text=text)
+    given = manual_heartbeat.give(app.hub, agent, app.held_tokens, bead=one or bead, text=text)
     if app.out.is_json:
         app.out.object(given._asdict())
     else:
@@ -46,7 +46,7 @@ def progress(app: App, bead: str, text: str, keep: bool) -> None:
     The latest is shown by `bd show` and beside the agent; the last 20 ride into the bead when the attempt ends.
     """
     agent = app.claimant().agent
-    given = pulse.give(app.hub, agent, app.held_tokens, bead=bead, text=text, must_hold=True)
+    given = manual_heartbeat.give(app.hub, agent, app.held_tokens, bead=bead, text=text, must_hold=True)
     if keep:
         app.publish(Comment(**app.asked(list(given.beads), ids=list(given.beads), text=text)))
     if app.out.is_json:

@@ -1,1 +1,0 @@
-"""What runs over time, and what sets a fleet up."""
