@@ -13,8 +13,21 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.routing import Route as Place
 
-from bd.serve import agents, beads, board, door, edits, entry, events, flow, guard, health, hooks, waits
-from bd.serve.routes import Ask
+from bd.serve import entry
+from bd.web import (
+    agents_page,
+    bead_lists,
+    board_page,
+    error_responses,
+    event_stream,
+    flow_page,
+    health,
+    long_polls,
+    request_guard,
+    webhooks,
+    writes,
+)
+from bd.web.routes import Ask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,10 +36,10 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp
 
-    from bd.serve.routes import Route
-    from bd.serve.site import Site
+    from bd.web.routes import Route
+    from bd.web.site import Site
 
-MODULES = (board, beads, agents, flow, edits, entry, events, health, hooks, waits)
+MODULES = (board_page, bead_lists, agents_page, flow_page, writes, entry, event_stream, health, webhooks, long_polls)
 
 
 def routes() -> list[Route]:
@@ -46,7 +59,7 @@ def application(site: Site) -> ASGIApp:
             site.close()
 
     places = [Place(route.path, _guarded(route, site), methods=[route.method]) for route in routes()]
-    return guard.Sealed(Starlette(routes=places, lifespan=lifespan))
+    return request_guard.Sealed(Starlette(routes=places, lifespan=lifespan))
 
 
 def _guarded(route: Route, site: Site) -> Callable[[Request], Awaitable[Response]]:
@@ -54,10 +67,10 @@ def _guarded(route: Route, site: Site) -> Callable[[Request], Awaitable[Response
 
     async def endpoint(request: Request) -> Response:
         try:
-            person = guard.admit(request, route, site)
-            body = await guard.body_of(request, route.limit) if request.method not in guard.SAFE else b""
+            person = request_guard.admit(request, route, site)
+            body = await request_guard.body_of(request, route.limit) if request.method not in request_guard.SAFE else b""
             return await route.handler(Ask(request, site, person, body))
         except Exception as error:  # noqa: BLE001  the one place where a handler's errors end
-            return door.answer(error, site, as_json="text/html" not in request.headers.get("accept", ""))
+            return error_responses.answer(error, site, as_json="text/html" not in request.headers.get("accept", ""))
 
     return endpoint

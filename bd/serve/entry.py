@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from bd.serve import forms, guard, layout, people
-from bd.serve.guard import Refusal
-from bd.serve.pages import Page, framed
-from bd.serve.routes import FORM_LIMIT, OPEN, Route
+from bd.web import authentication, forms, layout, request_guard
+from bd.web.pages import Page, framed
+from bd.web.request_guard import Refusal
+from bd.web.routes import FORM_LIMIT, OPEN, Route
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from bd.serve.routes import Ask
+    from bd.web.routes import Ask
 
 _LASTS_S = 30 * 86400
 
@@ -26,13 +26,13 @@ async def ask_token(ask: Ask) -> Response:
 async def sign_in(ask: Ask) -> Response:
     """Take a token for a cookie."""
     _refuse_others(ask)
-    person = people.by_token(ask.site.people, forms.read(ask).get("token", "").strip())
+    person = authentication.by_token(ask.site.people, forms.read(ask).get("token", "").strip())
     if person is None:
         return HTMLResponse(_page(ask, "Nobody here has this token."), 401)
     answer = RedirectResponse("/", 303)
     is_secure = ask.request.url.scheme == "https" or ask.request.headers.get("origin", "").startswith("https:")
     answer.set_cookie(
-        guard.cookie_of(ask.request), person.session, max_age=_LASTS_S, httponly=True, samesite="strict", secure=is_secure
+        request_guard.cookie_of(ask.request), person.session, max_age=_LASTS_S, httponly=True, samesite="strict", secure=is_secure
     )
     return answer
 
@@ -41,13 +41,13 @@ async def sign_out(ask: Ask) -> Response:
     """Forget the cookie."""
     _refuse_others(ask)
     answer = RedirectResponse("/", 303)
-    answer.delete_cookie(guard.cookie_of(ask.request), httponly=True, samesite="strict")
+    answer.delete_cookie(request_guard.cookie_of(ask.request), httponly=True, samesite="strict")
     return answer
 
 
 def _refuse_others(ask: Ask) -> None:
     """Another site shall sign nobody in, nor out."""
-    if not guard.is_from_here(ask.request):
+    if not request_guard.is_from_here(ask.request):
         raise Refusal(403, "this does not come from a page of this site")
 
 

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
 
-    from bd.serve.site import Site
+    from bd.web.site import Site
 
 # Larger heads are refused, more requests at once are told to come again, and what still runs at the end has so long.
 _HEAD_BYTES = 32 * 1024

@@ -9,8 +9,8 @@ from starlette.testclient import TestClient
 
 from bd.cli.context import App, Globals
 from bd.serve.app import application
-from bd.serve.people import Person
-from bd.serve.site import Site
+from bd.web.authentication import Person
+from bd.web.site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,9 +14,9 @@ from uvicorn import Config
 
 from bd.cli.context import App, Globals
 from bd.serve.app import application
-from bd.serve.feed import BACK, END, MOVED, STALE, Feed, News
 from bd.serve.listening import _Server
-from bd.serve.site import Site
+from bd.web.feed import BACK, END, MOVED, STALE, Feed, News
+from bd.web.site import Site
 from tests.truth import git, tip
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ import pytest
 
 from bd.core import clock as bd_clock
 from bd.core.errors import BadInput, BdError
-from bd.serve import gateway
-from bd.serve.feed import Feed
-from bd.serve.forwarding import Forwarding
-from bd.serve.gateway import Gateway, Target, target_of
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.web import gateways
+from bd.web.feed import Feed
+from bd.web.gateway_thread import Forwarding
+from bd.web.gateways import Gateway, Target, target_of
 from tests.serve.served import serving
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def test_trouble_is_tried_again_with_pauses_and_not_for_ever(local_hub: Clone, p
         for _ in range(20):
             passed[0] += 1000
             offer(one, local_hub)
-        assert posted(heard) == ["hub-b"] * gateway.TRIES
+        assert posted(heard) == ["hub-b"] * gateways.TRIES
         assert "hub-b is not told to bob" in told[-1]
 
 

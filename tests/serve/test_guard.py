@@ -9,11 +9,12 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from bd.core.errors import BadInput
-from bd.serve import app, people
-from bd.serve.guard import HEADERS
-from bd.serve.people import Person
-from bd.serve.routes import OWN, READ, WRITE, Ask, Route
-from bd.serve.site import Site
+from bd.serve import app
+from bd.web import authentication
+from bd.web.authentication import Person
+from bd.web.request_guard import HEADERS
+from bd.web.routes import OWN, READ, WRITE, Ask, Route
+from bd.web.site import Site
 from tests.serve.conftest import ADA, HOST
 
 if TYPE_CHECKING:
@@ -91,8 +92,8 @@ def test_a_cookie_changes_things_only_from_a_page_of_this_site() -> None:
 
 def test_a_session_is_not_the_token_and_ends_with_it() -> None:
     assert ADA.token not in ADA.session
-    assert people.by_session((Person(ADA.name, "another-token-of-hers"),), ADA.session) is None
-    assert people.by_session((ADA._replace(name="Eve"),), ADA.session) is None
+    assert authentication.by_session((Person(ADA.name, "another-token-of-hers"),), ADA.session) is None
+    assert authentication.by_session((ADA._replace(name="Eve"),), ADA.session) is None
 
 
 def test_bodies_are_bounded_also_where_nobody_says_how_long_they_are() -> None:
@@ -113,7 +114,7 @@ def test_a_private_site_is_read_with_a_token_only() -> None:
 
 def test_a_token_file_names_its_people() -> None:
     text = "# who may\n\nAda Lovelace  0123456789abcdef\nbob abcdef0123456789\n"
-    assert people.read(text, "f") == (Person("Ada Lovelace", "0123456789abcdef"), Person("bob", "abcdef0123456789"))
+    assert authentication.read(text, "f") == (Person("Ada Lovelace", "0123456789abcdef"), Person("bob", "abcdef0123456789"))
 
 
 @pytest.mark.parametrize(
@@ -121,5 +122,5 @@ def test_a_token_file_names_its_people() -> None:
 )
 def test_a_token_file_that_says_nothing_is_refused_without_telling_tokens(text: str) -> None:
     with pytest.raises(BadInput) as refused:
-        people.read(text, "tokens")
+        authentication.read(text, "tokens")
     assert "0123456789" not in str(refused.value)

@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from bd.core.clock import now
 from bd.core.errors import BadInput
-from bd.serve import hooks, secrets
 from bd.serve.app import application
+from bd.web import webhook_secrets, webhooks
 from tests.running import result_of
 from tests.serve.conftest import ADA, HOST
 from tests.serve.served import SECRET, github, payload, serving
@@ -166,7 +166,7 @@ def test_a_replay_is_refused_also_by_a_new_server_and_under_another_id(hooked: S
 
 
 def test_what_is_remembered_is_bounded(hooked: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hooks, "REMEMBERED", 6)
+    monkeypatch.setattr(webhooks, "REMEMBERED", 6)
     for number in range(8):
         assert post(hooked, "github", *github("github-push", "push", f"push-{number}"))[0] == 202
     kept = json.loads((hooked.clone.path / ".git" / "bd" / "deliveries.json").read_text())
@@ -212,7 +212,7 @@ def test_a_gitlab_of_before_has_its_token(hooked: Served, hub: Path) -> None:
 
 def test_sizes_kinds_and_forges(hooked: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     body, headers = github("github-pull-request", "pull_request")
-    large = b" " * (hooks.LIMIT + 1)
+    large = b" " * (webhooks.LIMIT + 1)
     assert hooked.client.post("/hooks/github", content=large, headers={**JSON, **headers}).status_code == 413
     form = {**headers, "content-type": "application/x-www-form-urlencoded"}
     assert hooked.client.post("/hooks/github", content=body, headers=form).status_code == 415
@@ -225,19 +225,19 @@ def test_sizes_kinds_and_forges(hooked: Served, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_secrets_come_from_a_file_or_the_environment_and_are_never_told(tmp_path: Path) -> None:
-    assert secrets.from_environment({"BD_HOOK_SECRET_GITEA": SECRET, "OTHER": "x"}) == {"gitea": SECRET}
-    assert secrets.read(f"# ours\ngithub {SECRET}\n\ngitlab {SIGNING}\n", "f") == {"github": SECRET, "gitlab": SIGNING}
+    assert webhook_secrets.from_environment({"BD_HOOK_SECRET_GITEA": SECRET, "OTHER": "x"}) == {"gitea": SECRET}
+    assert webhook_secrets.read(f"# ours\ngithub {SECRET}\n\ngitlab {SIGNING}\n", "f") == {"github": SECRET, "gitlab": SIGNING}
     for text in (f"bitbucket {SECRET}", "github short-one", f"github {SECRET}\nhushhushhushhushhush"):
         with pytest.raises(BadInput) as refused:
-            secrets.read(text, "f")
+            webhook_secrets.read(text, "f")
         assert not {SECRET, "short-one", "hushhushhushhushhush"} & set(str(refused.value).split())
     kept = tmp_path / "secrets"
     kept.write_text(f"github {SECRET}\n")
     kept.chmod(0o644)
     with pytest.raises(BadInput, match="others on this machine"):
-        secrets.of_file(str(kept))
+        webhook_secrets.of_file(str(kept))
     kept.chmod(0o600)
-    assert secrets.of_file(str(kept)) == {"github": SECRET}
+    assert webhook_secrets.of_file(str(kept)) == {"github": SECRET}
 
 
 # --- real processes ---------------------------------------------------------------------------

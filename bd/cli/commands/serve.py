@@ -18,8 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.serve.people import Person
-    from bd.serve.site import Site
+    from bd.web.authentication import Person
+    from bd.web.site import Site
 
 EXAMPLE = """
 \b
@@ -51,7 +51,7 @@ def command(app: App, host: str, port: int, token_file: str | None, names: tuple
     if not find_spec("starlette") or not find_spec("uvicorn"):
         raise BadInput("serving pages needs an extra", hint="pip install 'gitbeads[serve]'")
     from bd.serve import listening
-    from bd.serve.site import Site
+    from bd.web.site import Site
 
     if private and not token_file:
         raise BadInput("--private lets in who has a token", hint="--token-file FILE says who that is")
@@ -71,11 +71,14 @@ def command(app: App, host: str, port: int, token_file: str | None, names: tuple
 
 def _equip(site: Site, secrets_file: str | None, forwards: tuple[str, ...]) -> None:
     """Give the site the secrets of webhooks, and gateways to tell what is ready."""
-    from bd.serve import gateway, secrets
-    from bd.serve.forwarding import Forwarding
+    from bd.web import gateways, webhook_secrets
+    from bd.web.gateway_thread import Forwarding
 
-    site.secrets = {**secrets.from_environment(os.environ), **(secrets.of_file(secrets_file) if secrets_file else {})}
-    targets = [gateway.target_of(text) for text in forwards]
+    site.secrets = {
+        **webhook_secrets.from_environment(os.environ),
+        **(webhook_secrets.of_file(secrets_file) if secrets_file else {}),
+    }
+    targets = [gateways.target_of(text) for text in forwards]
     if targets:
         site.helpers = (Forwarding(site.feed, site.open_hub, targets, site.tell, os.environ.get("BD_FORWARD_TOKEN", "")),)
 
@@ -90,17 +93,17 @@ def _people(app: App, path: str) -> tuple[Person, ...]:
 
 def _people_of(app: App, path: str) -> tuple[Person, ...]:
     """A new file has a token for who starts the server."""
-    from bd.serve import people
+    from bd.web import authentication
 
     if not os.path.exists(path):
         name = app.identity.by.split(":", 1)[-1]
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(f"# a name, a blank, the token: who may change things\n{name} {people.fresh()}\n")
+            file.write(f"# a name, a blank, the token: who may change things\n{name} {authentication.fresh()}\n")
         app.out.note(f"made {path}, with a token for {name}")
     elif os.name == "posix" and os.stat(path).st_mode & 0o077:
         app.out.note(f"warning: others on this machine may read {path}: chmod 600 {path}")
     with open(path, encoding="utf-8") as file:
-        return people.read(file.read(), path)
+        return authentication.read(file.read(), path)
 
 
 def _warn(app: App, people: tuple[Person, ...], *, is_private: bool) -> None:

@@ -9,8 +9,8 @@ from starlette.responses import HTMLResponse, JSONResponse
 
 from bd.core.errors import BdError
 from bd.report import html_page
-from bd.serve import layout
-from bd.serve.guard import Refusal
+from bd.web import layout
+from bd.web.request_guard import Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from starlette.responses import Response
 
-    from bd.serve.site import Site
+    from bd.web.site import Site
 
 # The exit codes of docs/exit-codes.md as a web client knows them.
 _STATUS = {2: 400, 3: 409, 4: 404, 5: 409, 6: 503, 7: 500}

@@ -7,15 +7,15 @@ import json
 
 from starlette.responses import Response, StreamingResponse
 
-from bd.serve.feed import END, STALE, News
-from bd.serve.routes import Route
+from bd.web.feed import END, STALE, News
+from bd.web.routes import Route
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bd.serve.feed import Feed
-    from bd.serve.routes import Ask
+    from bd.web.feed import Feed
+    from bd.web.routes import Ask
 
 # A word now and then, so that whoever is between keeps the connection, and a browser that has gone is noticed.
 _STILL_HERE_S = 20.0

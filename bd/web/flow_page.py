@@ -6,18 +6,18 @@ from bd.core.clock import age_text
 from bd.report import html_page
 from bd.report.metrics import charts, series, svg
 from bd.report.metrics.metrics import Window, measure
-from bd.serve import layout
-from bd.serve.pages import Page, shown
-from bd.serve.routes import Route
-from bd.serve.windows import choices, chosen
+from bd.web import layout
+from bd.web.pages import Page, shown
+from bd.web.routes import Route
+from bd.web.time_range import choices, chosen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from starlette.responses import Response
 
     from bd.report.metrics.flow import Flow
-    from bd.serve.routes import Ask
-    from bd.serve.site import View
+    from bd.web.routes import Ask
+    from bd.web.site import View
 
 
 async def flow(ask: Ask) -> Response:

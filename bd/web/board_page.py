@@ -7,15 +7,15 @@ from starlette.responses import Response
 from bd.report import html_page
 from bd.report.board import board_page
 from bd.report.board.board import gather
-from bd.serve import layout
-from bd.serve.assets import content_of
-from bd.serve.pages import Page, shown
-from bd.serve.routes import OPEN, Route
+from bd.web import layout
+from bd.web.assets import content_of
+from bd.web.pages import Page, shown
+from bd.web.routes import OPEN, Route
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.serve.routes import Ask
-    from bd.serve.site import View
+    from bd.web.routes import Ask
+    from bd.web.site import View
 
 _DAMAGES = 10
 # Letting nobody claim, and letting everybody again.

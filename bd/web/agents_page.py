@@ -9,10 +9,10 @@ from bd.report.board.board_page import crew_status
 from bd.report.html_page import Cell
 from bd.report.metrics import charts, series, svg
 from bd.report.metrics.metrics import Window, measure, spans
-from bd.serve import layout
-from bd.serve.pages import Page, shown
-from bd.serve.routes import Route
-from bd.serve.windows import choices, chosen
+from bd.web import layout
+from bd.web.pages import Page, shown
+from bd.web.routes import Route
+from bd.web.time_range import choices, chosen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from starlette.responses import Response
 
-    from bd.serve.routes import Ask
-    from bd.serve.site import View
+    from bd.web.routes import Ask
+    from bd.web.site import View
 
 
 async def agents(ask: Ask) -> Response:

@@ -11,16 +11,16 @@ from bd.operations.create import Create
 from bd.operations.fail import DlqRetry
 from bd.operations.human_wait import Answer
 from bd.operations.switches import Pause, Resume
-from bd.serve import forms, layout
-from bd.serve.pages import Page, framed
-from bd.serve.routes import FORM_LIMIT, WRITE, Route
+from bd.web import forms, layout
+from bd.web.pages import Page, framed
+from bd.web.routes import FORM_LIMIT, WRITE, Route
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from bd.serve.routes import Ask
-    from bd.serve.site import Make
+    from bd.web.routes import Ask
+    from bd.web.site import Make
 
 # What a new bead may be given here; the rest is for the command line.
 _TEXTS = ("title", "type", "description", "acceptance_criteria", "assignee", "parent")

@@ -14,10 +14,10 @@ from bd.core.errors import BdError, TryAgain
 from bd.policy import triggers
 from bd.policy.triggers import FORGES
 from bd.schedule import sources
-from bd.serve import signatures
-from bd.serve.guard import Refusal
-from bd.serve.routes import OWN, Route
-from bd.serve.signatures import Forged
+from bd.web import webhook_signatures
+from bd.web.request_guard import Refusal
+from bd.web.routes import OWN, Route
+from bd.web.webhook_signatures import Forged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from starlette.responses import Response
 
-    from bd.serve.routes import Ask
-    from bd.serve.signatures import Delivery
     from bd.store.clone import Hub
+    from bd.web.routes import Ask
+    from bd.web.webhook_signatures import Delivery
 
 # Larger deliveries are refused. Of what was delivered so much is remembered, in the clone, also when the server is new.
 LIMIT = 2 * 1024 * 1024
@@ -46,7 +46,7 @@ async def hook(ask: Ask) -> Response:
     if "json" not in ask.request.headers.get("content-type", ""):
         raise Refusal(415, "a delivery is JSON", "choose application/json as the webhook's content type")
     try:
-        delivery = signatures.delivery_of(forge, ask.request.headers, ask.body, secret, clock.now().timestamp())
+        delivery = webhook_signatures.delivery_of(forge, ask.request.headers, ask.body, secret, clock.now().timestamp())
     except Forged as forged:
         raise Refusal(401, str(forged)) from None
     event = event_of(ask.body, "the delivery")

@@ -9,7 +9,7 @@ from bd.policy.readiness import phase_of, standing
 from bd.report import dag_drawing, html_page
 from bd.report.board.board_page import status
 from bd.report.html_page import Cell
-from bd.serve.layout import agent_link, bead_link, bead_path
+from bd.web.layout import agent_link, bead_link, bead_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,17 +10,17 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 
 from bd.core.light import NamedTuple
-from bd.serve import people
-from bd.serve.routes import OPEN, OWN, READ, WRITE
+from bd.web import authentication
+from bd.web.routes import OPEN, OWN, READ, WRITE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from bd.serve.people import Person
-    from bd.serve.routes import Route
-    from bd.serve.site import Site
+    from bd.web.authentication import Person
+    from bd.web.routes import Route
+    from bd.web.site import Site
 
 SAFE = frozenset({"GET", "HEAD"})
 POLICY = (
@@ -93,9 +93,9 @@ def caller_of(request: Request, site: Site) -> Caller:
     """Who sends the request, by the header, else by the cookie."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token.strip():
-        return Caller(people.by_token(site.people, token.strip()), is_ambient=False)
+        return Caller(authentication.by_token(site.people, token.strip()), is_ambient=False)
     session = request.cookies.get(cookie_of(request), "")
-    return Caller(people.by_session(site.people, session) if session else None, is_ambient=True)
+    return Caller(authentication.by_session(site.people, session) if session else None, is_ambient=True)
 
 
 def cookie_of(request: Request) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.report.metrics.flow import Flow
-    from bd.serve.routes import Ask
+    from bd.web.routes import Ask
 
 _WINDOWS = {"1h": timedelta(hours=1), "24h": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30), "all": None}
 _USUAL = "24h"

@@ -8,16 +8,16 @@ from contextlib import closing
 from threading import Event, Thread
 
 from bd.core.errors import BdError
-from bd.serve.gateway import Gateway
+from bd.web.gateways import Gateway
 from bd.worker.wait import turn_in_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from bd.serve.feed import Feed, News
-    from bd.serve.gateway import Target
     from bd.store.clone import Hub
+    from bd.web.feed import Feed, News
+    from bd.web.gateways import Target
 
 # What changes without the hub's moving (an agent that is there again) is seen at least so often.
 _LOOK_S = 60.0

@@ -6,13 +6,13 @@ from urllib.parse import quote
 
 from bd.report import html_page
 from bd.report.html_page import Cell
-from bd.serve.assets import path_of
+from bd.web.assets import path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bd.serve.people import Person
+    from bd.web.authentication import Person
 
 _WAYS = (("/", "Board"), ("/beads", "Beads"), ("/agents", "Agents"), ("/flow", "Flow"))
 

@@ -9,7 +9,7 @@ from bd.core.errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.serve.routes import Ask
+    from bd.web.routes import Ask
 
 _MOST_FIELDS = 50
 

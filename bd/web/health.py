@@ -7,14 +7,14 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from bd import __version__
 from bd.report.metrics import prometheus
 from bd.report.metrics.metrics import measure
-from bd.serve.routes import OPEN, Route
+from bd.web.routes import OPEN, Route
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from bd.serve.routes import Ask
-    from bd.serve.site import View
+    from bd.web.routes import Ask
+    from bd.web.site import View
 
 
 async def healthz(ask: Ask) -> Response:

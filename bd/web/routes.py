@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from bd.serve.people import Person
-    from bd.serve.site import Site
+    from bd.web.authentication import Person
+    from bd.web.site import Site
 
     Handler = Callable[["Ask"], Awaitable[Response]]
 

@@ -10,9 +10,9 @@ from bd.core import clock
 from bd.core.light import NamedTuple
 from bd.operations.publish import publish
 from bd.report.metrics.flow import flow_of
-from bd.serve.feed import Feed
-from bd.serve.kept import Kept
-from bd.serve.room import Room
+from bd.web.feed import Feed
+from bd.web.hub_thread import Room
+from bd.web.page_cache import Kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from bd.core.settings import Settings
     from bd.operations.base import Operation
     from bd.report.metrics.flow import Flow
-    from bd.serve.people import Person
     from bd.store.clone import Hub
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.outcome import Outcome
+    from bd.web.authentication import Person
 
     P = ParamSpec("P")
     R = TypeVar("R")

@@ -6,15 +6,15 @@ from starlette.responses import HTMLResponse
 
 from bd.core.clock import time_text
 from bd.core.light import NamedTuple
-from bd.serve import layout
+from bd.web import layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bd.serve.people import Person
-    from bd.serve.routes import Ask
-    from bd.serve.site import Site, View
+    from bd.web.authentication import Person
+    from bd.web.routes import Ask
+    from bd.web.site import Site, View
 
 # What time alone changes is shown at most so late.
 _LASTS_S = 20.0

@@ -10,9 +10,9 @@ from starlette.responses import JSONResponse
 from bd.core import clock
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
-from bd.serve.feed import END
-from bd.serve.guard import Refusal
-from bd.serve.routes import Route
+from bd.web.feed import END
+from bd.web.request_guard import Refusal
+from bd.web.routes import Route
 from bd.worker.long_poll import HELD_S
 from bd.worker.wait import offered, turn_in_s
 
@@ -20,8 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from bd.serve.routes import Ask
-    from bd.serve.site import View
+    from bd.web.routes import Ask
+    from bd.web.site import View
 
 # So many may wait at once; whoever else comes polls meanwhile.
 AT_ONCE = 200

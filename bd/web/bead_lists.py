@@ -11,9 +11,9 @@ from bd.report import html_page
 from bd.report.board.board_page import status
 from bd.report.history import events
 from bd.report.selection import Wanted, has_words, ordered, selected
-from bd.serve import beadpage, layout
-from bd.serve.pages import Page, shown, stamp
-from bd.serve.routes import Route
+from bd.web import bead_page, layout
+from bd.web.pages import Page, shown, stamp
+from bd.web.routes import Route
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
     from bd.report.history import Event
-    from bd.serve.routes import Ask
-    from bd.serve.site import View
+    from bd.web.routes import Ask
+    from bd.web.site import View
 
 # So many are listed, and so much of what was typed is searched for.
 _LISTED = 200
@@ -94,12 +94,12 @@ def _bead(view: View, ask: Ask) -> Page:
     if found is None:
         if not told:
             raise NoSuchBead(typed)
-        body = '<p class="state past">This bead is gone.</p>\n' + beadpage.history(told)
+        body = '<p class="state past">This bead is gone.</p>\n' + bead_page.history(told)
         return Page(bead_id, stamp(view), body)
-    body = layout.live("bead", beadpage.body(found, view.snapshot, view.now))
+    body = layout.live("bead", bead_page.body(found, view.snapshot, view.now))
     if ask.person:
         body += layout.live("forms", _forms(found))
-    return Page(bead_id, stamp(view), body + layout.live("history", beadpage.history(told)))
+    return Page(bead_id, stamp(view), body + layout.live("history", bead_page.history(told)))
 
 
 def _known(typed: str, snapshot: Snapshot) -> str:

@@ -1,0 +1,1 @@
+"""The hub as web pages and for programs, inside `bd serve` only. Read app.py and site.py first."""
