@@ -26,7 +26,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "rich": ("output.py", "demo/view.py"),
     "sqlite3": ("store/cache/database.py",),
     "starlette": ("serve/",),
-    "uvicorn": ("serve/listening.py",),
+    "uvicorn": ("web/server.py",),
     "watchfiles": ("worker/wakeup.py",),
 }
 HEAVY = ("git", "ruamel", "filelock", "ulid", "rich")

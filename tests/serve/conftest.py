@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from bd.cli.context import App, Globals
-from bd.serve.app import application
+from bd.web.app import application
 from bd.web.authentication import Person
 from bd.web.site import Site
 

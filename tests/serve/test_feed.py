@@ -13,9 +13,9 @@ import pytest
 from uvicorn import Config
 
 from bd.cli.context import App, Globals
-from bd.serve.app import application
-from bd.serve.listening import _Server
+from bd.web.app import application
 from bd.web.feed import BACK, END, MOVED, STALE, Feed, News
+from bd.web.server import _Server
 from bd.web.site import Site
 from tests.truth import git, tip
 

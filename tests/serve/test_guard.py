@@ -9,8 +9,7 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from bd.core.errors import BadInput
-from bd.serve import app
-from bd.web import authentication
+from bd.web import app, authentication
 from bd.web.authentication import Person
 from bd.web.request_guard import HEADERS
 from bd.web.routes import OWN, READ, WRITE, Ask, Route

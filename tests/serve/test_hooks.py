@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from bd.core.clock import now
 from bd.core.errors import BadInput
-from bd.serve.app import application
 from bd.web import webhook_secrets, webhooks
+from bd.web.app import application
 from tests.running import result_of
 from tests.serve.conftest import ADA, HOST
 from tests.serve.served import SECRET, github, payload, serving

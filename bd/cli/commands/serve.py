@@ -50,7 +50,7 @@ def command(app: App, host: str, port: int, token_file: str | None, names: tuple
     """
     if not find_spec("starlette") or not find_spec("uvicorn"):
         raise BadInput("serving pages needs an extra", hint="pip install 'gitbeads[serve]'")
-    from bd.serve import listening
+    from bd.web import server
     from bd.web.site import Site
 
     if private and not token_file:
@@ -59,14 +59,14 @@ def command(app: App, host: str, port: int, token_file: str | None, names: tuple
     app.hub.view()  # no hub, no server
     gc.enable()
     flags = app.flags
-    site = Site(lambda: App(flags).hub, people, listening.names_of(host, names), is_private=private)
+    site = Site(lambda: App(flags).hub, people, server.names_of(host, names), is_private=private)
     site.tell = app.out.note
     _equip(site, more["hook_secrets"], more["forwards"])
-    listener = listening.bound(host, port)
-    if not listening.is_loopback(host):
+    listener = server.bound(host, port)
+    if not server.is_loopback(host):
         _warn(app, people, is_private=private)
-    _tell(app, listening.address_of(listener), people)
-    listening.run(site, listener)
+    _tell(app, server.address_of(listener), people)
+    server.run(site, listener)
 
 
 def _equip(site: Site, secrets_file: str | None, forwards: tuple[str, ...]) -> None:

@@ -13,7 +13,6 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.routing import Route as Place
 
-from bd.serve import entry
 from bd.web import (
     agents_page,
     bead_lists,
@@ -24,6 +23,7 @@ from bd.web import (
     health,
     long_polls,
     request_guard,
+    sign_in,
     webhooks,
     writes,
 )
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bd.web.routes import Route
     from bd.web.site import Site
 
-MODULES = (board_page, bead_lists, agents_page, flow_page, writes, entry, event_stream, health, webhooks, long_polls)
+MODULES = (board_page, bead_lists, agents_page, flow_page, writes, sign_in, event_stream, health, webhooks, long_polls)
 
 
 def routes() -> list[Route]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 import uvicorn
 
 from bd.core.errors import BadInput
-from bd.serve.app import application
+from bd.web.app import application
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
