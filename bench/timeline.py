@@ -28,7 +28,7 @@ WATCHED = {
     ("bd.store.cache.cache", "Cache", "advance"): "write the change into the cache",
     ("bd.store.clone", "Hub", "note_json"): "notes of the clone",
     ("bd.cli.claiming", "", "_tell"): "tell",
-    ("bd.cli.context", "App", "close"): "close",
+    ("bd.cli.app", "App", "close"): "close",
 }
 IMPORTS, REST = "imports", "the rest of bd"
 

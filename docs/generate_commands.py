@@ -13,10 +13,10 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
-from bd.cli import globals as global_flags
-from bd.cli.foreign import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
-from bd.cli.group import TITLES, RefusedFlag, bd
+from bd.cli import global_options as global_flags
+from bd.cli.click_commands import TITLES, RefusedFlag, bd
 from bd.cli.table import ALIASES, COMMANDS, SECTIONS
+from bd.compat.go_options import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
 
 PAGE = Path(__file__).with_name("commands.md")
 COMPATIBILITY = Path(__file__).with_name("compatibility.md")
@@ -31,7 +31,7 @@ ACCEPTED = (
     " version, view, where"
 )
 
-# Every key of bd/cli/globals.py, in the order of the page: how it is written, and what it does.
+# Every key of bd/cli/global_options.py, in the order of the page: how it is written, and what it does.
 GLOBALS = {
     "json": ("--json", "The answer is one JSON document on stdout, for errors too. `--format json` is the same."),
     "quiet": ("--quiet, -q", "Print only ids."),
@@ -67,7 +67,7 @@ def page() -> str:
 
 
 def compatibility() -> str:
-    """docs/compatibility.md with its last section as the tables of bd/cli/foreign.py have it."""
+    """docs/compatibility.md with its last section as the tables of bd/compat/go_options.py have it."""
     before, _, _ = COMPATIBILITY.read_text(encoding="utf-8").partition(FOREIGN_HEADING)
     flags = vars(global_flags)
     ignored = {"every command": sorted(flags["_IGNORED"] | flags["_IGNORED_VALUES"]), **_flags_of(IGNORED_FLAGS)}
@@ -75,7 +75,7 @@ def compatibility() -> str:
     return "\n".join(
         [
             before + FOREIGN_HEADING,
-            "<!-- Written by docs/generate_commands.py from bd/cli/foreign.py. -->\n",
+            "<!-- Written by docs/generate_commands.py from bd/compat/go_options.py. -->\n",
             f"**Accepted** commands of the Go tool: {', '.join(f'`{name}`' for name in ACCEPTED.split(', '))}.",
             "[commands.md](commands.md) has the flags of each.\n",
             "**Ignored** flags are taken and change nothing:\n",

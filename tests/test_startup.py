@@ -76,7 +76,7 @@ def test_help_and_usage_errors_load_nothing_heavy(arguments: list[str], tmp_path
 def test_help_imports_no_other_command(arguments: list[str], tmp_path: Path) -> None:
     _, _, modules = loaded(arguments, tmp_path)
     commands = {name for name in modules if name.startswith("bd.cli.commands.")}
-    assert commands <= {"bd.cli.commands.list", "bd.cli.commands.listing", "bd.cli.commands.version"}
+    assert commands <= {"bd.cli.commands.list", "bd.cli.commands.bead_list", "bd.cli.commands.version"}
 
 
 READS = [

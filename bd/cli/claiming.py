@@ -1,6 +1,6 @@
 """What `bd claim` does once its flags are read.
 
-Apart from the click command, because an agent's claim goes by cli/hot.py, which starts the
+Apart from the click command, because an agent's claim goes by cli/parse.py, which starts the
 fetch before it imports anything that is not needed for it.
 """
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from bd.cli.context import App
+    from bd.cli.app import App
     from bd.core.model import Bead
     from bd.store.transaction.outcome import Outcome
 
@@ -97,7 +97,7 @@ def _refuse_ended(app: App, outcome: Outcome) -> None:
 
 
 def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
-    from bd.output import escaped
+    from bd.cli.output import escaped
 
     settings = app.hub.settings(app.hub.snapshot(outcome.commit))
     for bead in app.written(outcome):
@@ -118,7 +118,7 @@ def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
 
 def _tell_shared(app: App, outcome: Outcome, bead: Bead) -> None:
     """Say what an advisory claim has won, and who else is at the bead."""
-    from bd.output import escaped
+    from bd.cli.output import escaped
     from bd.policy import advisory_claims
 
     tokens = {token for token, bead_id in (outcome.change.tokens if outcome.change else ()) if bead_id == bead.id}

@@ -1,4 +1,4 @@
-"""What `bd close` does once its flags are read. Loads no click: an agent's close goes by cli/hot.py."""
+"""What `bd close` does once its flags are read. Loads no click: an agent's close goes by cli/parse.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from bd.cli.context import App
+    from bd.cli.app import App
 
 
 def close(
@@ -27,11 +27,11 @@ def close(
     extra: dict[str, Any] = {}
     made = None
     if output is not None:
-        from bd.cli.yielding import given_output
+        from bd.cli.close_output import given_output
 
         extra, made = given_output(app, beads, output)
     if not force:
-        from bd.cli.validating import seals_of
+        from bd.cli.validation import seals_of
 
         seals = seals_of(app, beads, lambda _: made)
         extra.update({"seals": seals} if seals else {})

@@ -1,16 +1,16 @@
-"""What `bd create` does once the flags of one bead are read. Loads no click: an agent's create goes by cli/hot.py."""
+"""What `bd create` does once the flags of one bead are read. Loads no click: an agent's create goes by cli/parse.py."""
 
 from __future__ import annotations
 
-from bd.cli.texts import flat, text_argument
+from bd.cli.output import escaped
+from bd.cli.values import flat, text_argument
 from bd.core.errors import BadInput
-from bd.output import escaped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.cli.context import App
+    from bd.cli.app import App
     from bd.store.transaction.outcome import Outcome
 
 

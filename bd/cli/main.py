@@ -1,4 +1,4 @@
-"""The entry, and the one door out for errors. Imports click only for what hot.py does not read."""
+"""The entry, and the one door out for errors. Imports click only for what parse.py does not read."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 import sys
 
 from bd import __version__
-from bd.cli import globals as global_flags
-from bd.cli import hot
+from bd.cli import global_options as global_flags
+from bd.cli import parse
 from bd.cli import run as run  # noqa: PLC0414  console scripts that are installed look for it here
-from bd.cli.context import App
+from bd.cli.app import App
+from bd.cli.output import Output, lost_output, prepare_streams
 from bd.core.errors import BdError, Interrupted
-from bd.output import Output, lost_output, prepare_streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error is lost_output() and isinstance(error, BrokenPipeError):
             return 0  # who reads has seen enough
-        from bd.cli import outside
+        from bd.cli import os_errors
 
-        known = outside.told(error)
+        known = os_errors.told(error)
         return _told(known, out) if known else _crash(error, out)
     except Exception as error:  # noqa: BLE001  the one place where a bug ends
         return _crash(error, out)
@@ -55,11 +55,11 @@ def _typed() -> list[str]:
 
 
 def _run(app: App, words: Sequence[str]) -> int:
-    plain = hot.read(words)
+    plain = parse.read(words)
     if plain is not None:
         plain.run(app)
         return 0
-    from bd.cli.group import run as run_command
+    from bd.cli.click_commands import run as run_command
 
     return run_command(app, words)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bd.cli.texts import comma_list, priority_of
+from bd.cli.values import comma_list, priority_of
 from bd.core.clock import duration_s
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent

@@ -1,6 +1,6 @@
 """The demo's processes: one for each agent, each in its clone, and none left behind however it ends.
 
-Does not belong here: what is watched while they run (race.py, factory.py).
+Does not belong here: what is watched while they run (race.py, factory_demo.py).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import pytest
 
-from bd.cli.group import MEANT, bd
+from bd.cli.click_commands import MEANT, bd
 from bd.cli.table import ALIASES, COMMANDS, HIDDEN, SECTIONS
 from tests.cli.client_cases import CLIENT_CASES, Case
 from tests.cli.conftest import assert_issue, assert_no_nulls

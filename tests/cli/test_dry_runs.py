@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from bd.cli.group import bd as program
+from bd.cli.click_commands import bd as program
 from bd.cli.table import COMMANDS
 from tests.hostile.planting import plant
 from tests.running import Clone

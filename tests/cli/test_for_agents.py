@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.cli import briefing
+from bd.cli import agent_guide
 from bd.cli.commands.setup import TOOLS
-from bd.cli.completing import SHELLS
+from bd.cli.completion import SHELLS
 from bd.cli.table import COMMANDS
 from bd.setup import managed_section
 from tests.running import BD, run_here
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 def test_prime_is_short_whoever_asks(board: Clone, tmp_path: Path) -> None:
-    longest = briefing.prime("a" * 63, [f"{'p' * 20}-{number:04}" for number in range(99)], 10**6)
-    assert len(longest) < briefing.LIMIT
+    longest = agent_guide.prime("a" * 63, [f"{'p' * 20}-{number:04}" for number in range(99)], 10**6)
+    assert len(longest) < agent_guide.LIMIT
     said = board.here("prime", "--agent", "bob").out
     assert said.startswith("You are bob. 3 beads are ready for you.\n")
     for line in said.splitlines():

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from bd.cli.foreign import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
-from bd.cli.group import RefusedFlag, bd
+from bd.cli.click_commands import RefusedFlag, bd
 from bd.cli.table import COMMANDS
+from bd.compat.go_options import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
 from tests.running import run_here
 from tests.truth import git, tip, tip_bead
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.cli.commands import stats
-from bd.cli.globals import split
+from bd.cli.global_options import split
 from bd.core.errors import BadInput
 from tests.cli.conftest import IDS
 from tests.running import BD, Clone, start_process

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 import pytest
 
-from bd.cli.group import bd
+from bd.cli.click_commands import bd
 from bd.cli.table import DEEDS, is_deed
 from tests.running import BD, Clone
 from tests.truth import git, tip, tip_bead
@@ -66,7 +66,7 @@ WRITES = {
 
 _TELL_HANDLES = """
 import os
-from bd.output import prepare_streams
+from bd.cli.output import prepare_streams
 prepare_streams()
 null = os.stat(os.devnull).st_rdev
 told = [os.fstat(number).st_rdev == null and os.get_inheritable(number) for number in range(3)]

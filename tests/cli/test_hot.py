@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.cli import hot
+from bd.cli import parse
 
 CLICK = {
     "claim": ("bd.cli.commands.claim", "command", "claim"),
@@ -19,7 +19,7 @@ CLICK = {
 }
 DEFAULTS = {"inherit_labels": True, "count": 1}
 WORDS = st.sampled_from(["hub-a", "Fix it", "a,b", " ", "2", "P1", "7", "-", "--", "--nonsense", "--help", "-x", ""])
-FLAGS = sorted({flag for plain in hot._PLAIN.values() for flag in (*plain.switches, *plain.values)})
+FLAGS = sorted({flag for plain in parse._PLAIN.values() for flag in (*plain.switches, *plain.values)})
 ANYTHING = st.tuples(st.sampled_from(sorted(CLICK)), st.lists(st.sampled_from(FLAGS) | WORDS, max_size=6))
 
 
@@ -27,7 +27,7 @@ ANYTHING = st.tuples(st.sampled_from(sorted(CLICK)), st.lists(st.sampled_from(FL
 def _sensible(draw: st.DrawFn) -> tuple[str, list[str]]:
     """A command with some of its own flags, each with a value where it takes one that mostly can be, and as many words as it needs."""
     command = draw(st.sampled_from(sorted(CLICK)))
-    plain = hot._PLAIN[command]
+    plain = parse._PLAIN[command]
     flags = draw(st.lists(st.sampled_from([*sorted(plain.switches), *sorted(plain.values)]), max_size=3, unique=True))
     values = {
         "count": ["2", "7", "0"],
@@ -72,12 +72,12 @@ def set_ones(flags: dict[str, Any]) -> dict[str, Any]:
 @given(line=LINES)
 def test_what_is_read_here_is_what_click_reads(line: tuple[str, list[str]]) -> None:
     words = [line[0], *line[1]]
-    if hot.read(words) is not None:
+    if parse.read(words) is not None:
         assert_same(words)
 
 
 def assert_same(words: list[str]) -> None:
-    ours = hot.read(words)
+    ours = parse.read(words)
     assert ours is not None
     with pytest.MonkeyPatch.context() as monkeypatch:
         theirs = by_click(words, monkeypatch)
@@ -119,9 +119,9 @@ LEFT = [
 
 @pytest.mark.parametrize("line", LEFT)
 def test_it_is_left_to_click(line: str) -> None:
-    assert hot.read(line.split()) is None
+    assert parse.read(line.split()) is None
 
 
 def test_every_function_is_there() -> None:
-    for plain in hot._PLAIN.values():
+    for plain in parse._PLAIN.values():
         assert callable(getattr(import_module(plain.module), plain.function))

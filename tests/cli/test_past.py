@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.context import SIGNS
+from bd.cli.app import SIGNS
 from bd.cli.table import COMMANDS, PAST
 from tests.truth import commit_file, git, tip, tip_bead
 

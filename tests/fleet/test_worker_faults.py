@@ -29,7 +29,7 @@ from tests.waiting import PATIENCE_S, until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bd.cli.context import App
+    from bd.cli.app import App
     from tests.running import Clone
 
     Clones = Callable[[str], Clone]

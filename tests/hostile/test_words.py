@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.output import escaped, json_safe
+from bd.cli.output import escaped, json_safe
 from bd.store.yaml.editor import quoted
 from tests.cli.test_globals import in_a_terminal
 from tests.hostile.planting import FORBIDDEN, GOOD, GOOD_PATH, READS, everything_goes_on, harmless, plant

@@ -44,7 +44,7 @@ DECIDING = {
     "a setting": ("config.py", '"""', '"""Another. '),
 }
 TELLING = {
-    "a command": ("cli/commands/listing.py", '"""', '"""Another. '),
+    "a command": ("cli/commands/bead_list.py", '"""', '"""Another. '),
     "a page": ("serve/__init__.py", '"""', '"""Another. '),
 }
 

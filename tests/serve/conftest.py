@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from starlette.testclient import TestClient
 
-from bd.cli.context import App, Globals
+from bd.cli.app import App, Globals
 from bd.web.app import application
 from bd.web.authentication import Person
 from bd.web.site import Site

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from uvicorn import Config
 
-from bd.cli.context import App, Globals
+from bd.cli.app import App, Globals
 from bd.web.app import application
 from bd.web.feed import BACK, END, MOVED, STALE, Feed, News
 from bd.web.server import _Server

@@ -23,7 +23,7 @@ PACKAGE = Path(bd.__file__).parent
 CHANGES = {
     "a rule": ("policy/readiness.py", "NOT_WORK = frozenset({", 'NOT_WORK = frozenset({"task", '),
     "the JSON of a bead": ("compat/bead_json.py", 'shown["comment_count"] = len(bead.comments)', 'shown["comment_count"] = 1000'),
-    "the line of a bead": ("cli/commands/listing.py", '"""', '"""Another. '),
+    "the line of a bead": ("cli/commands/bead_list.py", '"""', '"""Another. '),
     "a field": ("schema.py", '"""', '"""Another. '),
     "the reader of YAML": ("store/yaml/plain_reader.py", '"""', '"""Another. '),
 }

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
+from bd.cli.app import App
 from bd.cli.commands.agent_view import show_one, show_table
-from bd.cli.context import App
 from bd.cli.options import AGENT, list_option, pass_app
-from bd.cli.texts import flat
+from bd.cli.values import flat
 from bd.core.errors import BadInput
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent, known_agent
 from bd.report.agents import names_of

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bd.cli.context import SIGNS
+from bd.cli.app import SIGNS
+from bd.cli.output import escaped, sentence
 from bd.core.clock import age_text, duration_text, instant_of
-from bd.output import escaped, sentence
 from bd.policy.budget import budget_of
 from bd.policy.eligibility import pause_of, pause_words
 from bd.report.agents import description_of, records_of
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.cli.context import App
+    from bd.cli.app import App
     from bd.core.model import Snapshot
 
 COLUMNS = ["agent", "role", "status", "beads", "heartbeat", "next poll"]

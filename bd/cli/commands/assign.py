@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import PRIORITY, pass_app
 from bd.operations.beads import Update
 

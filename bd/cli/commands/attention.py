@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from bd.cli.context import SIGNS, App
+from bd.cli.app import SIGNS, App
 from bd.cli.options import pass_app
+from bd.cli.output import escaped
 from bd.core.clock import age_text
-from bd.output import escaped
 from bd.report.attention import Attention, gather
 from bd.store.local.rejected import kept
 

@@ -6,9 +6,9 @@ import textwrap
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
-from bd.output import escaped
+from bd.cli.output import escaped
 from bd.report.audit import rules
 from bd.report.audit.audit import Audit, HandMade, Violation, examine, lineage, start_of
 

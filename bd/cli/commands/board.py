@@ -7,13 +7,13 @@ import sys
 
 import click
 
-from bd.cli.context import SIGNS, App
+from bd.cli.app import SIGNS, App
 from bd.cli.options import pass_app
+from bd.cli.output import LivePage
 from bd.core import clock
 from bd.core.clock import duration_text, time_text
 from bd.core.errors import BadInput
 from bd.operations.board import PublishBoard, check_path
-from bd.output import LivePage
 from bd.report.board import board_page, markdown
 from bd.report.board.board import Board, gather
 from bd.report.metrics.flow import flow_of

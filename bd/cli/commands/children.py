@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from bd.cli.commands.listing import show_list
-from bd.cli.context import App
+from bd.cli.app import App
+from bd.cli.commands.bead_list import show_list
 from bd.cli.options import pass_app
 from bd.core import ids
 from bd.core.queries import Lineup

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from bd.cli.app import App
 from bd.cli.claiming import claim
-from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.operations.claims import Start
 

@@ -6,9 +6,9 @@ import os
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
-from bd.output import progress_bar
+from bd.cli.output import progress_bar
 from bd.setup.hub import join_hub
 from bd.store.git.create import without_password
 

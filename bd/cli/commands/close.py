@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
+from bd.cli.app import App
 from bd.cli.closing import close
-from bd.cli.context import App
 from bd.cli.options import pass_app
-from bd.cli.texts import text_argument
+from bd.cli.values import text_argument
 
 EXAMPLE = """
 \b

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from bd.cli.context import App
-from bd.cli.named import bead_of
+from bd.cli.app import App
+from bd.cli.lookup import bead_of
 from bd.cli.options import pass_app
-from bd.cli.texts import text_argument
+from bd.cli.output import escaped
+from bd.cli.values import text_argument
 from bd.compat import bead_json
 from bd.core.errors import BadInput
 from bd.operations.beads import Comment, Update
-from bd.output import escaped
 
 
 def _add(app: App, bead: str, words: tuple[str, ...], author: str | None, file: str | None, *, stdin: bool) -> None:

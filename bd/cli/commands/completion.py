@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from bd.cli.completing import SHELLS, candidates
-from bd.cli.context import App
+from bd.cli.app import App
+from bd.cli.completion import SHELLS, candidates
 from bd.cli.options import pass_app
 
 EXAMPLE = """

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
 from bd.core.clock import duration_text
 from bd.core.errors import BadInput

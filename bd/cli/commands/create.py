@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.creating import create, create_quickly
 from bd.cli.options import CLAIM_MODE, PRIORITY, list_option, long_texts, pass_app
+from bd.cli.output import escaped
 from bd.core.errors import BadInput
 from bd.operations.create import Create
-from bd.output import escaped
 
 EXAMPLE = """
 \b

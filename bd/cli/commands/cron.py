@@ -8,7 +8,7 @@ import shutil
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
 from bd.core import clock
 from bd.core.errors import BadInput, NoIdentity

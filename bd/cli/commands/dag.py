@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
+from bd.cli.output import escaped
 from bd.compat import dag_export
 from bd.core import ids
 from bd.core.clock import age_text
 from bd.core.errors import NoSuchBead
 from bd.core.model import Bead, Snapshot
 from bd.operations.close import Cancel
-from bd.output import escaped
 from bd.policy.budget import left_under
 from bd.policy.dag_progress import Dag, Member, Shape, children_by_parent, dag_of, roots, shape_of
 

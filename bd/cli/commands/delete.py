@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
 from bd.operations.beads import Delete
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
+from bd.cli.output import escaped
 from bd.core.errors import BadInput, Damaged
 from bd.demo.example import read_example
 from bd.demo.hub import BRANCH, Demo
 from bd.demo.view import Lines, LiveTable, Silent
-from bd.output import escaped
 from bd.report.audit.proof import prove
 
 TYPE_CHECKING = False
@@ -50,7 +50,7 @@ def command(app: App, beads: int | None, seed: str | None, folder: Path | None, 
     refused, and a subtask that was waited for.
     """
     if factory:
-        from bd.cli.factory import run
+        from bd.cli.factory_demo import run
 
         if beads is not None or seed is not None:
             raise BadInput("--beads and --seed are of the race, not of --factory")

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
+from bd.cli.output import escaped
 from bd.compat import bead_json
 from bd.core import ids
 from bd.core.errors import BadInput
 from bd.core.model import Bead, Snapshot
 from bd.operations.dependencies import DepAdd, DepRemove
-from bd.output import escaped
 from bd.policy.dag import awaited, find_cycle
 
 

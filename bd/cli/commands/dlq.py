@@ -6,17 +6,17 @@ from typing import Any
 
 import click
 
+from bd.cli.app import App
 from bd.cli.commands.edit import edited
-from bd.cli.context import App
-from bd.cli.named import bead_of
+from bd.cli.lookup import bead_of
 from bd.cli.options import pass_app
+from bd.cli.output import escaped
 from bd.compat import bead_json
 from bd.core.costs import amount_of
 from bd.core.errors import WrongState
 from bd.core.model import Bead, Snapshot
 from bd.operations.close import Cancel
 from bd.operations.fail import DlqRetry, DlqReview
-from bd.output import escaped
 from bd.policy import notification
 from bd.report.costs import entries
 from bd.report.selection import dead_letters

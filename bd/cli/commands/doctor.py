@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
 from bd.core.schema import CONFIG_PATH, FORMAT_VERSION
 from bd.operations.beads import Write

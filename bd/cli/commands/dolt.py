@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from bd.cli.app import App
 from bd.cli.commands.sync import synchronise
-from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.core.errors import BadInput
 

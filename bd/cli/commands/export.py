@@ -7,10 +7,10 @@ from collections import Counter
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
+from bd.cli.output import json_safe
 from bd.compat.jsonl_export import lines_of, records_of, write_whole
-from bd.output import json_safe
 
 EXAMPLE = """
 \b

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
-from bd.cli.texts import text_argument
+from bd.cli.output import escaped
+from bd.cli.values import text_argument
 from bd.operations.fail import Fail
-from bd.output import escaped
 from bd.policy.retry import KINDS, outlook
 
 EXAMPLE = """

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
-from bd.cli.validating import seals_of
+from bd.cli.validation import seals_of
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
 from bd.operations.handoff import Handoff, parse_artifact, with_artifacts

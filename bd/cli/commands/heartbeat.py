@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
+from bd.cli.output import escaped
 from bd.core.errors import BadInput
 from bd.operations.beads import Comment
-from bd.output import escaped
 from bd.worker import manual_heartbeat
 from bd.worker import progress as notes
 

@@ -6,7 +6,7 @@ import re
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
 from bd.core.errors import BadInput
 from bd.operations.heat import Heat

@@ -6,8 +6,8 @@ import os
 
 import click
 
-from bd.cli.context import App
-from bd.cli.globals import NAMES
+from bd.cli.app import App
+from bd.cli.global_options import NAMES
 from bd.cli.options import pass_app
 from bd.cli.table import COMMANDS, SECTIONS
 from bd.core.errors import BadInput
@@ -29,8 +29,8 @@ Examples:
 @pass_app
 def command(app: App, name: str | None, everything: bool, man: str | None) -> None:
     """Show every command, for people or as JSON."""
-    from bd.cli.group import TITLES
-    from bd.cli.manual import every_command
+    from bd.cli.click_commands import TITLES
+    from bd.cli.reference import every_command
 
     if man:
         _write_pages(app, man)
@@ -47,7 +47,7 @@ def command(app: App, name: str | None, everything: bool, man: str | None) -> No
 
 
 def _write_pages(app: App, folder: str) -> None:
-    from bd.cli.manual import page_of
+    from bd.cli.reference import page_of
 
     try:
         os.makedirs(folder, exist_ok=True)

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
+from bd.cli.output import escaped
 from bd.core import ids
 from bd.core.errors import NoSuchBead
-from bd.output import escaped
 from bd.report.audit.audit import start_of
 from bd.report.history import Event, events
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
 
 _NONE = "bd has no git hooks: every write is published by itself, and `bd sync` takes edits made by hand."

@@ -8,16 +8,16 @@ from typing import Any
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import list_option, pass_app
-from bd.cli.texts import flat
+from bd.cli.output import escaped
+from bd.cli.values import flat
 from bd.core import signers
 from bd.core.errors import BadInput, NoHub, NoKey
 from bd.core.identity import identify
 from bd.core.ids import check_agent
 from bd.core.schema import agent_path, capacity_path
 from bd.operations.signers import Allow, Revoke, lines_of
-from bd.output import escaped
 from bd.store.local import agent_cards
 from bd.store.trust import signing
 

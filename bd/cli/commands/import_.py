@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
 from bd.compat import jsonl_import, table_dumps
 from bd.compat.jsonl_import import Batch

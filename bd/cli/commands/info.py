@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from bd import __version__
-from bd.cli.context import App
-from bd.cli.named import bead_of
+from bd.cli.app import App
+from bd.cli.lookup import bead_of
 from bd.cli.options import pass_app
 from bd.core import clock
 from bd.core.errors import BadInput

@@ -7,7 +7,7 @@ import re
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
 from bd.core import ids
 from bd.core.errors import BadInput

@@ -6,8 +6,8 @@ from collections import Counter
 
 import click
 
-from bd.cli.context import App
-from bd.cli.named import bead_of
+from bd.cli.app import App
+from bd.cli.lookup import bead_of
 from bd.cli.options import pass_app
 from bd.core.errors import BadInput
 from bd.operations.beads import Update

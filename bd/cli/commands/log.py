@@ -7,11 +7,11 @@ import sys
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
+from bd.cli.output import escaped, json_safe
 from bd.core.errors import BadInput
 from bd.core.light import json_text
-from bd.output import escaped, json_safe
 from bd.report.audit.audit import start_of
 from bd.report.bead_events import Transition
 from bd.report.log import last, read

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
+from bd.cli.output import escaped
 from bd.core.clock import past_instant
 from bd.core.errors import BadInput
-from bd.output import escaped
 from bd.report.metrics import charts, prometheus
 from bd.report.metrics.flow import flow_of
 from bd.report.metrics.metrics import measure

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bd.cli.app import App
 from bd.cli.commands.import_ import progress_of, tell
-from bd.cli.context import App
 from bd.cli.options import pass_app
 from bd.compat.go_workspace import look
 from bd.core.clock import time_text

@@ -6,7 +6,7 @@ import gc
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import DURATION, pass_app
 from bd.core import clock
 from bd.core.errors import BadInput

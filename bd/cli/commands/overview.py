@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bd.cli.context import App
+from bd.cli.app import App
+from bd.cli.output import sentence
 from bd.core.errors import NoHub
-from bd.output import sentence
 from bd.policy.eligibility import pause_of, pause_words
 from bd.policy.work_queue import phases
 

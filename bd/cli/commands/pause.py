@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
+from bd.cli.output import escaped
 from bd.operations.switches import Pause, Resume
-from bd.output import escaped
 
 
 @click.command("pause", epilog='\b\nExample:\n  bd pause --reason "moving the cluster"')

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from bd.cli.context import App
-from bd.cli.named import bead_of
+from bd.cli.app import App
+from bd.cli.lookup import bead_of
 from bd.cli.options import pass_app
+from bd.cli.output import escaped
 from bd.operations.base import World
 from bd.operations.plan import ApplyPlan
-from bd.output import escaped
 
 EXAMPLE = """
 \b

@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from bd.cli.context import SIGNS, App
+from bd.cli.app import SIGNS, App
 from bd.cli.options import AGENT, pass_app
+from bd.cli.output import escaped
 from bd.core import clock
 from bd.core.clock import time_text
 from bd.core.errors import BadInput, WrongState
 from bd.core.pools import Pool, pools_of
 from bd.operations.pools import ScalePool
-from bd.output import escaped
 from bd.report.pools import status_of, told_by_files
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from bd.cli import briefing
-from bd.cli.context import App
+from bd.cli import agent_guide
+from bd.cli.app import App
 from bd.cli.options import pass_app
 from bd.core.errors import NoHub
 from bd.policy.work_queue import ready_beads
@@ -33,7 +33,7 @@ def command(app: App) -> None:
         number = len(list(eligibility.fitting(ready, name, snapshot, app.now)))
     held = [bead.id for bead in snapshot.live() if name and name in bead.holders]
     who = name or f"{app.identity.by.partition(':')[2]} (no agent: give --agent NAME or set BD_AGENT before you claim)"
-    text = briefing.prime(who, sorted(held), number)
+    text = agent_guide.prime(who, sorted(held), number)
     if app.out.is_json:
         app.out.object({"text": text})
     else:
@@ -48,6 +48,6 @@ def onboard(app: App) -> None:
     `bd setup` writes it there.
     """
     if app.out.is_json:
-        app.out.object({"text": briefing.section()})
+        app.out.object({"text": agent_guide.section()})
     else:
-        app.out.lines(briefing.section().splitlines())
+        app.out.lines(agent_guide.section().splitlines())

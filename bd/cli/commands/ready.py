@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from bd.cli.commands.listing import at_it, show_list, wanted_of
-from bd.cli.context import App
+from bd.cli.app import App
+from bd.cli.commands.bead_list import at_it, show_list, wanted_of
 from bd.cli.options import filter_options, pass_app
+from bd.cli.output import escaped
 from bd.core.errors import AlreadyClaimed, NoSuchBead, WrongState
 from bd.core.queries import Lineup
-from bd.output import escaped
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import ready_since
 from bd.policy.work_queue import ready_beads

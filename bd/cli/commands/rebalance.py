@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from bd.cli.context import SIGNS, App
+from bd.cli.app import SIGNS, App
 from bd.cli.options import DURATION, pass_app
+from bd.cli.output import escaped
 from bd.core import clock
 from bd.core.errors import BadInput, BdError
 from bd.core.model import Snapshot
 from bd.operations.work_stealing import Rebalance
-from bd.output import escaped
 from bd.policy.stealing import INTERVAL_S, Cycle, Move, cycle
 
 EXAMPLE = """

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from bd.cli import named
-from bd.cli.context import App
+from bd.cli import lookup
+from bd.cli.app import App
 from bd.cli.options import PRIORITY, list_option, pass_app
-from bd.cli.texts import flat, text_argument
+from bd.cli.values import flat, text_argument
 from bd.core.clock import time_text
 from bd.core.errors import NotFound
 from bd.operations.schedules import AddSchedule, RemoveSchedule
@@ -79,7 +79,7 @@ def _shown(schedule: dict[str, Any], app: App) -> dict[str, Any]:
 def list_schedules(app: App) -> None:
     """List the schedules, each with its next tick."""
     found = [_shown(one, app) for one in schedules.schedules_of(app.snapshot())]
-    named.list_them(app, "schedule", found, ("cron", "zone", "next", "title"), _row)
+    lookup.list_them(app, "schedule", found, ("cron", "zone", "next", "title"), _row)
 
 
 def _row(shown: Any) -> list[str]:
@@ -93,7 +93,7 @@ def _row(shown: Any) -> list[str]:
 def remove(app: App, name: str) -> None:
     """Remove a schedule; what it has made stays."""
     outcome = app.publish(RemoveSchedule(**app.asked(name=name)))
-    named.tell_removed(app, "schedule", name, outcome)
+    lookup.tell_removed(app, "schedule", name, outcome)
 
 
 @command.command("run", epilog="\b\nExample:\n  bd schedule run            make what is due, such as from a cron line")

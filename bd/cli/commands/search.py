@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from bd.cli.commands.listing import show_list, wanted_of
-from bd.cli.context import App
+from bd.cli.app import App
+from bd.cli.commands.bead_list import show_list, wanted_of
 from bd.cli.options import filter_options, list_option, pass_app
 from bd.core.errors import BadInput
 from bd.core.queries import Lineup

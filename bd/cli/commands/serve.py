@@ -9,10 +9,10 @@ from importlib.util import find_spec
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
+from bd.cli.output import escaped
 from bd.core.errors import BadInput
-from bd.output import escaped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

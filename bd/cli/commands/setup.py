@@ -6,8 +6,8 @@ import os
 
 import click
 
-from bd.cli import briefing
-from bd.cli.context import App
+from bd.cli import agent_guide
+from bd.cli.app import App
 from bd.cli.options import pass_app
 from bd.core.errors import BadInput
 from bd.setup import managed_section
@@ -69,7 +69,9 @@ def _done(path: str, name: str, *, check: bool, remove: bool) -> str:
     """Bring one file's section in, out, or only look; how it then is."""
     text = managed_section.read(path)
     head = _HEADS.get(name, "")
-    wanted = managed_section.without_section(text) if remove else managed_section.with_section(text or head, briefing.section())
+    wanted = (
+        managed_section.without_section(text) if remove else managed_section.with_section(text or head, agent_guide.section())
+    )
     if remove and wanted == head:
         wanted = ""
     if wanted == text:

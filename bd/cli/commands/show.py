@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
+from bd.cli.output import escaped
 from bd.compat import bead_json
 from bd.core import ids
 from bd.core.errors import BadInput, BdError, NotFound
 from bd.core.model import Bead, Snapshot
-from bd.output import escaped
 from bd.policy import advisory_claims
 from bd.policy.dag import awaited
 from bd.policy.ranking import Ranking

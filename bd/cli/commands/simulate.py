@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import DURATION, pass_app
-from bd.cli.simulating import SWEEP, scenario_of, scenario_options
-from bd.output import progress_bar
+from bd.cli.output import progress_bar
+from bd.cli.simulate_options import SWEEP, scenario_of, scenario_options
 from bd.simulation import table
 from bd.simulation.run import simulate
 from bd.simulation.sweep import Bounds, Sweep, held

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import PRIORITY, list_option, pass_app
-from bd.cli.texts import flat, text_argument
+from bd.cli.output import escaped
+from bd.cli.values import flat, text_argument
 from bd.compat import bead_json
 from bd.operations.spawn import Spawn
-from bd.output import escaped
 
 EXAMPLE = """
 \b

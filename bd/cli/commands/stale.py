@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import click
 
-from bd.cli.commands.listing import show_list
-from bd.cli.context import App
+from bd.cli.app import App
+from bd.cli.commands.bead_list import show_list
 from bd.cli.options import list_option, pass_app
-from bd.cli.texts import flat
+from bd.cli.values import flat
 from bd.report.selection import Wanted, lineup
 
 _LIMIT = 50

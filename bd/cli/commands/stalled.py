@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from bd.cli.context import SIGNS, App
+from bd.cli.app import SIGNS, App
 from bd.cli.options import pass_app
+from bd.cli.output import escaped
 from bd.core import ids
 from bd.core.errors import NoSuchBead, WrongState
 from bd.core.model import Snapshot
 from bd.notify.hooks import tell as tell_people
-from bd.output import escaped
 from bd.policy.liveness import Stall
 from bd.worker.stall_recovery import reassign
 

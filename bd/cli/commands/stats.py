@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
+from bd.cli.output import sentence
 from bd.compat import bead_json
 from bd.core.clock import age_text
-from bd.output import sentence
 from bd.policy.eligibility import pause_of, pause_words
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from bd.cli import named
-from bd.cli.context import App
+from bd.cli import lookup
+from bd.cli.app import App
 from bd.cli.options import pass_app
+from bd.cli.output import escaped
 from bd.compat.dag_plans import read_graph
 from bd.compat.jsonl_import import bytes_of, event_of
 from bd.core.errors import BadInput, NotFound
 from bd.operations.triggers import AddTrigger, RemoveTrigger
-from bd.output import escaped
 from bd.policy import triggers
 
 EXAMPLE = """
@@ -71,7 +71,7 @@ def _shown(trigger: Any) -> dict[str, Any]:
 def list_triggers(app: App) -> None:
     """List the triggers."""
     found = [_shown(one) for one in triggers.triggers_of(app.snapshot())]
-    named.list_them(app, "trigger", found, ("on", "beads", "title"), lambda one: [str(value) for value in one.values()])
+    lookup.list_them(app, "trigger", found, ("on", "beads", "title"), lambda one: [str(value) for value in one.values()])
 
 
 @command.command("remove", epilog="\b\nExample:\n  bd trigger remove review")
@@ -80,7 +80,7 @@ def list_triggers(app: App) -> None:
 def remove(app: App, name: str) -> None:
     """Remove a trigger; what it has made stays."""
     outcome = app.publish(RemoveTrigger(**app.asked(name=name)))
-    named.tell_removed(app, "trigger", name, outcome)
+    lookup.tell_removed(app, "trigger", name, outcome)
 
 
 @command.command("fire", epilog="\b\nExample:\n  bd trigger fire review event.json --delivery 72d3162e")

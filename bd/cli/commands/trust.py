@@ -6,10 +6,10 @@ import sys
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
+from bd.cli.output import escaped
 from bd.notify.command_pins import asked_for, is_trusted, pin, revoke
-from bd.output import escaped
 
 
 @click.command(

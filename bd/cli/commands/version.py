@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from bd import __version__
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
 
 

@@ -7,7 +7,7 @@ import os
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import DURATION, pass_app
 from bd.core.errors import BadInput
 from bd.worker.wait import wait

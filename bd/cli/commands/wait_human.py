@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import pass_app
-from bd.cli.texts import text_argument
+from bd.cli.output import escaped
+from bd.cli.values import text_argument
 from bd.core.errors import BadInput
 from bd.operations.human_wait import Answer, WaitHuman
-from bd.output import escaped
 
 
 @click.command("wait-human", epilog='\b\nExample:\n  bd wait-human hub-7k3q --reason "which of the two logos?"')

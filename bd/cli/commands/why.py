@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from bd.cli.context import App
-from bd.cli.named import bead_of
+from bd.cli.app import App
+from bd.cli.lookup import bead_of
 from bd.cli.options import pass_app
+from bd.cli.output import escaped
 from bd.core.queries import rank_of
-from bd.output import escaped
 from bd.policy import eligibility
 from bd.policy.priority import tier_of
 from bd.policy.ranking import Ranking

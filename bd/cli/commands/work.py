@@ -12,14 +12,14 @@ from typing import Any
 
 import click
 
-from bd.cli.context import App
+from bd.cli.app import App
 from bd.cli.options import DURATION, pass_app
+from bd.cli.output import escaped
 from bd.compat import bead_json
 from bd.core import clock
 from bd.core.errors import BadInput, Interrupted
 from bd.core.schema import AGENTS_DIR
 from bd.core.settings import Settings
-from bd.output import escaped
 from bd.policy import eligibility
 from bd.schedule.agent_log import log_path, rotate
 from bd.store.clone import Hub

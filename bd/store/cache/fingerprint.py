@@ -15,7 +15,7 @@ from bd.core.versions import modules_below
 # Whatever a cached value can depend on: all modules of these packages, those beside them, and one more. By content: a time stamp can
 # lie.
 _PACKAGES = ("core", "policy", "store", "compat")
-_LISTING = os.path.join("cli", "commands", "listing.py")
+_LISTING = os.path.join("cli", "commands", "bead_list.py")
 _found: str | None = None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from bd.cli.group import RefusedFlag, bd
+from bd.cli.click_commands import RefusedFlag, bd
 from bd.cli.table import ALIASES, COMMANDS, HIDDEN
 
 

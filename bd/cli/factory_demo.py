@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import sys
 
+from bd.cli.output import escaped
 from bd.core.errors import Damaged
 from bd.demo.example import read_example
 from bd.demo.factory import Story, plan_path
 from bd.demo.hub import BRANCH, Demo
-from bd.output import escaped
 from bd.report.audit.incidents import KINDS, mishaps
 from bd.report.audit.proof import prove
 from bd.report.log import read
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from bd.cli.context import App
+    from bd.cli.app import App
     from bd.report.audit.incidents import Mishap
     from bd.report.bead_events import Transition
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from bd.cli.context import App
+    from bd.cli.app import App
     from bd.core.model import Bead
 
 

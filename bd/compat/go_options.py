@@ -1,7 +1,7 @@
 """What clients of the Go tool send that means nothing here, or can't be done here. Data, and nothing else.
 
 A flag whose name ends in `=` takes a value. Flags that do something belong to their commands,
-global ones to globals.py.
+global ones to global_options.py.
 """
 
 from __future__ import annotations

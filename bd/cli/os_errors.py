@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import os
 
+from bd.cli.output import lost_output
 from bd.core.errors import BdError, FolderGone, TryAgain
-from bd.output import lost_output
 
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EROFS, getattr(errno, "EDQUOT", None)}
 _SHORT = {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EPIPE, getattr(errno, "ESTALE", None)}

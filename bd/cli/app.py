@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+from bd.cli.output import Handle, Output, can_be_heard, lost_output
 from bd.core import clock
 from bd.core.errors import BadInput, Damaged, NoSuchBead, RemoteUnreachable
 from bd.core.light import NamedTuple
-from bd.output import Handle, Output, can_be_heard, lost_output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class App:
         self.out.note("waiting for another bd command in this clone ...")
 
     def _progress(self, done: int, of: int, what: str) -> None:
-        from bd.output import progress_bar
+        from bd.cli.output import progress_bar
 
         if not hasattr(self, "_bar"):
             self._bar = progress_bar(what)
@@ -378,7 +378,7 @@ class App:
             for bead in beads:
                 self.out.line(bead.id)
         else:
-            from bd.output import escaped
+            from bd.cli.output import escaped
 
             for bead in beads:
                 verb = said if isinstance(said, str) else said.get(bead.id, "Changed")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from bd.cli.context import App
+    from bd.cli.app import App
     from bd.core.model import Bead, Snapshot
     from bd.store.transaction.outcome import Outcome
 

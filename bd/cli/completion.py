@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import click
 
-from bd.cli.globals import NAMES
-from bd.cli.group import bd
+from bd.cli.click_commands import bd
+from bd.cli.global_options import NAMES
+from bd.cli.output import escaped
 from bd.cli.table import COMMANDS, HIDDEN
 from bd.core.errors import BdError
-from bd.output import escaped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bd.cli.context import App
+    from bd.cli.app import App
 
 _BEADS = frozenset({"bead", "beads", "target"})
 _DONE_TOO = frozenset({"show", "reopen", "history", "comments", "delete", "view"})

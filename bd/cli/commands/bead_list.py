@@ -6,7 +6,7 @@ from functools import partial
 from itertools import islice
 
 from bd.cli.options import key_values
-from bd.cli.texts import flat
+from bd.cli.values import flat
 from bd.core import clock, ids
 from bd.policy.dag import awaited
 from bd.report.selection import Wanted
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.cli.context import App
+    from bd.cli.app import App
     from bd.core.model import Bead, Snapshot
     from bd.core.queries import Lineup
 

@@ -5,7 +5,7 @@ Existing clients put them first, last and in between; click would want them in o
 
 from __future__ import annotations
 
-from bd.cli.context import Globals
+from bd.cli.app import Globals
 from bd.core.errors import BadInput
 
 TYPE_CHECKING = False

@@ -5,17 +5,17 @@ from __future__ import annotations
 import click
 
 from bd import __version__
-from bd.cli.foreign import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
+from bd.cli.output import Handle
 from bd.cli.table import ALIASES, COMMANDS, HIDDEN, PAST, SECTIONS, is_deed
+from bd.compat.go_options import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
 from bd.core.errors import BadInput, Interrupted
-from bd.output import Handle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from bd.cli.context import App
+    from bd.cli.app import App
 
 TITLES = {
     "agents": "For agents",

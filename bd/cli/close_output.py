@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.cli.named import bead_of
+from bd.cli.lookup import bead_of
 from bd.compat.close_outputs import CHECKED_IN_BEAD, IN_BEAD, output_of
 from bd.core.errors import BadInput
 from bd.operations.stored_outputs import with_stored
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from bd.cli.context import App
+    from bd.cli.app import App
 
 
 def given_output(app: App, typed: Sequence[str], output: str | None) -> tuple[dict[str, Any], Any]:

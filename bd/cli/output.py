@@ -106,7 +106,7 @@ class Handle(io.FileIO):
                 written = super().write(data)
                 if written is not None:
                     return written
-                from select import select  # noqa: PLC0415  only for a pipe that does not wait for its reader
+                from select import select
 
                 select([], [self], [])
         except OSError as error:
@@ -168,7 +168,7 @@ class Output:
 
     def json(self, value: Any) -> None:
         """Print the one JSON document: two spaces of indentation, one key a line."""
-        import json  # noqa: PLC0415
+        import json
 
         if self.left_out:
             value = _lacking(value, self.left_out)
@@ -179,7 +179,7 @@ class Output:
     def json_text(self, pieces: Iterable[str]) -> None:
         """Print a JSON document that is rendered already, piece by piece."""
         if os.environ.get("BD_JSON_ENVELOPE") == "1":
-            import json  # noqa: PLC0415
+            import json
 
             self.json(json.loads("".join(pieces)))
         else:
@@ -256,7 +256,7 @@ class Output:
 
     def bead_line(self, bead: Bead, snapshot: Snapshot, now: datetime, *, tail: str = "") -> str:
         """`○ ID ● P2 type TITLE   tail`, the title cut to the width, never the id."""
-        from bd.policy.readiness import phase_of  # noqa: PLC0415  an error and most writes show no phase
+        from bd.policy.readiness import phase_of
 
         mark, colour = MARKS[phase_of(bead, snapshot, now)]
         head = f"{mark} {bead.id} ● P{bead.priority} {bead.type} "
@@ -273,7 +273,7 @@ class Output:
 
     def state(self, bead: Bead, snapshot: Snapshot, now: datetime) -> str:
         """A bead's state in its colour."""
-        from bd.policy.readiness import phase_of, status_now  # noqa: PLC0415
+        from bd.policy.readiness import phase_of, status_now
 
         phase, status = phase_of(bead, snapshot, now), status_now(bead, now)
         word = status if status != "open" else {"pending": "blocked"}.get(phase, phase)

@@ -7,7 +7,7 @@ left to the click command, which reads the same flags to the same effect.
 
 from __future__ import annotations
 
-from bd.cli.texts import comma_list, priority_of
+from bd.cli.values import comma_list, priority_of
 from bd.core.errors import BadInput
 from bd.core.light import NamedTuple
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from bd.cli.context import App
+    from bd.cli.app import App
 
 
 class Plain(NamedTuple):
