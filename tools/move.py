@@ -53,7 +53,11 @@ class Followed:
         names = "|".join(map(re.escape, sorted(self._modules, key=len, reverse=True)))
         self._packages = {dotted(old) for old in moves if old.endswith("__init__.py")}
         self._dotted = re.compile(rf"(?<![\w.])({names})(?!\w)(\.\w| import)?")
-        paths = sorted({*moves, *(old.partition("/")[2] for old in moves if old.count("/") > 1)}, key=len, reverse=True)
+        paths = sorted(
+            {*moves, *(old.partition("/")[2] for old in moves if old.startswith("bd/") and old.count("/") > 1)},
+            key=len,
+            reverse=True,
+        )
         self._path = re.compile(rf"(?<![\w/-])({'|'.join(map(re.escape, paths))})(?!\w)")
         self._bare = re.compile(r"(?<![\w/.*-])([a-z_]+)\.py(?!\w)")
 
