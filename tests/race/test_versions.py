@@ -19,7 +19,7 @@ from tests.race.seeds import seed
 from tests.race.test_many_clones import LOOK_FIRST, asks_and_dies, crafted, form, intents, trailers
 from tests.race.test_one_clone import count_pushes, waiting
 from tests.running import result_of
-from tests.store.test_cachefiles import Version
+from tests.store.test_cache_paths import Version
 from tests.truth import git, tip, tip_bead
 from tests.waiting import until
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.serve.conftest import ADA
 from tests.truth import git, tip
+from tests.web.conftest import ADA
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.serve.conftest import Served
+    from tests.web.conftest import Served
 
 COOKIE = {"cookie": f"bd_session_80={ADA.session}"}
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)> \"' \u202egnp.exe \x1b[31mred \u05e9\u05dc\u05d5\u05dd"

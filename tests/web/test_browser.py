@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser import started
-from tests.serve.running import serving
 from tests.truth import tip_bead
+from tests.web.running import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.browser import Browser
     from tests.running import Clone
-    from tests.serve.running import Server
+    from tests.web.running import Server
 
 TOKEN = "a-token-that-nobody-guesses"  # noqa: S105
 PAGES = ("", "beads", "beads?q=proxy&status=all", "beads/hub-one", "beads/hub-two", "agents", "flow?since=all", "sign-in")

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.serve.running import asked, serving
 from tests.truth import tip
+from tests.web.running import asked, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.running import Clone
-    from tests.serve.running import Server
+    from tests.web.running import Server
 
 
 @pytest.fixture

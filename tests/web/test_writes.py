@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.serve.conftest import ADA, HOST
 from tests.truth import all_beads, git, tip
 from tests.waiting import until
+from tests.web.conftest import ADA, HOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead
     from tests.running import Clone
-    from tests.serve.conftest import Served
+    from tests.web.conftest import Served
 
 BEARER = {"authorization": f"Bearer {ADA.token}"}
 BROWSER = {"cookie": f"bd_session_80={ADA.session}", "origin": HOST, "accept": "text/html"}

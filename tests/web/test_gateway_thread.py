@@ -20,7 +20,7 @@ from bd.web import gateways
 from bd.web.feed import Feed
 from bd.web.gateway_thread import Forwarding
 from bd.web.gateways import Gateway, Target, target_of
-from tests.serve.served import serving
+from tests.web.served import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

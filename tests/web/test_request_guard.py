@@ -14,7 +14,7 @@ from bd.web.authentication import Person
 from bd.web.request_guard import HEADERS
 from bd.web.routes import OWN, READ, WRITE, Ask, Route
 from bd.web.site import Site
-from tests.serve.conftest import ADA, HOST
+from tests.web.conftest import ADA, HOST
 
 if TYPE_CHECKING:
     from starlette.responses import Response

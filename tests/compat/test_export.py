@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from tests.interop.foreign import issue, write_jsonl
+from tests.compat.foreign import issue, write_jsonl
 from tests.truth import commit_file, git
 
 if TYPE_CHECKING:

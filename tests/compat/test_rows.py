@@ -17,7 +17,7 @@ from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS
 from bd.operations.import_beads import _same
 from bd.store.yaml import codec, editor
-from tests.interop.foreign import column_row, edge, issue
+from tests.compat.foreign import column_row, edge, issue
 from tests.memory import make_bead
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=40).filter(lambda text: text.strip() != "")

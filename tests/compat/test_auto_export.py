@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.interop.foreign import tracker, write_jsonl
+from tests.compat.foreign import tracker, write_jsonl
 from tests.truth import git
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.interop.foreign import CHANGED, MADE, edge, issue, tracker, write_dump, write_jsonl
+from tests.compat.foreign import CHANGED, MADE, edge, issue, tracker, write_dump, write_jsonl
 from tests.truth import commit_file, commits, git, log, tip_bead, tip_file, tip_paths
 
 if TYPE_CHECKING:

@@ -19,16 +19,16 @@ from bd.web.feed import STALE
 from bd.worker import wait, wakeup
 from bd.worker.long_poll import Away, server_of
 from tests.running import result_of
-from tests.serve.conftest import ADA
-from tests.serve.served import serving
 from tests.truth import tip
+from tests.web.conftest import ADA
+from tests.web.served import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.running import Clone
-    from tests.serve.conftest import Served
+    from tests.web.conftest import Served
 
 
 def test_what_is_ready_is_answered_at_once_and_nothing_is_an_answer_too(served: Served, hub: Path) -> None:

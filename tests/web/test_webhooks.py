@@ -15,16 +15,16 @@ from bd.core.errors import BadInput
 from bd.web import webhook_secrets, webhooks
 from bd.web.app import application
 from tests.running import result_of
-from tests.serve.conftest import ADA, HOST
-from tests.serve.served import SECRET, github, payload, serving
 from tests.truth import all_beads, git, tip
+from tests.web.conftest import ADA, HOST
+from tests.web.served import SECRET, github, payload, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from tests.running import Clone
-    from tests.serve.conftest import Served
+    from tests.web.conftest import Served
 
 JSON = {"content-type": "application/json"}
 SIGNING = "whsec_" + base64.b64encode(bytes(range(32))).decode()

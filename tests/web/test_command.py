@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.running import BD
-from tests.serve.running import asked, serving
+from tests.web.running import asked, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.interop.foreign import issue, tracker, write_dump, write_jsonl
+from tests.compat.foreign import issue, tracker, write_dump, write_jsonl
 from tests.running import Clone
 from tests.truth import commits, git, tip
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.serve.test_feed import next_of
 from tests.truth import tip
+from tests.web.test_feed import next_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.serve.conftest import Served
+    from tests.web.conftest import Served
 
 
 def test_health_says_what_is_shown(served: Served, hub: Path) -> None:
