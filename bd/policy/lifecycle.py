@@ -212,7 +212,7 @@ def reopened(bead: Bead, at: datetime) -> Bead:
         raise WrongState(f"{bead.id} is in progress", hint=f"`bd release {bead.id} --reason TEXT` opens it", id=bead.id)
     was_claimed = bead.get("claimed_at") is not None
     if bead.is_done or bead.status == "dead_letter" or bead.get("dead_lettered_at"):  # given up, then parked by a person
-        bead = bead.evolve(attempts_forgiven=bead.attempts or None, poison_pill=None)
+        bead = _counted_from_zero(bead)
     opened = open_since(bead, at).evolve(
         status="open",
         assignee=bead.get("routed") if was_claimed else bead.assignee,
@@ -228,6 +228,11 @@ def reopened(bead: Bead, at: datetime) -> Bead:
         **NOT_WAITING,
     )
     return touch(opened, at)
+
+
+def _counted_from_zero(bead: Bead) -> Bead:
+    """The bead with its attempts forgiven: what has ended and goes on may be tried as often as new work."""
+    return bead.evolve(attempts_forgiven=bead.attempts or None, poison_pill=None)
 
 
 def open_since(bead: Bead, at: datetime) -> Bead:
@@ -279,5 +284,7 @@ def with_status(bead: Bead, status: str, by: str, reason: str | None, at: dateti
     if status in ("stalled", "retrying"):
         raise BadInput(f"{status} is worked out from the clock, never set", hint="set open, blocked, deferred or closed")
     waiting = {**NOT_WAITING, "status_reason": reason}
+    if bead.is_done:
+        bead = _counted_from_zero(bead)  # nothing will say later that it had ended
     parked = unclaimed(bead).evolve(status=status, closed_at=None, closed_by=None, close_reason=None, **waiting)
     return touch(parked, at)

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bd.core.clock import instant_of, time_text
@@ -260,6 +260,7 @@ STEPS = ("claim", "fail", "lost", "final", "release", "forced release", "reopen"
 
 
 @given(st.lists(st.sampled_from(STEPS), max_size=60), st.integers(1, 5), st.sampled_from(["a", "b"]))
+@example(["claim", "close", "block", "reopen"], 1, "a")
 def test_what_is_open_has_attempts_left(steps: list[str], limit: int, agent: str) -> None:
     """No bead that can be claimed has used up its attempts, whatever happened to it."""
     settings = merge([("hub", {"max_attempts": limit})])
