@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # Both clocks of the process are ahead by the seconds in a file, from the moment that there is one.
 _AHEAD = """
 import contextlib, sys
-from bd import clock
+from bd.core import clock
 
 path, real_monotonic, real_now = sys.argv.pop(1), clock.monotonic, clock.now
 

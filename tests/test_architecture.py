@@ -22,23 +22,32 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "git": ("store/git/repository.py", "store/git/create.py"),
     "ruamel": ("store/yaml/codec.py",),
     "filelock": ("store/local/lock.py",),
-    "ulid": ("ids.py",),
-    "rich": ("output.py", "demo/view.py"),
+    "ulid": ("core/ids.py",),
+    "rich": ("cli/output.py", "demo/view.py"),
     "sqlite3": ("store/cache/database.py",),
-    "starlette": ("serve/",),
+    "starlette": ("web/",),
     "uvicorn": ("web/server.py",),
     "watchfiles": ("worker/wakeup.py",),
 }
 HEAVY = ("git", "ruamel", "filelock", "ulid", "rich")
 # Who may start a process: git alone in the store, and Python to read many files; agents' work, demonstrations and editors
-# in fleet and cli.
-STARTERS = ("store/git/process.py", "store/cache/load.py", "fleet/", "cli/commands/edit.py")
+# where agents run and in cli.
+STARTERS = (
+    "store/git/process.py",
+    "store/cache/load.py",
+    "worker/",
+    "pool/",
+    "schedule/",
+    "notify/",
+    "demo/",
+    "cli/commands/edit.py",
+)
 # Who may read the clock, and who may sleep. An id is made of the time.
 CLOCK = {
-    "time.time": ("clock.py", "ids.py"),
-    "time.time_ns": ("clock.py",),
-    "time.sleep": ("clock.py",),
-    "datetime.now": ("clock.py",),
+    "time.time": ("core/clock.py", "core/ids.py"),
+    "time.time_ns": ("core/clock.py",),
+    "time.sleep": ("core/clock.py",),
+    "datetime.now": ("core/clock.py",),
     "datetime.utcnow": (),
 }
 

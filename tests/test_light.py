@@ -351,6 +351,6 @@ print([db.execute(f"select {n}").fetchone() for n in (1, 2, 1)])
 
 def test_an_extension_gets_along_with_the_light_functools() -> None:
     """Its statements are remembered with it, and whoever comes later gets the whole module."""
-    place = {**os.environ, "PYTHONPATH": str(Path(light.__file__).parents[1])}
+    place = {**os.environ, "PYTHONPATH": str(Path(light.__file__).parents[2])}
     ended = subprocess.run([sys.executable, "-S", "-c", LOADS], capture_output=True, text=True, env=place)
     assert (ended.stdout, ended.stderr) == ("[(1,), (2,), (1,)]\n", "")

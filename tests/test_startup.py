@@ -109,15 +109,22 @@ def test_a_read_from_a_warm_cache_loads_nothing_heavy(arguments: list[str], warm
 
 # All that a claim of one's own has a use for: whatever else it imports makes every agent wait, and is imported where it is used.
 CLAIM = {
-    "": "cli clock config errors fields identity ids ledger light lineup model operations output policy roster store",
-    "cli": "claiming context globals hot main texts",
-    "operations": "base capacity claims publish",
-    "policy": "capacity dag fit holding money ready roles",
-    "store": """answers belief cache cachefiles chain checkout database files findings fingerprint finishing following formats gitrepo hub
-        index journal kept location lock looked manners member message neighbours objects outcome packing place plainmove plainref process
-        pushing remote round shapes snapshot tokens transaction trees writing yamltext""",
+    "": "cli core operations policy store",
+    "cli": "app claiming global_options main output parse values",
+    "core": "clock costs errors identity ids light model pools queries schema settings versions",
+    "operations": "base capacity_file claims publish",
+    "policy": "budget capacity claims dag eligibility readiness roles",
+    "store": "cache clone format_version git group_commit hub_location local snapshot transaction trust worktree yaml",
+    "store.cache": "cache database derived fingerprint hub_files paths rows",
+    "store.git": "commit_message discovery environment objects porcelain process push repository trees",
+    "store.group_commit": "local",
+    "store.local": "journal json_shapes last_fetch lock rejected tokens",
+    "store.transaction": "batch drafts driver finish member outcome queue verdict",
+    "store.trust": "state",
+    "store.worktree": "checkout follow index plain_ref plain_update",
+    "store.yaml": "editor",
 }
-CLAIM_NEXT = {"policy": "critical priority queue ranking"}
+CLAIM_NEXT = {"policy": "critical_path priority ranking work_queue"}
 # Of the standard library, beside what any Python starts with; `gc` and what is after it is compiled into it.
 CLAIM_LIBRARY = set("_collections _datetime _functools _sha1 _sqlite3 fcntl select zlib __future__ gc".split())
 

@@ -353,7 +353,7 @@ def test_a_full_disk_is_no_bug(board: Clone, monkeypatch: pytest.MonkeyPatch) ->
     def full(*_: Any, **__: Any) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(stats.views, "statistics", full)
+    monkeypatch.setattr(stats.bead_json, "statistics", full)
     told = board.here("stats", "--json", code=6)
     assert (told.json["code"], told.json["written"]) == ("try_again", "unknown")
     assert "No space left on device" in told.json["error"]
@@ -371,7 +371,7 @@ def test_what_the_world_does_is_no_bug(board: Clone, monkeypatch: pytest.MonkeyP
     def refused(*_: Any, **__: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(stats.views, "statistics", refused)
+    monkeypatch.setattr(stats.bead_json, "statistics", refused)
     told = board.here("stats", "--json", code=6)
     assert (told.json["code"], told.json["written"]) == ("try_again", "unknown")
     assert words in told.json["error"]
@@ -385,7 +385,7 @@ def test_a_folder_that_is_taken_away_meanwhile(board: Clone, monkeypatch: pytest
         shutil.rmtree(ours)
         return (ours / "lock").read_bytes()
 
-    monkeypatch.setattr(stats.views, "statistics", removing)
+    monkeypatch.setattr(stats.bead_json, "statistics", removing)
     told = board.here("stats", code=6)
     assert f"the folder {ours} is gone" in told.err
     assert "bd doctor" in told.err
@@ -394,14 +394,14 @@ def test_a_folder_that_is_taken_away_meanwhile(board: Clone, monkeypatch: pytest
 
 
 def test_a_file_that_is_missing_in_its_folder_is_a_bug(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stats.views, "statistics", lambda *_, **__: (board.path / "nothing").read_bytes())
+    monkeypatch.setattr(stats.bead_json, "statistics", lambda *_, **__: (board.path / "nothing").read_bytes())
     crash = board.here("stats", "--json", code=1)
     assert crash.json["code"] == "bug"
     Path(crash.json["log"]).unlink()
 
 
 def test_a_bug_is_told_where_its_log_can_not_be_written(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stats.views, "statistics", broken)
+    monkeypatch.setattr(stats.bead_json, "statistics", broken)
     monkeypatch.setattr(tempfile, "tempdir", str(board.path / "nowhere"))
     crash = board.here("stats", "--json", code=1)
     assert "ZeroDivisionError: a bug made for this test" in crash.json["error"]
@@ -409,7 +409,7 @@ def test_a_bug_is_told_where_its_log_can_not_be_written(board: Clone, monkeypatc
 
 
 def test_a_bug_is_one_line_and_a_log(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stats.views, "statistics", broken)
+    monkeypatch.setattr(stats.bead_json, "statistics", broken)
     crash = board.here("stats", "--json", code=1)
     assert (crash.json["code"], crash.json["schema_version"]) == ("bug", 1)
     assert "ZeroDivisionError: a bug made for this test" in crash.json["error"]
@@ -427,7 +427,7 @@ def test_an_interruption(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(stats.views, "statistics", interrupted)
+    monkeypatch.setattr(stats.bead_json, "statistics", interrupted)
     result = board.here("stats", "--json", code=130)
     assert result.json["code"] == "interrupted"
     assert result.err.split() == ["Error:", "interrupted"]

@@ -40,12 +40,12 @@ COMMENT = (
 DECIDING = {
     "an operation": COMMENT,
     "a policy": ("policy/readiness.py", '"""', '"""Another. '),
-    "a field": ("schema.py", '"""', '"""Another. '),
-    "a setting": ("config.py", '"""', '"""Another. '),
+    "a field": ("core/schema.py", '"""', '"""Another. '),
+    "a setting": ("core/settings.py", '"""', '"""Another. '),
 }
 TELLING = {
     "a command": ("cli/commands/bead_list.py", '"""', '"""Another. '),
-    "a page": ("serve/__init__.py", '"""', '"""Another. '),
+    "a page": ("web/__init__.py", '"""', '"""Another. '),
 }
 
 

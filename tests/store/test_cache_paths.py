@@ -24,7 +24,7 @@ CHANGES = {
     "a rule": ("policy/readiness.py", "NOT_WORK = frozenset({", 'NOT_WORK = frozenset({"task", '),
     "the JSON of a bead": ("compat/bead_json.py", 'shown["comment_count"] = len(bead.comments)', 'shown["comment_count"] = 1000'),
     "the line of a bead": ("cli/commands/bead_list.py", '"""', '"""Another. '),
-    "a field": ("schema.py", '"""', '"""Another. '),
+    "a field": ("core/schema.py", '"""', '"""Another. '),
     "the reader of YAML": ("store/yaml/plain_reader.py", '"""', '"""Another. '),
 }
 

@@ -97,7 +97,7 @@ def test_a_small_hub_is_read_by_one_process(hub: Hub, monkeypatch: pytest.Monkey
 KILLS_ITSELF = """
 import os, signal, sys
 sys.path[:] = {path!r}
-from bd.store import building
+from bd.store.cache import load
 read, done = load._read_here, []
 def once(repo, piece):
     if done:
@@ -145,7 +145,7 @@ def test_what_a_process_does_not_do_is_done_here(how: str, hub: Hub, monkeypatch
 
 KILLED = """
 import os, signal, sys
-from bd.store import building
+from bd.store.cache import load
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
 load.WORTH_A_PROCESS, load._cores = 1, lambda: 3

@@ -142,7 +142,7 @@ def test_without_standard_streams_of_our_own(closed: str, tmp_path: Path) -> Non
     """Pipes then get the low numbers that the program's own streams have."""
     script = (
         "import os, sys\n"
-        "from bd.store import process\n"
+        "from bd.store.git import process\n"
         "running = process.start(['sh', '-c', 'cat; echo err >&2'], dict(os.environ), stdin=True)\n"
         "found = running.communicate(b'in', 30)\n"
         f"open({str(tmp_path / 'found')!r}, 'w').write(repr(found))\n"
