@@ -18,7 +18,7 @@ from bd.demo.example import DEMO_INTERVAL, example_folder
 from bd.demo.processes import Runners, environment
 from bd.operations.plan import ApplyPlan
 from bd.operations.publish import publish
-from bd.policy.eligibility import misfits
+from bd.policy.eligibility import Eligibility
 from bd.policy.work_queue import ready_beads
 
 TYPE_CHECKING = False
@@ -70,8 +70,9 @@ def deeds(snapshot: Snapshot, root_id: str, agents: Sequence[str], now: datetime
             yield Deed(("dlq", "cancel", bead.id, "--unblock", "--reason", CALLED_OFF))
     if any(bead.claims for bead in snapshot.claimed()):
         return  # what they reserve is perhaps left over
+    answers = {name: Eligibility(snapshot, name, now) for name in agents}
     for bead in ready_beads(snapshot, now):
-        reasons = {name: [reason.code for reason in misfits(bead, name, snapshot, now)] for name in agents}
+        reasons = {name: [reason.code for reason in answer.reasons(bead)] for name, answer in answers.items()}
         held_up = [name for name, codes in reasons.items() if codes == ["ceiling"]]
         if held_up:
             yield Deed(("claim", bead.id, "--agent", held_up[0]), note_on=root_id)

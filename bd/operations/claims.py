@@ -20,7 +20,8 @@ from bd.core.errors import (
 from bd.core.model import Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
-from bd.policy import budget, capacity, claims, eligibility
+from bd.policy import budget, capacity, claims
+from bd.policy.eligibility import BINDING, Eligibility, refuse_rival
 from bd.policy.readiness import standing
 
 TYPE_CHECKING = False
@@ -77,7 +78,6 @@ class Claim(Operation):
         if self.args.get("resume"):
             return self._resume(snapshot, world)
         if self.args.get("next"):
-            self._refuse_agent(snapshot, world)
             return self._take_best(snapshot, world)
         return self._take_named(snapshot, world)
 
@@ -107,11 +107,11 @@ class Claim(Operation):
         held = ((bead.id, claim) for token in mine for bead in snapshot.claimed(token) for claim in bead.claims)
         return {bead_id: claim["token"] for bead_id, claim in held if claim.get("token") in mine}
 
-    def _refuse_agent(self, snapshot: Snapshot, world: World) -> None:
+    def _refuse_agent(self, answer: Eligibility) -> None:
         """Refuse every claim of an agent that gets no work at all now. Raises AgentBusy."""
-        reason = eligibility.no_claims_reason(self.name, snapshot, world.now)
+        reason = answer.idle()
         if reason:
-            wait_s = eligibility.retry_after_s(reason, self.name, snapshot, world.now)
+            wait_s = answer.retry_after_s(reason)
             raise AgentBusy(reason.text, hint=_HINTS[reason.code].format(self.name), reason=reason.code, retry_after_s=wait_s)
 
     def _claim_map(self, token: str, *, started: bool, world: World) -> dict[str, Any]:
@@ -144,13 +144,15 @@ class Claim(Operation):
         return claims.claimed(bead, claim, world.settings.owner(self.name), self.asked_at)
 
     def _take_best(self, snapshot: Snapshot, world: World) -> Change:
+        answer = Eligibility(snapshot, self.name, world.now)
+        self._refuse_agent(answer)
         count = self.args.get("count", 1)
         room = capacity.room(self.name, snapshot, world.now)
         beads: dict[str, Bead | None] = {}
-        for bead in _untouched_first(eligibility.offer(snapshot, self.name, world.now), world):
+        for bead in _untouched_first(answer.beads(), world):
             if len(beads) >= (count if room is None else min(count, room)):
                 break
-            if beads and eligibility.misfits(bead, self.name, Overlay(snapshot, Change(beads, "")), world.now):
+            if beads and Eligibility(Overlay(snapshot, Change(beads, "")), self.name, world.now).reasons(bead):
                 continue
             whole = snapshot.bead(bead.id)
             if whole is not None:
@@ -164,6 +166,7 @@ class Claim(Operation):
 
     def _take_named(self, snapshot: Snapshot, world: World) -> Change:
         taken: dict[str, Bead | None] = {}
+        answer = Eligibility(snapshot, self.name, world.now)
         room = capacity.room(self.name, snapshot, world.now)
         held_tokens = self.args.get("held_tokens") or {}
 
@@ -173,7 +176,7 @@ class Claim(Operation):
             renewed = self._renewed(bead, held_tokens, taken, world) if bead.get("claims") else None
             if renewed is not None:
                 return renewed
-            self._refuse_agent(snapshot, world)
+            self._refuse_agent(answer)
             after = Overlay(snapshot, Change(taken, ""))
             self._refuse(bead, after, world)
             if room is not None and len(taken) >= room:
@@ -211,8 +214,8 @@ class Claim(Operation):
         if where.phase != "ready":
             words = where.reasons[0].text.removeprefix("is ")
             raise WrongState(f"{bead.id} is not ready: {words}", hint=f"`bd why {bead.id}` says more", id=bead.id)
-        reasons = eligibility.misfits(bead, self.name, snapshot, world.now)
-        binding = [reason for reason in reasons if reason.code in eligibility.BINDING]
+        reasons = Eligibility(snapshot, self.name, world.now).reasons(bead)
+        binding = [reason for reason in reasons if reason.code in BINDING]
         if reasons and (binding or not self.args.get("force")):
             first = (binding or reasons)[0]
             hint = f"`bd claim {bead.id} --agent {self.name} --force` takes it all the same"
@@ -253,7 +256,7 @@ class Claim(Operation):
         after = Overlay(snapshot, Change(taken, ""))
         if capacity.room(self.name, after, world.now) == 0:
             raise OverCapacity(f"{self.name} has room for 0 more", id=bead.id)
-        eligibility.refuse_rival(bead, after)
+        refuse_rival(bead, after)
 
     def _is_me(self, holder: str, world: World) -> bool:
         """Whether a holder's name means this agent: as agent, as owner, as git's user, or as the part before an imported @."""

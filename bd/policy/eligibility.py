@@ -1,7 +1,7 @@
-"""May this agent take this bead: routing, skills, capabilities, exclusivity; and may it take any.
+"""May this agent take this bead, and if not, why: the one answer, for everybody who asks.
 
-`misfits` is the one answer to "may this agent take this bead": ready, count, why and claim all come
-to it, the lists among them through `fitting`.
+`Eligibility` is made for one decision: ready, count, why, claim, poll, wait, work, prime, pools, stealing, gateways and the
+simulation ask it, and put nothing together themselves. It keeps what it works out; the snapshot is only read.
 """
 
 from __future__ import annotations
@@ -77,47 +77,122 @@ def _glob(pattern: str) -> re.Pattern[str]:
     return re.compile(translate(pattern.casefold()))
 
 
-def misfits(
-    bead: Bead,
-    name: str,
-    snapshot: Snapshot,
-    now: datetime,
-    others: Mapping[str, Mapping[str, Any]] | None = None,
-    purse: Purse | None = None,
-) -> list[Reason]:
-    """Why this agent may not take this ready bead; empty when it may. Capacity is `no_claims_reason` below.
+class Eligibility:
+    """What one agent may take at one commit and one instant.
 
-    What is routed to an agent that is away is open to everyone. Who asks about many beads hands over the other agents'
-    files (`others`) and what the agent may spend (`purse`).
+    `idle` is about the agent itself, `reasons` about one bead and nothing else, `beads` about both. What is routed to an agent
+    that is away is open to everyone.
     """
-    reasons: list[Reason] = []
-    agent = snapshot.agent(name)
-    routed_to_me = bead.assignee == name
-    if bead.assignee and not routed_to_me and not capacity.is_away(bead.assignee, snapshot, now):
-        reasons.append(Reason("routed", f"is routed to {bead.assignee}"))
-    preferred = bead.get("prefer_agent")
-    if preferred and preferred != name:
-        from bd.policy.preference import kept_until  # noqa: PLC0415  few beads are kept for anybody
 
-        until = kept_until(bead, snapshot)
-        if not is_past(until, now):
-            reasons.append(Reason("preferred", f"is kept for {preferred} until {until}"))
-    missing = [need for need in bead.get("needs", []) if need not in ((agent or {}).get("capabilities") or [])]
-    if missing:
-        reasons.append(Reason("needs", f"needs {', '.join(missing)}, which {name} does not have"))
-    if bead.get("claims") and capacity.is_at(bead, name, now):
-        reasons.append(Reason("holding", f"is in work by {name} already"))
-    rival = _exclusive_holder(bead, snapshot, now)
-    if rival:
-        reasons.append(Reason("exclusive", f"shares {bead.get('exclusive')} with {rival.id}, which is in work", rival.id))
-    short = (purse or Purse(name, snapshot, now)).reason(bead)
-    if short:
-        reasons.append(short)
-    if agent is not None and not routed_to_me:
-        skill = _skill_reason(bead, name, agent, others if others is not None else others_of(name, snapshot), snapshot, now)
-        if skill:
-            reasons.append(skill)
-    return reasons
+    def __init__(self, snapshot: Snapshot, agent: str, now: datetime) -> None:
+        self.agent = agent
+        self._snapshot, self._now = snapshot, now
+        self._purse = Purse(agent, snapshot, now)
+        self._others: Mapping[str, Mapping[str, Any]] | None = None
+        self._idle: list[Reason | None] = []
+
+    def idle(self) -> Reason | None:
+        """Return why the agent gets no work at all now, whatever is ready; None when it may claim.
+
+        The codes: paused, offline, draining, pool_full, overloaded, busy.
+        """
+        if not self._idle:
+            self._idle.append(self._own_state())
+        return self._idle[0]
+
+    def _own_state(self) -> Reason | None:
+        name, snapshot, now = self.agent, self._snapshot, self._now
+        paused = pause_of(snapshot)
+        if paused:
+            return Reason("paused", pause_words(paused))
+        duty = capacity.duty_of(name, snapshot)
+        if duty:
+            return Reason(duty, f"{name} is {duty}")
+        if capacity.room(name, snapshot, now) != 0:
+            return None
+        if capacity.pool_room(name, snapshot, now) == 0:
+            return Reason("pool_full", f"the pool of {name} holds as many beads as it may (max_claims)")
+        held = capacity.held_by(name, snapshot, now)
+        holds = ", ".join(bead.id for bead in held)
+        if capacity.is_overloaded(name, snapshot):
+            wait_s = capacity.probe_in_s(name, snapshot, now)
+            then = f"it may try one in {age_text(wait_s)}" if wait_s else f"it has to end what it holds first: {holds}"
+            return Reason("overloaded", f"{name} is overloaded, too many of its last attempts failed; {then}")
+        return Reason("busy", f"{name} holds {len(held)} of {capacity.limit_of(name, snapshot)} beads: {holds}")
+
+    def retry_after_s(self, reason: Reason) -> int:
+        """Return when it makes sense to ask again after `idle`: at the probe of an overload, else in an interval."""
+        wait_s = capacity.probe_in_s(self.agent, self._snapshot, self._now) if reason.code == "overloaded" else 0.0
+        return max(1, round(wait_s or interval_of(self._snapshot.agent(self.agent) or {})))
+
+    def reasons(self, bead: Bead) -> list[Reason]:
+        """Return why the agent may not take this ready bead, its own state apart; empty when it may."""
+        name, snapshot, now = self.agent, self._snapshot, self._now
+        reasons: list[Reason] = []
+        agent = snapshot.agent(name)
+        routed_to_me = bead.assignee == name
+        if bead.assignee and not routed_to_me and not capacity.is_away(bead.assignee, snapshot, now):
+            reasons.append(Reason("routed", f"is routed to {bead.assignee}"))
+        preferred = bead.get("prefer_agent")
+        if preferred and preferred != name:
+            from bd.policy.preference import kept_until  # noqa: PLC0415  few beads are kept for anybody
+
+            until = kept_until(bead, snapshot)
+            if not is_past(until, now):
+                reasons.append(Reason("preferred", f"is kept for {preferred} until {until}"))
+        missing = [need for need in bead.get("needs", []) if need not in ((agent or {}).get("capabilities") or [])]
+        if missing:
+            reasons.append(Reason("needs", f"needs {', '.join(missing)}, which {name} does not have"))
+        if bead.get("claims") and capacity.is_at(bead, name, now):
+            reasons.append(Reason("holding", f"is in work by {name} already"))
+        rival = _exclusive_holder(bead, snapshot, now)
+        if rival:
+            reasons.append(Reason("exclusive", f"shares {bead.get('exclusive')} with {rival.id}, which is in work", rival.id))
+        short = self._purse.reason(bead)
+        if short:
+            reasons.append(short)
+        if agent is not None and not routed_to_me:
+            skill = _skill_reason(bead, name, agent, self._other_agents(), snapshot, now)
+            if skill:
+                reasons.append(skill)
+        return reasons
+
+    def fitting(self, ready: Iterable[Bead]) -> Iterator[Bead]:
+        """Return those of the ready beads that fit the agent, its own state apart, judged as they are asked for."""
+        return (bead for bead in ready if not self.reasons(bead))
+
+    def beads(self, ready: Iterable[Bead] | None = None) -> Iterator[Bead]:
+        """Return the beads that the agent may take now, best first; none while it is `idle`. `ready` are all that are, if known."""
+        if self.idle() is not None:
+            return iter(())
+        return self.fitting(self._all_ready() if ready is None else ready)
+
+    def why_none(self) -> list[Reason]:
+        """Return why `beads` has none: the agent's own state, or that nothing is ready, or for each kind of misfit one bead."""
+        idle = self.idle()
+        if idle is not None:
+            return [idle]
+        found: dict[str, Reason] = {}
+        number = 0
+        for bead in self._all_ready():
+            number += 1
+            for reason in self.reasons(bead):
+                found.setdefault(reason.code, Reason(reason.code, f"{bead.id} {reason.text}", reason.by))
+        if not number:
+            return [Reason("nothing_ready", "nothing is ready")]
+        return [Reason("nothing_fits", f"nothing is ready that fits {self.agent}"), *found.values()]
+
+    def _all_ready(self) -> Iterable[Bead]:
+        from bd.policy.work_queue import ready_beads  # noqa: PLC0415  a claim of a certain bead looks at no others
+
+        return ready_beads(self._snapshot, self._now)
+
+    def _other_agents(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the files of the other agents, by name."""
+        if self._others is None:
+            files = self._snapshot.records(AGENTS_DIR)
+            self._others = {other: fields for other, fields in files.items() if other != self.agent}
+        return self._others
 
 
 def _exclusive_holder(bead: Bead, snapshot: Snapshot, now: datetime | None = None) -> Bead | None:
@@ -128,11 +203,6 @@ def _exclusive_holder(bead: Bead, snapshot: Snapshot, now: datetime | None = Non
     return next(
         (other for other in held if other.get("claim") or any(capacity.is_at(other, one, now) for one in other.holders)), None
     )
-
-
-def others_of(name: str, snapshot: Snapshot) -> dict[str, Mapping[str, Any]]:
-    """The files of the other agents, by name."""
-    return {other: fields for other, fields in snapshot.records(AGENTS_DIR).items() if other != name}
 
 
 def refuse_rival(bead: Bead, snapshot: Snapshot) -> None:
@@ -212,46 +282,3 @@ def pause_words(paused: Mapping[str, Any]) -> str:
     by, at, reason = (str(paused[key]) if paused.get(key) else "" for key in ("by", "at", "reason"))
     who = f" by {by.split(':', 1)[-1]}" if by else ""
     return f"the fleet is paused{who}{f' since {at}' if at else ''}{f': {reason}' if reason else ''}"
-
-
-def no_claims_reason(name: str, snapshot: Snapshot, now: datetime) -> Reason | None:
-    """Why the agent gets no work at all now, whatever is ready; None when it may claim.
-
-    The codes: paused, offline, draining, pool_full, overloaded, busy.
-    """
-    paused = pause_of(snapshot)
-    if paused:
-        return Reason("paused", pause_words(paused))
-    duty = capacity.duty_of(name, snapshot)
-    if duty:
-        return Reason(duty, f"{name} is {duty}")
-    if capacity.room(name, snapshot, now) != 0:
-        return None
-    if capacity.pool_room(name, snapshot, now) == 0:
-        return Reason("pool_full", f"the pool of {name} holds as many beads as it may (max_claims)")
-    held = capacity.held_by(name, snapshot, now)
-    holds = ", ".join(bead.id for bead in held)
-    if capacity.is_overloaded(name, snapshot):
-        wait_s = capacity.probe_in_s(name, snapshot, now)
-        then = f"it may try one in {age_text(wait_s)}" if wait_s else f"it has to end what it holds first: {holds}"
-        return Reason("overloaded", f"{name} is overloaded, too many of its last attempts failed; {then}")
-    return Reason("busy", f"{name} holds {len(held)} of {capacity.limit_of(name, snapshot)} beads: {holds}")
-
-
-def retry_after_s(reason: Reason, name: str, snapshot: Snapshot, now: datetime) -> int:
-    """When it makes sense to ask again after `no_claims_reason`: at the probe of an overload, else in an interval."""
-    wait_s = capacity.probe_in_s(name, snapshot, now) if reason.code == "overloaded" else 0.0
-    return max(1, round(wait_s or interval_of(snapshot.agent(name) or {})))
-
-
-def fitting(ready: Iterable[Bead], name: str, snapshot: Snapshot, now: datetime) -> Iterator[Bead]:
-    """Those of the ready beads that this agent may take (its capacity apart), judged as they are asked for."""
-    others, purse = others_of(name, snapshot), Purse(name, snapshot, now)
-    return (bead for bead in ready if not misfits(bead, name, snapshot, now, others, purse))
-
-
-def offer(snapshot: Snapshot, name: str, now: datetime) -> Iterator[Bead]:
-    """The beads this agent may take now, best first."""
-    from bd.policy.work_queue import ready_beads  # noqa: PLC0415  a claim of a certain bead looks at no others
-
-    return fitting(ready_beads(snapshot, now), name, snapshot, now)

@@ -7,8 +7,8 @@ limits (pools.py).
 from __future__ import annotations
 
 from bd.core.light import NamedTuple
-from bd.policy import capacity, eligibility
-from bd.policy.budget import Purse
+from bd.policy import capacity
+from bd.policy.eligibility import Eligibility, pause_of
 from bd.policy.work_queue import ready_beads
 
 TYPE_CHECKING = False
@@ -71,17 +71,18 @@ def awaited(pool: Pool, snapshot: Snapshot, now: datetime) -> set[str]:
 
 def _claimable(pool: Pool, snapshot: Snapshot, now: datetime) -> list[str]:
     """For each ready bead that a member could claim now, the member it waits for; empty where any may have it."""
-    if eligibility.pause_of(snapshot):
+    if pause_of(snapshot):
         return []
     members = {pool.name, *pool.members}
-    others, purse = eligibility.others_of(pool.name, snapshot), Purse(pool.name, snapshot, now)
+    answers: dict[str, Eligibility] = {}
     found = []
     for bead in ready_beads(snapshot, now):
         own = str(bead.assignee) if bead.assignee in members else ""
-        if own and eligibility.no_claims_reason(own, snapshot, now) is not None:
+        name = own or pool.name
+        answer = answers.setdefault(name, Eligibility(snapshot, name, now))
+        if (own and answer.idle() is not None) or answer.reasons(bead):
             continue
-        if not eligibility.misfits(bead, own or pool.name, snapshot, now, others, purse):
-            found.append(own)
+        found.append(own)
     return found
 
 

@@ -10,8 +10,8 @@ from bd.core.clock import SKEW_S, age_text, duration_s, duration_text, instant_o
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple
 from bd.core.schema import AGENTS_DIR, CAPACITY_DIR
-from bd.policy import capacity, eligibility
-from bd.policy.budget import Purse
+from bd.policy import capacity
+from bd.policy.eligibility import Eligibility
 from bd.policy.priority import base_priority
 from bd.policy.readiness import status_now
 from bd.policy.work_queue import ready_beads
@@ -128,7 +128,7 @@ def _why_not_idle(name: str, pending: int, snapshot: Snapshot, now: datetime, ru
         return "it never gave a sign of life"
     if silent_s > capacity.SILENT_INTERVALS * capacity.current_interval_s(name, snapshot) + SKEW_S:
         return f"no sign of life for {age_text(silent_s)}"
-    reason = eligibility.no_claims_reason(name, snapshot, now)
+    reason = Eligibility(snapshot, name, now).idle()
     if reason:
         return reason.text
     held = capacity.held_by(name, snapshot, now)
@@ -168,8 +168,7 @@ class _Exchange:
         self._movable = {
             name: sorted((bead for bead in beads if bead.id not in kept), key=_last_first) for name, beads in waiting.items()
         }
-        self._others: dict[str, Mapping[str, Mapping[str, Any]]] = {}
-        self._purses: dict[str, Purse] = {}
+        self._answers: dict[str, Eligibility] = {}
 
     def sources(self) -> list[str]:
         """Who gives: more than the threshold waits there, or its agent is away; the busiest first."""
@@ -197,11 +196,10 @@ class _Exchange:
 
     def _misfit(self, bead: Bead, name: str) -> str:
         """Why the idle agent can't do this bead; empty when it can."""
-        if name not in self._others:
-            self._others[name] = eligibility.others_of(name, self._snapshot)
-            self._purses[name] = Purse(name, self._snapshot, self._now)
+        if name not in self._answers:
+            self._answers[name] = Eligibility(self._snapshot, name, self._now)
         free = bead.evolve(assignee=None)  # who it is routed to has no say in whether another could do it
-        reasons = eligibility.misfits(free, name, self._snapshot, self._now, self._others[name], self._purses[name])
+        reasons = self._answers[name].reasons(free)
         if not bead.labels and base_priority(bead) >= self._rules.cross_base:
             reasons = [reason for reason in reasons if reason.code not in _DOMAIN]
         return reasons[0].text if reasons else ""

@@ -16,7 +16,7 @@ from bd.core import clock
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
 from bd.core.light import NamedTuple
-from bd.policy import eligibility
+from bd.policy.eligibility import Eligibility
 from bd.policy.readiness import ready_since
 
 TYPE_CHECKING = False
@@ -92,10 +92,7 @@ class Gateway:
             hub.note_json(self._note, posted)
 
     def _ready(self, snapshot: CachedSnapshot) -> list[Bead]:
-        now, agent = clock.now(), self.target.agent
-        if eligibility.no_claims_reason(agent, snapshot, now):
-            return []
-        return list(islice(eligibility.offer(snapshot, agent, now), AT_ONCE))
+        return list(islice(Eligibility(snapshot, self.target.agent, clock.now()).beads(), AT_ONCE))
 
     def _is_given_up(self, bead: Bead, status: int) -> bool:
         """Whether a bead that could not be posted is left alone from now on; else it is tried again later."""

@@ -29,8 +29,8 @@ from bd.operations.claims import Claim, Release
 from bd.operations.close import Close
 from bd.operations.fail import Fail
 from bd.operations.publish import publish
-from bd.policy import eligibility
 from bd.policy.budget import model_of
+from bd.policy.eligibility import Eligibility
 from bd.policy.pacing import AGAIN_S
 from bd.policy.readiness import next_turn
 from bd.worker import drain, heartbeats, progress, validation
@@ -172,7 +172,7 @@ class Worker:
         try:
             view = look(hub)
             pacer = Pacer(hub, self.plan.agent, view.snapshot, self.plan.interval_s)
-            reason = eligibility.no_claims_reason(self.plan.agent, view.snapshot, clock.now())
+            reason = Eligibility(view.snapshot, self.plan.agent, clock.now()).idle()
             if (
                 reason is not None
                 or pacer.pace.is_due(clock.now())

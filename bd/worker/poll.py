@@ -6,7 +6,8 @@ from bd.core import clock
 from bd.core.light import NamedTuple
 from bd.notify.hooks import tell as tell_people
 from bd.operations.publish import catch_up
-from bd.policy import eligibility
+from bd.policy.eligibility import Eligibility
+from bd.policy.readiness import Reason
 from bd.worker import heartbeats
 from bd.worker.fleet_state import look
 from bd.worker.maintenance import keep_house
@@ -15,13 +16,14 @@ from bd.worker.stall_recovery import reassign
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from bd.store.clone import Hub
 
 
 class Poll(NamedTuple):
-    """What a poll found. `ready` counts the beads the agent may take now, 0 where it was not due; `reason` says why none."""
+    """What a poll found. `ready` counts the beads the agent may take now, 0 where it was not due; `reasons` say why none."""
 
     agent: str
     due: bool
@@ -29,12 +31,14 @@ class Poll(NamedTuple):
     interval_s: float
     empty_cycles: int
     ready: int
-    reason: str = ""
+    reasons: tuple[Reason, ...] = ()
     freed: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        shown = self._asdict()
-        return {key: list(value) if key == "freed" else value for key, value in shown.items() if value != "" and value != ()}
+        shown: dict[str, Any] = {**self._asdict(), "reasons": [{"code": one.code, "text": one.text} for one in self.reasons]}
+        if self.reasons:
+            shown["reason"] = self.reasons[0].text
+        return {**shown, "freed": list(self.freed)} if self.freed else {key: shown[key] for key in shown if key != "freed"}
 
 
 def poll(hub: Hub, agent: str, *, fetch: bool = True, interval_s: float | None = None) -> Poll:
@@ -42,8 +46,9 @@ def poll(hub: Hub, agent: str, *, fetch: bool = True, interval_s: float | None =
     snapshot = hub.snapshot()
     pacer = Pacer(hub, agent, snapshot, interval_s)
     if fetch and not pacer.is_due(hub):
-        idle = eligibility.no_claims_reason(agent, snapshot, clock.now())
-        return _told(agent, pacer, due=False, ready=0, reason=idle.text if idle else "not due yet, and the hub has not moved")
+        idle = Eligibility(snapshot, agent, clock.now()).idle()
+        resting = Reason("not_due", "not due yet, and the hub has not moved")
+        return _told(agent, pacer, due=False, ready=0, reasons=[idle, resting] if idle else [resting])
     if fetch:
         catch_up(hub)
     view = look(hub, fetch=fetch)
@@ -55,19 +60,17 @@ def poll(hub: Hub, agent: str, *, fetch: bool = True, interval_s: float | None =
     if fetch:
         tell_people(hub, f"agent:{agent}", view._replace(snapshot=hub.snapshot()).stalls)
     snapshot = hub.snapshot()
-    now = clock.now()
-    busy = eligibility.no_claims_reason(agent, snapshot, now)
-    ready = 0 if busy else sum(1 for _ in eligibility.offer(snapshot, agent, now))
+    answer = Eligibility(snapshot, agent, clock.now())
+    ready = sum(1 for _ in answer.beads())
     pacer.found(hub, work=ready > 0, tip=snapshot.commit)
     if fetch:
         heartbeats.tell(hub, agent, pacer.as_json())
         if not ready:
             keep_house(hub, f"agent:{agent}")
-    reason = busy.text if busy else "" if ready else f"nothing is ready that fits {agent}"
-    return _told(agent, pacer, due=True, ready=ready, reason=reason)._replace(freed=freed)
+    return _told(agent, pacer, due=True, ready=ready, reasons=[] if ready else answer.why_none())._replace(freed=freed)
 
 
-def _told(agent: str, pacer: Pacer, *, due: bool, ready: int, reason: str) -> Poll:
+def _told(agent: str, pacer: Pacer, *, due: bool, ready: int, reasons: Iterable[Reason]) -> Poll:
     pace = pacer.pace
     next_at = pace.next_poll_at or clock.time_text(clock.now())
-    return Poll(agent, due, next_at, pace.interval_s, pace.empty_cycles, ready, reason)
+    return Poll(agent, due, next_at, pace.interval_s, pace.empty_cycles, ready, tuple(reasons))

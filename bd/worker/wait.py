@@ -8,7 +8,7 @@ from itertools import islice
 from bd.core import clock
 from bd.core.errors import NothingReady, RemoteUnreachable
 from bd.operations.publish import catch_up
-from bd.policy import eligibility
+from bd.policy.eligibility import Eligibility
 from bd.policy.pacing import again_in_s
 from bd.policy.readiness import next_turn
 from bd.worker.long_poll import HELD_S, Away
@@ -90,10 +90,10 @@ class _Asking:
 
 def offered(snapshot: CachedSnapshot, agent: str) -> tuple[list[str], str]:
     """The beads the agent may take now, best first; else why there are none."""
-    now = clock.now()
-    busy = eligibility.no_claims_reason(agent, snapshot, now)
-    found = [] if busy else [bead.id for bead in islice(eligibility.offer(snapshot, agent, now), NAMED)]
-    return found, busy.text if busy else f"nothing is ready that fits {agent}"
+    answer = Eligibility(snapshot, agent, clock.now())
+    found = [bead.id for bead in islice(answer.beads(), NAMED)]
+    idle = None if found else answer.idle()
+    return found, idle.text if idle else f"nothing is ready that fits {agent}"
 
 
 def _fetched(hub: Hub) -> str:

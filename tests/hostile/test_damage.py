@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import random
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.hostile.damage import COMMANDS, SHAPES, Case, Scene, cases, fault_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-@pytest.fixture
-def scene(tmp_path: Path) -> Scene:
-    return Scene(tmp_path)
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
+    """Each case gets a copy of it."""
+    return Scene(tmp_path_factory.mktemp("scene"))
 
 
 def test_no_damage_ends_a_command_as_a_bug(scene: Scene) -> None:

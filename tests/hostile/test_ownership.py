@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import shutil
 import site
@@ -52,6 +53,7 @@ class Scene:
         for package in Path(site.getsitepackages()[0]).iterdir():
             if package.name in ("click", "ruamel", "rich"):
                 shutil.copytree(package, self.code / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+        compileall.compile_dir(self.code, quiet=1)  # none of the callers may write there
         self.checkout = folder / "checkout"
         shutil.copytree(hub, self.checkout)
         (self.checkout / "sub").mkdir()

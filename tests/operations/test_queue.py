@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bd.core.errors import BdError, NothingReady
 from bd.operations.claims import Claim
 from bd.operations.close import Close
-from bd.policy.eligibility import offer
+from bd.policy.eligibility import Eligibility
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import PHASES, phase_of, standing
 from bd.policy.work_queue import phases, ready_beads
@@ -98,7 +98,7 @@ def test_what_is_ready_is_what_can_be_claimed(beads: list[Bead]) -> None:
     """count --ready == ready == the number of claims that succeed, one after the other, with unlimited capacity."""
     store = MemoryStore(*beads)
     ready = [bead.id for bead in ready_beads(store.tip, START)]
-    assert ready == [bead.id for bead in offer(store.tip, "coder", START)]
+    assert ready == [bead.id for bead in Eligibility(store.tip, "coder", START).beads()]
     assert ready == [bead.id for bead in phases(store.tip, START)["ready"]]
     claimed = []
     while True:

@@ -12,7 +12,7 @@ from bd.core.schema import agent_path
 from bd.operations.claims import Claim
 from bd.operations.close import Cancel, Close
 from bd.operations.spawn import Spawn
-from bd.policy.eligibility import misfits, offer
+from bd.policy.eligibility import Eligibility
 from bd.policy.readiness import phase_of
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import by
@@ -30,7 +30,7 @@ def spawn(store: MemoryStore, **args: Any) -> str:
 
 
 def offered(store: MemoryStore, name: str) -> list[str]:
-    return [bead.id for bead in offer(store.tip, name, store.now)]
+    return [bead.id for bead in Eligibility(store.tip, name, store.now).beads()]
 
 
 def test_a_subtask_stands_below_its_bead_which_goes_on() -> None:
@@ -75,7 +75,7 @@ def test_when_the_subtasks_are_closed_it_is_kept_for_who_had_it_for_two_interval
     assert offered(store, "coder") == ["hub-a"]
     for minutes, is_kept in ((0, True), (59, True), (60, False)):
         store.now = closed_at + timedelta(minutes=minutes)
-        codes = [reason.code for reason in misfits(bead, "other", store.tip, store.now)]
+        codes = [reason.code for reason in Eligibility(store.tip, "other", store.now).reasons(bead)]
         assert (codes == ["preferred"]) == is_kept, minutes
         assert offered(store, "other") == ([] if is_kept else ["hub-a"])
     store.publish(Claim(agent="other", next=True, **by("other")))

@@ -15,7 +15,7 @@ from bd.core.model import Bead
 from bd.core.settings import merge
 from bd.policy import advisory_claims, lifecycle
 from bd.policy.capacity import held_by
-from bd.policy.eligibility import misfits
+from bd.policy.eligibility import Eligibility
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
 
@@ -65,14 +65,14 @@ def test_what_expired_takes_no_room_and_is_in_the_record_until_it_is_dropped() -
 
 @pytest.mark.parametrize(("name", "codes"), [("ann", []), ("ben", ["holding"]), ("cleo", [])])
 def test_it_is_offered_to_who_does_not_hold_it(name: str, codes: list[str]) -> None:
-    assert [reason.code for reason in misfits(ONE_LEFT, name, MemorySnapshot([ONE_LEFT]), START)] == codes
+    assert [reason.code for reason in Eligibility(MemorySnapshot([ONE_LEFT]), name, START).reasons(ONE_LEFT)] == codes
 
 
 @pytest.mark.parametrize(("bead", "codes"), [(BOTH, ["exclusive"]), (NONE_LEFT, [])])
 def test_an_exclusive_name_is_taken_while_somebody_is_at_it(bead: Bead, codes: list[str]) -> None:
     rival = Bead({**bead.fields, "exclusive": "repo:site"})
     mine = make_bead("hub-b", exclusive="repo:site")
-    assert [reason.code for reason in misfits(mine, "cleo", MemorySnapshot([rival, mine]), START)] == codes
+    assert [reason.code for reason in Eligibility(MemorySnapshot([rival, mine]), "cleo", START).reasons(mine)] == codes
 
 
 # --- the claims -------------------------------------------------------------------------------

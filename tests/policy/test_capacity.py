@@ -22,7 +22,7 @@ from bd.policy.capacity import (
     status_of,
     with_outcome,
 )
-from bd.policy.eligibility import misfits, no_claims_reason, retry_after_s
+from bd.policy.eligibility import Eligibility
 from tests.clocks import START, FakeClock
 from tests.memory import MemorySnapshot, held, make_bead
 
@@ -144,7 +144,7 @@ def test_an_overloaded_agent_probes_with_one_bead_after_two_intervals(
 ) -> None:
     snapshot = fleet(*holds, record={**TWO_FAILED, "overloaded_at": since})
     assert room("coder", snapshot, START) == left
-    reason = no_claims_reason("coder", snapshot, START)
+    reason = Eligibility(snapshot, "coder", START).idle()
     assert (reason.code if reason else None) == ("overloaded" if text else None)
     if reason:
         assert (text or "") in reason.text
@@ -179,13 +179,13 @@ PAUSE = {"by": "human:Ada", "at": "2026-02-21T14:00:00Z", "reason": "moving hous
     ],
 )
 def test_the_reason_says_when_to_come_again(snapshot: MemorySnapshot, code: str, wait_s: int) -> None:
-    reason = no_claims_reason("coder", snapshot, START)
+    reason = Eligibility(snapshot, "coder", START).idle()
     assert reason is not None
-    assert (reason.code, retry_after_s(reason, "coder", snapshot, START)) == (code, wait_s)
+    assert (reason.code, Eligibility(snapshot, "coder", START).retry_after_s(reason)) == (code, wait_s)
 
 
 def test_a_pause_says_who_when_and_why() -> None:
-    reason = no_claims_reason("coder", fleet(paused=PAUSE), START)
+    reason = Eligibility(fleet(paused=PAUSE), "coder", START).idle()
     assert reason is not None
     assert reason.text == "the fleet is paused by Ada since 2026-02-21T14:00:00Z: moving house"
 
@@ -242,14 +242,14 @@ AWAY = [{"status": "offline"}, {"last_heartbeat": AGO(hours=-9)}]
 @pytest.mark.parametrize("record", AWAY)
 def test_what_an_absent_agent_was_assigned_is_open_to_everyone(record: dict[str, Any]) -> None:
     bead = make_bead(title="Fix it", assignee="coder")
-    assert misfits(bead, "other", fleet(record=record), START) == []
-    assert misfits(bead, "coder", fleet(record=record), START) == []
+    assert Eligibility(fleet(record=record), "other", START).reasons(bead) == []
+    assert Eligibility(fleet(record=record), "coder", START).reasons(bead) == []
 
 
 @pytest.mark.parametrize("record", [None, {"status": "draining"}, {"last_heartbeat": AGO(minutes=-1)}])
 def test_what_a_present_agent_was_assigned_is_its_own(record: dict[str, Any] | None) -> None:
     bead = make_bead(title="Fix it", assignee="coder")
-    assert [reason.code for reason in misfits(bead, "other", fleet(record=record), START)] == ["routed"]
+    assert [reason.code for reason in Eligibility(fleet(record=record), "other", START).reasons(bead)] == ["routed"]
 
 
 @pytest.mark.parametrize("record", AWAY)

@@ -9,7 +9,7 @@ import pytest
 from bd.core.model import Bead
 from bd.core.schema import agent_path, capacity_path
 from bd.policy.capacity import room
-from bd.policy.eligibility import matches_skills, misfits, no_claims_reason, offer
+from bd.policy.eligibility import Eligibility, matches_skills
 from bd.policy.roles import interval_of, is_fallback, skills_of
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
@@ -24,7 +24,7 @@ def snapshot_of(*beads: Bead, **agents: dict[str, Any]) -> MemorySnapshot:
 
 def codes(bead: Bead, name: str, *others: Bead, **agents: dict[str, Any]) -> list[str]:
     """Why the agent may not take the bead."""
-    return [reason.code for reason in misfits(bead, name, snapshot_of(bead, *others, **agents), START)]
+    return [reason.code for reason in Eligibility(snapshot_of(bead, *others, **agents), name, START).reasons(bead)]
 
 
 # --- words in titles --------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def test_routing_skills_needs_and_preference(fields: dict[str, Any], expected: l
 
 def test_the_reasons_name_what_is_missing() -> None:
     bead = make_bead(title="Fix it", needs=["git", "gpu"])
-    found = misfits(bead, "coder", snapshot_of(bead, coder={**CODER, "capabilities": ["git"]}), START)
+    found = Eligibility(snapshot_of(bead, coder={**CODER, "capabilities": ["git"]}), "coder", START).reasons(bead)
     assert found[0].text == "needs gpu, which coder does not have"
 
 
@@ -278,7 +278,7 @@ def test_a_fallback_agent_waits_for_live_agents_only(record: dict[str, Any] | No
     records = {agent_path("chief"): FALLBACK, agent_path("coder"): CODER}
     if record:
         records[capacity_path("coder")] = {"agent": "coder", **record}
-    reasons = [reason.code for reason in misfits(bead, "chief", MemorySnapshot([bead], records), START)]
+    reasons = [reason.code for reason in Eligibility(MemorySnapshot([bead], records), "chief", START).reasons(bead)]
     assert reasons == (["fallback"] if waits_for_it else [])
 
 
@@ -288,7 +288,7 @@ def test_two_cycles_are_as_long_as_the_agent_now_makes_them() -> None:
     records = {agent_path("chief"): FALLBACK, agent_path("coder"): CODER, capacity_path("coder"): paced}
     for created_at, expected in (("2026-02-21T11:00:01Z", ["fallback"]), ("2026-02-21T11:00:00Z", [])):
         bead = make_bead(title="Fix it", created_at=created_at)
-        assert [reason.code for reason in misfits(bead, "chief", MemorySnapshot([bead], records), START)] == expected
+        assert [reason.code for reason in Eligibility(MemorySnapshot([bead], records), "chief", START).reasons(bead)] == expected
 
 
 @pytest.mark.parametrize(
@@ -345,13 +345,13 @@ def test_a_draining_or_offline_agent_gets_no_work(status: str | None, code: str 
     records: dict[str, dict[str, Any]] = {agent_path("coder"): {**CODER, "max_concurrent": 2}}
     if status:
         records[capacity_path("coder")] = {"agent": "coder", "status": status}
-    reason = no_claims_reason("coder", MemorySnapshot([], records), START)
+    reason = Eligibility(MemorySnapshot([], records), "coder", START).idle()
     assert (reason.code if reason else None) == code
 
 
 def test_a_full_agent_is_told_what_it_holds() -> None:
     snapshot = snapshot_of(held("hub-x", "coder"), held("hub-y", "coder"), coder={"max_concurrent": 2})
-    reason = no_claims_reason("coder", snapshot, START)
+    reason = Eligibility(snapshot, "coder", START).idle()
     assert reason is not None
     assert reason.code == "busy"
     assert reason.text == "coder holds 2 of 2 beads: hub-x, hub-y"
@@ -363,7 +363,7 @@ def test_a_file_that_says_busy_decides_nothing() -> None:
         agent_path("coder"): CODER,
         capacity_path("coder"): {"agent": "coder", "status": "busy", "current_tasks": 9},
     }
-    assert no_claims_reason("coder", MemorySnapshot([], records), START) is None
+    assert Eligibility(MemorySnapshot([], records), "coder", START).idle() is None
 
 
 def test_the_offer_is_in_the_order_of_work_and_holds_only_what_fits() -> None:
@@ -374,4 +374,8 @@ def test_the_offer_is_in_the_order_of_work_and_holds_only_what_fits() -> None:
         make_bead("hub-4", title="Fix the menu", priority=0, depends_on=["hub-1"]),
         make_bead("hub-5", title="Water the roses", priority=2, assignee="coder"),
     ]
-    assert [bead.id for bead in offer(snapshot_of(*beads, coder=CODER), "coder", START)] == ["hub-2", "hub-5", "hub-1"]
+    assert [bead.id for bead in Eligibility(snapshot_of(*beads, coder=CODER), "coder", START).beads()] == [
+        "hub-2",
+        "hub-5",
+        "hub-1",
+    ]

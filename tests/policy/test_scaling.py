@@ -14,7 +14,8 @@ from bd.core.errors import AgentBusy, NothingReady
 from bd.core.pools import Pool, file_of, pool_of, template_of
 from bd.core.schema import CONFIG_PATH, agent_path
 from bd.operations.claims import Claim
-from bd.policy import capacity, eligibility
+from bd.policy import capacity
+from bd.policy.eligibility import Eligibility
 from bd.policy.scaling import Member, Memory, Plan, awaited, demand, plan
 from tests.clocks import START
 from tests.memory import MemorySnapshot, MemoryStore, held, make_bead
@@ -82,7 +83,7 @@ def test_a_member_goes_by_its_template() -> None:
         assert template_of(name, snapshot) == "worker"
         assert file_of(name, snapshot) == {**file, "name": name}
         assert capacity.limit_of(name, snapshot) == 2
-        assert not eligibility.misfits(make_bead(needs=["gpu"]), name, snapshot, START)
+        assert not Eligibility(snapshot, name, START).reasons(make_bead(needs=["gpu"]))
     assert template_of("other-1", snapshot) is None, "no pool"
     assert template_of("worker-x", snapshot) is None
 
@@ -92,10 +93,10 @@ def test_all_members_together_hold_no_more_than_the_pool_may() -> None:
     one = hub(held("hub-a", "worker-1"), worker=file)
     assert capacity.room("worker-2", one, START) == 1
     both = hub(held("hub-a", "worker-1"), held("hub-b", "worker-2", "t2"), held("hub-c", "other", "t3"), worker=file)
-    reason = eligibility.no_claims_reason("worker-3", both, START)
+    reason = Eligibility(both, "worker-3", START).idle()
     assert reason is not None
     assert reason.code == "pool_full"
-    assert eligibility.no_claims_reason("other", both, START) is None
+    assert Eligibility(both, "other", START).idle() is None
 
 
 def test_without_a_check_what_is_ready_and_in_work_counts() -> None:
@@ -157,8 +158,8 @@ def test_more_is_wanted_exactly_when_a_member_that_is_free_can_claim(
     free = [name for name in pool.members if int(name[-1]) not in busy]
     able = [name for name in free if can_claim(name, snapshot)]
     assert (demand(pool, snapshot, START) > len(busy)) == bool(able)
-    may = [name for name in free if not eligibility.no_claims_reason(name, snapshot, START)]
-    assert able == [name for name in may if any(eligibility.offer(snapshot, name, START))]
+    may = [name for name in free if not Eligibility(snapshot, name, START).idle()]
+    assert able == [name for name in may if any(Eligibility(snapshot, name, START).beads())]
     first = awaited(pool, snapshot, START)
     does = plan(
         pool, demand(pool, snapshot, START), there(*(f"worker-{number}" for number in busy)), Memory(), 1000.0, first=first

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from bd.core.schema import CONFIG_PATH, agent_path, capacity_path
 from bd.operations.work_stealing import Rebalance
-from bd.policy import eligibility
 from bd.policy.capacity import is_away
+from bd.policy.eligibility import Eligibility
 from bd.policy.priority import base_priority
 from bd.policy.readiness import status_now
 from bd.policy.stealing import Cycle, Rules, cycle, queues, rules_of
@@ -185,7 +185,7 @@ def test_a_stolen_bead_says_whence_and_when_and_never_moves_again() -> None:
         bead = store.bead(bead_id)
         assert (bead.assignee, bead.labels, bead.status) == ("loom", ["stolen"], "open")
         assert bead.get("metadata") == {"pr": "7", "stolen_from": "iris", "stolen_at": bead.updated_at}
-        assert not eligibility.misfits(bead, "loom", store.tip, START), "who got it may take it"
+        assert not Eligibility(store.tip, "loom", START).reasons(bead), "who got it may take it"
 
 
 # --- any fleet --------------------------------------------------------------------------------
@@ -270,6 +270,6 @@ def assert_legal(before: MemorySnapshot, bead_id: str, source: str, to: str) -> 
     assert record.get("status") != "draining"
     assert not is_away(to, before, START)
     assert not [one for one in before.every() if one.assignee == to and (one.claim or status_now(one, START) == "open")]
-    reasons = {reason.code for reason in eligibility.misfits(bead.evolve(assignee=None), to, before, START)}
+    reasons = {reason.code for reason in Eligibility(before, to, START).reasons(bead.evolve(assignee=None))}
     is_simple = base_priority(bead) >= 80 and not bead.labels
     assert reasons <= ({"skills", "prefix"} if is_simple else set())

@@ -40,9 +40,9 @@ def command(app: App, ready: bool, group: str | None, **flags: Any) -> None:
     if ready:
         beads = ready_beads(snapshot, now)
         if app.work_for:
-            from bd.policy import eligibility
+            from bd.policy.eligibility import Eligibility
 
-            beads = Lineup(eligibility.fitting(beads, app.work_for, snapshot, now))
+            beads = Lineup(Eligibility(snapshot, app.work_for, now).beads(beads))
         if wanted != Wanted(everything=True):
             beads = Lineup(filter(passing(snapshot, wanted, now, app.settings), beads))
     else:

@@ -30,4 +30,4 @@ def command(app: App, interval: float | None) -> None:
     if found.ready:
         app.out.line(f"{found.ready} ready for {agent}.")
     else:
-        app.out.line(f"No work for {agent}: {found.reason}. Next look at {found.next_poll_at}.")
+        app.out.line(f"No work for {agent}: {found.reasons[0].text}. Next look at {found.next_poll_at}.")

@@ -28,9 +28,9 @@ def command(app: App) -> None:
     ready = ready_beads(snapshot, app.now)
     number = len(ready)
     if name:
-        from bd.policy import eligibility
+        from bd.policy.eligibility import Eligibility
 
-        number = len(list(eligibility.fitting(ready, name, snapshot, app.now)))
+        number = len(list(Eligibility(snapshot, name, app.now).beads(ready)))
     held = [bead.id for bead in snapshot.live() if name and name in bead.holders]
     who = name or f"{app.identity.by.partition(':')[2]} (no agent: give --agent NAME or set BD_AGENT before you claim)"
     text = agent_guide.prime(who, sorted(held), number)

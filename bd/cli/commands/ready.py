@@ -46,15 +46,16 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, explain: bo
     now = app.now
     ready = ready_beads(snapshot, now)
     wanted = wanted_of(app, snapshot, **flags)._replace(everything=True)
-    found = ready
+    found, idle = ready, None
     if name:
-        from bd.policy import eligibility
+        from bd.policy.eligibility import Eligibility
 
-        idle = eligibility.no_claims_reason(name, snapshot, now)
-        if idle and not app.out.is_json:
+        answer = Eligibility(snapshot, name, now)
+        idle = answer.idle()
+        if everybody and idle and not app.out.is_json:
             app.out.note(f"{idle.text}: it may claim none of these now")
         if not everybody:
-            found = Lineup(eligibility.fitting(found, name, snapshot, now))
+            found = Lineup(answer.beads(found))
     if wanted != Wanted(everything=True):
         found = Lineup(filter(passing(snapshot, wanted, now, app.settings), found))
     if sort != "priority":
@@ -73,9 +74,10 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, explain: bo
 
     others = len(ready) - len(found)
     whom = f" for {name}" if name else ""
-    left = f" ({others} more {'does' if others == 1 else 'do'} not fit: bd ready --all)" if name and others else ""
+    left = f" ({others} more {'does' if others == 1 else 'do'} not fit: bd ready --all)" if name and others and not idle else ""
+    why = f": {idle.text} ({others} {'is' if others == 1 else 'are'} ready: bd ready --all)" if idle and others else left
     footer = f"{len(found)} ready{whom}{left} · hub at {snapshot.commit[:7]}"
-    empty = f"Nothing is ready{whom}{left}. `bd blocked` shows what waits. · hub at {snapshot.commit[:7]}"
+    empty = f"Nothing is ready{whom}{why}. `bd blocked` shows what waits. · hub at {snapshot.commit[:7]}"
     show_list(app, snapshot, found, limit=limit, default_limit=100, empty=empty, tail=tail, footer=footer)
     if explain:
         from bd.cli.commands.blocked import blocked_beads, show_blocked

@@ -9,7 +9,7 @@ from bd.cli.lookup import bead_of
 from bd.cli.options import pass_app
 from bd.cli.output import escaped
 from bd.core.queries import rank_of
-from bd.policy import eligibility
+from bd.policy.eligibility import Eligibility
 from bd.policy.priority import tier_of
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import standing
@@ -49,8 +49,9 @@ def command(app: App, bead: str) -> None:
     name = app.flags.agent
     busy = None
     if name and where.phase == "ready":
-        reasons += eligibility.misfits(found, name, snapshot, now)
-        busy = eligibility.no_claims_reason(name, snapshot, now)
+        answer = Eligibility(snapshot, name, now)
+        reasons += answer.reasons(found)
+        busy = answer.idle()
         reasons += [busy] if busy else []
     if app.out.is_json:
         app.out.object(

@@ -20,7 +20,7 @@ from bd.core import clock
 from bd.core.errors import BadInput, Interrupted
 from bd.core.schema import AGENTS_DIR
 from bd.core.settings import Settings
-from bd.policy import eligibility
+from bd.policy.eligibility import Eligibility
 from bd.schedule.agent_log import log_path, rotate
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
@@ -155,8 +155,8 @@ def _stop_on_signals(worker: Worker) -> list[int]:
 def _dry_run(app: App, agent: str, words: tuple[str, ...]) -> None:
     view = look(app.hub, fetch=app.flags.fetch is not False)
     app.hub.check_format(view.snapshot)
-    reason = eligibility.no_claims_reason(agent, view.snapshot, clock.now())
-    best = None if reason else next(eligibility.offer(view.snapshot, agent, clock.now()), None)
+    answer = Eligibility(view.snapshot, agent, clock.now())
+    reason, best = answer.idle(), next(answer.beads(), None)
     stalls = [stall.id for stall in view.abandoned]
     if app.out.is_json:
         app.out.object({"agent": agent, "would_free": stalls, "would_claim": best.id if best else None, "command": list(words)})
