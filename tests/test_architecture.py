@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import graphlib
 import subprocess
 import sys
 from pathlib import Path
@@ -201,6 +202,22 @@ def test_only_two_modules_start_git() -> None:
         "store/git/repository.py",
         "store/git/discovery.py",
     }  # the second asks git which repository it is, before there is one
+
+
+def test_no_modules_import_each_other() -> None:
+    """Neither directly nor by way of others, and imports in functions count: a circle is one thing in two files."""
+    paths = {module.removesuffix(".py").removesuffix("/__init__").replace("/", "."): module for module in MODULES}
+    names = {f"bd.{name}" for name in paths}
+    graph: dict[str, set[str]] = {}
+    for name, path in paths.items():
+        module = read(path)
+        found = {one for one in [*module.imports, *module.names_imported_from] if one in names}
+        whole = {one for one in found if not any(other.startswith(f"{one}.") for other in found)}  # not the package of a module
+        graph[f"bd.{name}"] = whole - {f"bd.{name}"}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
 
 
 def test_policy_touches_nothing_outside() -> None:

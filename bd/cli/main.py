@@ -8,7 +8,6 @@ import sys
 from bd import __version__
 from bd.cli import global_options as global_flags
 from bd.cli import parse
-from bd.cli import run as run  # noqa: PLC0414  console scripts that are installed look for it here
 from bd.cli.app import App
 from bd.cli.output import Output, lost_output, prepare_streams
 from bd.core.errors import BdError, Interrupted

@@ -89,6 +89,11 @@ def instant_of(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
+def unix_seconds(text: str) -> int:
+    """Return the Unix time of a stamp, in whole seconds."""
+    return int(instant_of(text).timestamp())
+
+
 def is_canonical(text: str) -> bool:
     """Whether the text has the form `2026-02-21T15:00:00Z`, perhaps with a fraction; its numbers may still be no time."""
     if len(text) < 20 or not text.isascii() or text[4] + text[7] + text[10] + text[13] + text[16] + text[-1] != "--T::Z":

@@ -241,15 +241,6 @@ def register(kind: type[Operation]) -> type[Operation]:
     return kind
 
 
-def from_json(form: Mapping[str, Any]) -> Operation:
-    """The operation a commit's `Bd-Op` describes. Raises KeyError for a verb this version does not know."""
-    from bd.operations import registry  # noqa: PLC0415  fills the registry; needed only for a replay
-
-    assert registry
-    kind = REGISTRY[form["verb"]]
-    return kind(by=form["by"], at=form["at"], uid=form["uid"], tokens=form.get("tokens"), **form["args"])
-
-
 def subject(verb: str, done: Iterable[str], by: str, *, more: str = "") -> str:
     """The commit's first line: `<verb>: <id> by <agent>`; many ids are counted."""
     names = list(done)

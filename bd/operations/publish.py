@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bd.core import clock
 from bd.core.model import Change
-from bd.operations.base import World, from_json
+from bd.operations.base import World
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def transaction(
         return operation_of(hub, commit, parent, author_text, force=force, reason=reason)
 
     def revive(form: Mapping[str, Any]) -> Operation:
+        from bd.operations.registry import from_json  # noqa: PLC0415  only for replays
         from bd.operations.stored_outputs import with_contents  # noqa: PLC0415  only for replays
 
         return from_json(with_contents(hub, form))

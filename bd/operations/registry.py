@@ -1,4 +1,6 @@
-"""Every family of operations, imported so that each verb is registered: what a replay needs."""
+"""Every operation by its verb: what a replay and another process need to read one back."""
+
+from __future__ import annotations
 
 from bd.operations import (
     agents,
@@ -32,36 +34,51 @@ from bd.operations import (
     validate,
     work_stealing,
 )
+from bd.operations.base import REGISTRY
 
-__all__ = [
-    "agents",
-    "archive",
-    "beads",
-    "board",
-    "claims",
-    "close",
-    "costs",
-    "create",
-    "dependencies",
-    "fail",
-    "friction_beads",
-    "hand_edits",
-    "handoff",
-    "heartbeat",
-    "heat",
-    "human_wait",
-    "import_beads",
-    "init",
-    "notify",
-    "plan",
-    "pools",
-    "schedules",
-    "signers",
-    "spawn",
-    "switches",
-    "triggers",
-    "undo",
-    "upgrade",
-    "validate",
-    "work_stealing",
-]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bd.operations.base import Operation
+
+# Imported so that each registers its verbs.
+FAMILIES = (
+    agents,
+    archive,
+    beads,
+    board,
+    claims,
+    close,
+    costs,
+    create,
+    dependencies,
+    fail,
+    friction_beads,
+    hand_edits,
+    handoff,
+    heartbeat,
+    heat,
+    human_wait,
+    import_beads,
+    init,
+    notify,
+    plan,
+    pools,
+    schedules,
+    signers,
+    spawn,
+    switches,
+    triggers,
+    undo,
+    upgrade,
+    validate,
+    work_stealing,
+)
+
+
+def from_json(form: Mapping[str, Any]) -> Operation:
+    """Return the operation that a commit's `Bd-Op` describes. Raises KeyError for a verb that this version does not know."""
+    kind = REGISTRY[form["verb"]]
+    return kind(by=form["by"], at=form["at"], uid=form["uid"], tokens=form.get("tokens"), **form["args"])

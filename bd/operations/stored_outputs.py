@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bd.core.errors import BadInput
 from bd.core.schema import ARTIFACTS_DIR
-from bd.store.git.objects import name_of
+from bd.store.git.object_names import name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bd.core.clock import instant_of, time_text, timedelta
 from bd.core.errors import StaleToken, WrongState
-from bd.policy import lifecycle
+from bd.policy.claims import touch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def claimed(bead: Bead, claim: dict[str, Any], settings: Settings, at: datetime)
         defer_until=None,
         started_at=bead.get("started_at") or claim.get("started_at"),
     )
-    return lifecycle.touch(held, at)
+    return touch(held, at)
 
 
 def renewed(bead: Bead, old: dict[str, Any], claim: dict[str, Any], settings: Settings, at: datetime) -> Bead:
@@ -148,7 +148,7 @@ def rejoined(bead: Bead, before: Bead, token: str | None, at: datetime) -> Bead:
 
 
 def _with(bead: Bead, claims: list[dict[str, Any]], at: datetime) -> Bead:
-    return lifecycle.touch(bead.evolve(claims=claims), at)
+    return touch(bead.evolve(claims=claims), at)
 
 
 # --- who may ----------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ import pytest
 
 from bd.core.errors import BadInput, DoesNotFit, IdTaken
 from bd.core.ids import is_ulid
-from bd.operations.base import from_json
 from bd.operations.import_beads import Import, derived_uid
+from bd.operations.registry import from_json
 from bd.policy.dag import find_cycle
 from tests.memory import MemoryStore, held, make_bead
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from bd.operations.base import Operation, from_json
+from bd.operations.base import Operation
+from bd.operations.registry import from_json
 
 AT = "2026-02-21T15:00:00.000000Z"
 STAMP = "2026-02-21T15:00:00Z"

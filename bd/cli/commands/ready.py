@@ -13,7 +13,7 @@ from bd.cli.output import escaped
 from bd.core.errors import AlreadyClaimed, NoSuchBead, WrongState
 from bd.core.queries import Lineup
 from bd.policy.ranking import Ranking
-from bd.policy.readiness import ready_since
+from bd.policy.readiness import Reason, ready_since
 from bd.policy.work_queue import ready_beads
 from bd.report.selection import Wanted, ordered, passing
 
@@ -72,10 +72,7 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, explain: bo
         shared = at_it(bead, now)
         return ", ".join([*words, *([escaped(shared)] if shared else [])])
 
-    others = len(ready) - len(found)
-    whom = f" for {name}" if name else ""
-    left = f" ({others} more {'does' if others == 1 else 'do'} not fit: bd ready --all)" if name and others and not idle else ""
-    why = f": {idle.text} ({others} {'is' if others == 1 else 'are'} ready: bd ready --all)" if idle and others else left
+    whom, left, why = _told(name, idle, len(ready) - len(found))
     footer = f"{len(found)} ready{whom}{left} · hub at {snapshot.commit[:7]}"
     empty = f"Nothing is ready{whom}{why}. `bd blocked` shows what waits. · hub at {snapshot.commit[:7]}"
     show_list(app, snapshot, found, limit=limit, default_limit=100, empty=empty, tail=tail, footer=footer)
@@ -83,6 +80,17 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, explain: bo
         from bd.cli.commands.blocked import blocked_beads, show_blocked
 
         show_blocked(app, blocked_beads(app))
+
+
+def _told(name: str | None, idle: Reason | None, others: int) -> tuple[str, str, str]:
+    """For whom the list is, what it leaves out, and the same where it is empty."""
+    whom = f" for {name}" if name else ""
+    if not name or not others:
+        return whom, "", f": {idle.text}" if idle else ""
+    left = f" ({others} more {'does' if others == 1 else 'do'} not fit: bd ready --all)"
+    if idle is None:
+        return whom, left, left
+    return whom, "", f": {idle.text} ({others} {'is' if others == 1 else 'are'} ready: bd ready --all)"
 
 
 def _claim_first(app: App, found: Lineup) -> None:

@@ -14,7 +14,7 @@ import re
 
 from bd.core.light import NamedTuple
 from bd.core.schema import is_volume, volume_of
-from bd.store.git.objects import name_of
+from bd.store.git.object_names import name_of
 from bd.store.git.porcelain import Entry, is_oid
 
 TYPE_CHECKING = False

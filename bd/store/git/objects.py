@@ -11,19 +11,19 @@ fast-import (repository.py).
 from __future__ import annotations
 
 import os
-import sys
 import zlib
 from _thread import get_ident
 
 from bd.core.errors import BadInput, Damaged, TryAgain
 from bd.core.schema import volume_of
+from bd.store.git.object_names import name_of
 from bd.store.git.porcelain import is_oid, size_in
 from bd.store.git.trees import FOLDER, Tree, TreeEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import IO, Any
+    from typing import IO
 
     from bd.store.archive.volumes import Shelf
     from bd.store.git.process import Process
@@ -42,47 +42,14 @@ _FEW = 16
 _FILE_LIMIT, _CONTENT_LIMIT = 2_000_000, 16_000_000
 # Answers are held together up to this many bytes; the rest of a request is asked again, so that many large files take no more.
 _HELD_LIMIT, _SKIP_SIZE = 16_000_000, 1_000_000
-# What is worth a faster hash.
-LARGE = 250_000
 _BLOCK, _LARGE_TREE = 4096 - 11, 20_000  # the first is one of the disk, less what wraps an object
 # So many trees are kept: one write reads the same few again and again.
 _TREES_KEPT = 8
-SHA256_LENGTH = 64
-
-
-def name_of(kind: bytes, data: bytes, length: int) -> str:
-    """The object name of some content, in the hash of a repository whose names have this length."""
-    name: str = _hash(length, len(data))(kind + b" %d\0" % len(data) + data).hexdigest()
-    return name
 
 
 def open_plainly(path: str, flags: int) -> int:
     """An opener that goes through no link and waits for no pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-
-
-def hash_of(data: bytes, length: int) -> bytes:
-    """The raw hash of some bytes, in the same hash."""
-    digest: bytes = _hash(length, len(data))(data).digest()
-    return digest
-
-
-def _hash(length: int, size: int) -> Any:
-    """Git's hash. The built-in SHA-1 where there is one: hashlib loads OpenSSL, which takes longer than a commit.
-
-    Once that is loaded, it is the faster one for what is large.
-    """
-    if size > LARGE and length != SHA256_LENGTH and (loaded := sys.modules.get("hashlib")):
-        return lambda data: loaded.sha1(data, usedforsecurity=False)
-    if length == SHA256_LENGTH:
-        from hashlib import sha256  # noqa: PLC0415  repositories with SHA-256 are rare
-
-        return sha256
-    try:
-        from _sha1 import sha1  # type: ignore[import-not-found]  # noqa: PLC0415
-    except ImportError:
-        from hashlib import sha1  # noqa: PLC0415
-    return sha1
 
 
 class LooseWriter:

@@ -65,7 +65,7 @@ def push(
     """Push (object, branch) pairs as plain fast-forwards, with refs beside them, all or nothing.
 
     What became of each ref, and the server's words. Raises GitTimeout. Each side ref is moved under a lease on
-    its old value, and a branch where `leases` names one; a `+` would switch the lease off.
+    its old value, and a branch where `leases` names one; a `+` would switch the lease off. `meanwhile` is called while git pushes.
     """
     args = ["push", "--porcelain", "--no-follow-tags", "--no-signed", "--no-recurse-submodules", "--no-verify"]
     args += [f"--force-with-lease={ref}:{oid}" for ref, oid in (leases or {}).items()]
@@ -75,24 +75,11 @@ def push(
     if len(specs) > 1:
         args.append("--atomic")
     args += ["--end-of-options", remote, *specs]
-    _, out, err = repo.finish(repo.spawn(args), args, meanwhile=lambda: _prepare(repo, branches, meanwhile))
+    _, out, err = repo.finish(repo.spawn(args), args, meanwhile=meanwhile)
     if _NOT_ATOMIC in err:  # git itself has refused all of it, and says so of no ref: nothing was sent
         told = {ref: PushLine("!", "[remote rejected] (atomic push failed)") for _, ref in branches}
         return {**told, **{side.ref: PushLine("!", "[remote rejected] (not together with others)") for side in sides}}, err
     return push_lines(out), err
-
-
-def _prepare(repo: GitRepo, branches: Sequence[tuple[str, str]], first: Callable[[], None] | None) -> None:
-    """What will be to be done when the push has landed, as far as it can be done before."""
-    if first:
-        first()
-    # Imported while git pushes, as what comes after the push is.
-    from bd.store.transaction import finish  # noqa: PLC0415
-    from bd.store.worktree import plain_update  # noqa: PLC0415
-
-    assert finish
-    for oid, branch in branches:
-        plain_update.prepare(repo, branch, oid)
 
 
 def move_here(repo: GitRepo, updates: Sequence[tuple[str, str | None, str | None]], sides: Sequence[SideRef]) -> None:

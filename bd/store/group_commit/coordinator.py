@@ -12,8 +12,8 @@ from bd.core.light import suppress
 from bd.core.settings import of_hub, same_decisions
 from bd.store.group_commit import order, remote, requests
 from bd.store.group_commit.asking import Asking
+from bd.store.group_commit.others import NOBODY
 from bd.store.group_commit.requests import INTENTS
-from bd.store.transaction.batch import NOBODY
 from bd.store.transaction.member import is_portable
 
 TYPE_CHECKING = False
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from bd.store.clone import Hub
     from bd.store.git.push import SideRef
+    from bd.store.group_commit.others import Others
     from bd.store.local.journal import Entry
-    from bd.store.transaction.batch import Others, Rounds
+    from bd.store.transaction.batch import Rounds
     from bd.store.transaction.member import Member
     from bd.store.transaction.verdict import Pushing
 

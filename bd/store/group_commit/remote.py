@@ -9,7 +9,7 @@ from bd.core import clock
 from bd.core.errors import BdError
 from bd.core.versions import same_rules
 from bd.store.group_commit import answer, requests, verdict_trailers
-from bd.store.transaction.batch import NOBODY, Others, Stranger, seconds_of
+from bd.store.group_commit.others import NOBODY, Others, Stranger
 from bd.store.transaction.member import is_portable
 
 TYPE_CHECKING = False
@@ -58,7 +58,7 @@ def fold(chain: Chain, stranger: Stranger, world: Any, told: list[str]) -> bool:
         return verdict_trailers.line(intent.uid, answer.of_change(change))
 
     try:
-        at_s = seconds_of(operation.at)
+        at_s = clock.unix_seconds(operation.at)
         change = chain.add(operation, intent.author, at_s, tries=intent.tries, world=world(), told=trailer)
     except BdError as error:
         told.append(verdict_trailers.line(intent.uid, answer.of_error(error)))

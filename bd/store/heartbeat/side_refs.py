@@ -13,7 +13,8 @@ from _thread import get_ident
 from bd.core import clock
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import json_text, json_value, suppress
-from bd.store.git.objects import LooseWriter, name_of
+from bd.store.git.object_names import name_of
+from bd.store.git.objects import LooseWriter
 from bd.store.git.porcelain import is_oid
 from bd.store.git.push import MOVED, PushLine, SideRef, list_remote, move_here, push
 from bd.store.git.repository import FETCH_FLAGS, GitFailed, GitTimeout

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Change
     from bd.store.clone import Hub
-    from bd.store.group_commit.requests import Intent
+    from bd.store.group_commit.others import Others, Stranger
     from bd.store.heartbeat.claim_refs import Beating
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.drafts import Decides
@@ -30,23 +30,6 @@ if TYPE_CHECKING:
     from bd.store.transaction.replay import Pending, RefusedReplay, Replay
 
     Decided = tuple[Change | None, BdError | None]
-
-
-class Stranger(NamedTuple):
-    """An intent of another clone, and its operation."""
-
-    intent: Intent
-    operation: Decides
-
-
-class Others(NamedTuple):
-    """The other clones at a base: what they ask for, and what removes the intents that nobody waits for."""
-
-    strangers: list[Stranger]
-    burials: list[SideRef]
-
-
-NOBODY = Others([], [])
 
 
 class Round(NamedTuple):
@@ -141,7 +124,7 @@ class Rounds:
         operation = member.operation
         try:
             author = self._author(operation.by, world.settings)
-            return chain.add(operation, author, seconds_of(operation.at), tries=tries), None
+            return chain.add(operation, author, clock.unix_seconds(operation.at), tries=tries), None
         except BdError as error:
             if base is None:
                 raise
@@ -212,8 +195,3 @@ def _in_turn(base: str | None, uids: list[str]) -> list[str]:
     from bd.store.group_commit import order  # noqa: PLC0415  most rounds have one operation
 
     return order.order(base or "0" * 40, uids)
-
-
-def seconds_of(stamp: str) -> int:
-    """The Unix time of a stamp."""
-    return int(clock.instant_of(stamp).timestamp())

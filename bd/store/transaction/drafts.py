@@ -23,7 +23,7 @@ from bd.core.schema import (
 from bd.core.settings import hub_setting
 from bd.store.cache.hub_files import Row, is_wanted, parse_file
 from bd.store.git import commit_message
-from bd.store.git.objects import name_of
+from bd.store.git.object_names import name_of
 from bd.store.git.repository import Draft
 from bd.store.yaml import editor
 

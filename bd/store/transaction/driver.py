@@ -10,8 +10,8 @@ from __future__ import annotations
 from bd.core import clock
 from bd.core.errors import BdError, NoHub, RemoteUnreachable
 from bd.core.light import cached_property
+from bd.store.group_commit.others import NOBODY
 from bd.store.hub_location import PUBLISHED, VIEW
-from bd.store.transaction.batch import NOBODY
 from bd.store.transaction.member import Member, needs_beats, told, won
 from bd.store.transaction.outcome import Outcome
 from bd.store.transaction.verdict import Pushing, refused_by_server
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from bd.store.clone import Hub
     from bd.store.group_commit.coordinator import Folding
+    from bd.store.group_commit.others import Others
     from bd.store.local.journal import Entry
-    from bd.store.transaction.batch import Others, Round, Rounds
+    from bd.store.transaction.batch import Round, Rounds
     from bd.store.transaction.drafts import Decides
     from bd.store.transaction.recovery import Settling
     from bd.store.transaction.verdict import Verdict
@@ -251,7 +252,9 @@ class Transaction:
         self._step("push")
         was_first, self._may_push_first = self._may_push_first, False
         sides = [] if self._is_bare else made.all_sides
-        verdict = self._pushing.publish(commits[-1], made.base, sides, exactly=was_first, meanwhile=self._while_pushing)
+        verdict = self._pushing.publish(
+            commits[-1], made.base, sides, exactly=was_first, meanwhile=lambda: self._while_pushing(commits[-1])
+        )
         self._step("pushed")
         if verdict.kind == "refused" and not made.has_strangers:
             verdict = self._one_by_one(verdict, commits, made)
@@ -271,9 +274,15 @@ class Transaction:
             self._after_a_loss(verdict, made)
         return None
 
-    def _while_pushing(self) -> None:
+    def _while_pushing(self, commit: str) -> None:
+        """Do what has to be done when the push has landed, as far as it can be done before."""
         self._entry.sync()
         self._hub.cache.write_found()
+        from bd.store.transaction import finish  # noqa: PLC0415  imported while git pushes
+        from bd.store.worktree import plain_update  # noqa: PLC0415
+
+        assert finish
+        plain_update.prepare(self._repo, self._hub.branch, commit)
 
     def _note(self, made: Round, commits: list[str]) -> None:
         """Write to the journal what is about to be pushed, and what it answers to whom."""
