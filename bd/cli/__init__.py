@@ -1,4 +1,11 @@
-"""How it is typed. The only importer of click, and here no rule of the product lives."""
+"""The command line. The only importer of click; no rule of the product lives here.
+
+Read first: main.py (the entry, and where errors end), then app.py (what a command works with).
+
+- commands/: one file a command. table.py: the names, without importing them.
+- parse.py reads what agents type most, click_commands.py everything else.
+- output.py: results as text or JSON. stdout has the result alone.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The demonstration: a hub made for the occasion, agents that race through it, and the proof. Read race.py first."""
+"""The mechanism of `bd demo`: a hub made for the occasion, agents as processes, what is shown, and the proof. Read race.py first."""

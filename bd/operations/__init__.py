@@ -1,4 +1,10 @@
-"""What can be done to a hub: one module a family, one class a verb.
+"""What can be done to a hub: one class a verb, one module a family.
 
-Nothing is imported here: a claim needs one family. `families` knows them all.
+Read first: base.py, then claims.py as an example.
+
+- An operation is made once, with everything it will ever need: ids, tokens and times are minted by whoever creates it.
+- `decide(snapshot, world)` returns a Change, or raises a refusal. It may be called many times, on one tip after another, and
+  may run in another process or another clone; it has no side effects.
+- registry.py reads an operation back from its JSON form (replay, crash recovery, requests of other clones).
+- publish.py runs one as a transaction.
 """

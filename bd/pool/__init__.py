@@ -1,1 +1,6 @@
-"""Pools of agents on one host: how many should run, and keeping them so. Read controller.py first."""
+"""Pools: several agents of one kind on one host. Read controller.py first.
+
+- desired_size.py says how many there should be (policy/scaling.py has the rule); supervisor.py starts, drains and ends members;
+  session.py is one member as a process; state.py is what the host remembers.
+- A controller that dies leaves members that finish; the next one finds them.
+"""

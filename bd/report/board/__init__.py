@@ -1,1 +1,1 @@
-"""The board of the fleet, as a value, a page and Markdown. Read board.py first."""
+"""The fleet on one page. board.py works it out as a value; markdown.py and board_page.py show it."""
