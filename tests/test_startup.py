@@ -113,7 +113,7 @@ CLAIM = {
     "cli": "app claiming global_options main output parse values",
     "core": "clock costs errors identity ids light model pools queries schema settings versions",
     "operations": "base capacity_file claims publish",
-    "policy": "budget capacity claims dag eligibility readiness roles",
+    "policy": "budget capacity claims dag derivations eligibility readiness roles",
     "store": "cache clone format_version git group_commit hub_location local snapshot transaction trust worktree yaml",
     "store.cache": "cache database derived fingerprint hub_files paths rows",
     "store.git": "commit_message discovery environment object_names objects porcelain process push repository trees",

@@ -73,11 +73,19 @@ class App:
     @property
     def hub(self) -> Hub:
         if self._hub is None:
+            from bd.policy.derivations import PHASES
             from bd.store.clone import Hub as OpenHub
             from bd.store.hub_location import locate
 
-            place = locate(self.flags.directory)
-            self.use(OpenHub(place, on_progress=self._progress, on_wait=self._tell_waiting, on_note=self.out.note))
+            self.use(
+                OpenHub(
+                    locate(self.flags.directory),
+                    on_progress=self._progress,
+                    on_wait=self._tell_waiting,
+                    on_note=self.out.note,
+                    derivations=(PHASES,),
+                )
+            )
             assert self._hub is not None
         return self._hub
 

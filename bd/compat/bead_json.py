@@ -11,9 +11,9 @@ from itertools import islice
 from bd.core.clock import instant_of
 from bd.core.schema import JSON_NAMES
 from bd.policy.dag import awaited
+from bd.policy.derivations import is_lasting
 from bd.policy.ranking import Ranking, is_critical
 from bd.policy.readiness import is_blocked, phase_of, status_now
-from bd.policy.work_queue import is_lasting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

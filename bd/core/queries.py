@@ -13,7 +13,8 @@ from bd.core.schema import BASE_OF_PRIORITY, CLOCK_FIELDS, DONE_STATUSES, WAITIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
     from typing import Any
 
     # A bead's key in an order: its number there (in the order of lists the base priority), when it was made, its id.
@@ -41,6 +42,16 @@ class Sought(NamedTuple):
     priorities: Collection[int] = ()
     assignee: str | None = None
     by_work: bool = False
+
+
+class Derivation(NamedTuple):
+    """Something that a store derives from beads by itself and keeps: `derive(beads, snapshot, now)` gives texts by id.
+
+    It is pure, and gives a text only where nothing but a change of some bead makes it wrong.
+    """
+
+    kind: str
+    derive: Callable[[Sequence[Any], Any, datetime], Mapping[str, str]]
 
 
 class Settled:
@@ -129,8 +140,7 @@ class Recall:
     def keep(self, kind: str, texts: Mapping[str, str]) -> None:
         """Keep words about beads, by id, that nothing but a change of some bead makes wrong; a store may forget them.
 
-        The kind `phase` is theirs (for a ready bead with its place in the order of work behind a blank), other kinds
-        are texts that `Settled.texts` gives back.
+        `Settled.texts` gives them back.
         """
 
     def found(self, kind: str) -> dict[str, Any]:

@@ -6,8 +6,7 @@ ready (readiness.py), or what its place is (ranking.py).
 
 from __future__ import annotations
 
-from bd.core.queries import Lineup, Resorted, Sought, Together, is_calm
-from bd.policy.dag import ancestors
+from bd.core.queries import Lineup, Resorted, Sought, Together
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import PHASES, phase_of
 
@@ -32,36 +31,23 @@ def phases(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:
     return found
 
 
-def is_lasting(bead: Bead, snapshot: Snapshot) -> bool:
-    """Whether only a change of some bead can move the bead to another phase, or to another place in the order of work."""
-    if not is_calm(bead.fields) or not bead.created_at:
-        return False
-    return not bead.parent or not any(parent.get("defer_until") for parent in ancestors(bead, snapshot))
-
-
 def in_phases(
     sought: Sought, snapshot: Snapshot, ranking: Ranking, key: Callable[[Bead], Place], passes: Callable[[Bead], bool] = bool
 ) -> Lineup:
-    """The live beads in the sought phases, in the order of a key; what was found to last is kept for the next time.
+    """The live beads in the sought phases, in the order of a key.
 
     `passes` says of the beads that have to be looked at whether they are what else is sought.
     """
     settled, others = snapshot.settled(sought)
-    phase_by_id = _phases_kept(others, snapshot, ranking)
+    phase_by_id = _phases_of(others, snapshot, ranking)
     found = (bead for bead in others if phase_by_id[bead.id] in sought.phases and passes(bead))
     return Lineup(found, key, settled)
 
 
-def _phases_kept(beads: list[Bead], snapshot: Snapshot, ranking: Ranking) -> dict[str, str]:
-    """The phase of each bead by id; what was found to last is kept."""
+def _phases_of(beads: list[Bead], snapshot: Snapshot, ranking: Ranking) -> dict[str, str]:
+    """The phase of each bead by id; the ranking knows of those that are ready what waits for them."""
     phase_by_id = {bead.id: phase_of(bead, snapshot, ranking.now) for bead in beads}
     ranking.weigh(bead_id for bead_id, phase in phase_by_id.items() if phase == "ready")
-    lasting: dict[str, str] = {}
-    for bead in beads:
-        phase = phase_by_id[bead.id]
-        if is_lasting(bead, snapshot):
-            lasting[bead.id] = f"ready {ranking.place(bead, is_ready=True)!r}" if phase == "ready" else phase
-    snapshot.keep("phase", lasting)
     return phase_by_id
 
 
@@ -77,7 +63,7 @@ def in_work_order(sought: Sought, snapshot: Snapshot, ranking: Ranking, passes: 
     if rest:
         waiting, others = snapshot.settled(sought._replace(phases=rest))
         parts += [Resorted(waiting, ranking.unready)] if waiting is not None else []
-    phase_by_id = _phases_kept(others, snapshot, ranking)
+    phase_by_id = _phases_of(others, snapshot, ranking)
     found = [bead for bead in others if phase_by_id[bead.id] in wanted and passes(bead)]
     ranking.weigh(bead.id for bead in found)
 

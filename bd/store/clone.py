@@ -22,10 +22,11 @@ from bd.store.local.json_shapes import MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from typing import Any
 
+    from bd.core.queries import Derivation
     from bd.core.settings import Settings
     from bd.store.cache.cache import Cache
     from bd.store.git.fetch import Fetching
@@ -51,8 +52,10 @@ class Hub:
         on_progress: Callable[[int, int, str], None] | None = None,
         on_wait: Callable[[], None] | None = None,
         on_note: Callable[[str], None] | None = None,
+        derivations: Sequence[Derivation] = (),
     ) -> None:
         self.place = place
+        self.derivations = derivations
         self.repo = place.repo
         self.flags = dict(flags or {})
         self.on_progress = on_progress
@@ -230,6 +233,7 @@ class Hub:
             from bd.store.cache.paths import path_of  # noqa: PLC0415
 
             self._cache = Cache(path_of(self.place.folder), self.repo)
+            self._cache.derivations = self.derivations
         return self._cache
 
     def snapshot(self, commit: str | None = None) -> CachedSnapshot:

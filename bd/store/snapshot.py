@@ -41,6 +41,8 @@ class CachedSnapshot(Snapshot):
         others = [Bead(fields) for fields in self.cache.unsettled(sought)]
         if not sought.done:  # every one of them is the only one of its id then
             self._heads.update((bead.id, bead) for bead in others)
+            if sought.phases:
+                self.cache.derive_later(self, others)
         return self.cache.settled(sought), others
 
     def keep(self, kind: str, texts: Mapping[str, str]) -> None:

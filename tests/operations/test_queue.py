@@ -9,14 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bd.core.errors import BdError, NothingReady
+from bd.core.settings import merge
 from bd.operations.claims import Claim
 from bd.operations.close import Close
 from bd.policy.eligibility import Eligibility
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import PHASES, phase_of, standing
 from bd.policy.work_queue import phases, ready_beads
+from bd.report.selection import Wanted, lineup
 from tests.clocks import START
-from tests.memory import MemoryStore, make_bead
+from tests.memory import MemorySnapshot, MemoryStore, make_bead
 from tests.operations.asking import by
 
 if TYPE_CHECKING:
@@ -72,6 +74,22 @@ def graphs(draw: st.DrawFn, most: int = 200) -> list[Bead]:
             fields["claim"] = {"agent": "other", "token": f"t-{name}", "attempt": 1, "claimed_at": PAST}
         beads.append(make_bead(name, **fields))
     return beads
+
+
+def test_what_is_asked_for_leaves_the_snapshot_as_it_was() -> None:
+    """Rules and decisions write nothing: what a store keeps of beads is derived by the store."""
+
+    class Observed(MemorySnapshot):
+        def keep(self, kind: str, texts: object) -> None:
+            raise AssertionError(f"{kind} is written")
+
+    beads = [make_bead(f"hub-{number}") for number in range(3)]
+    snapshot = Observed(beads, {})
+    assert len(ready_beads(snapshot, START)) == 3
+    assert [bead.id for bead in Eligibility(snapshot, "coder", START).beads()] == ["hub-0", "hub-1", "hub-2"]
+    assert sum(map(len, phases(snapshot, START).values())) == 3
+    for wanted in (Wanted(), Wanted(statuses=("ready",)), Wanted(statuses=("pending", "parked"))):
+        list(lineup(snapshot, wanted, START, lambda: merge([])))
 
 
 @settings(max_examples=60)

@@ -17,6 +17,7 @@ from bd.core.clock import time_text
 from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, archive_path, bead_path
 from bd.core.settings import merge
+from bd.policy.derivations import PHASES
 from bd.policy.work_queue import phases, ready_beads
 from bd.report.selection import Wanted, lineup
 from bd.store.cache.cache import Cache
@@ -122,6 +123,7 @@ class Both:
     def __init__(self, folder: str) -> None:
         self.path = str(Path(folder) / "cache.db")
         self.cache = Cache(self.path, cast("GitRepo", None))
+        self.cache.derivations = (PHASES,)
         self._files: dict[str, tuple[str, Bead]] = {}
         self._number = 0
 
@@ -205,6 +207,7 @@ def test_what_was_found_last_is_kept_at_the_end(both: Callable[[], Both]) -> Non
     answers(pair.cached(), START)
     pair.cache.close()
     other.cache = Cache(pair.path, cast("GitRepo", None))
+    other.cache.derivations = (PHASES,)
     assert other.cache.ask("SELECT id, phase FROM beads") == [("hub-0", "ready")]
 
 

@@ -10,7 +10,7 @@ from bd.cli.app import App
 from bd.cli.commands.bead_list import at_it, show_list, wanted_of
 from bd.cli.options import filter_options, list_option, pass_app
 from bd.cli.output import escaped
-from bd.policy.work_queue import is_lasting
+from bd.policy.derivations import is_lasting
 from bd.report.selection import Wanted, lineup
 
 EXAMPLE = """

@@ -10,6 +10,7 @@ them until a bead changes that it was found by (derived.py).
 
 from __future__ import annotations
 
+from bd.core import clock
 from bd.core.light import suppress
 from bd.core.model import Damage
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume, volume_of
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from bd.core.queries import Sought
+    from bd.core.model import Bead
+    from bd.core.queries import Derivation, Sought
     from bd.store.git.porcelain import Entry
     from bd.store.git.repository import GitRepo
     from bd.store.trust.authority import Standing
@@ -51,6 +53,9 @@ class Cache:
         self.commit = self._meta("commit")
         # What was found out at which commit, and is not written yet.
         self._found: list[tuple[str, str, Mapping[str, str]]] = []
+        # What is derived from beads and kept beside them; and beads that were read because nothing is kept of them yet.
+        self.derivations: Sequence[Derivation] = ()
+        self._underived: list[tuple[str, Any, Sequence[Bead]]] = []
 
     def close(self) -> None:
         self.write_found()
@@ -304,8 +309,21 @@ class Cache:
         if texts and self._path is not None and self.commit is not None:
             self._found.append((self.commit, kind, texts))
 
+    def derive_later(self, snapshot: Any, beads: Sequence[Bead]) -> None:
+        """Note beads of this commit of which nothing is kept: what can be derived from them is, when there is time for it."""
+        if beads and self.derivations and self._path is not None and self.commit is not None:
+            self._underived.append((self.commit, snapshot, beads))
+
+    def _derive(self) -> None:
+        noted, self._underived = self._underived, []
+        for commit, snapshot, beads in noted:
+            if commit == self.commit:
+                for derivation in self.derivations:
+                    self.keep(derivation.kind, derivation.derive(beads, snapshot, clock.now()))
+
     def write_found(self) -> None:
-        """Write what was found out. Best effort: not where the file is busy, or has moved on."""
+        """Write what was found out and derived. Best effort: not where the file is busy, or has moved on."""
+        self._derive()
         found, self._found = self._found, []
         if not found or self._path is None:
             return

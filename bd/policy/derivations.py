@@ -1,0 +1,41 @@
+"""What a store may derive from beads and keep beside them: pure functions, handed to it by whoever opens the hub.
+
+Belongs here: what nothing but a change of some bead makes wrong. Does not belong here: what the clock moves.
+"""
+
+from __future__ import annotations
+
+from bd.core.queries import Derivation, is_calm
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from bd.core.model import Bead, Snapshot
+
+
+def is_lasting(bead: Bead, snapshot: Snapshot) -> bool:
+    """Whether only a change of some bead can move the bead to another phase, or to another place in the order of work."""
+    if not is_calm(bead.fields) or not bead.created_at:
+        return False
+    from bd.policy.dag import ancestors  # noqa: PLC0415  most commands derive nothing
+
+    return not bead.parent or not any(parent.get("defer_until") for parent in ancestors(bead, snapshot))
+
+
+def phases(beads: Sequence[Bead], snapshot: Snapshot, now: datetime) -> dict[str, str]:
+    """Return the phase of each bead whose phase lasts, by id; of a ready one with its place in the order of work behind a blank."""
+    from bd.policy.ranking import Ranking  # noqa: PLC0415  most commands derive nothing
+    from bd.policy.readiness import phase_of  # noqa: PLC0415
+
+    found = {bead.id: phase_of(bead, snapshot, now) for bead in beads if is_lasting(bead, snapshot)}
+    ranking = Ranking(snapshot, now)
+    ranking.weigh(bead_id for bead_id, phase in found.items() if phase == "ready")
+    for bead in beads:
+        if found.get(bead.id) == "ready":
+            found[bead.id] = f"ready {ranking.place(bead, is_ready=True)!r}"
+    return found
+
+
+PHASES = Derivation("phase", phases)
