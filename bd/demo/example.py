@@ -1,4 +1,4 @@
-"""The example fleet: its agents and its beads, read from the files of examples/fleet.
+"""The example fleet: its agents and its beads, read from the files of examples/demo.
 
 Belongs here: finding and reading the files, and cutting the work to a size. Does not belong
 here: putting it on a hub (hub.py).
@@ -29,7 +29,7 @@ class Example(NamedTuple):
     beads: list[dict[str, Any]]
 
 
-def example_folder(name: str = "fleet") -> Path:
+def example_folder(name: str = "demo") -> Path:
     """Where an example lies: inside the installed package, or beside it in a repository. Raises Damaged."""
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "examples" / name, package.parent / "examples" / name):

@@ -1,7 +1,8 @@
 """The factory demo: the example fleet works off a plan in which one of each trouble lies, and a person helps where one has to.
 
-Belongs here: the workers, the person, and watching until the plan's root is closed. Does not belong here: the plan and
-what the agents pretend (examples/factory), and what the history tells of it (report/audit/incidents.py).
+Belongs here: the workers, watching until the plan's root is closed, and running what the person types. Does not belong here:
+when the person has to help (person.py), the plan, what the agents pretend and what the person types (examples/factory), and
+what the history tells of it (report/audit/incidents.py).
 """
 
 from __future__ import annotations
@@ -15,26 +16,22 @@ from bd.core import clock
 from bd.core.errors import Damaged
 from bd.core.light import NamedTuple
 from bd.demo.example import DEMO_INTERVAL, example_folder
+from bd.demo.person import Person
 from bd.demo.processes import Runners, environment
 from bd.operations.plan import ApplyPlan
 from bd.operations.publish import publish
-from bd.policy.eligibility import Eligibility
-from bd.policy.work_queue import ready_beads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Mapping
     from typing import Any
 
-    from bd.core.model import Snapshot
+    from bd.demo.person import Deed
     from bd.store.clone import Hub
 
 LOOK_S = 0.1
 # No commit for so long: something is wrong that waiting will not mend.
 STILL_LIMIT_S = 90.0
-RAISE_USD = 3.0
-CALLED_OFF = "nobody has that browser any more"
 
 
 def plan_path() -> Path:
@@ -56,31 +53,6 @@ class Story(NamedTuple):
     say: Callable[[str, float], None]
 
 
-class Deed(NamedTuple):
-    """What the person types, and whether it is meant to be refused. What was refused is kept as a comment on `note_on`."""
-
-    words: tuple[str, ...]
-    note_on: str = ""
-
-
-def deeds(snapshot: Snapshot, root_id: str, agents: Sequence[str], now: datetime) -> Iterator[Deed]:
-    """What only a person can do about the plan now: call a dead letter off, raise a ceiling that holds up what is ready."""
-    for bead in snapshot.live():
-        if bead.status == "dead_letter":
-            yield Deed(("dlq", "cancel", bead.id, "--unblock", "--reason", CALLED_OFF))
-    if any(bead.claims for bead in snapshot.claimed()):
-        return  # what they reserve is perhaps left over
-    answers = {name: Eligibility(snapshot, name, now) for name in agents}
-    for bead in ready_beads(snapshot, now):
-        reasons = {name: [reason.code for reason in answer.reasons(bead)] for name, answer in answers.items()}
-        held_up = [name for name, codes in reasons.items() if codes == ["ceiling"]]
-        if held_up:
-            yield Deed(("claim", bead.id, "--agent", held_up[0]), note_on=root_id)
-            ceiling = snapshot.wholes([root_id])[0].get("budget_ceiling_usd", 0) + RAISE_USD
-            yield Deed(("update", root_id, "--budget-ceiling", f"{ceiling:g}"))
-            return
-
-
 class Factory(Runners):
     """The agents, each a `bd work` of its own, and the person at the reader's clone."""
 
@@ -90,6 +62,7 @@ class Factory(Runners):
         pretend = [sys.executable, str(example_folder("factory") / "pretend.py")]
         work = [sys.executable, "-m", "bd", "work", "--interval", DEMO_INTERVAL, "--agent"]
         super().__init__(clones, {name: [*work, name, "--", *pretend] for name in clones}, log_folder)
+        self._person = Person()
 
     def run(self, hub: Hub, bare: Callable[[], str | None], root_id: str, story: Story) -> float:
         """Watch until the root is closed; the seconds it took. `bare` looks up the hub's tip. Raises Damaged."""
@@ -112,7 +85,7 @@ class Factory(Runners):
             root = snapshot.bead(root_id)
             if root is None or root.is_done:
                 return now_s - started
-            for deed in deeds(snapshot, root_id, list(self._clones), clock.now()):
+            for deed in self._person.deeds(snapshot, root_id, list(self._clones), clock.now()):
                 self._do(deed, hub, story, now_s - started)
 
     def _do(self, deed: Deed, hub: Hub, story: Story, at_s: float) -> None:

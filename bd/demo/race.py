@@ -1,7 +1,7 @@
 """The race: one process for each agent, started at the same moment, watched through the hub alone.
 
 Belongs here: the start and the hub's new commits. Does not belong here: what an agent does
-(agent.py) and what is shown (view.py).
+(examples/demo/agent.py) and what is shown (view.py).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 from bd.core import clock
 from bd.core.errors import Damaged
 from bd.demo.board import read_happening
+from bd.demo.example import example_folder
 from bd.demo.processes import Runners
 
 TYPE_CHECKING = False
@@ -31,7 +32,7 @@ class Race(Runners):
     """The agents' processes, at the start and on their way."""
 
     def __init__(self, clones: Mapping[str, Path], log_folder: Path, seed: str) -> None:
-        agent = [sys.executable, "-m", "bd.demo.agent"]
+        agent = [sys.executable, str(example_folder() / "agent.py")]
         super().__init__(clones, {name: [*agent, name, str(clone), seed] for name, clone in clones.items()}, log_folder)
 
     def run(self, hub: GitRepo, branch: str, board: Board, show: Callable[[Board, float], None]) -> float:

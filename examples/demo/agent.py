@@ -1,4 +1,4 @@
-"""One agent of the demo, a process of its own: `python -m bd.demo.agent NAME CLONE SEED`.
+"""One agent of the demo, a process of its own: `python agent.py NAME CLONE SEED`.
 
 It does what an agent does and nothing else: it runs `bd` in its clone, reads the JSON, and goes
 by the exit code. The work itself is pretended. It says `ready` on stdout, starts when it is told
@@ -13,12 +13,7 @@ import random
 import select
 import subprocess
 import sys
-
-from bd.core.light import NamedTuple
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any, NamedTuple
 
 # How long the pretended work takes, and how long to wait when there is nothing to do.
 WORK_S = (0.05, 0.3)

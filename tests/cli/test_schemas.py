@@ -70,7 +70,7 @@ def as_an_editor_reads(text: str) -> Any:
     return yaml.load(io.StringIO(text))
 
 
-EXAMPLES = sorted((ROOT / "examples" / "fleet").glob("*/*.yaml"))
+EXAMPLES = sorted((ROOT / "examples" / "demo").glob("*/*.yaml"))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from tests.running import run_here, run_process, start_process
 from tests.truth import commit_file, git, log, tip
 from tests.waiting import until
 
+# An example that the package reads: `example_folder("factory")`, or the default of its parameter.
+EXAMPLES = re.compile(r"""example_folder\((?:name: str = )?"(\w+)"\)""")
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 
 
@@ -151,6 +154,13 @@ def test_the_example_is_whole() -> None:
     ids = {bead["id"] for bead in example.beads}
     for bead in example.beads:
         assert {*bead["depends_on"], *([bead["parent"]] if "parent" in bead else [])} <= ids
+
+
+def test_a_wheel_has_what_the_demo_reads() -> None:
+    root = Path(__file__).parents[2]
+    wheel = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
+    names = {name for text in (root / "bd" / "demo").glob("*.py") for name in EXAMPLES.findall(text.read_text(encoding="utf-8"))}
+    assert wheel["force-include"] == {f"examples/{name}": f"bd/examples/{name}" for name in names}
 
 
 def test_some_work_fits_two_agents_and_some_nobody() -> None:

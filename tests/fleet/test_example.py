@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,21 +16,19 @@ from bd.demo.example import example_folder
 from bd.schedule.interval import timetable
 from bd.store.yaml import codec
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-FOLDER = example_folder()
+FOLDER = Path(__file__).parents[2] / "examples" / "fleet"
+AGENTS = example_folder() / "agents"
 BEAD = {"id": "hub-7k3q", "title": "Fix CORS", "description": "It fails.\n", "acceptance_criteria": "- it works\n"}
 
 
 def interval_of(agent: str) -> float:
-    fields = codec.parse((FOLDER / "agents" / f"{agent}.yaml").read_bytes(), AGENT_FIELDS).fields
+    fields = codec.parse((AGENTS / f"{agent}.yaml").read_bytes(), AGENT_FIELDS).fields
     return duration_s(str(fields["interval"]))
 
 
 def test_the_crontab_is_what_bd_writes() -> None:
     lines = [line for line in (FOLDER / "crontab").read_text().splitlines() if line and not line.startswith("#")]
-    agents = {path.stem for path in (FOLDER / "agents").glob("*.yaml")}
+    agents = {path.stem for path in AGENTS.glob("*.yaml")}
     found = {line.partition(" work --agent ")[2].partition(" ")[0]: line for line in lines if " work --agent " in line}
     assert set(found) == agents
     assert len(lines) == len(agents) + 1

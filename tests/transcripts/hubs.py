@@ -46,7 +46,7 @@ resume
 """
 _FLEET = """\
 init . --prefix hub
-sh:mkdir -p .beads/agents beads; cp "$SOURCE"/examples/fleet/agents/*.yaml .beads/agents/; cp "$SOURCE"/examples/fleet/beads/*.yaml beads/
+sh:mkdir -p .beads/agents beads; cp "$SOURCE"/examples/demo/agents/*.yaml .beads/agents/; cp "$SOURCE"/examples/demo/beads/*.yaml beads/
 sync
 claim --next --agent codemonkey
 claim --next --agent pltops
