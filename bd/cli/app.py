@@ -7,16 +7,15 @@ import sys
 
 from bd.cli.output import Handle, Output, can_be_heard, lost_output
 from bd.core import clock
-from bd.core.errors import BadInput, Damaged, NoSuchBead, RemoteUnreachable
+from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable
 from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
     from typing import Any
 
-    from bd.core.errors import BdError
     from bd.core.identity import Identity
     from bd.core.model import Bead, Change, Snapshot
     from bd.core.settings import Settings
@@ -136,6 +135,21 @@ class App:
                 self._snapshot = self.hub.snapshot()
             self._warn(self._snapshot)
         return self._snapshot
+
+    def no_hub(self) -> NoHub | None:
+        """Return why there is no hub here; None where there is one."""
+        try:
+            self.snapshot()
+        except NoHub as error:
+            return error
+        return None
+
+    def has_hub(self) -> bool:
+        """Return whether there is a hub here, without reading it."""
+        try:
+            return bool(self.hub.view())
+        except NoHub:
+            return False
 
     def renew(self) -> None:
         """Answer from the hub as this clone now has it."""
@@ -275,6 +289,13 @@ class App:
         self._forget_tokens(operation, outcome)
         self._tell(outcome)
         return outcome
+
+    def tolerate(self, act: Callable[[], None]) -> None:
+        """Do a thing that will be done again: what goes wrong is told, and ends nothing."""
+        try:
+            act()
+        except (BdError, OSError) as error:
+            self.out.note(f"{error}; trying again")
 
     def preview(self, *operations: Operation) -> Change:
         """What publishing them would change, the last one's change, after every check that `publish` makes; nothing is written. For --dry-run."""

@@ -6,7 +6,7 @@ fetch before it imports anything that is not needed for it.
 
 from __future__ import annotations
 
-from bd.core.errors import BadInput, StaleToken
+from bd.core.errors import AlreadyClaimed, BadInput, NoSuchBead, StaleToken, WrongState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,6 +54,19 @@ def claim(
         app.show_written(outcome, "Claimed")
     else:
         _tell(app, outcome, resumed=resume)
+
+
+def claim_first(app: App, ids: Sequence[str]) -> Outcome | None:
+    """Claim the first of these beads that nobody takes meanwhile; None where all were taken."""
+    from bd.operations.claims import Claim
+
+    who = app.claimant(compatible=True)
+    for bead_id in ids:
+        try:
+            return app.publish(Claim(**{**app.asked(ids=[bead_id], agent=who.agent), "by": who.by}))
+        except (AlreadyClaimed, WrongState, NoSuchBead):
+            continue
+    return None
 
 
 def _published(app: App, asked: dict[str, Any]) -> Outcome:

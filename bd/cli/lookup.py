@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bd.core import ids
-from bd.core.errors import NoSuchBead
+from bd.core.errors import BdError, NoSuchBead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from bd.cli.app import App
@@ -21,6 +21,19 @@ def bead_of(typed: str, snapshot: Snapshot) -> Bead:
     if bead is None:
         raise NoSuchBead(typed)
     return bead
+
+
+def beads_of(typed: Iterable[str], snapshot: Snapshot) -> tuple[list[Bead], list[BdError]]:
+    """The whole beads of typed ids, and what is wrong with the others."""
+    found: list[Bead] = []
+    missing: list[BdError] = []
+    for word in typed:
+        try:
+            bead = snapshot.bead(ids.resolve(word, snapshot.starting, snapshot.exists))
+            found += [bead] if bead else []
+        except BdError as error:
+            missing.append(error)
+    return found, missing
 
 
 def list_them(

@@ -5,6 +5,7 @@ Everything is read off the click commands and the command table, so that none ca
 
 from __future__ import annotations
 
+import os
 from inspect import cleandoc
 from typing import Any
 
@@ -12,6 +13,7 @@ import click
 
 from bd.cli.click_commands import RefusedFlag, bd
 from bd.cli.table import ALIASES, COMMANDS, HIDDEN
+from bd.core.errors import BadInput
 
 
 def command_of(name: str) -> click.Command:
@@ -100,6 +102,17 @@ def page_of(name: str) -> str:
     if shown:
         lines += [".SH EXAMPLES", ".nf", *map(_roff, shown), ".fi"]
     return "\n".join(lines) + "\n"
+
+
+def write_pages(folder: str) -> None:
+    """Write the manual page of every command. Raises BadInput where the folder takes none."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        for name in COMMANDS:
+            with open(os.path.join(folder, f"bd-{name}.1"), "w", encoding="utf-8") as file:
+                file.write(page_of(name))
+    except OSError as error:
+        raise BadInput(f"can't write into {folder}: {error.strerror or error}") from error
 
 
 def _synopsis(argument: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ import json
 import os
 
 from bd.core import clock
+from bd.core.errors import WrongState
 from bd.schedule.agent_log import rotate
 from bd.schedule.invocation import hub_id
 from bd.store.local.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits
@@ -52,9 +53,16 @@ class Quarters:
         os.makedirs(os.path.dirname(found), exist_ok=True)
         return found
 
-    def lock(self) -> CloneLock:
-        """One controller for each hub and host: this dies with its process."""
-        return CloneLock(self.path("controller.lock"), 0)
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Be the one controller of this hub and host; a killed one leaves no lock behind. Raises WrongState."""
+        lock = CloneLock(self.path("controller.lock"), 0)
+        if not lock.try_enter():
+            raise WrongState("a controller of this hub runs on this host already", hint="`bd pool status` shows what it does")
+        try:
+            yield
+        finally:
+            lock.__exit__()
 
     # --- notes ---
 

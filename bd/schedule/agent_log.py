@@ -26,6 +26,12 @@ def log_path(folder: str, agent: str) -> str:
     return os.path.join(folder, "logs", f"{agent}.log")
 
 
+def make_folder_if_possible(path: str) -> None:
+    """Make a log's folder: a shell starts nothing whose output has no folder to go to."""
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+
+
 def rotate(path: str, *, limit: int = LIMIT, older: int = OLDER) -> bool:
     """Move a log that has reached its limit on to `path.1`, that to `path.2`, and so on; whether it was moved.
 

@@ -85,3 +85,15 @@ def server_of(url: str, token: str = "") -> Server:
     if not token.isascii() or not token.isprintable():
         raise BadInput("the token has characters that no header takes")
     return Server(url.rstrip("/"), token)
+
+
+def token_of(path: str) -> str:
+    """The token in a file: its one line, perhaps behind a name and a blank. Raises BadInput."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"the token can't be read: {error}") from error
+    if len(lines) != 1:
+        raise BadInput(f"{path} has {len(lines)} lines", hint="one line: the token, perhaps behind a name and a blank")
+    return lines[0].rpartition(" ")[2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 
@@ -14,7 +13,7 @@ from bd.core import clock
 from bd.core.errors import BadInput, NoIdentity
 from bd.operations.switches import SetDuty
 from bd.policy.roles import interval_of
-from bd.schedule import crontab, systemd_units
+from bd.schedule import agent_log, crontab, systemd_units
 from bd.schedule.interval import Timetable, timetable
 from bd.schedule.invocation import Station, station
 
@@ -43,8 +42,7 @@ def show(app: App, words: tuple[str, ...], interval: str | None, systemd: bool, 
     else:
         _check(words, "show")
         times = _times(app, where.agent, interval)
-        with contextlib.suppress(OSError):  # a shell starts nothing whose output has no folder to go to
-            os.makedirs(os.path.dirname(where.log), exist_ok=True)
+        agent_log.make_folder_if_possible(where.log)
         lines = (
             systemd_units.lines(where, times, systemd_units.units(where, folder))
             if systemd

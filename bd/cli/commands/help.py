@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from bd.cli.app import App
 from bd.cli.global_options import NAMES
 from bd.cli.options import pass_app
 from bd.cli.table import COMMANDS, SECTIONS
-from bd.core.errors import BadInput
 
 EXAMPLE = """
 \b
@@ -47,15 +44,9 @@ def command(app: App, name: str | None, everything: bool, man: str | None) -> No
 
 
 def _write_pages(app: App, folder: str) -> None:
-    from bd.cli.reference import page_of
+    from bd.cli.reference import write_pages
 
-    try:
-        os.makedirs(folder, exist_ok=True)
-        for name in COMMANDS:
-            with open(os.path.join(folder, f"bd-{name}.1"), "w", encoding="utf-8") as file:
-                file.write(page_of(name))
-    except OSError as error:
-        raise BadInput(f"can't write into {folder}: {error.strerror or error}") from error
+    write_pages(folder)
     if app.out.is_json:
         app.out.object({"folder": folder, "pages": len(COMMANDS)})
     else:

@@ -13,7 +13,7 @@ from bd.cli.options import list_option, pass_app
 from bd.cli.output import escaped
 from bd.cli.values import flat
 from bd.core import signers
-from bd.core.errors import BadInput, NoHub, NoKey
+from bd.core.errors import BadInput, NoKey
 from bd.core.identity import identify
 from bd.core.ids import check_agent
 from bd.core.schema import agent_path, capacity_path
@@ -29,7 +29,7 @@ def command() -> None:
 
 def _own(app: App) -> str:
     """The name that whoever runs this signs under. Raises BadInput."""
-    who = app.identity if _is_in_hub(app) else identify(app.flags.agent, {}, {}, "", actor=app.flags.actor)
+    who = app.identity if app.has_hub() else identify(app.flags.agent, {}, {}, "", actor=app.flags.actor)
     name = signers.name_of(who.by.split(":", 1)[-1])
     if not name:
         raise BadInput(f"nobody can sign as {who.by}", hint="give --agent NAME")
@@ -42,7 +42,7 @@ def _shown(name: str, app: App) -> dict[str, Any]:
     own = {"key": key, "path": signing.path_of(name)} if key else {}
     found: dict[str, Any] = {"name": name, **own}
     hub: dict[str, Any] = {}
-    if _is_in_hub(app):
+    if app.has_hub():
         snapshot = app.snapshot()
         agent, said = snapshot.record(agent_path(name)) or {}, snapshot.record(capacity_path(name)) or {}
         hub = {field: agent[field] for field in agent_cards.KEYS.values() if agent.get(field)}
@@ -54,14 +54,6 @@ def _shown(name: str, app: App) -> dict[str, Any]:
     )
     unlike = [word for word, field in agent_cards.KEYS.items() if told.get(field) and told[field] != hub.get(field)]
     return {**found, **({"unlike": unlike} if unlike and "allowed" in found else {})}
-
-
-def _is_in_hub(app: App) -> bool:
-    """Whether there is a hub here: an identity is there without one."""
-    try:
-        return bool(app.hub.view())
-    except NoHub:
-        return False
 
 
 def _say(app: App, shown: dict[str, Any]) -> None:
@@ -99,7 +91,7 @@ def init(app: App, **said: Any) -> None:
     name = _own(app)
     is_new = signing.make(name)
     told, fresh = agent_cards.read(name), _told(said)
-    if not told and _is_in_hub(app):
+    if not told and app.has_hub():
         agent = app.snapshot().record(agent_path(name)) or {}
         told = {field: agent[field] for field in agent_cards.KEYS.values() if agent.get(field)}
     if fresh or (told and is_new):
@@ -162,18 +154,9 @@ def _key(typed: str | None, name: str) -> tuple[str, dict[str, Any]]:
         if key is None:
             raise NoKey(name)
         return key, agent_cards.read(name)
-    told: dict[str, Any] = {}
-    if not typed.lstrip().startswith(("ssh-", "ecdsa-", "sk-")) or os.path.isfile(typed):
-        path = typed
-        try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                typed = file.read(100_000).strip()
-        except OSError as error:
-            raise BadInput(f"can't read {path}: {error.strerror}", hint="give the key, or the .pub file that holds it") from error
-        if typed.startswith("{"):  # what `identity show --json` prints
-            told = agent_cards.told_in(typed, path)
-            typed = str(json.loads(typed).get("key"))
-    return signers.key_of(typed), told
+    is_file = not typed.lstrip().startswith(("ssh-", "ecdsa-", "sk-")) or os.path.isfile(typed)
+    key, told = agent_cards.key_in(typed) if is_file else (typed, {})
+    return signers.key_of(key), told
 
 
 @command.command("allow", epilog="\b\nExamples:\n  bd identity allow\n  bd identity allow codemonkey codemonkey.pub")

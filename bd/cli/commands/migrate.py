@@ -10,9 +10,9 @@ import click
 from bd.cli.app import App
 from bd.cli.commands.import_ import progress_of, tell
 from bd.cli.options import pass_app
-from bd.compat.go_workspace import look
+from bd.compat.go_workspace import look, sources
 from bd.core.clock import time_text
-from bd.core.errors import BadInput, NoHub, NotFound
+from bd.core.errors import BadInput
 from bd.core.schema import CONFIG_PATH
 from bd.operations.beads import Write
 from bd.operations.import_beads import Import
@@ -57,17 +57,14 @@ def command(
     Finds its export or table dumps here or in FROM. Ids, comments, dependencies and times stay. Doing it twice changes nothing.
     """
     where = os.path.abspath(app.flags.directory or os.getcwd())
-    is_there = _has_hub(app)
+    is_there = app.no_hub() is None
     if inspect:
         _inspect(app, source or where, is_there=is_there)
         return
-    try:
-        found = look(source or where, progress_of(app) if is_there else None)
-    except NotFound:
-        if source or not is_there:
-            raise
+    if is_there and not source and not sources(where):
         _nothing(app)
         return
+    found = look(source or where, progress_of(app) if is_there else None)
     chosen = prefix or found.prefix
     if not is_there and not chosen:
         raise BadInput("the ids here have no common prefix", hint="bd migrate --prefix hub")
@@ -87,14 +84,6 @@ def command(
     _bring_in(app, found)
 
 
-def _has_hub(app: App) -> bool:
-    try:
-        app.snapshot()
-    except NoHub:
-        return False
-    return True
-
-
 def _nothing(app: App) -> None:
     if app.out.is_json:
         app.out.object({"created": 0, "updated": 0, "unchanged": 0, "needed": False})
@@ -103,8 +92,6 @@ def _nothing(app: App) -> None:
 
 
 def _inspect(app: App, place: str, *, is_there: bool) -> None:
-    from bd.compat.go_workspace import sources
-
     found = sources(place)
     shown = {"hub": is_there, "sources": found, "needed": bool(found) and not is_there}
     if app.out.is_json:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from bd.cli.app import App
 from bd.cli.output import sentence
-from bd.core.errors import NoHub
 from bd.policy.eligibility import pause_of, pause_words
 from bd.policy.work_queue import phases
 
 
 def overview(app: App) -> None:
     """Show the hub, who you are, the beads by phase, and the next thing to type."""
-    try:
-        snapshot = app.snapshot()
-    except NoHub as error:
+    error = app.no_hub()
+    if error:
         app.out.line("bd: a git repository of YAML beads as the work queue of a fleet of agents.")
         app.out.line(f"Here: {error.message}.")
         app.out.line(
             "Next: `bd init` makes a hub, `bd clone URL` joins one, `bd demo` shows one at work, `bd --help` lists everything."
         )
         return
+    snapshot = app.snapshot()
     found = phases(snapshot, app.now)
     counts = {phase: len(beads) for phase, beads in found.items() if beads}
     hub, who = app.hub, app.identity

@@ -13,7 +13,7 @@ from bd.cli.options import AGENT, pass_app
 from bd.cli.output import escaped
 from bd.core import clock
 from bd.core.clock import time_text
-from bd.core.errors import BadInput, WrongState
+from bd.core.errors import BadInput
 from bd.core.pools import Pool, pools_of
 from bd.operations.pools import ScalePool
 from bd.report.pools import status_of, told_by_files
@@ -176,18 +176,13 @@ def run(app: App, once: bool) -> None:
             app.out.line(_line(event))
 
     app.refuse_past()
-    lock = quarters.lock()
-    if not lock.try_enter():
-        raise WrongState("a controller of this hub runs on this host already", hint="`bd pool status` shows what it does")
-    directory, by = app.flags.directory, app.identity.by
-    controller = Controller(lambda: Hub(locate(directory)), quarters, by, tell)
-    try:
+    directory = app.flags.directory
+    with quarters.alone():
+        controller = Controller(lambda: Hub(locate(directory)), quarters, app.identity.by, tell)
         if once:
             controller.round()
         gc.enable()
         while not once:
             clock.sleep(controller.tolerant_round())
-    finally:
-        lock.__exit__()
     if app.out.is_json:
         app.out.json(told)

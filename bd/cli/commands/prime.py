@@ -7,7 +7,6 @@ import click
 from bd.cli import agent_guide
 from bd.cli.app import App
 from bd.cli.options import pass_app
-from bd.core.errors import NoHub
 from bd.policy.work_queue import ready_beads
 
 
@@ -18,12 +17,11 @@ def command(app: App) -> None:
 
     Says nothing outside of a hub, so that a hook may call it everywhere.
     """
-    try:
-        snapshot = app.snapshot()
-    except NoHub:
+    if app.no_hub():
         if app.out.is_json:
             app.out.object({"text": ""})
         return
+    snapshot = app.snapshot()
     name = app.identity.agent
     ready = ready_beads(snapshot, app.now)
     number = len(ready)

@@ -7,15 +7,19 @@ from typing import Any
 import click
 
 from bd.cli.app import App
+from bd.cli.claiming import claim_first
 from bd.cli.commands.bead_list import at_it, show_list, wanted_of
 from bd.cli.options import filter_options, pass_app
 from bd.cli.output import escaped
-from bd.core.errors import AlreadyClaimed, NoSuchBead, WrongState
 from bd.core.queries import Lineup
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import Reason, ready_since
 from bd.policy.work_queue import ready_beads
 from bd.report.selection import Wanted, ordered, passing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.policy.readiness import Reason
 
 _TRIES = 10
 EXAMPLE = """
@@ -95,17 +99,10 @@ def _told(name: str | None, idle: Reason | None, others: int) -> tuple[str, str,
 
 def _claim_first(app: App, found: Lineup) -> None:
     """The Go tool's `ready --claim`: the best of what was asked for that nobody takes meanwhile, or nothing."""
-    from bd.operations.claims import Claim
-
-    who = app.claimant(compatible=True)
-    for bead_id, _ in list(found.texts(""))[:_TRIES]:
-        try:
-            outcome = app.publish(Claim(**{**app.asked(ids=[bead_id], agent=who.agent), "by": who.by}))
-        except (AlreadyClaimed, WrongState, NoSuchBead):
-            continue
+    outcome = claim_first(app, [bead_id for bead_id, _ in list(found.texts(""))[:_TRIES]])
+    if outcome:
         app.show_written(outcome, "Claimed")
-        return
-    if app.out.is_json:
+    elif app.out.is_json:
         app.out.json([])
     else:
         app.out.note("nothing that was asked for is ready")

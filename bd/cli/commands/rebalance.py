@@ -11,7 +11,7 @@ from bd.cli.app import SIGNS, App
 from bd.cli.options import DURATION, pass_app
 from bd.cli.output import escaped
 from bd.core import clock
-from bd.core.errors import BadInput, BdError
+from bd.core.errors import BadInput
 from bd.core.model import Snapshot
 from bd.operations.work_stealing import Rebalance
 from bd.policy.stealing import INTERVAL_S, Cycle, Move, cycle
@@ -54,20 +54,13 @@ def command(ctx: click.Context, dry_run: bool, loop: bool, interval: float) -> N
     _round(app)
     while loop:
         clock.sleep(interval)
-        _tolerant_round(app)
+        app.tolerate(lambda: _round(app))
 
 
 def _looked_at(app: App) -> Snapshot:
     snapshot = app.look(required=True).snapshot
     app.leave_out(SIGNS)
     return snapshot
-
-
-def _tolerant_round(app: App) -> None:
-    try:
-        _round(app)
-    except (BdError, OSError) as error:
-        app.out.note(f"{error}; trying again")
 
 
 def _round(app: App) -> None:

@@ -52,10 +52,11 @@ def command(app: App, host: str, port: int, token_file: str | None, names: tuple
         raise BadInput("serving pages needs an extra", hint="pip install 'gitbeads[serve]'")
     from bd.web import server
     from bd.web.site import Site
+    from bd.web.token_file import people_of
 
     if private and not token_file:
         raise BadInput("--private lets in who has a token", hint="--token-file FILE says who that is")
-    people = _people(app, token_file) if token_file else ()
+    people = people_of(token_file, lambda: app.identity.by.split(":", 1)[-1], app.out.note) if token_file else ()
     app.hub.view()  # no hub, no server
     gc.enable()
     flags = app.flags
@@ -81,29 +82,6 @@ def _equip(site: Site, secrets_file: str | None, forwards: tuple[str, ...]) -> N
     targets = [gateways.target_of(text) for text in forwards]
     if targets:
         site.helpers = (Forwarding(site.feed, site.open_hub, targets, site.tell, os.environ.get("BD_FORWARD_TOKEN", "")),)
-
-
-def _people(app: App, path: str) -> tuple[Person, ...]:
-    """The people of the token file, which is made where it is not there yet. Raises BadInput."""
-    try:
-        return _people_of(app, path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"the token file can't be read or made: {error}", hint="name a file in a folder that is there") from error
-
-
-def _people_of(app: App, path: str) -> tuple[Person, ...]:
-    """A new file has a token for who starts the server."""
-    from bd.web import authentication
-
-    if not os.path.exists(path):
-        name = app.identity.by.split(":", 1)[-1]
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(f"# a name, a blank, the token: who may change things\n{name} {authentication.fresh()}\n")
-        app.out.note(f"made {path}, with a token for {name}")
-    elif os.name == "posix" and os.stat(path).st_mode & 0o077:
-        app.out.note(f"warning: others on this machine may read {path}: chmod 600 {path}")
-    with open(path, encoding="utf-8") as file:
-        return authentication.read(file.read(), path)
 
 
 def _warn(app: App, people: tuple[Person, ...], *, is_private: bool) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from bd.cli.app import App
+from bd.cli.lookup import beads_of
 from bd.cli.options import pass_app
 from bd.cli.output import escaped
 from bd.compat import bead_json
-from bd.core import ids
-from bd.core.errors import BadInput, BdError, NotFound
+from bd.core.errors import BadInput, NotFound
 from bd.core.model import Bead, Snapshot
 from bd.policy import advisory_claims
 from bd.policy.dag import awaited
@@ -34,14 +34,7 @@ def command(app: App, beads: tuple[str, ...], flagged: tuple[str, ...]) -> None:
     if not beads:
         raise BadInput("Missing argument: which bead?", hint="bd show ID")
     snapshot = app.snapshot()
-    found: list[Bead] = []
-    missing: list[BdError] = []
-    for typed in beads:
-        try:
-            bead = snapshot.bead(ids.resolve(typed, snapshot.starting, snapshot.exists))
-            found += [bead] if bead else []
-        except BdError as error:
-            missing.append(error)
+    found, missing = beads_of(beads, snapshot)
     if not found:
         if len(missing) == 1:
             raise missing[0]

@@ -53,15 +53,6 @@ def command(app: App, timeout: float | None, via: str | None, token_file: str | 
 
 
 def _server(url: str, token_file: str | None) -> Server:
-    from bd.worker.long_poll import server_of
+    from bd.worker.long_poll import server_of, token_of
 
-    if not token_file:
-        return server_of(url, os.environ.get(_VARIABLE, ""))
-    try:
-        with open(token_file, encoding="utf-8") as file:
-            lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"the token can't be read: {error}") from error
-    if len(lines) != 1:
-        raise BadInput(f"{token_file} has {len(lines)} lines", hint="one line: the token, perhaps behind a name and a blank")
-    return server_of(url, lines[0].rpartition(" ")[2])
+    return server_of(url, token_of(token_file) if token_file else os.environ.get(_VARIABLE, ""))

@@ -70,6 +70,22 @@ def told_in(text: str, source: str) -> dict[str, Any]:
     return found
 
 
+def key_in(path: str) -> tuple[str, dict[str, Any]]:
+    """The public key in a file; where that is what `identity show --json` prints, also what it says of the identity.
+
+    Raises BadInput.
+    """
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read(100_000).strip()
+    except OSError as error:
+        raise BadInput(f"can't read {path}: {error.strerror}", hint="give the key, or the .pub file that holds it") from error
+    if not text.startswith("{"):
+        return text, {}
+    told = told_in(text, path)
+    return str(json.loads(text).get("key")), told
+
+
 def _is_word(word: Any) -> bool:
     return isinstance(word, str) and 0 < len(word) <= _LONGEST and word.isprintable()
 
