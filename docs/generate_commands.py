@@ -1,4 +1,7 @@
-"""Write docs/commands.md, and the last section of docs/compatibility.md, from the commands themselves, so that they can't drift.
+"""Write what docs/ say of the program from the program, so that it can't drift.
+
+From the commands themselves: docs/commands.md, and the last section of docs/compatibility.md. From the table of errors: that
+of docs/exit-codes.md.
 
 `python docs/generate_commands.py` writes the files; `--check` only says whether they are up to date.
 Everything is taken from the click objects and the command table; the words about the global
@@ -17,9 +20,12 @@ from bd.cli import global_options as global_flags
 from bd.cli.click_commands import TITLES, RefusedFlag, bd
 from bd.cli.table import ALIASES, COMMANDS, SECTIONS
 from bd.compat.go_options import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
+from bd.core.errors import CODES
 
 PAGE = Path(__file__).with_name("commands.md")
 COMPATIBILITY = Path(__file__).with_name("compatibility.md")
+EXIT_CODES = Path(__file__).with_name("exit-codes.md")
+ERRORS_HEADING = "## Every error\n"
 FOREIGN_HEADING = "## Accepted, ignored, refused\n"
 # The Go tool's commands that do here what they do there.
 ACCEPTED = (
@@ -89,6 +95,22 @@ def compatibility() -> str:
                 f"| `{name}` | {words.replace('|', chr(92) + '|')} |"
                 for name, words in sorted([*REFUSED_COMMANDS.items(), *refused])
             ),
+            "",
+        ]
+    )
+
+
+def exit_codes() -> str:
+    """docs/exit-codes.md with its last section as the table of bd/core/errors.py has it."""
+    before, _, _ = EXIT_CODES.read_text(encoding="utf-8").partition(ERRORS_HEADING)
+    return "\n".join(
+        [
+            before + ERRORS_HEADING,
+            "<!-- Written by docs/generate_commands.py from bd/core/errors.py. -->\n",
+            "`code` is what stands under that key in the JSON.\n",
+            "| code | exit | when |",
+            "| --- | --- | --- |",
+            *(f"| `{code}` | {exit_code} | {words} |" for code, (exit_code, _, words) in CODES.items()),
             "",
         ]
     )
@@ -270,7 +292,7 @@ def every_example() -> list[tuple[str, str]]:
 def main(arguments: list[str]) -> int:
     """Write the pages, or check them; the exit code."""
     code = 0
-    for path, text in ((PAGE, page()), (COMPATIBILITY, compatibility())):
+    for path, text in ((PAGE, page()), (COMPATIBILITY, compatibility()), (EXIT_CODES, exit_codes())):
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             sys.stdout.write(f"{path.name} is up to date\n")
         elif "--check" in arguments:

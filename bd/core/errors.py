@@ -1,6 +1,6 @@
 """Every error a command can end with: its exit code, its code for JSON, its hint.
 
-Belongs here: the `BdError` families of docs/exit-codes.md. Does not belong here: how an
+Belongs here: the table of codes, and the `BdError` families. Does not belong here: how an
 error is shown (cli/main.py) and the store's internal signals (store/).
 """
 
@@ -9,18 +9,88 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
+    from typing import Any, Literal
+
+    Written = Literal["no", "local", "unknown"]
+
+# Every error by its code: the exit code; whether it is transient, so that the same command may succeed later; and when it comes.
+# The classes below take their exit codes from here, and docs/generate_commands.py writes the table of docs/exit-codes.md.
+CODES: dict[str, tuple[int, bool, str]] = {
+    "bug": (1, False, "bd failed in a way nobody thought of; `log` is the path of the details"),
+    "bad_input": (2, False, "the call can't be understood, or a value can't be one"),
+    "no_identity": (2, False, "a claim, and nobody said who claims"),
+    "no_key": (2, False, "what is written has to be signed, and who writes has no key on this machine"),
+    "cant_sign": (
+        2,
+        False,
+        "there is a key, or ought to be, and it can't be used: rights, a passphrase and no ssh-agent, no ssh-keygen",
+    ),
+    "ambiguous_id": (2, False, "what was typed could be several beads; `candidates` names them"),
+    "nothing_ready": (3, False, "nothing that fits the agent is ready"),
+    "agent_busy": (
+        3,
+        False,
+        "the fleet is paused, or the agent is at its limit, overloaded, draining or offline; `reason` says which: `paused`, `busy`, `overloaded`, `draining`, `offline`",
+    ),
+    "not_found": (4, False, "no such thing"),
+    "no_such_bead": (4, False, "no bead with that id; the hint may name the nearest"),
+    "no_such_agent": (4, False, "no agent of that name; the hint may name the nearest"),
+    "no_hub": (4, False, "there is no hub here, or its branch does not exist"),
+    "refused": (5, False, "refused for another reason than those below"),
+    "already_claimed": (5, False, "somebody works on it; `owner` says who"),
+    "stale_token": (5, False, "the bead is held under another token, or no token was given"),
+    "wrong_state": (5, False, "the bead's status does not allow it, or it was changed since"),
+    "already_closed": (5, False, "cancelled or closed before"),
+    "still_blocked": (5, False, "it waits for other beads, or has unfinished children; `blocked_by` names them"),
+    "does_not_fit": (
+        5,
+        False,
+        "routed to another, missing skills or capabilities, an `exclusive` name is in work, or the money does not suffice; `reason` says which",
+    ),
+    "not_validated": (5, False, "its output did not pass what the bead asks for, could not be checked, or has changed since"),
+    "would_cycle": (5, False, "beads would wait for each other; `cycle` is the circle"),
+    "over_capacity": (5, False, "the agent has no room for that many"),
+    "agent_offline": (
+        5,
+        False,
+        "nothing is assigned to an agent that is offline, or has been silent for three of its intervals; `--force` does",
+    ),
+    "holds_beads": (5, False, "the agent holds beads; `beads` names them, `--release` gives them back"),
+    "not_allowed": (5, False, "the hub does not believe the key of who writes: never let in, or revoked"),
+    "id_taken": (5, False, "a bead with the id, or an agent with the name, that was asked for exists"),
+    "server_refused": (5, False, "a hook, a protected branch, missing rights or a quota; the message has the server's words"),
+    "unsafe_repository": (
+        5,
+        False,
+        "git refuses the repository: another user owns it, or it is a bare one that was not named; the hint has the way out",
+    ),
+    "try_again": (6, True, "something outside is in the way: a full disk, rights, a folder that was taken away meanwhile"),
+    "remote_unreachable": (6, True, "the remote can't be reached, or did not answer"),
+    "lock_timeout": (6, True, "another bd command has been writing in this clone for too long"),
+    "contention": (6, True, "others were faster until the time was up"),
+    "damaged": (7, False, "a file that is needed can't be read"),
+    "newer_format": (7, False, "the hub was brought forward by a newer bd: reads go on, writes need `pip install -U gitbeads`"),
+    "older_format": (7, False, "the hub is of an older format: reads go on, writes need `bd doctor --fix` once"),
+    "hub_rewritten": (7, False, "the hub's history was rewritten, or its branch is gone"),
+    "interrupted": (130, False, "Ctrl-C"),
+}
+# What may have become of the write of a transient error: never made, kept in this clone, or only the remote knows.
+WRITTEN = ("no", "local", "unknown")
 
 
 class BdError(Exception):
     """An expected failure.
 
-    `exit_code` is what the process ends with, `code` the snake_case name in JSON, `hint` the
-    next thing to type, `data` further keys for the JSON error object.
+    `code` is the snake_case name in JSON and its row in `CODES`, from which come `exit_code`, what the process ends with, and
+    `transient`: the same command may succeed later. `hint` is the next thing to type, `data` has further keys for the JSON
+    error object.
     """
 
-    exit_code = 1
     code = "bug"
+    exit_code, transient = CODES["bug"][:2]
+
+    def __init_subclass__(cls) -> None:
+        cls.exit_code, cls.transient = CODES[cls.code][:2]
 
     def __init__(self, message: str, *, hint: str | None = None, **data: Any) -> None:
         super().__init__(message)
@@ -44,7 +114,7 @@ class BdError(Exception):
 
 
 class BadInput(BdError):
-    exit_code, code = 2, "bad_input"
+    code = "bad_input"
 
 
 class NoIdentity(BadInput):
@@ -87,7 +157,7 @@ class Ambiguous(BadInput):
 
 
 class NothingReady(BdError):
-    exit_code, code = 3, "nothing_ready"
+    code = "nothing_ready"
 
     def __init__(self, message: str, *, hint: str | None = None, retry_after_s: int = 60, **data: Any) -> None:
         super().__init__(message, hint=hint, retry_after_s=retry_after_s, **data)
@@ -101,7 +171,7 @@ class AgentBusy(NothingReady):
 
 
 class NotFound(BdError):
-    exit_code, code = 4, "not_found"
+    code = "not_found"
 
 
 class NoSuchBead(NotFound):
@@ -142,7 +212,7 @@ class FolderGone(NoHub):
 
 
 class Refused(BdError):
-    exit_code, code = 5, "refused"
+    code = "refused"
 
 
 class AlreadyClaimed(Refused):
@@ -217,9 +287,9 @@ class UnsafeRepository(Refused):
 class TryAgain(BdError):
     """Something outside is in the way; `written` is no, local or unknown."""
 
-    exit_code, code = 6, "try_again"
+    code = "try_again"
 
-    def __init__(self, message: str, *, hint: str | None = None, written: str = "no", **data: Any) -> None:
+    def __init__(self, message: str, *, hint: str | None = None, written: Written = "no", **data: Any) -> None:
         super().__init__(message, hint=hint, written=written, **data)
 
 
@@ -239,7 +309,7 @@ class Contention(TryAgain):
 
 
 class Damaged(BdError):
-    exit_code, code = 7, "damaged"
+    code = "damaged"
 
 
 class HubRewritten(Damaged):
@@ -267,4 +337,4 @@ class OlderFormat(Damaged):
 
 
 class Interrupted(BdError):
-    exit_code, code = 130, "interrupted"
+    code = "interrupted"

@@ -188,7 +188,7 @@ class Worker:
                     f"nothing new for {self.plan.agent}; it looks again at {pacer.pace.next_poll_at}", retry_after_s=wait_s
                 )
         except BdError as error:
-            if not isinstance(error, TryAgain) and not self._jobs:
+            if not error.transient and not self._jobs:
                 raise
             if self._jobs or not self.plan.once:  # what is in hand is finished in any case
                 self._tell(f"{error}; trying again")

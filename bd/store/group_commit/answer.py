@@ -94,7 +94,10 @@ def error_of(answer: Mapping[str, Any]) -> BdError | None:
         return None
     kind = _kinds().get(answer["code"], BdError)
     error = kind.__new__(kind, answer.get("message", ""))
-    BdError.__init__(error, answer.get("message", ""), hint=answer.get("hint"), **answer.get("data", {}))
+    data = dict(answer.get("data") or {})
+    if kind.transient and data.get("written") not in errors.WRITTEN:  # anybody who may push can write an answer
+        data["written"] = "unknown"
+    BdError.__init__(error, answer.get("message", ""), hint=answer.get("hint"), **data)
     error.code = answer["code"]
     return error
 

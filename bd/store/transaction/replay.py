@@ -5,7 +5,7 @@ bd's own commits come back from their trailers, commits made by hand from their 
 
 from __future__ import annotations
 
-from bd.core.errors import BdError, Damaged
+from bd.core.errors import CODES, BdError, Damaged
 from bd.core.light import NamedTuple
 from bd.store.git import commit_message, shallow
 from bd.store.hub_location import REWRITTEN
@@ -164,4 +164,5 @@ def _error_of(failure: Mapping[str, Any]) -> BdError:
     """The error of one of several beads that an operation names: the others went through."""
     error = BdError(f"{failure['id']}: {failure['error']}", id=failure["id"])
     error.code, error.exit_code = failure["code"], failure["exit_code"]
+    error.transient = CODES.get(error.code, CODES["bug"])[1]
     return error
