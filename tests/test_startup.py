@@ -107,10 +107,29 @@ def test_a_read_from_a_warm_cache_loads_nothing_heavy(arguments: list[str], warm
     assert "bd.store.transaction.driver" not in modules, "a read writes nothing"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "ready",
+        "ready --agent coder --no-fetch --limit 5",
+        "show hub-two",
+        "list --status open",
+        "count --by-status",
+        "version",
+        "search two",
+    ],
+)
+def test_a_plain_read_loads_no_click(words: str, warm: Clone) -> None:
+    code, packages, _ = loaded(words.split(), warm.path)
+    assert code == 0
+    assert not packages & {*HEAVY, *SLOW, "click", "inspect"}
+
+
 # All that a claim of one's own has a use for: whatever else it imports makes every agent wait, and is imported where it is used.
 CLAIM = {
     "": "cli core operations policy store",
-    "cli": "app claiming global_options main output parse values",
+    "cli": "app claim_attempts commands global_options main output parse spec table values",
+    "cli.commands": "claim",
     "core": "clock costs errors identity ids light model pools queries schema settings versions",
     "operations": "base capacity_file claims publish",
     "policy": "budget capacity claims dag derivations eligibility readiness roles",

@@ -1,12 +1,18 @@
-"""The lazy click group over the command table."""
+"""The lazy click group over the command table: help, mistakes, and every form that parse.py does not read.
+
+Each click command is made of the same SPEC that parse.py reads.
+"""
 
 from __future__ import annotations
+
+from functools import partial
 
 import click
 
 from bd import __version__
 from bd.cli.output import Handle
-from bd.cli.table import ALIASES, COMMANDS, HIDDEN, PAST, SECTIONS, is_deed
+from bd.cli.spec import FOLDER, INTEGER, NUMBER, PATH, TEXT, Argument, Command, Flag, Group
+from bd.cli.table import ALIASES, COMMANDS, HIDDEN, PAST, SECTIONS, declared, is_deed
 from bd.compat.go_options import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
 from bd.core.errors import BadInput, Interrupted
 
@@ -16,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.cli.app import App
+    from bd.cli.spec import Kind, Option
 
 TITLES = {
     "agents": "For agents",
@@ -36,6 +43,111 @@ class _PipeBroke(Exception):
         self.error = error
 
 
+class _Read(click.ParamType):  # type: ignore[type-arg]
+    """A kind of value that click does not know."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.name = kind.name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value  # a default
+        if not self.kind.names_option:
+            return self.kind.read(value)
+        try:
+            return self.kind.read(value)
+        except BadInput as error:
+            self.fail(error.message, param, ctx)
+
+
+def _type_of(kind: Kind) -> click.ParamType[Any]:
+    if kind.choices:
+        return click.Choice(kind.choices)
+    if kind.name == "integer range":
+        return click.IntRange(_whole(kind.low), _whole(kind.high))
+    if kind.name == "float range":
+        return click.FloatRange(kind.low, kind.high, min_open=kind.is_above_low)
+    known = {TEXT: click.STRING, INTEGER: click.INT, NUMBER: click.FLOAT, PATH: click.Path()}
+    folder = click.Path(exists=True, file_okay=False)
+    return folder if kind is FOLDER else known.get(kind) or _Read(kind)
+
+
+def _whole(bound: float | None) -> int | None:
+    return None if bound is None else int(bound)
+
+
+def _argument(one: Argument) -> click.Argument:
+    return click.Argument(
+        [one.name], type=_type_of(one.kind), nargs=-1 if one.many else 1, required=one.is_required, metavar=one.metavar
+    )
+
+
+def _option(one: Option) -> click.Option:
+    shown: dict[str, Any] = {"hidden": one.hidden, "help": one.help}
+    if isinstance(one, Flag):
+        flags = [*one.flags[:-1], f"{one.flags[-1]}/{one.off}" if one.off else one.flags[-1]]
+        if one.value is not True:
+            shown["flag_value"] = one.value
+        if one.default is not False:
+            shown["default"] = one.default
+        return click.Option([*flags, one.name], is_flag=True, **shown)
+    if one.default not in (None, ()):
+        shown["default"] = one.default
+    if one.shows_default:
+        shown["show_default"] = True
+    return click.Option(
+        [*one.flags, one.name],
+        type=_type_of(one.kind),
+        multiple=one.multiple,
+        required=one.is_required,
+        metavar=one.metavar,
+        **shown,
+    )
+
+
+def click_command(spec: Command, function: Callable[..., Any] | None) -> click.Command:
+    """The click command that a SPEC declares."""
+    assert function is not None, spec.name
+    params: list[click.Parameter] = [_argument(one) if isinstance(one, Argument) else _option(one) for one in spec.takes]
+    return click.Command(spec.name, callback=click.pass_obj(function), params=params, help=spec.help, epilog=_epilog(spec))
+
+
+def _epilog(spec: Command) -> str:
+    lines = "".join(f"\n  {line}" for line in spec.examples)
+    return f"\b\n{'Example' if len(spec.examples) == 1 else 'Examples'}:{lines}"
+
+
+class _Group(click.Group):
+    """The click group that a SPEC declares."""
+
+    def __init__(self, spec: Group) -> None:
+        own, alone = spec.alone or (None, None)
+        super().__init__(
+            spec.name,
+            help=spec.help,
+            params=[_option(one) for one in own.options] if own else [],
+            epilog=_epilog(own) if own else None,
+            callback=click.pass_context(partial(_run_alone, alone)),
+            invoke_without_command=alone is not None,
+            no_args_is_help=False,
+        )
+        self._rewritten = spec.rewritten
+        made: dict[Command, click.Command] = {}
+        for name, (below, function) in spec.commands.items():
+            if below not in made:
+                made[below] = click_command(below, function)
+            self.add_command(made[below], name)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, self._rewritten(args) if self._rewritten else args)
+
+
+def _run_alone(function: Callable[..., Any] | None, ctx: click.Context, **arguments: Any) -> None:
+    if function is not None and ctx.invoked_subcommand is None:
+        function(ctx.obj, **arguments)
+
+
 class LazyGroup(click.Group):
     """Imports a command's module only when it is run or asked for help."""
 
@@ -50,12 +162,15 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         name = ALIASES.get(cmd_name, cmd_name)
-        row = COMMANDS.get(name)
-        if row is None:
+        if name not in COMMANDS:
             return None
-        from importlib import import_module
-
-        command = getattr(import_module(f"bd.cli.commands.{row.module}"), row.attribute)
+        spec, function = declared(name)
+        if not isinstance(spec, (Command, Group)):
+            row = COMMANDS[name]
+            attribute = "command" if row.attribute == "run" else row.attribute
+            command = getattr(__import__(f"bd.cli.commands.{row.module}", fromlist=["*"]), attribute)
+        else:
+            command = _Group(spec) if isinstance(spec, Group) else click_command(spec, function)
         assert isinstance(command, click.Command)
         _example_first(command)
         _take_foreign_flags(name, command)

@@ -9,7 +9,8 @@ from bd import __version__
 from bd.cli import global_options as global_flags
 from bd.cli import parse
 from bd.cli.app import App
-from bd.cli.output import Output, lost_output, prepare_streams
+from bd.cli.output import Handle, Output, lost_output, prepare_streams
+from bd.cli.table import PAST, is_deed
 from bd.core.errors import BdError, Interrupted
 
 TYPE_CHECKING = False
@@ -54,10 +55,10 @@ def _typed() -> list[str]:
 
 
 def _run(app: App, words: Sequence[str]) -> int:
-    plain = parse.read(words)
-    if plain is not None:
-        plain.run(app)
-        return 0
+    line = parse.read(words)
+    if line is not None and (not app.flags.at or line.name in PAST):
+        Handle.stops = line.name in PAST and not is_deed(words)  # what only tells ends when nobody listens
+        return line.run(app)
     from bd.cli.click_commands import run as run_command
 
     return run_command(app, words)

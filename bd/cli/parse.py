@@ -1,119 +1,112 @@
-"""The way of what agents type most: no click.
+"""The plain forms of every command, read by its SPEC without click.
 
-A claim is a command whose time counts against git's own, and importing click takes longer than a local push.
-The plain forms of a few commands are read here; everything else about them (help, mistakes, unknown flags) is
-left to the click command, which reads the same flags to the same effect.
+A claim is a command whose time counts against git's own, and importing click takes longer than a local push. Whatever
+is not sure here (help, mistakes, unknown flags, a value that begins with a hyphen, flags typed twice or bundled) is left
+to click_commands.py, which reads the same SPEC to the same effect.
 """
 
 from __future__ import annotations
 
-from bd.cli.values import comma_list, priority_of
+from bd.cli.spec import Command, Flag, Group
+from bd.cli.table import ALIASES, COMMANDS, declared
 from bd.core.errors import BadInput
 from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from bd.cli.app import App
+    from bd.cli.spec import Argument, Option
+
+_CLICKS_OWN = "help"  # it shows what click knows
 
 
-class Plain(NamedTuple):
-    """The plain form of a command: which function takes it, and the flags that may stand in it."""
+class Line(NamedTuple):
+    """A command line that was read: the command's name in the table, what runs it, and with which arguments."""
 
-    module: str
-    function: str
-    # How many words without a flag; where there can be but one, it is handed over by itself, else all as a list.
-    least: int
-    most: int
-    switches: Mapping[str, str]
-    # A flag with a value: the argument it becomes, and what reads it. Raises BadInput where click has to complain.
-    values: Mapping[str, tuple[str, Callable[[str], Any]]]
+    name: str
+    function: Callable[..., Any]
+    arguments: dict[str, Any]
 
-
-class Read(NamedTuple):
-    """A command line that was read."""
-
-    plain: Plain
-    words: Any
-    flags: Mapping[str, Any]
-
-    def run(self, app: App) -> None:
-        """Carry it out."""
-        getattr(__import__(self.plain.module, fromlist=["*"]), self.plain.function)(app, self.words, **self.flags)
+    def run(self, app: App) -> int:
+        """Carry it out; the exit code."""
+        code = self.function(app, **self.arguments)
+        return code if isinstance(code, int) else 0
 
 
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 100):
-        raise BadInput(f"{text!r} is not from 1 to 100")
-    return int(text)
-
-
-_MANY = 1_000_000
-_OF_ONE: dict[str, tuple[str, Callable[[str], Any]]] = {
-    **dict.fromkeys(("--type", "-t"), ("bead_type", str)),
-    **dict.fromkeys(("--priority", "-p"), ("priority", priority_of)),
-    **dict.fromkeys(("--labels", "--label", "-l"), ("labels", lambda text: [comma_list(text)])),
-}
-_PLAIN = {
-    "claim": Plain(
-        "bd.cli.claiming",
-        "claim",
-        0,
-        _MANY,
-        {"--next": "take_next", "--reserve": "reserve", "--resume": "resume", "--force": "force"},
-        {"--count": ("count", _count)},
-    ),
-    "close": Plain(
-        "bd.cli.closing",
-        "close",
-        1,
-        _MANY,
-        {"--next": "take_next", "--force": "force"},
-        dict.fromkeys(("--reason", "-r", "-m", "--message"), ("reason", str)),
-    ),
-    "create": Plain(
-        "bd.cli.creating",
-        "create",
-        1,
-        1,
-        {"--silent": "silent"},
-        {
-            **_OF_ONE,
-            **dict.fromkeys(("--description", "-d"), ("description", str)),
-            "--parent": ("parent", str),
-            **dict.fromkeys(("--assignee", "-a"), ("assignee", str)),
-        },
-    ),
-    "q": Plain("bd.cli.creating", "create_quickly", 1, 1, {}, _OF_ONE),
-}
-
-
-def read(words: Sequence[str]) -> Read | None:
+def read(words: Sequence[str]) -> Line | None:
     """A plain command line; None where click has to read it."""
-    plain = _PLAIN.get(words[0]) if words else None
-    if plain is None:
+    name = ALIASES.get(words[0], words[0]) if words else ""
+    if name not in COMMANDS or name == _CLICKS_OWN:
         return None
-    found: list[str] = []
-    flags: dict[str, Any] = {}
-    rest = iter(words[1:])
-    for word in rest:
-        if word in plain.switches:
-            flags[plain.switches[word]] = True
-        elif word in plain.values:
-            name, reader = plain.values[word]
-            value = next(rest, "-")
-            if name in flags or value.startswith("-"):
-                return None
-            try:
-                flags[name] = reader(value)
-            except BadInput:
-                return None
-        elif word.startswith("-"):
-            return None
-        else:
-            found.append(word)
-    if not plain.least <= len(found) <= plain.most:
+    spec, function = declared(name)
+    rest = words[1:]
+    if isinstance(spec, Group):
+        below = spec.commands.get(rest[0]) if rest else None
+        if below is not None:
+            rest = rest[1:]
+        spec, function = below or spec.alone or (None, None)
+    if not isinstance(spec, Command) or function is None:
         return None
-    return Read(plain, found[0] if plain.most == 1 else found, flags)
+    arguments = arguments_of(spec, rest)
+    return None if arguments is None else Line(name, function, arguments)
+
+
+def arguments_of(spec: Command, words: Sequence[str]) -> dict[str, Any] | None:
+    """The arguments that a command runs with; None where click has to read its words."""
+    known = {flag: option for option in spec.options for flag in option.all_flags}
+    typed: dict[str, Any] = {}
+    plain: list[str] = []
+    rest = iter(words)
+    try:
+        for word in rest:
+            if word.startswith("-") and word != "-":
+                _take_option(known, word, rest, typed)
+            else:
+                plain.append(word)
+        typed.update(_taken_words(spec.arguments, plain))
+    except BadInput:
+        return None
+    if any(option.is_required and option.name not in typed for option in spec.options):
+        return None
+    return {**spec.defaults(), **typed}
+
+
+def _take_option(known: Mapping[str, Option], word: str, rest: Iterator[str], typed: dict[str, Any]) -> None:
+    """Note what a flag stands for, with the next word as its value where it has one. Raises BadInput where click has to read it."""
+    flag, equals, text = word.partition("=") if word.startswith("--") else (word, "", "")
+    option = known.get(flag)
+    if option is None or (equals and isinstance(option, Flag)):
+        raise BadInput(f"{word} is not sure")
+    value: Any
+    if isinstance(option, Flag):
+        value = flag != option.off and option.value
+    else:
+        if not equals:
+            text = next(rest, flag)
+            if text.startswith("-") and text != "-":
+                raise BadInput(f"{flag} has no value, or one that looks like a flag")
+        value = option.kind.read(text)
+    if option.multiple:
+        typed[option.name] = (*typed.get(option.name, ()), value)
+    elif option.name in typed:
+        raise BadInput(f"{flag} is there twice")
+    else:
+        typed[option.name] = value
+
+
+def _taken_words(arguments: Sequence[Argument], words: Sequence[str]) -> dict[str, Any]:
+    """The words as arguments; the last argument may take many. Raises BadInput where they are too few or too many."""
+    found: dict[str, Any] = {}
+    for place, argument in enumerate(arguments):
+        if argument.many:
+            found[argument.name] = tuple([argument.kind.read(word) for word in words[place:]])
+        elif place < len(words):
+            found[argument.name] = argument.kind.read(words[place])
+        if argument.is_required and place >= len(words):
+            raise BadInput(f"no {argument.name}")
+    if len(words) > len(arguments) and not (arguments and arguments[-1].many):
+        raise BadInput("more words than arguments")
+    return found

@@ -10,19 +10,23 @@ from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from bd.cli.spec import Command, Group
 
 
 class Row(NamedTuple):
-    """`module` below bd.cli.commands; the click command in it is named `command`, or as `attribute` says.
+    """`module` below bd.cli.commands; `run` in it runs the command that `SPEC` declares.
 
+    Where a module has several commands, `attribute` names another function, and its declaration in capitals.
     `beside` names the command whose line in `bd --help` this one shares; `line` is the text of a shared line.
     """
 
     module: str
     section: str
     help: str
-    attribute: str = "command"
+    attribute: str = "run"
     beside: str = ""
     line: str = ""
 
@@ -287,3 +291,11 @@ ALIASES = {
     "unpause": "resume",
     "status": "stats",
 }
+
+
+def declared(name: str) -> tuple[Command | Group | None, Callable[..., Any] | None]:
+    """The declaration of a command of the table, and the function that runs it; imports its module."""
+    row = COMMANDS[name]
+    module = __import__(f"bd.cli.commands.{row.module}", fromlist=["*"])
+    spec = "SPEC" if row.attribute == "run" else row.attribute.upper()
+    return getattr(module, spec, None), getattr(module, row.attribute, None)

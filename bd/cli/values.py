@@ -9,6 +9,7 @@ from bd.core.errors import BadInput
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
 
 def text_argument(value: str | None, file: str | None, what: str) -> str | None:
@@ -47,3 +48,35 @@ def priority_of(text: str) -> int:
     if number not in ("0", "1", "2", "3", "4"):
         raise BadInput(f"{text!r} is no priority; write 0 (critical) to 4 (background), or P0 to P4")
     return int(number)
+
+
+def key_values(pairs: tuple[str, ...]) -> dict[str, str]:
+    """`k=v` pairs as a mapping; `k=` is an empty text. Raises BadInput."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise BadInput(f"{pair!r} is not KEY=VALUE")
+        found[key] = value
+    return found
+
+
+def metadata_of(text: str | None) -> dict[str, Any] | None:
+    """A `--metadata` value: a JSON object, or @FILE. Raises BadInput."""
+    if not text:
+        return None
+    import json
+
+    if text.startswith("@"):
+        try:
+            with open(text[1:], encoding="utf-8") as file:
+                text = file.read()
+        except OSError as error:
+            raise BadInput(f"can't read {text[1:]}: {error}") from error
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise BadInput(f"--metadata is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise BadInput("--metadata is not a JSON object")
+    return value

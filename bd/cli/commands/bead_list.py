@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from itertools import islice
 
-from bd.cli.options import key_values
-from bd.cli.values import flat
+from bd.cli.spec import PRIORITY, Flag, Option, list_option
+from bd.cli.values import flat, key_values
 from bd.core import clock, ids
 from bd.policy.dag import awaited
 from bd.report.selection import Wanted
@@ -23,6 +23,34 @@ if TYPE_CHECKING:
 
 _TIMES = ("created_after", "created_before", "updated_after", "updated_before", "closed_after", "closed_before")
 _LINE, _PIECE = "line", 500
+# The filters that list, ready, count and search share.
+FILTERS = (
+    list_option("--type", "-t", name="types", help="Only these types."),
+    Option("--priority", "-p", name="priorities", kind=PRIORITY, multiple=True, help="Only this priority (repeatable)."),
+    Option("--assignee", "-a", help="Only what is assigned to this name."),
+    Flag("--unassigned", "--no-assignee", "-u", help="Only what nobody is assigned to."),
+    list_option("--label", "-l", "--labels", name="labels", help="Only beads with all of these labels."),
+    list_option("--label-any", name="labels_any", help="Only beads with one of these labels."),
+    list_option("--exclude-label", name="labels_not", help="No beads with these labels."),
+    list_option("--exclude-type", name="types_not", help="No beads of these types."),
+    Option("--waiting", metavar="WORD", help="Only what waits for this, such as human."),
+    Option("--parent", help="Only beads below this one."),
+    Flag("--no-parent", help="Only beads that are below none."),
+    Option("--title", "--title-contains", help="Only titles with this text in them."),
+    Option("--desc-contains", name="description", hidden=True),
+    Option("--notes-contains", name="notes", hidden=True),
+    Option("--priority-min", kind=PRIORITY, hidden=True),
+    Option("--priority-max", kind=PRIORITY, hidden=True),
+    Flag("--no-labels", hidden=True),
+    list_option("--id", name="ids", help="Only these ids."),
+    Option("--metadata-field", name="metadata", multiple=True, metavar="KEY=VALUE", help="Only beads with this metadata."),
+    Option("--created-after", help="Only beads made after this time: 2026-02-21, yesterday, or 2d for two days ago."),
+    Option("--created-before", help="Only beads made before this time."),
+    Option("--updated-after", help="Only beads changed after this time."),
+    Option("--updated-before", help="Only beads changed before this time."),
+    Option("--closed-after", help="Only beads closed after this time."),
+    Option("--closed-before", help="Only beads closed before this time."),
+)
 
 
 def wanted_of(app: App, snapshot: Snapshot, **flags: Any) -> Wanted:

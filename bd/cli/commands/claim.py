@@ -1,47 +1,133 @@
-"""bd claim, bd start."""
+"""bd claim, bd start. A claim starts the fetch before it imports anything that is not needed for it."""
 
 from __future__ import annotations
 
-from typing import Any
+from bd.cli.spec import Argument, Command, Flag, Option, whole_number
+from bd.core.errors import BadInput, StaleToken
 
-import click
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-from bd.cli.app import App
-from bd.cli.claiming import claim
-from bd.cli.options import pass_app
-from bd.operations.claims import Start
-
-EXAMPLE = """
-\b
-Examples:
-  bd claim --next --agent codemonkey
-  bd claim hub-7k3q --agent codemonkey
-  bd claim --next --count 3 --agent codemonkey     one started, two reserved
-  bd claim hub-7k3q --agent codemonkey --resume    take over your own claim
-"""
+    from bd.cli.app import App
+    from bd.core.model import Bead
+    from bd.store.transaction.outcome import Outcome
 
 
-@click.command("claim", epilog=EXAMPLE)
-@click.argument("beads", nargs=-1)
-@click.option("--next", "take_next", is_flag=True, help="The best bead that fits, decided as it is published.")
-@click.option("--count", type=click.IntRange(min=1, max=100), default=1, help="With --next: up to this many.")
-@click.option("--reserve", is_flag=True, help="Do not start it yet; it must be started within the ttl (15m).")
-@click.option("--resume", is_flag=True, help="Take over what this agent already holds, with a new token.")
-@click.option("--force", is_flag=True, help="Also what is routed to others or does not fit.")
-@pass_app
-def command(app: App, beads: tuple[str, ...], take_next: bool, **flags: Any) -> None:
-    """Take a bead, or the best one that fits.
+SPEC = Command(
+    "claim",
+    Argument("beads", many=True),
+    Flag("--next", name="take_next", help="The best bead that fits, decided as it is published."),
+    Option("--count", kind=whole_number(1, 100), default=1, help="With --next: up to this many."),
+    Flag("--reserve", help="Do not start it yet; it must be started within the ttl (15m)."),
+    Flag("--resume", help="Take over what this agent already holds, with a new token."),
+    Flag("--force", help="Also what is routed to others or does not fit."),
+    help="""Take a bead, or the best one that fits.
 
     A claim that was reported is on the hub: no other agent has it. A lost race takes the next
     best with --next, and ends with exit 5 for a bead named. Exit 3: nothing fits now.
-    """
-    claim(app, beads, take_next=take_next, **flags)
+    """,
+    examples=[
+        "bd claim --next --agent codemonkey",
+        "bd claim hub-7k3q --agent codemonkey",
+        "bd claim --next --count 3 --agent codemonkey     one started, two reserved",
+        "bd claim hub-7k3q --agent codemonkey --resume    take over your own claim",
+    ],
+)
 
 
-@click.command("start", epilog="\b\nExample:\n  bd start hub-7k3q --agent codemonkey")
-@click.argument("beads", nargs=-1, required=True)
-@pass_app
+def run(app: App, beads: Sequence[str], *, take_next: bool, count: int, reserve: bool, resume: bool, force: bool) -> None:
+    """Claim and answer. Raises BadInput, NoIdentity, and what the claim is refused with."""
+    if bool(beads) == take_next and not (resume and not beads):
+        words = "ids and --next together" if beads else "which bead?"
+        raise BadInput(words, hint="give ids, or --next for the best one that fits, not both")
+    who = app.claimant()  # who may not claim does not fetch either
+    app.hub.try_write()
+    import os
+
+    from bd.cli.claim_attempts import claim_best
+    from bd.operations.claims import Claim
+
+    asked = app.asked(agent=who.agent, host=os.uname().nodename if hasattr(os, "uname") else "", force=force)
+    asked["by"] = who.by
+    if beads:
+        asked.update({"ids": list(beads), "held_tokens": app.held_tokens(beads)})
+    else:
+        asked.update({"next": take_next, "count": count})
+    if reserve:
+        asked["reserve"] = True
+    if resume:
+        asked.update({"resume": True, "also_me": [name for name in (app.hub.place.user_name, app.hub.place.user_mail) if name]})
+    outcome = claim_best(app, asked) if take_next else app.publish(Claim(**asked))
+    _refuse_ended(app, outcome)
+    if app.out.is_json or app.out.quiet:
+        app.show_written(outcome, "Claimed")
+    else:
+        _tell(app, outcome, resumed=resume)
+
+
+START = Command(
+    "start",
+    Argument("beads", many=True, required=True),
+    help="Begin the work on a reserved bead.",
+    examples=["bd start hub-7k3q --agent codemonkey"],
+)
+
+
 def start(app: App, beads: tuple[str, ...]) -> None:
     """Begin the work on a reserved bead."""
+    from bd.operations.claims import Start
+
     outcome = app.publish(Start(**app.asked(beads, ids=list(beads))))
     app.show_written(outcome, "Started")
+
+
+def _refuse_ended(app: App, outcome: Outcome) -> None:
+    """Say so where a claim that was won has ended in the same push, by another command. Raises StaleToken where none is left."""
+    won = outcome.change.tokens if outcome.change else ()
+    snapshot = app.hub.snapshot(outcome.commit)
+    heads = {bead_id: snapshot.head(bead_id) for _, bead_id in won}
+    current = {claim.get("token") for bead in heads.values() if bead for claim in bead.claims}
+    ended = [bead_id for token, bead_id in won if token not in current]
+    if not ended:
+        return
+    words = f"the claim of {', '.join(ended)} was won, and another command has ended it in the same push"
+    if len(ended) < len(won):
+        app.out.note(words)
+        return
+    outcome.acknowledge()
+    raise StaleToken(words, hint=f"`bd history {ended[0]}` tells who; `bd claim --next` takes other work", id=ended[0])
+
+
+def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
+    from bd.cli.output import escaped
+
+    settings = app.hub.settings(app.hub.snapshot(outcome.commit))
+    for bead in app.written(outcome):
+        held = bead.claim
+        if held is None:
+            _tell_shared(app, outcome, bead)
+            continue
+        verb = "Resumed" if resumed else "Claimed" if held.started_at else "Reserved"
+        limit = settings.attempt_limit(bead.type, bead.get("max_attempts"))
+        name = app.out.styled(bead.id, "bold")
+        app.out.line(f"✓ {verb} {name} — {escaped(bead.title)} (attempt {bead.attempts_counted} of {limit})")
+        then = "Close it when it is done." if held.started_at else f"Start it before {held.expires_at}: `bd start {bead.id}`."
+        app.out.line(f"  Published as {outcome.commit[:7]}. {then}")
+        if app.tokens.count(bead.id) > 1:
+            app.out.line(f"  This clone has held it before: export BD_TOKEN={held.token}")
+    app.out.failures(outcome.change.failures if outcome.change else ())
+
+
+def _tell_shared(app: App, outcome: Outcome, bead: Bead) -> None:
+    """Say what an advisory claim has won, and who else is at the bead."""
+    from bd.cli.output import escaped
+    from bd.policy import advisory_claims
+
+    tokens = {token for token, bead_id in (outcome.change.tokens if outcome.change else ()) if bead_id == bead.id}
+    own = next((claim for claim in bead.claims if claim.get("token") in tokens), {})
+    others = advisory_claims.at_it(bead, app.now, but=own.get("agent"))
+    beside = f"also at it: {', '.join(others)}" if others else "nobody else is at it"
+    name = app.out.styled(bead.id, "bold")
+    app.out.line(f"✓ Claimed {name} — {escaped(bead.title)} (advisory; {escaped(beside)})")
+    app.out.line(f"  Published as {outcome.commit[:7]}. It counts until {own.get('expires_at')}; claiming it again renews it.")

@@ -2,45 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
 
-import click
-
-from bd.cli.app import App
-from bd.cli.closing import close
-from bd.cli.options import pass_app
+from bd.cli.spec import Argument, Command, Flag, Option
 from bd.cli.values import text_argument
+from bd.operations.close import Close
 
-EXAMPLE = """
-\b
-Examples:
-  bd close hub-7k3q --reason "merged as #12"
-  bd close hub-7k3q --reason done --output report.md
-  bd close hub-7k3q --reason done --next --agent codemonkey    and claim the next, in one commit
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bd.cli.app import App
 
 
-@click.command("close", epilog=EXAMPLE)
-@click.argument("beads", nargs=-1, required=True)
-@click.option("--reason", "-r", "--resolution", "-m", "--message", "--comment", "reason", help="What came out of it.")
-@click.option("--reason-file", help="Read the reason from a file, - for stdin.")
-@click.option("--output", "-o", help="What came of it: a file, - for stdin, a URL, or REPOSITORY@COMMIT:PATH.")
-@click.option("--next", "--claim-next", "take_next", is_flag=True, help="Also claim the next bead that fits, in the same commit.")
-@click.option(
-    "--force", "-f", is_flag=True, help="Although it is blocked, unfinished below, pinned, or another's (then needs --reason)."
-)
-@pass_app
-def command(
-    app: App,
-    beads: tuple[str, ...],
-    reason: str | None,
-    reason_file: str | None,
-    **flags: Any,
-) -> None:
-    """Finish beads, and with --next claim the next one.
+SPEC = Command(
+    "close",
+    Argument("beads", many=True, required=True),
+    Option("--reason", "-r", "--resolution", "-m", "--message", "--comment", help="What came out of it."),
+    Option("--reason-file", help="Read the reason from a file, - for stdin."),
+    Option("--output", "-o", help="What came of it: a file, - for stdin, a URL, or REPOSITORY@COMMIT:PATH."),
+    Flag("--next", "--claim-next", name="take_next", help="Also claim the next bead that fits, in the same commit."),
+    Flag("--force", "-f", help="Although it is blocked, unfinished below, pinned, or another's (then needs --reason)."),
+    help="""Finish beads, and with --next claim the next one.
 
     Both are one commit. What a bead asks to be validated is checked first, and has to pass. A claimed bead is closed by
     who holds its claim. Closing a closed bead changes nothing. A small --output is kept in the bead, a larger one below
     artifacts/ of the hub.
-    """
-    close(app, beads, reason=text_argument(reason, reason_file, "reason"), **flags)
+    """,
+    examples=[
+        'bd close hub-7k3q --reason "merged as #12"',
+        "bd close hub-7k3q --reason done --output report.md",
+        "bd close hub-7k3q --reason done --next --agent codemonkey    and claim the next, in one commit",
+    ],
+)
+
+
+def run(
+    app: App,
+    beads: Sequence[str],
+    *,
+    reason: str | None,
+    reason_file: str | None,
+    output: str | None,
+    take_next: bool,
+    force: bool,
+) -> None:
+    """Close and answer. Raises BadInput, NotValidated, and what the close is refused with."""
+    reason = text_argument(reason, reason_file, "reason")
+    extra: dict[str, Any] = {}
+    made = None
+    if output is not None:
+        from bd.cli.close_output import given_output
+
+        extra, made = given_output(app, beads, output)
+    if not force:
+        from bd.cli.validation import seals_of
+
+        seals = seals_of(app, beads, lambda _: made)
+        extra.update({"seals": seals} if seals else {})
+    if take_next:
+        extra["next"] = {"agent": app.claimant().agent, "host": os.uname().nodename if hasattr(os, "uname") else ""}
+    outcome = app.publish(Close(**app.asked_to_end(beads, ids=list(beads), reason=reason, force=force, **extra)))
+    claimed = {bead_id for _, bead_id in outcome.change.tokens} if outcome.change else set()
+    said = {bead.id: "Claimed" if bead.id in claimed else "Closed" for bead in app.written(outcome)}
+    app.show_written(outcome, said)

@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
 
-import click
-
-from bd.cli.app import App
-from bd.cli.commands.bead_list import wanted_of
-from bd.cli.options import filter_options, list_option, pass_app
-from bd.core.model import Bead
+from bd.cli.commands.bead_list import FILTERS, wanted_of
+from bd.cli.spec import Command, Flag, list_option
 from bd.core.queries import Lineup
 from bd.policy.readiness import phase_of, status_now
 from bd.policy.work_queue import ready_beads
 from bd.report.selection import Wanted, lineup, passing
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from bd.cli.app import App
+    from bd.core.model import Bead
+
+
 _GROUPS = ("status", "phase", "priority", "type", "assignee", "label")
 
 
-@click.command("count", epilog="\b\nExamples:\n  bd count --ready --agent codemonkey\n  bd count --by-status")
-@list_option("--status", "-s", "statuses", help="Only these statuses.")
-@filter_options
-@click.option("--ready", is_flag=True, help="Only what is ready (with --agent: what fits it).")
-@click.option("--by-status", "group", flag_value="status", help="Group by status.")
-@click.option("--by-phase", "group", flag_value="phase", help="Group by phase.")
-@click.option("--by-priority", "group", flag_value="priority", help="Group by priority.")
-@click.option("--by-type", "group", flag_value="type", help="Group by type.")
-@click.option("--by-assignee", "group", flag_value="assignee", help="Group by assignee.")
-@click.option("--by-label", "group", flag_value="label", help="Group by label.")
-@pass_app
-def command(app: App, ready: bool, group: str | None, **flags: Any) -> None:
+SPEC = Command(
+    "count",
+    list_option("--status", "-s", name="statuses", help="Only these statuses."),
+    *FILTERS,
+    Flag("--ready", help="Only what is ready (with --agent: what fits it)."),
+    Flag("--by-status", name="group", value="status", help="Group by status."),
+    Flag("--by-phase", name="group", value="phase", help="Group by phase."),
+    Flag("--by-priority", name="group", value="priority", help="Group by priority."),
+    Flag("--by-type", name="group", value="type", help="Group by type."),
+    Flag("--by-assignee", name="group", value="assignee", help="Group by assignee."),
+    Flag("--by-label", name="group", value="label", help="Group by label."),
+    help="Count beads, also by group. Done ones count too, unless filtered.",
+    examples=["bd count --ready --agent codemonkey", "bd count --by-status"],
+)
+
+
+def run(app: App, ready: bool, group: str | None, **flags: Any) -> None:
     """Count beads, also by group. Done ones count too, unless filtered."""
     snapshot, now = app.snapshot(), app.now
     wanted = wanted_of(app, snapshot, **flags)

@@ -2,68 +2,71 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import App
-from bd.cli.creating import create, create_quickly
-from bd.cli.options import CLAIM_MODE, PRIORITY, list_option, long_texts, pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import CLAIM_MODE, INTEGER, PRIORITY, Argument, Command, Flag, Option, list_option, real_number, whole_number
+from bd.cli.values import flat, metadata_of, text_argument
 from bd.core.errors import BadInput
 from bd.operations.create import Create
 
-EXAMPLE = """
-\b
-Examples:
-  bd create "Fix CORS in the auth middleware" -t bug -p 1 -l infra/auth
-  bd create "Write the docs" --deps hub-7k3q --parent hub-a1b2
-  bd create --file plan.yaml            many beads in one commit
-  echo "long text" | bd create "A title" --description -
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
+    from bd.cli.app import App
+    from bd.store.transaction.outcome import Outcome
 
-@click.command("create", epilog=EXAMPLE)
-@click.argument("title", required=False)
-@click.option("--title", "title_flag", hidden=True)
-@click.option("--type", "-t", "bead_type", help="task, bug, feature, research ... (task)")
-@click.option("--priority", "-p", type=PRIORITY, help="0 (critical) to 4 (background); 2 when left out.")
-@click.option("--base-priority", type=click.FloatRange(0, 100), help="The finer scale, 0 to 100.")
-@click.option("--description", "-d", "--body", help="What it is about; - reads stdin.")
-@click.option("--body-file", help="Read the description from a file, - for stdin.")
-@click.option("--design", help="How it is to be done.")
-@long_texts
-@click.option("--acceptance", "--acceptance-criteria", "acceptance", help="When it is done.")
-@click.option("--notes", help="Anything else.")
-@click.option("--append-notes", hidden=True)
-@click.option("--assignee", "-a", "--assign", help="Route it to this agent or person.")
-@list_option("--labels", "-l", "--label", "labels", help="Labels (repeat, or commas).")
-@list_option("--deps", "--depends-on", "deps", help="What it waits for: ID, or blocks:ID, discovered-from:ID ...")
-@list_option("--needs", "needs", help="Capabilities it takes.")
-@click.option("--parent", help="The bead it is part of.")
-@click.option("--id", "bead_id", help="This id, instead of a new one.")
-@click.option("--external-ref", help="Such as gh-9 or a URL.")
-@click.option("--due", "--deadline", "deadline", help="A date, a time, or 2d.")
-@click.option("--defer", "defer_until", help="Hide it until then.")
-@click.option("--expected", help="How long it should take, such as 45m.")
-@click.option("--estimate", "-e", type=int, help="Minutes.")
-@click.option("--exclusive", help="A name no two beads in work may share, such as repo:site.")
-@click.option("--max-attempts", type=click.IntRange(min=1), help="Attempts it may use up.")
-@click.option(
-    "--max-cost", type=click.FloatRange(min=0), metavar="USD", help="The most an attempt may cost; a claim reserves it."
+# The Go tool's ways to hand over a long description or design.
+LONG_TEXTS = (Flag("--stdin", hidden=True), Option("--design-file", hidden=True))
+
+SPEC = Command(
+    "create",
+    Argument("title", required=False),
+    Option("--title", name="title_flag", hidden=True),
+    Option("--type", "-t", name="bead_type", help="task, bug, feature, research ... (task)"),
+    Option("--priority", "-p", kind=PRIORITY, help="0 (critical) to 4 (background); 2 when left out."),
+    Option("--base-priority", kind=real_number(0, 100), help="The finer scale, 0 to 100."),
+    Option("--description", "-d", "--body", help="What it is about; - reads stdin."),
+    Option("--body-file", help="Read the description from a file, - for stdin."),
+    Option("--design", help="How it is to be done."),
+    *LONG_TEXTS,
+    Option("--acceptance", "--acceptance-criteria", help="When it is done."),
+    Option("--notes", help="Anything else."),
+    Option("--append-notes", hidden=True),
+    Option("--assignee", "-a", "--assign", help="Route it to this agent or person."),
+    list_option("--labels", "-l", "--label", help="Labels (repeat, or commas)."),
+    list_option("--deps", "--depends-on", help="What it waits for: ID, or blocks:ID, discovered-from:ID ..."),
+    list_option("--needs", help="Capabilities it takes."),
+    Option("--parent", help="The bead it is part of."),
+    Option("--id", name="bead_id", help="This id, instead of a new one."),
+    Option("--external-ref", help="Such as gh-9 or a URL."),
+    Option("--due", "--deadline", name="deadline", help="A date, a time, or 2d."),
+    Option("--defer", name="defer_until", help="Hide it until then."),
+    Option("--expected", help="How long it should take, such as 45m."),
+    Option("--estimate", "-e", kind=INTEGER, help="Minutes."),
+    Option("--exclusive", help="A name no two beads in work may share, such as repo:site."),
+    Option("--max-attempts", kind=whole_number(1), help="Attempts it may use up."),
+    Option("--max-cost", kind=real_number(0), metavar="USD", help="The most an attempt may cost; a claim reserves it."),
+    Option("--budget-ceiling", kind=real_number(0), metavar="USD", help="The most it and all below it may cost."),
+    Option("--claim-mode", kind=CLAIM_MODE, help="advisory: several agents may be at it at once."),
+    Option("--metadata", help="A JSON object, or @FILE."),
+    Option("--idempotency-key", help="A second create with this key returns the first bead."),
+    Flag("--inherit-labels", off="--no-inherit-labels", default=True, help="Take the parent's labels too."),
+    Option("--file", "-f", name="plan", help="Many beads: YAML plan or JSONL; - reads stdin."),
+    Option("--graph", hidden=True, help="The Go tool's name for a JSON plan."),
+    Flag("--dry-run", help="With --file: only say what would be made."),
+    Flag("--silent", help="Print only the id."),
+    Flag("--force", help="Assign it although that agent is offline."),
+    help="Make a bead, or many from a file in one commit.",
+    examples=[
+        'bd create "Fix CORS in the auth middleware" -t bug -p 1 -l infra/auth',
+        'bd create "Write the docs" --deps hub-7k3q --parent hub-a1b2',
+        "bd create --file plan.yaml            many beads in one commit",
+        'echo "long text" | bd create "A title" --description -',
+    ],
 )
-@click.option("--budget-ceiling", type=click.FloatRange(min=0), metavar="USD", help="The most it and all below it may cost.")
-@click.option("--claim-mode", type=CLAIM_MODE, help="advisory: several agents may be at it at once.")
-@click.option("--metadata", help="A JSON object, or @FILE.")
-@click.option("--idempotency-key", help="A second create with this key returns the first bead.")
-@click.option("--inherit-labels/--no-inherit-labels", default=True, help="Take the parent's labels too.")
-@click.option("--file", "-f", "plan", help="Many beads: YAML plan or JSONL; - reads stdin.")
-@click.option("--graph", hidden=True, help="The Go tool's name for a JSON plan.")
-@click.option("--dry-run", is_flag=True, help="With --file: only say what would be made.")
-@click.option("--silent", is_flag=True, help="Print only the id.")
-@click.option("--force", is_flag=True, help="Assign it although that agent is offline.")
-@pass_app
-def command(
+
+
+def run(
     app: App,
     title: str | None,
     title_flag: str | None,
@@ -78,11 +81,19 @@ def command(
     title = title if title is not None else title_flag
     source = plan or graph
     if not source:
-        create(app, title, force=force, silent=silent, **flags)
+        _create_one(app, title, force=force, silent=silent, **flags)
     elif title:
         raise BadInput("a title and --file together", hint="the titles stand in the file")
     else:
         _create_many(app, source, {"force": True} if force else {}, dry_run=dry_run, silent=silent)
+
+
+def _create_one(app: App, title: str | None, *, silent: bool, force: bool, **flags: Any) -> None:
+    if title is None or not title.strip():
+        raise BadInput("a bead needs a title", hint='bd create "Fix the login page"')
+    forced: dict[str, Any] = {"force": True} if force else {}
+    outcome = app.publish(Create(**app.asked(beads=[spec_of(title, **flags)], **forced)))
+    _tell(app, outcome, silent=silent)
 
 
 def _create_many(app: App, source: str, forced: dict[str, Any], *, dry_run: bool, silent: bool) -> None:
@@ -112,12 +123,78 @@ def _create_many(app: App, source: str, forced: dict[str, Any], *, dry_run: bool
         app.show_written(outcome, "Created")
 
 
-@click.command("q", epilog='\b\nExample:\n  id=$(bd q "Look into the slow query")')
-@click.argument("title")
-@click.option("--type", "-t", "bead_type", help="task, bug, feature ... (task)")
-@click.option("--priority", "-p", type=PRIORITY, help="0 to 4.")
-@list_option("--labels", "-l", "--label", "labels", help="Labels.")
-@pass_app
+QUICK = Command(
+    "q",
+    Argument("title"),
+    Option("--type", "-t", name="bead_type", help="task, bug, feature ... (task)"),
+    Option("--priority", "-p", kind=PRIORITY, help="0 to 4."),
+    list_option("--labels", "-l", "--label", help="Labels."),
+    help="Make a bead and print only its id.",
+    examples=['id=$(bd q "Look into the slow query")'],
+)
+
+
 def quick(app: App, title: str, **flags: Any) -> None:
     """Make a bead and print only its id."""
-    create_quickly(app, title, **flags)
+    outcome = app.publish(Create(**app.asked(beads=[spec_of(title, **flags)])))
+    bead = app.written(outcome)[0]
+    if app.out.is_json:
+        app.out.object({"id": bead.id, "published": outcome.published})
+    else:
+        app.out.line(bead.id)
+
+
+def _tell(app: App, outcome: Outcome, *, silent: bool) -> None:
+    beads = app.written(outcome)
+    (made,) = outcome.change.touched if outcome.change else ("",)
+    if silent or app.out.quiet:
+        app.out.line(made)
+    elif not beads:  # it was made before with its idempotency key, and deleted: a note says so
+        if app.out.is_json:
+            app.out.object({"id": made, "deleted": True, "published": outcome.published})
+        else:
+            app.out.line(f"{made} was made before and is deleted; nothing was made.")
+    elif app.out.is_json:
+        app.show_written(outcome, "Created", as_object=True)
+    else:
+        for bead in beads:
+            app.out.line(f"✓ Created {app.out.styled(bead.id, 'bold')} — {escaped(bead.title)}")
+            app.out.line(f"  P{bead.priority} {bead.type}, {bead.status}" + ("" if outcome.published else ", not published yet"))
+
+
+def spec_of(title: str, **flags: Any) -> dict[str, Any]:
+    """The bead that the flags describe; unset ones are left out."""
+    spec: dict[str, Any] = {
+        "title": title,
+        "type": flags.get("bead_type"),
+        "priority": flags.get("priority"),
+        "base_priority": flags.get("base_priority"),
+        "description": text_argument(
+            "-" if flags.get("stdin") else flags.get("description"), flags.get("body_file"), "description"
+        ),
+        "design": text_argument(flags.get("design"), flags.get("design_file"), "design"),
+        "acceptance_criteria": flags.get("acceptance"),
+        "notes": flags.get("notes") or flags.get("append_notes"),
+        "assignee": flags.get("assignee"),
+        "labels": flat(flags.get("labels")),
+        "deps": flat(flags.get("deps")),
+        "needs": flat(flags.get("needs")),
+        "parent": flags.get("parent"),
+        "id": flags.get("bead_id"),
+        "external_ref": flags.get("external_ref"),
+        "deadline": flags.get("deadline"),
+        "defer_until": flags.get("defer_until"),
+        "expected": flags.get("expected"),
+        "estimated_minutes": flags.get("estimate"),
+        "exclusive": flags.get("exclusive"),
+        "max_attempts": flags.get("max_attempts"),
+        "spec": None if flags.get("max_cost") is None else {"max_cost_usd": flags["max_cost"]},
+        "budget_ceiling_usd": flags.get("budget_ceiling"),
+        "claim_mode": flags.get("claim_mode"),
+        "metadata": metadata_of(flags.get("metadata")),
+        "idempotency_key": flags.get("idempotency_key"),
+    }
+    spec = {key: value for key, value in spec.items() if value not in (None, "", [], {})}
+    if not flags.get("inherit_labels", True):
+        spec["inherit_labels"] = False
+    return spec

@@ -2,43 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import App
-from bd.cli.commands.bead_list import at_it, show_list, wanted_of
-from bd.cli.options import filter_options, list_option, pass_app
+from bd.cli.commands.bead_list import FILTERS, at_it, show_list, wanted_of
 from bd.cli.output import escaped
+from bd.cli.spec import Command, Flag, Option, list_option, whole_number
 from bd.policy.derivations import is_lasting
 from bd.report.selection import Wanted, lineup
 
-EXAMPLE = """
-\b
-Examples:
-  bd list                                  everything that is not done
-  bd list --status ready --label merge --json | jq length
-  bd list --status in_progress --sort updated
-  bd list --waiting human                  what only a person can decide, with the question
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
 
 
-@click.command("list", epilog=EXAMPLE)
-@list_option("--status", "-s", "--state", "statuses", help="Stored or derived: open, in_progress, ready, stalled, all ...")
-@click.option("--all", "everything", is_flag=True, help="Done beads too, where no --status is given.")
-@filter_options
-@click.option("--limit", "-n", type=click.IntRange(min=0), help="At most this many; 0 is no limit.")
-@click.option(
-    "--sort", default="priority", help="priority, effective, created, updated, closed, status, id, title, type, assignee."
-)
-@click.option("--reverse", "-r", is_flag=True, help="The other way round.")
-@click.option("--ready", is_flag=True, help="Only what is ready, as --status ready.")
-@pass_app
-def command(app: App, limit: int | None, sort: str, reverse: bool, ready: bool, **flags: Any) -> None:
-    """List beads by status, label, type and more.
+SPEC = Command(
+    "list",
+    list_option(
+        "--status", "-s", "--state", name="statuses", help="Stored or derived: open, in_progress, ready, stalled, all ..."
+    ),
+    Flag("--all", name="everything", help="Done beads too, where no --status is given."),
+    *FILTERS,
+    Option("--limit", "-n", kind=whole_number(0), help="At most this many; 0 is no limit."),
+    Option(
+        "--sort", default="priority", help="priority, effective, created, updated, closed, status, id, title, type, assignee."
+    ),
+    Flag("--reverse", "-r", help="The other way round."),
+    Flag("--ready", help="Only what is ready, as --status ready."),
+    help="""List beads by status, label, type and more.
 
     Without --status: whatever is not done. Text is cut at 50 lines (and says so), JSON never.
-    """
+    """,
+    examples=[
+        "bd list                                  everything that is not done",
+        "bd list --status ready --label merge --json | jq length",
+        "bd list --status in_progress --sort updated",
+        "bd list --waiting human                  what only a person can decide, with the question",
+    ],
+)
+
+
+def run(app: App, limit: int | None, sort: str, reverse: bool, ready: bool, **flags: Any) -> None:
+    """List beads by status, label, type and more."""
     snapshot = app.snapshot()
     if ready:
         flags["statuses"] = (*flags["statuses"], ["ready"])

@@ -2,49 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import App
-from bd.cli.claiming import claim_first
-from bd.cli.commands.bead_list import at_it, show_list, wanted_of
-from bd.cli.options import filter_options, pass_app
+from bd.cli.commands.bead_list import FILTERS, at_it, show_list, wanted_of
 from bd.cli.output import escaped
+from bd.cli.spec import Command, Flag, Option, whole_number
 from bd.core.queries import Lineup
 from bd.policy.ranking import Ranking
-from bd.policy.readiness import Reason, ready_since
+from bd.policy.readiness import ready_since
 from bd.policy.work_queue import ready_beads
 from bd.report.selection import Wanted, ordered, passing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
+    from bd.core.model import Snapshot
     from bd.policy.readiness import Reason
 
+
 _TRIES = 10
-EXAMPLE = """
-\b
-Examples:
-  bd ready                          what anybody could take
-  bd ready --agent codemonkey       what this agent may take, best first
-  bd ready --json | jq length
-"""
 
 
-@click.command("ready", epilog=EXAMPLE)
-@filter_options
-@click.option("--limit", "-n", type=click.IntRange(min=0), help="At most this many; 0 is no limit.")
-@click.option("--sort", default="priority", help="priority (default), oldest, created, updated, title ...")
-@click.option("--all", "everybody", is_flag=True, help="Also what does not fit the agent.")
-@click.option("--explain", is_flag=True, help="Also what is blocked, and by what.")
-@click.option("--claim", "take", is_flag=True, hidden=True)
-@pass_app
-def command(app: App, limit: int | None, sort: str, everybody: bool, explain: bool, take: bool, **flags: Any) -> None:
-    """List the beads that can be worked on now, best first.
+SPEC = Command(
+    "ready",
+    *FILTERS,
+    Option("--limit", "-n", kind=whole_number(0), help="At most this many; 0 is no limit."),
+    Option("--sort", default="priority", help="priority (default), oldest, created, updated, title ..."),
+    Flag("--all", name="everybody", help="Also what does not fit the agent."),
+    Flag("--explain", help="Also what is blocked, and by what."),
+    Flag("--claim", name="take", hidden=True),
+    help="""List the beads that can be worked on now, best first.
 
     Ready means open, unblocked, due and held by nobody. With --agent: only what that agent may
     take, by the same rule that `bd claim --next` uses.
-    """
+    """,
+    examples=[
+        "bd ready                          what anybody could take",
+        "bd ready --agent codemonkey       what this agent may take, best first",
+        "bd ready --json | jq length",
+    ],
+)
+
+
+def run(app: App, limit: int | None, sort: str, everybody: bool, explain: bool, take: bool, **flags: Any) -> None:
+    """List the beads that can be worked on now, best first."""
     name = app.work_for
     snapshot = app.snapshot(fetch=app.flags.agent is not None)
     now = app.now
@@ -76,9 +77,7 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, explain: bo
         shared = at_it(bead, now)
         return ", ".join([*words, *([escaped(shared)] if shared else [])])
 
-    whom, left, why = _told(name, idle, len(ready) - len(found))
-    footer = f"{len(found)} ready{whom}{left} · hub at {snapshot.commit[:7]}"
-    empty = f"Nothing is ready{whom}{why}. `bd blocked` shows what waits. · hub at {snapshot.commit[:7]}"
+    footer, empty = _last_line(snapshot, len(found), len(ready) - len(found), name, idle)
     show_list(app, snapshot, found, limit=limit, default_limit=100, empty=empty, tail=tail, footer=footer)
     if explain:
         from bd.cli.commands.blocked import blocked_beads, show_blocked
@@ -86,19 +85,19 @@ def command(app: App, limit: int | None, sort: str, everybody: bool, explain: bo
         show_blocked(app, blocked_beads(app))
 
 
-def _told(name: str | None, idle: Reason | None, others: int) -> tuple[str, str, str]:
-    """For whom the list is, what it leaves out, and the same where it is empty."""
+def _last_line(snapshot: Snapshot, found: int, others: int, name: str | None, idle: Reason | None) -> tuple[str, str]:
+    """What stands below the beads that were found, and instead of them where there are none."""
     whom = f" for {name}" if name else ""
-    if not name or not others:
-        return whom, "", f": {idle.text}" if idle else ""
-    left = f" ({others} more {'does' if others == 1 else 'do'} not fit: bd ready --all)"
-    if idle is None:
-        return whom, left, left
-    return whom, "", f": {idle.text} ({others} {'is' if others == 1 else 'are'} ready: bd ready --all)"
+    left = f" ({others} more {'does' if others == 1 else 'do'} not fit: bd ready --all)" if name and others and not idle else ""
+    why = f": {idle.text} ({others} {'is' if others == 1 else 'are'} ready: bd ready --all)" if idle and others else left
+    footer = f"{found} ready{whom}{left} · hub at {snapshot.commit[:7]}"
+    return footer, f"Nothing is ready{whom}{why}. `bd blocked` shows what waits. · hub at {snapshot.commit[:7]}"
 
 
 def _claim_first(app: App, found: Lineup) -> None:
     """The Go tool's `ready --claim`: the best of what was asked for that nobody takes meanwhile, or nothing."""
+    from bd.cli.claim_attempts import claim_first
+
     outcome = claim_first(app, [bead_id for bead_id, _ in list(found.texts(""))[:_TRIES]])
     if outcome:
         app.show_written(outcome, "Claimed")

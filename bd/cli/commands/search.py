@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import App
-from bd.cli.commands.bead_list import show_list, wanted_of
-from bd.cli.options import filter_options, list_option, pass_app
+from bd.cli.commands.bead_list import FILTERS, show_list, wanted_of
+from bd.cli.spec import Argument, Command, Option, list_option, whole_number
 from bd.core.errors import BadInput
 from bd.core.queries import Lineup
 from bd.policy.ranking import Ranking
 from bd.report.selection import has_words, ordered, selected
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-@click.command("search", epilog="\b\nExample:\n  bd search webhook timeout")
-@click.argument("words", nargs=-1)
-@click.option("--query", hidden=True)
-@list_option("--status", "-s", "statuses", help="Also done beads: all, closed ...")
-@filter_options
-@click.option("--limit", "-n", type=click.IntRange(min=0), help="At most this many; 0 is no limit.")
-@click.option("--sort", default="priority", help="priority, created, updated, title ...")
-@pass_app
-def command(app: App, words: tuple[str, ...], query: str | None, limit: int | None, sort: str, **flags: Any) -> None:
-    """Find beads by words in their texts.
+    from bd.cli.app import App
+
+
+SPEC = Command(
+    "search",
+    Argument("words", many=True),
+    Option("--query", hidden=True),
+    list_option("--status", "-s", name="statuses", help="Also done beads: all, closed ..."),
+    *FILTERS,
+    Option("--limit", "-n", kind=whole_number(0), help="At most this many; 0 is no limit."),
+    Option("--sort", default="priority", help="priority, created, updated, title ..."),
+    help="""Find beads by words in their texts.
 
     Every word has to be somewhere in the bead: id, title, texts, comments, labels. Case does not matter.
-    """
+    """,
+    examples=["bd search webhook timeout"],
+)
+
+
+def run(app: App, words: tuple[str, ...], query: str | None, limit: int | None, sort: str, **flags: Any) -> None:
+    """Find beads by words in their texts."""
     wanted_words = [word.casefold() for word in (*words, *(query or "").split())]
     if not wanted_words:
         raise BadInput("nothing to search for", hint="bd search WORD ...")

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import App
 from bd.cli.lookup import beads_of
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import Argument, Command, Option
 from bd.compat import bead_json
 from bd.core.errors import BadInput, NotFound
-from bd.core.model import Bead, Snapshot
 from bd.policy import advisory_claims
 from bd.policy.dag import awaited
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import standing
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
+    from bd.core.model import Bead, Snapshot
+
+
 _TEXTS = ("description", "design", "acceptance_criteria", "notes")
 
 
-@click.command("show", epilog="\b\nExamples:\n  bd show hub-7k3q\n  bd show 7k3q --json")
-@click.argument("beads", nargs=-1)
-@click.option("--id", "flagged", multiple=True, hidden=True)
-@pass_app
-def command(app: App, beads: tuple[str, ...], flagged: tuple[str, ...]) -> None:
-    """Show beads in full.
+SPEC = Command(
+    "show",
+    Argument("beads", many=True),
+    Option("--id", name="flagged", multiple=True, hidden=True),
+    help="""Show beads in full.
 
     An id may be shortened to any unique beginning, with or without its prefix.
-    """
+    """,
+    examples=["bd show hub-7k3q", "bd show 7k3q --json"],
+)
+
+
+def run(app: App, beads: tuple[str, ...], flagged: tuple[str, ...]) -> None:
+    """Show beads in full."""
     beads = (*beads, *flagged)
     if not beads:
         raise BadInput("Missing argument: which bead?", hint="bd show ID")

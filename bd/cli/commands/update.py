@@ -7,10 +7,9 @@ from typing import Any
 import click
 
 from bd.cli.app import App
-from bd.cli.creating import metadata_of
-from bd.cli.options import CLAIM_MODE, PRIORITY, key_values, list_option, long_texts, pass_app
+from bd.cli.options import CLAIM_MODE, PRIORITY, list_option, long_texts, pass_app
 from bd.cli.validation import seals_of
-from bd.cli.values import flat, text_argument
+from bd.cli.values import flat, key_values, metadata_of, text_argument
 from bd.core.errors import BadInput
 from bd.operations.base import Operation
 from bd.operations.beads import Update

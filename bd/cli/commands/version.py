@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import click
-
 from bd import __version__
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.spec import Command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
 
-@click.command("version", epilog="\b\nExample:\n  bd version --json")
-@pass_app
-def command(app: App) -> None:
+SPEC = Command(
+    "version",
+    help="Print the version.",
+    examples=["bd version --json"],
+)
+
+
+def run(app: App) -> None:
     """Print the version."""
     if app.out.is_json:
         app.out.object({"version": __version__, "build": "python"})
