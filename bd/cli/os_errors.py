@@ -10,6 +10,7 @@ from bd.core.errors import BdError, FolderGone, TryAgain
 
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EROFS, getattr(errno, "EDQUOT", None)}
 _SHORT = {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EPIPE, getattr(errno, "ESTALE", None)}
+_MISPLACED = {errno.ENOTDIR, errno.EISDIR, errno.ELOOP}
 
 
 def told(error: OSError) -> BdError | None:
@@ -25,6 +26,9 @@ def told(error: OSError) -> BdError | None:
         )
     if error.errno in _SHORT:
         return TryAgain(f"the machine is in the way: {error}", hint="the same again, later", written="unknown")
+    if error.errno in _MISPLACED:
+        words = f"a file, a folder or a link is where bd needs something else: {error}"
+        return TryAgain(words, hint="move it away, then try again", written="unknown")
     if isinstance(error, FileNotFoundError):
         return _gone(error.filename)
     return None

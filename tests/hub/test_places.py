@@ -739,3 +739,19 @@ def test_directory_is_where_init_and_clone_make_a_folder(bd: Callable[..., Resul
     assert made["path"] == str(tmp_path / "work" / "own")
     cloned = bd("-C", "work", "clone", str(hub), "--json", cwd=tmp_path).json
     assert cloned["path"] == str(tmp_path / "work" / hub.name.removesuffix(".git"))
+
+
+@pytest.mark.parametrize("typed", ["sync", "doctor", "create Two"])
+def test_a_file_where_the_journal_should_be(clone: Callable[[str], Clone], hub: Path, typed: str) -> None:
+    alice = clone("alice")
+    alice.here("q", "One")
+    journal = alice.path / ".git" / "bd" / "journal"
+    shutil.rmtree(journal)
+    journal.write_text("not a folder")
+    before = tip(hub)
+    refused = alice.here(*typed.split(), "--json", code=6).json
+    assert (refused["code"], refused["written"]) == ("try_again", "unknown")
+    assert str(journal) in refused["error"]
+    assert tip(hub) == before
+    journal.unlink()
+    alice.here(*typed.split())
