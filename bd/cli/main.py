@@ -11,7 +11,7 @@ from bd.cli import parse
 from bd.cli.app import App
 from bd.cli.output import Handle, Output, lost_output, prepare_streams
 from bd.cli.table import PAST, is_deed
-from bd.core.errors import BdError, Interrupted
+from bd.core.errors import BdError, Interrupted, TryAgain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,9 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error is lost_output() and isinstance(error, BrokenPipeError):
             return 0  # who reads has seen enough
-        from bd.cli import os_errors
-
-        known = os_errors.told(error)
+        known = _of_system(error)
         return _told(known, out) if known else _crash(error, out)
     except Exception as error:  # noqa: BLE001  the one place where a bug ends
         return _crash(error, out)
@@ -62,6 +60,15 @@ def _run(app: App, words: Sequence[str]) -> int:
     from bd.cli.click_commands import run as run_command
 
     return run_command(app, words)
+
+
+def _of_system(error: OSError) -> BdError | None:
+    """The error to tell of an error of the system; None for a bug in bd."""
+    try:
+        from bd.cli import os_errors
+    except OSError:  # with too many files open no module can be read, either
+        return TryAgain(f"the machine is in the way: {error}", hint="the same again, later", written="unknown")
+    return os_errors.told(error)
 
 
 def _told(error: BdError, out: Output) -> int:

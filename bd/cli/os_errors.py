@@ -30,18 +30,21 @@ def told(error: OSError) -> BdError | None:
         words = f"a file, a folder or a link is where bd needs something else: {error}"
         return TryAgain(words, hint="move it away, then try again", written="unknown")
     if isinstance(error, FileNotFoundError):
-        return _gone(error.filename)
+        return _gone(error)
     return None
 
 
-def _gone(name: object) -> BdError | None:
+def _gone(error: FileNotFoundError) -> BdError | None:
     """A folder that was there when the command began. A file that is missing in a folder is bd's own mistake."""
+    name = error.filename
     try:
         here = os.getcwd()
     except FileNotFoundError:
         if not isinstance(name, str) or not os.path.isabs(name):
             return FolderGone()
         here = ""
+    if name is None:  # tempfile has tried every folder it knows
+        return TryAgain(f"no folder takes a temporary file: {error}", hint="make room, or set TMPDIR", written="unknown")
     folder = os.path.join(here, os.path.dirname(name)) if isinstance(name, str) else ""
     if not folder or os.path.isdir(folder):
         return None

@@ -755,3 +755,34 @@ def test_a_file_where_the_journal_should_be(clone: Callable[[str], Clone], hub: 
     assert tip(hub) == before
     journal.unlink()
     alice.here(*typed.split())
+
+
+LIMITED = """
+import resource, sys
+from bd.__main__ import run
+resource.setrlimit(getattr(resource, sys.argv.pop(1)), (limit := int(sys.argv.pop(1)), limit))
+sys.exit(run())
+"""
+
+
+@pytest.mark.parametrize(
+    ("resource", "limit", "typed", "says"),
+    [
+        ("RLIMIT_FSIZE", 0, "edit ONE", "no folder takes a temporary file"),
+        ("RLIMIT_FSIZE", 0, "demo --beads 1", "no folder takes a temporary file"),
+        ("RLIMIT_NOFILE", 4, "sync", "the machine is in the way"),
+    ],
+)
+def test_a_machine_without_room(
+    clone: Callable[[str], Clone], hub: Path, resource: str, limit: int, typed: str, says: str
+) -> None:
+    alice = clone("alice")
+    bead_id = alice.here("q", "One").out.strip()
+    before = tip(hub)
+    words = typed.replace("ONE", bead_id).split()
+    env = {**os.environ, "EDITOR": "true"}
+    command = [sys.executable, "-c", LIMITED, resource, str(limit), *words]
+    ended = subprocess.run(command, cwd=alice.path, env=env, capture_output=True, text=True)
+    assert ended.returncode == 6, ended.stderr
+    assert says in ended.stderr
+    assert tip(hub) == before
