@@ -78,9 +78,10 @@ def _whole(bound: float | None) -> int | None:
 
 
 def _argument(one: Argument) -> click.Argument:
-    return click.Argument(
-        [one.name], type=_type_of(one.kind), nargs=-1 if one.many else 1, required=one.is_required, metavar=one.metavar
-    )
+    shown: dict[str, Any] = {"required": one.is_required, "metavar": one.metavar}
+    if one.default:
+        shown["default"] = one.default
+    return click.Argument([one.name], type=_type_of(one.kind), nargs=-1 if one.many else 1, **shown)
 
 
 def _option(one: Option) -> click.Option:

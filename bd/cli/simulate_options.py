@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-import click
-
-from bd.cli.options import DURATION, list_option
+from bd.cli.spec import DURATION, INTEGER, Flag, Kind, Option, list_option, one_of, real_number, whole_number
 from bd.core.clock import duration_s
 from bd.core.errors import BadInput
 from bd.simulation.scenario import RETRIES, SERVICE_TIMES, Scenario
@@ -14,30 +12,11 @@ from bd.simulation.sweep import SWEPT, WHOLE, Sweep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?\Z", re.ASCII)
 _NUMBERS = (*WHOLE, "load")
 _DEFAULT = Scenario()
-
-
-class RateType(click.ParamType):  # type: ignore[type-arg]
-    """Beads a second, from `12/h`, `3/m`, `0.5/s`, `100/d`."""
-
-    name = "rate"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        return value if isinstance(value, float) else rate_of(str(value))
-
-
-class SweepType(click.ParamType):  # type: ignore[type-arg]
-    """A number to change, `NAME=LOW..HIGH`."""
-
-    name = "sweep"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Sweep:
-        return value if isinstance(value, Sweep) else sweep_of(str(value))
 
 
 def rate_of(text: str) -> float:
@@ -71,34 +50,32 @@ def _number_of(name: str, text: str) -> float:
     return int(float(text)) if name in WHOLE else float(text)
 
 
-def scenario_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The fleet, its work, and the line to the hub."""
-    at_least_one = click.IntRange(min=1)
-    options = [
-        click.option("--agents", type=at_least_one, default=_DEFAULT.agents, help="How many agents; 20 when left out."),
-        list_option("--interval", "intervals", help="How often agents look when idle (30m); several go round the agents."),
-        click.option("--cron", is_flag=True, help="Agents are started by cron every interval, and do not wait in between."),
-        click.option("--peek", type=DURATION, help="How soon a waiting agent first peeks at the hub (30s); 0s: never."),
-        click.option("--arrivals", type=RATE, help="How many beads are made, such as 12/h (30/h)."),
-        click.option(
-            "--load",
-            type=click.FloatRange(0, 10, min_open=True),
-            help="Instead: the part of the time that the work keeps agents busy, such as 0.7.",
-        ),
-        click.option("--burst", type=at_least_one, default=1, help="How many beads are made at once (1)."),
-        click.option("--backlog", type=click.IntRange(min=0), default=0, help="How many beads are there at the start (0)."),
-        click.option("--service", type=DURATION, help="How long a bead takes on average (20m)."),
-        click.option("--service-times", type=click.Choice(SERVICE_TIMES), help="How these times are spread (exponential)."),
-        click.option("--fetch-time", type=DURATION, help="From asking the hub until it is decided what to write (0.5s)."),
-        click.option("--push-time", type=DURATION, help="From then until the hub has it (1s)."),
-        click.option("--retry", type=click.Choice(RETRIES), help="How lost pushes are tried again (combining: with others)."),
-        click.option("--heartbeat", type=DURATION, help="How often agents at work give signs of life (5m); 0s: never."),
-        click.option("--duration", type=DURATION, help="How long it goes on, in simulated time (8h)."),
-        click.option("--seed", type=int, default=1, help="The same seed gives the same run; 1 when left out."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+RATE = Kind("rate", rate_of)  # beads a second, from `12/h`, `3/m`, `0.5/s`, `100/d`
+SWEEP = Kind("sweep", sweep_of)  # a number to change, `NAME=LOW..HIGH`
+_AT_LEAST_ONE = whole_number(1)
+# The fleet, its work, and the line to the hub.
+SCENARIO = (
+    Option("--agents", kind=_AT_LEAST_ONE, default=_DEFAULT.agents, help="How many agents; 20 when left out."),
+    list_option("--interval", name="intervals", help="How often agents look when idle (30m); several go round the agents."),
+    Flag("--cron", help="Agents are started by cron every interval, and do not wait in between."),
+    Option("--peek", kind=DURATION, help="How soon a waiting agent first peeks at the hub (30s); 0s: never."),
+    Option("--arrivals", kind=RATE, help="How many beads are made, such as 12/h (30/h)."),
+    Option(
+        "--load",
+        kind=real_number(0, 10, is_above_low=True),
+        help="Instead: the part of the time that the work keeps agents busy, such as 0.7.",
+    ),
+    Option("--burst", kind=_AT_LEAST_ONE, default=1, help="How many beads are made at once (1)."),
+    Option("--backlog", kind=whole_number(0), default=0, help="How many beads are there at the start (0)."),
+    Option("--service", kind=DURATION, help="How long a bead takes on average (20m)."),
+    Option("--service-times", kind=one_of(*SERVICE_TIMES), help="How these times are spread (exponential)."),
+    Option("--fetch-time", kind=DURATION, help="From asking the hub until it is decided what to write (0.5s)."),
+    Option("--push-time", kind=DURATION, help="From then until the hub has it (1s)."),
+    Option("--retry", kind=one_of(*RETRIES), help="How lost pushes are tried again (combining: with others)."),
+    Option("--heartbeat", kind=DURATION, help="How often agents at work give signs of life (5m); 0s: never."),
+    Option("--duration", kind=DURATION, help="How long it goes on, in simulated time (8h)."),
+    Option("--seed", kind=INTEGER, default=1, help="The same seed gives the same run; 1 when left out."),
+)
 
 
 def scenario_of(**typed: Any) -> Scenario:
@@ -115,7 +92,3 @@ def scenario_of(**typed: Any) -> Scenario:
     if zeros or not all(scenario.intervals_s):
         raise BadInput("a time of 0 makes no fleet", hint="times and intervals are more than 0s")
     return scenario
-
-
-RATE = RateType()
-SWEEP = SweepType()

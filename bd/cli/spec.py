@@ -103,15 +103,23 @@ CLAIM_MODE = one_of("exclusive", "advisory")
 class Argument:
     """A word without a flag, or with `many` any number of them."""
 
-    __slots__ = ("is_required", "kind", "many", "metavar", "name")
+    __slots__ = ("default", "is_required", "kind", "many", "metavar", "name")
 
     def __init__(
-        self, name: str, *, kind: Kind = TEXT, many: bool = False, required: bool | None = None, metavar: str | None = None
+        self,
+        name: str,
+        *,
+        kind: Kind = TEXT,
+        many: bool = False,
+        required: bool | None = None,
+        default: str | None = None,
+        metavar: str | None = None,
     ) -> None:
         self.name = name
         self.kind = kind
         self.many = many
-        self.is_required = not many if required is None else required
+        self.is_required = not many and default is None if required is None else required
+        self.default: Any = () if many else default
         self.metavar = metavar
 
 
@@ -194,7 +202,7 @@ class Command:
 
     def defaults(self) -> dict[str, Any]:
         """The value of every argument and option that is not typed."""
-        found: dict[str, Any] = {one.name: () if one.many else None for one in self.arguments}
+        found: dict[str, Any] = {one.name: one.default for one in self.arguments}
         for option in self.options:
             if found.get(option.name) is None:
                 found[option.name] = option.default

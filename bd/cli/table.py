@@ -275,7 +275,7 @@ COMMANDS: dict[str, Row] = {
     "types": Row("words", "clients", "List the types a bead may have.", "types"),
     "statuses": Row("words", "clients", "List the statuses a bead may have.", "statuses"),
     "stale": Row("stale", "clients", "List beads that nobody has touched for long."),
-    "priority": Row("assign", "clients", "Give a bead a priority.", "priority"),
+    "priority": Row("assign", "clients", "Give a bead a priority.", "prioritise"),
     "tag": Row("assign", "clients", "Put a label on a bead.", "tag"),
     "purge": Row("purge", "clients", "Remove what was made to be thrown away: there is nothing."),
     "repair-deps": Row("purge", "clients", "Name the edges that lead nowhere.", "repair_deps"),

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.spec import Command, Flag, Option, whole_number
 from bd.core.clock import duration_s
 from bd.operations.archive import LIMIT, Archive
 
-EXAMPLE = """
-\b
-Examples:
-  bd archive --dry-run
-  bd archive --older-than 90d
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
 
-@click.command("archive", epilog=EXAMPLE)
-@click.option("--older-than", metavar="DURATION", help="Only what ended longer ago than this (30d, or as set: archive_after).")
-@click.option("--dry-run", is_flag=True, help="Only say what would be moved.")
-@click.option("--limit", "-n", type=click.IntRange(min=1), default=LIMIT, help=f"At most this many in the commit ({LIMIT}).")
-@pass_app
-def command(app: App, older_than: str | None, dry_run: bool, limit: int) -> None:
-    """Move beads that were done long ago out of the way.
+SPEC = Command(
+    "archive",
+    Option("--older-than", metavar="DURATION", help="Only what ended longer ago than this (30d, or as set: archive_after)."),
+    Flag("--dry-run", help="Only say what would be moved."),
+    Option("--limit", "-n", kind=whole_number(1), default=LIMIT, help=f"At most this many in the commit ({LIMIT})."),
+    help="""Move beads that were done long ago out of the way.
 
     They go to beads/archive/, the oldest first, in one commit: up to 250 beads in a file for the month they
     ended in. They count as before: found by show, search and list --all. Reopening one brings it back. Idle
     agents do this once a day. Where beads/ has more than 3,000 files, and no age is given, the oldest go
     earlier, but none within a day. Archived beads that still have files of their own are gathered likewise.
-    """
+    """,
+    examples=["bd archive --dry-run", "bd archive --older-than 90d"],
+)
+
+
+def run(app: App, older_than: str | None, dry_run: bool, limit: int) -> None:
+    """Move beads that were done long ago out of the way."""
     older_than_s = duration_s(older_than) if older_than else None
     operation = Archive(**app.asked(older_than_s=older_than_s, limit=limit))
     if dry_run:

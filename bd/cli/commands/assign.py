@@ -2,46 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import App
-from bd.cli.options import PRIORITY, pass_app
+from bd.cli.spec import PRIORITY, Argument, Command, Flag, Option
 from bd.operations.beads import Update
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-@click.command("assign", epilog="\b\nExample:\n  bd assign hub-7k3q codemonkey")
-@click.argument("bead")
-@click.argument("name")
-@click.option("--force", is_flag=True, help="Although that agent is offline, or another holds the bead.")
-@click.option("--reason", "-r", help="Why; needed to take it from who holds it.")
-@pass_app
-def command(app: App, bead: str, name: str, force: bool, reason: str | None) -> None:
-    """Route a bead to an agent or a person.
+    from bd.cli.app import App
+
+
+SPEC = Command(
+    "assign",
+    Argument("bead"),
+    Argument("name"),
+    Flag("--force", help="Although that agent is offline, or another holds the bead."),
+    Option("--reason", "-r", help="Why; needed to take it from who holds it."),
+    help="""Route a bead to an agent or a person.
 
     An empty name routes it to nobody.
-    """
+    """,
+    examples=["bd assign hub-7k3q codemonkey"],
+)
+
+
+def run(app: App, bead: str, name: str, force: bool, reason: str | None) -> None:
+    """Route a bead to an agent or a person."""
     forced = {"force": True, "reason": reason} if force else {}
     changes: dict[str, Any] = {"set": {"assignee": name.strip()}, "verb_words": "assign", **forced}
     outcome = app.publish(Update(**app.asked([bead], ids=[bead], **changes)))
     app.show_written(outcome, f"Assigned to {name}:" if name.strip() else "Assigned to nobody:", as_object=True)
 
 
-@click.command("priority", epilog="\b\nExample:\n  bd priority hub-7k3q 1")
-@click.argument("bead")
-@click.argument("value", type=PRIORITY)
-@pass_app
-def priority(app: App, bead: str, value: int) -> None:
+PRIORITISE = Command(
+    "priority",
+    Argument("bead"),
+    Argument("value", kind=PRIORITY),
+    help="Give a bead a priority.",
+    examples=["bd priority hub-7k3q 1"],
+)
+
+
+def prioritise(app: App, bead: str, value: int) -> None:
     """Give a bead a priority."""
     outcome = app.publish(Update(**app.asked([bead], ids=[bead], set={"priority": value})))
     app.show_written(outcome, f"P{value}:", as_object=True)
 
 
-@click.command("tag", epilog="\b\nExample:\n  bd tag hub-7k3q urgent")
-@click.argument("bead")
-@click.argument("label")
-@pass_app
+TAG = Command(
+    "tag",
+    Argument("bead"),
+    Argument("label"),
+    help="Put a label on a bead.",
+    examples=["bd tag hub-7k3q urgent"],
+)
+
+
 def tag(app: App, bead: str, label: str) -> None:
     """Put a label on a bead."""
     outcome = app.publish(Update(**app.asked([bead], ids=[bead], add={"labels": [label]}, verb_words="label")))

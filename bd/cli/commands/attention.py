@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import SIGNS, App
-from bd.cli.options import pass_app
+from bd.cli.app import SIGNS
 from bd.cli.output import escaped
+from bd.cli.spec import Command
 from bd.core.clock import age_text
-from bd.report.attention import Attention, gather
+from bd.report.attention import gather
 from bd.store.local.rejected import kept
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
+    from bd.report.attention import Attention
+
 
 # The heading of each section, with what to type.
 HEADINGS = {
@@ -24,14 +28,19 @@ HEADINGS = {
 }
 
 
-@click.command("attention", epilog="\b\nExamples:\n  bd attention\n  bd attention --json | jq .total")
-@pass_app
-def command(app: App) -> None:
-    """List what needs a person.
+SPEC = Command(
+    "attention",
+    help="""List what needs a person.
 
     Beads that were given up, questions, stalls, writes the hub refused, agents that fell silent, damaged
     files. Always exit 0. Fetches first, unless told --no-fetch.
-    """
+    """,
+    examples=["bd attention", "bd attention --json | jq .total"],
+)
+
+
+def run(app: App) -> None:
+    """List what needs a person."""
     view = app.look()
     app.leave_out(SIGNS, "what the hub refused of this clone")
     found = gather(app.snapshot(), view.stalls, () if app.flags.at else kept(app.hub), app.now)

@@ -4,34 +4,39 @@ from __future__ import annotations
 
 import textwrap
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import Command, Option
 from bd.report.audit import rules
-from bd.report.audit.audit import Audit, HandMade, Violation, examine, lineage, start_of
+from bd.report.audit.audit import examine, lineage, start_of
 
-EXAMPLE = """
-\b
-Examples:
-  bd audit                      the whole history; exit 7 when a rule was broken
-  bd audit --since 1d           only what came since yesterday
-  bd audit --json | jq '.violations[].text'
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
+    from bd.report.audit.audit import Audit, HandMade, Violation
+
+
 _WIDTH = 78
 _SHOWN = 10
 
 
-@click.command("audit", epilog=EXAMPLE)
-@click.option("--since", metavar="WHEN", help="Leave out what the hub had then: a commit, a time, or so long ago (`2h`).")
-@pass_app
-def command(app: App, since: str | None) -> None:
-    """Prove from the hub's history that every change kept the rules.
+SPEC = Command(
+    "audit",
+    Option("--since", metavar="WHEN", help="Leave out what the hub had then: a commit, a time, or so long ago (`2h`)."),
+    help="""Prove from the hub's history that every change kept the rules.
 
     Reads every commit of the hub branch, says who claimed, lists what was made by hand with plain git, and names each
     commit that broke a rule. Exit 7 when one did.
-    """
+    """,
+    examples=[
+        "bd audit                      the whole history; exit 7 when a rule was broken",
+        "bd audit --since 1d           only what came since yesterday",
+        "bd audit --json | jq '.violations[].text'",
+    ],
+)
+
+
+def run(app: App, since: str | None) -> None:
+    """Prove from the hub's history that every change kept the rules."""
     hub = app.hub
     if app.flags.fetch and not app.flags.at:
         hub.fetch()

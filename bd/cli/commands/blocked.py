@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.spec import Command, Option
 from bd.compat import bead_json
 from bd.core import ids
 from bd.policy.dag import ancestors
@@ -16,13 +13,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from bd.cli.app import App
     from bd.core.model import Bead
 
 
-@click.command("blocked", epilog="\b\nExample:\n  bd blocked --parent hub-7k3q")
-@click.option("--parent", help="Only beads below this one.")
-@pass_app
-def command(app: App, parent: str | None) -> None:
+SPEC = Command(
+    "blocked",
+    Option("--parent", help="Only beads below this one."),
+    help="List what waits, and on what.",
+    examples=["bd blocked --parent hub-7k3q"],
+)
+
+
+def run(app: App, parent: str | None) -> None:
     """List what waits, and on what."""
     waiting = blocked_beads(app)
     if parent:

@@ -5,44 +5,50 @@ from __future__ import annotations
 import gc
 import sys
 
-import click
-
-from bd.cli.app import SIGNS, App
-from bd.cli.options import pass_app
+from bd.cli.app import SIGNS
 from bd.cli.output import LivePage
+from bd.cli.spec import Command, Flag, Option
 from bd.core import clock
 from bd.core.clock import duration_text, time_text
 from bd.core.errors import BadInput
 from bd.operations.board import PublishBoard, check_path
 from bd.report.board import board_page, markdown
-from bd.report.board.board import Board, gather
+from bd.report.board.board import gather
 from bd.report.metrics.flow import flow_of
 from bd.worker.follow import tips
 
-EXAMPLE = """
-\b
-Examples:
-  bd board                         one page of Markdown
-  bd board --html > board.html     a flight board that needs nothing else
-  bd board --publish               into the hub, as BOARD.md, if it says anything new
-  bd board --watch                 here, as it changes
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
+    from bd.report.board.board import Board
+
+
 # A published board is no older than this before it is published anew.
 EVERY_S = 900.0
 
 
-@click.command("board", epilog=EXAMPLE)
-@click.option("--html", "as_html", is_flag=True, help="A page that needs nothing else.")
-@click.option("--publish", is_flag=True, help="Write it into the hub, if it says anything new, every 15 minutes at most.")
-@click.option("--path", help="Where in the hub; BOARD.md or board.html when left out, or the setting board_path.")
-@click.option("--watch", is_flag=True, help="Show it in this terminal as it changes, until Ctrl-C.")
-@pass_app
-def command(app: App, as_html: bool, publish: bool, path: str | None, watch: bool) -> None:
-    """Show the fleet on one page, and publish it.
+SPEC = Command(
+    "board",
+    Flag("--html", name="as_html", help="A page that needs nothing else."),
+    Flag("--publish", help="Write it into the hub, if it says anything new, every 15 minutes at most."),
+    Option("--path", help="Where in the hub; BOARD.md or board.html when left out, or the setting board_path."),
+    Flag("--watch", help="Show it in this terminal as it changes, until Ctrl-C."),
+    help="""Show the fleet on one page, and publish it.
 
     Agents, what is in work, what is ready by tier, what is blocked and why, questions, dead letters, what was
     finished lately, and the flow of the week.
-    """
+    """,
+    examples=[
+        "bd board                         one page of Markdown",
+        "bd board --html > board.html     a flight board that needs nothing else",
+        "bd board --publish               into the hub, as BOARD.md, if it says anything new",
+        "bd board --watch                 here, as it changes",
+    ],
+)
+
+
+def run(app: App, as_html: bool, publish: bool, path: str | None, watch: bool) -> None:
+    """Show the fleet on one page, and publish it."""
     if watch:
         _watch(app, refused=as_html or publish or app.flags.json)
         return

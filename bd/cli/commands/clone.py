@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import os
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import progress_bar
+from bd.cli.spec import Argument, Command, Option
 from bd.setup.hub import join_hub
 from bd.store.git.create import without_password
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
-@click.command("clone", epilog="\b\nExamples:\n  bd clone git@host:team/hub.git\n  bd clone /srv/git/hub.git work/hub")
-@click.argument("url")
-@click.argument("folder", required=False)
-@click.option("--branch", help="The branch that the hub is on, where it is not the repository's own.")
-@pass_app
-def command(app: App, url: str, folder: str | None, branch: str | None) -> None:
+
+SPEC = Command(
+    "clone",
+    Argument("url"),
+    Argument("folder", required=False),
+    Option("--branch", help="The branch that the hub is on, where it is not the repository's own."),
+    help="Clone a hub. A large archive is not written out as files; every command reads it from git all the same.",
+    examples=["bd clone git@host:team/hub.git", "bd clone /srv/git/hub.git work/hub"],
+)
+
+
+def run(app: App, url: str, folder: str | None, branch: str | None) -> None:
     """Clone a hub. A large archive is not written out as files; every command reads it from git all the same."""
     name = folder or url.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1].removesuffix(".git")
     where = os.path.abspath(os.path.join(app.flags.directory or "", name))

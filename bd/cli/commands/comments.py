@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
 from bd.cli.lookup import bead_of
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import Argument, Command, Flag, Option
 from bd.cli.values import text_argument
 from bd.compat import bead_json
 from bd.core.errors import BadInput
 from bd.operations.beads import Comment, Update
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
 
 def _add(app: App, bead: str, words: tuple[str, ...], author: str | None, file: str | None, *, stdin: bool) -> None:
@@ -34,23 +35,33 @@ def _add(app: App, bead: str, words: tuple[str, ...], author: str | None, file: 
         app.out.said(f"✓ Comment added to {written.id} — {escaped(written.title)}")
 
 
-@click.command("comment", epilog='\b\nExample:\n  bd comment hub-7k3q "the cause is the proxy"')
-@click.argument("bead")
-@click.argument("words", nargs=-1)
-@click.option("--author", "-a", help="In whose name.")
-@click.option("--file", "-f", help="Read it from a file, - for stdin.")
-@click.option("--stdin", is_flag=True, help="Read it from stdin.")
-@pass_app
+COMMENT = Command(
+    "comment",
+    Argument("bead"),
+    Argument("words", many=True),
+    Option("--author", "-a", help="In whose name."),
+    Option("--file", "-f", help="Read it from a file, - for stdin."),
+    Flag("--stdin", help="Read it from stdin."),
+    help="Comment on a bead.",
+    examples=['bd comment hub-7k3q "the cause is the proxy"'],
+)
+
+
 def comment(app: App, bead: str, words: tuple[str, ...], author: str | None, file: str | None, stdin: bool) -> None:
     """Comment on a bead."""
     _add(app, bead, words, author, file, stdin=stdin)
 
 
-@click.command("comments", epilog='\b\nExamples:\n  bd comments hub-7k3q\n  bd comments add hub-7k3q "looks good"')
-@click.argument("arguments", nargs=-1, required=True)
-@click.option("--author", "-a", help="With add: in whose name.")
-@click.option("--file", "-f", help="With add: read it from a file, - for stdin.")
-@pass_app
+COMMENTS = Command(
+    "comments",
+    Argument("arguments", many=True, required=True),
+    Option("--author", "-a", help="With add: in whose name."),
+    Option("--file", "-f", help="With add: read it from a file, - for stdin."),
+    help="List a bead's comments, or add one.",
+    examples=["bd comments hub-7k3q", 'bd comments add hub-7k3q "looks good"'],
+)
+
+
 def comments(app: App, arguments: tuple[str, ...], author: str | None, file: str | None) -> None:
     """List a bead's comments, or add one."""
     if arguments[0] == "add":
@@ -73,12 +84,17 @@ def comments(app: App, arguments: tuple[str, ...], author: str | None, file: str
         app.out.line(f"{bead.id} has no comments.")
 
 
-@click.command("note", epilog='\b\nExample:\n  bd note hub-7k3q "tried with curl, same result"')
-@click.argument("bead")
-@click.argument("words", nargs=-1)
-@click.option("--file", "-f", help="Read it from a file, - for stdin.")
-@click.option("--stdin", is_flag=True, help="Read it from stdin.")
-@pass_app
+NOTE = Command(
+    "note",
+    Argument("bead"),
+    Argument("words", many=True),
+    Option("--file", "-f", help="Read it from a file, - for stdin."),
+    Flag("--stdin", help="Read it from stdin."),
+    help="Append to a bead's notes.",
+    examples=['bd note hub-7k3q "tried with curl, same result"'],
+)
+
+
 def note(app: App, bead: str, words: tuple[str, ...], file: str | None, stdin: bool) -> None:
     """Append to a bead's notes."""
     text = text_argument("-" if stdin else " ".join(words), file, "note") or ""

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
 from bd.cli.completion import SHELLS, candidates
-from bd.cli.options import pass_app
+from bd.cli.spec import Argument, Command, one_of
 
-EXAMPLE = """
-\b
-Examples:
-  bd completion bash > ~/.local/share/bash-completion/completions/bd
-  bd completion zsh > ~/.zfunc/_bd
-  bd completion fish > ~/.config/fish/completions/bd.fish
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
 
-@click.command("completion", epilog=EXAMPLE)
-@click.argument("shell", type=click.Choice([*SHELLS, "words"]))
-@click.argument("typed", nargs=-1)
-@pass_app
-def command(app: App, shell: str, typed: tuple[str, ...]) -> None:
-    """Print the script that lets a shell complete what is typed.
+SPEC = Command(
+    "completion",
+    Argument("shell", kind=one_of(*SHELLS, "words")),
+    Argument("typed", many=True),
+    help="""Print the script that lets a shell complete what is typed.
 
     It knows commands, flags, and ids with their titles. `words` is what the scripts ask for: what may come next, a line each, with a word about it.
-    """
+    """,
+    examples=[
+        "bd completion bash > ~/.local/share/bash-completion/completions/bd",
+        "bd completion zsh > ~/.zfunc/_bd",
+        "bd completion fish > ~/.config/fish/completions/bd.fish",
+    ],
+)
+
+
+def run(app: App, shell: str, typed: tuple[str, ...]) -> None:
+    """Print the script that lets a shell complete what is typed."""
     if shell != "words":
         if app.out.is_json:
             app.out.object({"shell": shell, "script": SHELLS[shell]})

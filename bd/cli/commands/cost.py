@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import App
 from bd.cli.lookup import bead_of
-from bd.cli.options import pass_app
+from bd.cli.spec import Argument, Command, Option, one_of, real_number, whole_number
 from bd.core import clock
 from bd.core.errors import BadInput
 from bd.operations.costs import Cost
 from bd.policy.budget import left_under
 from bd.report.costs import GROUPS, entries, paid, sums
 
-EXAMPLE = """
-\b
-Examples:
-  bd cost hub-7k3q --usd 0.42 --tokens-in 900 --tokens-out 120    add to the attempt
-  bd cost hub-7k3q                                                what it has cost
-  bd cost --by agent --since 2026-02-01                           who spent how much
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
 
 
-@click.command("cost", epilog=EXAMPLE)
-@click.argument("bead", required=False)
-@click.option("--usd", type=click.FloatRange(min=0), help="US dollars to add to what the attempt cost.")
-@click.option("--tokens-in", type=click.IntRange(min=0), metavar="N", help="Tokens that went in.")
-@click.option("--tokens-out", type=click.IntRange(min=0), metavar="N", help="Tokens that came out.")
-@click.option("--model", help="The model that was used.")
-@click.option(
-    "--attempt", type=click.IntRange(min=1), metavar="N", help="Of this attempt; the present or last one when left out."
-)
-@click.option("--by", type=click.Choice(GROUPS), help="Without a bead: sums by this; agent when left out.")
-@click.option("--since", help="Without a bead: only from this time on, such as 2026-02-01 or 7d.")
-@pass_app
-def command(app: App, bead: str | None, by: str | None, since: str | None, **told: Any) -> None:
-    """Tell what an attempt cost while working, or show what was spent.
+SPEC = Command(
+    "cost",
+    Argument("bead", required=False),
+    Option("--usd", kind=real_number(0), help="US dollars to add to what the attempt cost."),
+    Option("--tokens-in", kind=whole_number(0), metavar="N", help="Tokens that went in."),
+    Option("--tokens-out", kind=whole_number(0), metavar="N", help="Tokens that came out."),
+    Option("--model", help="The model that was used."),
+    Option("--attempt", kind=whole_number(1), metavar="N", help="Of this attempt; the present or last one when left out."),
+    Option("--by", kind=one_of(*GROUPS), help="Without a bead: sums by this; agent when left out."),
+    Option("--since", help="Without a bead: only from this time on, such as 2026-02-01 or 7d."),
+    help="""Tell what an attempt cost while working, or show what was spent.
 
     With amounts they are added to the attempt. With a bead alone: each of its attempts, and its
     tree. Without a bead: sums.
-    """
+    """,
+    examples=[
+        "bd cost hub-7k3q --usd 0.42 --tokens-in 900 --tokens-out 120    add to the attempt",
+        "bd cost hub-7k3q                                                what it has cost",
+        "bd cost --by agent --since 2026-02-01                           who spent how much",
+    ],
+)
+
+
+def run(app: App, bead: str | None, by: str | None, since: str | None, **told: Any) -> None:
+    """Tell what an attempt cost while working, or show what was spent."""
     if bead is None:
         if any(value is not None for value in told.values()):
             raise BadInput("which bead?", hint="bd cost ID --usd 0.42")

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import sys
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.questions import is_confirmed
+from bd.cli.spec import Argument, Command, Flag
 from bd.operations.beads import Delete
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
-@click.command("delete", epilog="\b\nExample:\n  bd delete hub-7k3q --force")
-@click.argument("beads", nargs=-1, required=True)
-@click.option("--force", "-f", is_flag=True, help="Do it; without this it only says what would go.")
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
-@pass_app
-def command(app: App, beads: tuple[str, ...], force: bool, dry_run: bool) -> None:
+
+SPEC = Command(
+    "delete",
+    Argument("beads", many=True, required=True),
+    Flag("--force", "-f", help="Do it; without this it only says what would go."),
+    Flag("--dry-run", help="Only say what would go."),
+    help="Remove beads for good. What waited for them no longer does; cancel keeps a record.",
+    examples=["bd delete hub-7k3q --force"],
+)
+
+
+def run(app: App, beads: tuple[str, ...], force: bool, dry_run: bool) -> None:
     """Remove beads for good. What waited for them no longer does; cancel keeps a record."""
     if not force and not dry_run and sys.stdin.isatty():
-        force = click.confirm(f"Delete {', '.join(beads)} for good?", err=True)
+        force = is_confirmed(f"Delete {', '.join(beads)} for good?")
     if dry_run or not force:
         _preview(app, beads)
         return

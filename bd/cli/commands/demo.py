@@ -7,11 +7,8 @@ import secrets
 import sys
 from pathlib import Path
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import PATH, Command, Flag, Option, whole_number
 from bd.core.errors import BadInput, Damaged
 from bd.demo.example import read_example
 from bd.demo.hub import BRANCH, Demo
@@ -20,43 +17,46 @@ from bd.report.audit.proof import prove
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from bd.cli.app import App
     from bd.demo.board import Board
     from bd.demo.view import View
     from bd.report.audit.proof import Proof
 
-EXAMPLE = """
-\b
-Examples:
-  bd demo                          watch; the hub stays, to look around in
-  bd demo --beads 100 --no-keep
-  bd demo --factory                a plan in which everything goes wrong once
-  bd demo --json | jq .pushes_per_claim
-"""
 
-
-@click.command("demo", epilog=EXAMPLE)
-@click.option("--beads", type=click.IntRange(1, 1000), help="How much work there is; 25 when left out.")
-@click.option("--seed", help="Lets the pretended work take as long as it did under this seed before.")
-@click.option("--factory", is_flag=True, help="Let them work off a plan with one of each trouble in it.")
-@click.option("--keep/--no-keep", default=True, help="Keep the hub and the clones, to look around in (kept).")
-@click.option("--dir", "folder", type=click.Path(path_type=Path), help="The folder for it; a new temporary one when left out.")
-@pass_app
-def command(app: App, beads: int | None, seed: str | None, folder: Path | None, *, factory: bool, keep: bool) -> None:
-    """Watch four agents race through a hub of their own.
+SPEC = Command(
+    "demo",
+    Option("--beads", kind=whole_number(1, 1000), help="How much work there is; 25 when left out."),
+    Option("--seed", help="Lets the pretended work take as long as it did under this seed before."),
+    Flag("--factory", help="Let them work off a plan with one of each trouble in it."),
+    Flag("--keep", off="--no-keep", default=True, help="Keep the hub and the clones, to look around in (kept)."),
+    Option("--dir", name="folder", kind=PATH, help="The folder for it; a new temporary one when left out."),
+    help="""Watch four agents race through a hub of their own.
 
     Each is a process with a clone of its own, and runs real commands until the work is done. Then
     the hub's git history is read for the proof that no bead ever had two owners. With --factory they work off a plan
     with `bd work`, and the history tells of a retry, a poison pill, an output that did not pass, a claim that a ceiling
     refused, and a subtask that was waited for.
-    """
+    """,
+    examples=[
+        "bd demo                          watch; the hub stays, to look around in",
+        "bd demo --beads 100 --no-keep",
+        "bd demo --factory                a plan in which everything goes wrong once",
+        "bd demo --json | jq .pushes_per_claim",
+    ],
+)
+
+
+def run(app: App, beads: int | None, seed: str | None, folder: str | None, *, factory: bool, keep: bool) -> None:
+    """Watch four agents race through a hub of their own."""
+    place = None if folder is None else Path(folder)
     if factory:
-        from bd.cli.factory_demo import run
+        from bd.cli import factory_demo
 
         if beads is not None or seed is not None:
             raise BadInput("--beads and --seed are of the race, not of --factory")
-        run(app, folder, keep=keep)
+        factory_demo.run(app, place, keep=keep)
         return
-    with Demo(folder, read_example(beads), seed or secrets.token_hex(4), keep=keep) as demo:
+    with Demo(place, read_example(beads), seed or secrets.token_hex(4), keep=keep) as demo:
         board = demo.prepare()
         _say(app, f"A hub in {demo.hub_path}: {board.total} beads, and {len(board.rows)} agents who race for them.")
         with _view(app) as view:

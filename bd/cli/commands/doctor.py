@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.questions import is_confirmed
+from bd.cli.spec import Command, Flag
 from bd.core.schema import CONFIG_PATH, FORMAT_VERSION
 from bd.operations.beads import Write
 from bd.operations.upgrade import Upgrade
 from bd.report.doctor import examine, stale_capacity
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
-@click.command("doctor", epilog="\b\nExamples:\n  bd doctor\n  bd doctor --fix      show what would be mended, ask, mend")
-@click.option("--fix", is_flag=True, help="Mend what can be mended; shows the difference first.")
-@click.option("--yes", "-y", is_flag=True, help="With --fix: do not ask.")
-@click.option("--offline", is_flag=True, help="Do not ask the remote.")
-@pass_app
-def command(app: App, fix: bool, yes: bool, offline: bool) -> None:
-    """Check the hub and this clone; changes nothing.
+    from bd.cli.app import App
+
+
+SPEC = Command(
+    "doctor",
+    Flag("--fix", help="Mend what can be mended; shows the difference first."),
+    Flag("--yes", "-y", help="With --fix: do not ask."),
+    Flag("--offline", help="Do not ask the remote."),
+    help="""Check the hub and this clone; changes nothing.
 
     Exit 7 when something is damaged.
-    """
+    """,
+    examples=["bd doctor", "bd doctor --fix      show what would be mended, ask, mend"],
+)
+
+
+def run(app: App, fix: bool, yes: bool, offline: bool) -> None:
+    """Check the hub and this clone; changes nothing."""
     snapshot = app.hub.snapshot()
     findings = examine(app.hub, snapshot, app.now, remote=not offline and app.flags.fetch is not False)
     beads, _ = snapshot.cache.counts()
@@ -76,7 +84,7 @@ def _written(app: App, old: Mapping[str, Any], new: Mapping[str, Any], *, yes: b
         return []
     for path, fields in new.items():
         app.out.note(f"--- {path}\n- {json.dumps(old[path])}\n+ {json.dumps(fields)}")
-    if not yes and not click.confirm("Write this?", err=True):
+    if not yes and not is_confirmed("Write this?"):
         return []
     if CONFIG_PATH in new:
         app.publish(Upgrade(**app.asked()))

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
 from bd.cli.commands.sync import synchronise
-from bd.cli.options import pass_app
+from bd.cli.spec import Argument, Command
 from bd.core.errors import BadInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
+
 
 _MOOT = frozenset({"start", "stop", "status", "test", "show", "commit", "killall", "clean-databases"})
 
 
-@click.command("dolt", epilog="\b\nExample:\n  bd dolt pull")
-@click.argument("words", nargs=-1, required=True, metavar="pull|push|status ...")
-@pass_app
-def command(app: App, words: tuple[str, ...]) -> None:
-    """Pull and push for the Go tool's scripts: `bd sync` does it.
+SPEC = Command(
+    "dolt",
+    Argument("words", many=True, required=True, metavar="pull|push|status ..."),
+    help="""Pull and push for the Go tool's scripts: `bd sync` does it.
 
     What is about a database server (start, stop, status, test, show, commit) is answered with one line.
-    """
+    """,
+    examples=["bd dolt pull"],
+)
+
+
+def run(app: App, words: tuple[str, ...]) -> None:
+    """Pull and push for the Go tool's scripts: `bd sync` does it."""
     if words[0] in ("pull", "push"):
         synchronise(app)
     elif words[0] in _MOOT:

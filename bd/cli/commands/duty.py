@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import App
-from bd.cli.options import AGENT, pass_app
+from bd.cli.spec import AGENT, Argument, Command
 from bd.operations.switches import SetDuty
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
 
 
 def _set(app: App, agent: str, duty: str, **more: Any) -> None:
@@ -20,39 +21,59 @@ def _set(app: App, agent: str, duty: str, **more: Any) -> None:
         app.out.said(f"✓ {agent} is {result.get('status', duty)}")
 
 
-@click.command("drain", epilog="\b\nExample:\n  bd drain codemonkey")
-@click.argument("agent", type=AGENT)
-@pass_app
-def drain(app: App, agent: str) -> None:
-    """Let an agent finish what it has and take nothing new.
+DRAIN = Command(
+    "drain",
+    Argument("agent", kind=AGENT),
+    help="""Let an agent finish what it has and take nothing new.
 
     What is assigned to it waits for it.
-    """
+    """,
+    examples=["bd drain codemonkey"],
+)
+
+
+def drain(app: App, agent: str) -> None:
+    """Let an agent finish what it has and take nothing new."""
     _set(app, agent, "draining")
 
 
-@click.command("undrain", epilog="\b\nExample:\n  bd undrain codemonkey")
-@click.argument("agent", type=AGENT)
-@pass_app
+UNDRAIN = Command(
+    "undrain",
+    Argument("agent", kind=AGENT),
+    help="Let a draining agent take work again.",
+    examples=["bd undrain codemonkey"],
+)
+
+
 def undrain(app: App, agent: str) -> None:
     """Let a draining agent take work again."""
     _set(app, agent, "available", ends="draining")
 
 
-@click.command("offline", epilog="\b\nExample:\n  bd offline codemonkey")
-@click.argument("agent", type=AGENT)
-@pass_app
-def offline(app: App, agent: str) -> None:
-    """Say that an agent is not there.
+OFFLINE = Command(
+    "offline",
+    Argument("agent", kind=AGENT),
+    help="""Say that an agent is not there.
 
     It gets no work, what was assigned to it is open to everyone, and nothing is assigned to it.
-    """
+    """,
+    examples=["bd offline codemonkey"],
+)
+
+
+def offline(app: App, agent: str) -> None:
+    """Say that an agent is not there."""
     _set(app, agent, "offline")
 
 
-@click.command("online", epilog="\b\nExample:\n  bd online codemonkey")
-@click.argument("agent", type=AGENT)
-@pass_app
+ONLINE = Command(
+    "online",
+    Argument("agent", kind=AGENT),
+    help="Say that an agent is there again.",
+    examples=["bd online codemonkey"],
+)
+
+
 def online(app: App, agent: str) -> None:
     """Say that an agent is there again."""
     _set(app, agent, "available", ends="offline")

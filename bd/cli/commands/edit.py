@@ -6,25 +6,33 @@ import os
 import sys
 import tempfile
 
-import click
-
-from bd.cli.app import App
 from bd.cli.lookup import bead_of
-from bd.cli.options import pass_app
+from bd.cli.questions import open_editor
+from bd.cli.spec import Argument, Command
 from bd.core.errors import BadInput
 from bd.operations.hand_edits import Edit
-from bd.store.cache.hub_files import Row, parse_file
-from bd.store.transaction.outcome import Outcome
+from bd.store.cache.hub_files import parse_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
+    from bd.store.cache.hub_files import Row
+    from bd.store.transaction.outcome import Outcome
 
 
-@click.command("edit", epilog="\b\nExample:\n  EDITOR=vim bd edit hub-7k3q")
-@click.argument("bead")
-@pass_app
-def command(app: App, bead: str) -> None:
-    """Edit a bead's YAML in your editor, checked before it is published.
+SPEC = Command(
+    "edit",
+    Argument("bead"),
+    help="""Edit a bead's YAML in your editor, checked before it is published.
 
     Only the fields that you change are written; what others change meanwhile stays.
-    """
+    """,
+    examples=["EDITOR=vim bd edit hub-7k3q"],
+)
+
+
+def run(app: App, bead: str) -> None:
+    """Edit a bead's YAML in your editor, checked before it is published."""
     outcome = edited(app, bead)
     if outcome is not None:
         app.show_written(outcome, "Edited")
@@ -54,7 +62,7 @@ def _edited(before: bytes) -> bytes | None:
     descriptor, name = tempfile.mkstemp(prefix="bd-", suffix=".yaml")
     with os.fdopen(descriptor, "wb") as file:
         file.write(before)
-    click.edit(filename=name)
+    open_editor(name)
     with open(name, "rb") as file:
         after = file.read()
     os.unlink(name)

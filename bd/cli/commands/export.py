@@ -5,32 +5,34 @@ from __future__ import annotations
 import sys
 from collections import Counter
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import json_safe
+from bd.cli.spec import Command, Flag, Option
 from bd.compat.jsonl_export import lines_of, records_of, write_whole
 
-EXAMPLE = """
-\b
-Examples:
-  bd export > beads.jsonl
-  bd export -o .beads/issues.jsonl       written whole or not at all
-  bd export --at 2026-02-01 --all        everything, as it was then
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
 
-@click.command("export", epilog=EXAMPLE)
-@click.option("--output", "-o", help="Write to this file, whole or not at all; - is stdout.")
-@click.option("--all", "everything", is_flag=True, help="Also infrastructure, templates and ephemeral beads.")
-@click.option("--include-infra", is_flag=True, help="Also beads of the types agent, rig, role and message.")
-@pass_app
-def command(app: App, output: str | None, everything: bool, include_infra: bool) -> None:
-    """Write every bead as JSONL.
+SPEC = Command(
+    "export",
+    Option("--output", "-o", help="Write to this file, whole or not at all; - is stdout."),
+    Flag("--all", name="everything", help="Also infrastructure, templates and ephemeral beads."),
+    Flag("--include-infra", help="Also beads of the types agent, rig, role and message."),
+    help="""Write every bead as JSONL.
 
     One a line, sorted by id; closed ones too.
-    """
+    """,
+    examples=[
+        "bd export > beads.jsonl",
+        "bd export -o .beads/issues.jsonl       written whole or not at all",
+        "bd export --at 2026-02-01 --all        everything, as it was then",
+    ],
+)
+
+
+def run(app: App, output: str | None, everything: bool, include_infra: bool) -> None:
+    """Write every bead as JSONL."""
     snapshot = app.snapshot()
     left_out: Counter[str] = Counter()
     records = list(records_of(snapshot, left_out, everything=everything, include_infra=include_infra))

@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import Argument, Command, Flag, Option, real_number
 from bd.cli.values import text_argument
 from bd.operations.fail import Fail
 from bd.policy.retry import KINDS, outlook
 
-EXAMPLE = """
-\b
-Examples:
-  bd fail hub-7k3q --reason crash --error "the build host ran out of memory"
-  bd fail hub-7k3q --reason auth_failure --error "the key is revoked"     given up at once
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
 
-@click.command("fail", epilog=EXAMPLE)
-@click.argument("beads", nargs=-1, required=True)
-@click.option("--reason", "-r", "kind", default="", metavar="KIND", help=f"What kind of failure: {', '.join(KINDS)}.")
-@click.option("--error", "-e", help="What went wrong, in words; - reads stdin.")
-@click.option("--cost", "cost_usd", type=click.FloatRange(min=0), metavar="USD", help="What the attempt cost.")
-@click.option(
-    "--duration", "duration_s", type=click.FloatRange(min=0), metavar="SECONDS", help="How long it took; unset: since its start."
-)
-@click.option("--force", is_flag=True, help="Although another holds it.")
-@pass_app
-def command(app: App, beads: tuple[str, ...], kind: str, error: str | None, force: bool, **measured: float | None) -> None:
-    """Say that an attempt failed; it is tried again, or given up.
+SPEC = Command(
+    "fail",
+    Argument("beads", many=True, required=True),
+    Option("--reason", "-r", name="kind", default="", metavar="KIND", help=f"What kind of failure: {', '.join(KINDS)}."),
+    Option("--error", "-e", help="What went wrong, in words; - reads stdin."),
+    Option("--cost", name="cost_usd", kind=real_number(0), metavar="USD", help="What the attempt cost."),
+    Option(
+        "--duration", name="duration_s", kind=real_number(0), metavar="SECONDS", help="How long it took; unset: since its start."
+    ),
+    Flag("--force", help="Although another holds it."),
+    help="""Say that an attempt failed; it is tried again, or given up.
 
     It is open again after a delay that grows with each attempt. After the last one
     (max_attempts), or at once for some kinds, it is a dead letter: see bd dlq.
-    """
+    """,
+    examples=[
+        'bd fail hub-7k3q --reason crash --error "the build host ran out of memory"',
+        'bd fail hub-7k3q --reason auth_failure --error "the key is revoked"     given up at once',
+    ],
+)
+
+
+def run(app: App, beads: tuple[str, ...], kind: str, error: str | None, force: bool, **measured: float | None) -> None:
+    """Say that an attempt failed; it is tried again, or given up."""
     error = text_argument(error, None, "error")
     known = {key: value for key, value in measured.items() if value is not None}
     outcome = app.publish(Fail(**app.asked(beads, ids=list(beads), reason=kind, error=error, force=force, **known)))

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import DURATION, pass_app
+from bd.cli.spec import DURATION, Command, Flag, Option, real_number, whole_number
 from bd.operations.friction_beads import TellFriction
 from bd.policy.friction import Rules, causes, rules_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
-@click.command("friction", epilog="\b\nExamples:\n  bd friction\n  bd friction --create --window 7d --rate 0.4 --least 5")
-@click.option("--create", "-c", is_flag=True, help="Make a bead about each cause that has none open.")
-@click.option("--window", type=DURATION, help="Attempts that ended within this time (7d).")
-@click.option("--rate", type=click.FloatRange(0, 1), help="The part of the attempts that failed (0.4).")
-@click.option("--least", "--min", type=click.IntRange(min=1), help="The least number of attempts (5).")
-@pass_app
-def command(app: App, create: bool, window: float | None, rate: float | None, least: int | None) -> None:
-    """List the labels and types whose attempts fail too often.
+
+SPEC = Command(
+    "friction",
+    Flag("--create", "-c", help="Make a bead about each cause that has none open."),
+    Option("--window", kind=DURATION, help="Attempts that ended within this time (7d)."),
+    Option("--rate", kind=real_number(0, 1), help="The part of the attempts that failed (0.4)."),
+    Option("--least", "--min", kind=whole_number(1), help="The least number of attempts (5)."),
+    help="""List the labels and types whose attempts fail too often.
 
     With --create each gets a bead that says so, one at a time: none while that is open, and what it counted does not
     count again. The figures are the hub's (`friction` in its configuration), where nothing else is said.
-    """
+    """,
+    examples=["bd friction", "bd friction --create --window 7d --rate 0.4 --least 5"],
+)
+
+
+def run(app: App, create: bool, window: float | None, rate: float | None, least: int | None) -> None:
+    """List the labels and types whose attempts fail too often."""
     own = rules_of(app.snapshot())
     rules = Rules(
         own.window_s if window is None else window,

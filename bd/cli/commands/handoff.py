@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.spec import Argument, Command, Flag, Option
 from bd.cli.validation import seals_of
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
 from bd.operations.handoff import Handoff, parse_artifact, with_artifacts
 from bd.store.archive.artifacts import reference
 
-EXAMPLE = """
-\b
-Examples:
-  bd handoff hub-7k3q --to hub-q9x1 --artifact report=https://example.org/report.pdf
-  bd handoff hub-7k3q --to agent:writer --title "Write it up" --artifact site@3f2a91c:notes.md
-  bd handoff hub-7k3q --to "new:Try it on staging" --note "built, not tried yet"
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
 
 
-@click.command("handoff", epilog=EXAMPLE)
-@click.argument("bead")
-@click.option("--to", "target", required=True, help="A bead's id; new:TITLE makes one; agent:NAME makes one for that agent.")
-@click.option("--title", help="With agent:NAME: the new bead's title.")
-@click.option("--type", "-t", "bead_type", help="With new: and agent: task, bug, feature ... (task)")
-@click.option("--artifact", "artifacts", multiple=True, metavar="[NAME=]REF", help="A file, a URL, or REPOSITORY@COMMIT:PATH.")
-@click.option("--note", "--reason", "-r", help="What the next one should know.")
-@click.option("--force", is_flag=True, help="As of close: although it is blocked, or another's (then needs --note).")
-@pass_app
-def command(app: App, bead: str, target: str, title: str | None, bead_type: str | None, **flags: Any) -> None:
-    """Close a bead and hand what came of it to the next.
+SPEC = Command(
+    "handoff",
+    Argument("bead"),
+    Option("--to", name="target", required=True, help="A bead's id; new:TITLE makes one; agent:NAME makes one for that agent."),
+    Option("--title", help="With agent:NAME: the new bead's title."),
+    Option("--type", "-t", name="bead_type", help="With new: and agent: task, bug, feature ... (task)"),
+    Option("--artifact", name="artifacts", multiple=True, metavar="[NAME=]REF", help="A file, a URL, or REPOSITORY@COMMIT:PATH."),
+    Option("--note", "--reason", "-r", help="What the next one should know."),
+    Flag("--force", help="As of close: although it is blocked, or another's (then needs --note)."),
+    help="""Close a bead and hand what came of it to the next.
 
     One commit. The next bead gets the references, the note as a comment, and a link back. A new one is
     made below the same parent and as urgent. What is referred to is not copied.
-    """
+    """,
+    examples=[
+        "bd handoff hub-7k3q --to hub-q9x1 --artifact report=https://example.org/report.pdf",
+        'bd handoff hub-7k3q --to agent:writer --title "Write it up" --artifact site@3f2a91c:notes.md',
+        'bd handoff hub-7k3q --to "new:Try it on staging" --note "built, not tried yet"',
+    ],
+)
+
+
+def run(app: App, bead: str, target: str, title: str | None, bead_type: str | None, **flags: Any) -> None:
+    """Close a bead and hand what came of it to the next."""
     note = (flags["note"] or "").strip()
     if not flags["artifacts"] and not note:
         raise BadInput("nothing is handed over", hint="--artifact REF, or --note TEXT; `bd close` only closes")

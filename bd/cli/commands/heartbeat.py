@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import Argument, Command, Flag, Option
 from bd.core.errors import BadInput
 from bd.operations.beads import Comment
 from bd.worker import manual_heartbeat
 from bd.worker import progress as notes
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
-@click.command("heartbeat", epilog='\b\nExample:\n  bd heartbeat --agent codemonkey --progress "tests are green"')
-@click.argument("one", required=False, metavar="[BEAD]")
-@click.option("--bead", help="Only for this one of the beads the agent holds; the same as BEAD.")
-@click.option("--progress", "text", help="What it is at; people see it.")
-@pass_app
-def command(app: App, one: str | None, bead: str | None, text: str | None) -> None:
-    """Give a sign of life for what an agent holds, without a commit.
+
+SPEC = Command(
+    "heartbeat",
+    Argument("one", required=False, metavar="[BEAD]"),
+    Option("--bead", help="Only for this one of the beads the agent holds; the same as BEAD."),
+    Option("--progress", name="text", help="What it is at; people see it."),
+    help="""Give a sign of life for what an agent holds, without a commit.
 
     Moves a ref beside the hub branch. Where the server takes no such refs it is a commit, at most every 15 minutes.
     Exit 5 when a claim is no longer the agent's.
-    """
+    """,
+    examples=['bd heartbeat --agent codemonkey --progress "tests are green"'],
+)
+
+
+def run(app: App, one: str | None, bead: str | None, text: str | None) -> None:
+    """Give a sign of life for what an agent holds, without a commit."""
     if one and bead and one != bead:
         raise BadInput(f"{one} or {bead}?", hint="name one bead, or none for all that the agent holds")
     agent = app.claimant().agent
@@ -35,16 +41,21 @@ def command(app: App, one: str | None, bead: str | None, text: str | None) -> No
         app.out.said(f"✓ Sign of life of {agent}{for_what}")
 
 
-@click.command("progress", epilog='\b\nExample:\n  bd progress hub-7k3q "half of the files are done"')
-@click.argument("bead")
-@click.argument("text")
-@click.option("--keep", is_flag=True, help="Also as a comment, which stays for good.")
-@pass_app
-def progress(app: App, bead: str, text: str, keep: bool) -> None:
-    """Post a note on a bead while working on it.
+PROGRESS = Command(
+    "progress",
+    Argument("bead"),
+    Argument("text"),
+    Flag("--keep", help="Also as a comment, which stays for good."),
+    help="""Post a note on a bead while working on it.
 
     The latest is shown by `bd show` and beside the agent; the last 20 ride into the bead when the attempt ends.
-    """
+    """,
+    examples=['bd progress hub-7k3q "half of the files are done"'],
+)
+
+
+def progress(app: App, bead: str, text: str, keep: bool) -> None:
+    """Post a note on a bead while working on it."""
     agent = app.claimant().agent
     given = manual_heartbeat.give(app.hub, agent, app.held_tokens, bead=bead, text=text, must_hold=True)
     if keep:

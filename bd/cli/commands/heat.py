@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import re
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.spec import NUMBER, Argument, Command, Option
 from bd.core.errors import BadInput
 from bd.operations.heat import Heat
 
-EXAMPLE = """
-\b
-Examples:
-  bd heat hub-7k3q                  by 10
-  bd heat hub-7k3q hub-m2v8 +25
-  bd heat hub-7k3q --by -25         cools it
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
 
-@click.command("heat", epilog=EXAMPLE)
-@click.argument("words", nargs=-1, required=True, metavar="BEADS... [+N]")
-@click.option("--by", "degrees", type=float, metavar="N", help="By how much, as +N; below 0 cools.")
-@pass_app
-def command(app: App, words: tuple[str, ...], degrees: float | None) -> None:
-    """Draw attention to beads: among equals, hotter ones come first.
+SPEC = Command(
+    "heat",
+    Argument("words", many=True, required=True, metavar="BEADS... [+N]"),
+    Option("--by", name="degrees", kind=NUMBER, metavar="N", help="By how much, as +N; below 0 cools."),
+    help="""Draw attention to beads: among equals, hotter ones come first.
 
     A temperature is 0 to 100 and cools by itself. Comments, links and reopenings heat a bead too.
-    """
+    """,
+    examples=[
+        "bd heat hub-7k3q                  by 10",
+        "bd heat hub-7k3q hub-m2v8 +25",
+        "bd heat hub-7k3q --by -25         cools it",
+    ],
+)
+
+
+def run(app: App, words: tuple[str, ...], degrees: float | None) -> None:
+    """Draw attention to beads: among equals, hotter ones come first."""
     beads = list(words)
     if beads[-1].startswith("+"):
         if degrees is not None:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
 from bd.cli.global_options import NAMES
-from bd.cli.options import pass_app
+from bd.cli.spec import Argument, Command, Flag, Option
 from bd.cli.table import COMMANDS, SECTIONS
 
-EXAMPLE = """
-\b
-Examples:
-  bd help --all
-  bd help claim
-  bd help --man man/man1
-  bd help --json | jq -r '.commands[].name'
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
 
-@click.command("help", epilog=EXAMPLE)
-@click.argument("name", required=False)
-@click.option("--all", "everything", is_flag=True, help="Also the commands that only existing clients use.")
-@click.option("--man", metavar="FOLDER", help="Write the manual pages there, one for each command.")
-@pass_app
-def command(app: App, name: str | None, everything: bool, man: str | None) -> None:
+SPEC = Command(
+    "help",
+    Argument("name", required=False),
+    Flag("--all", name="everything", help="Also the commands that only existing clients use."),
+    Option("--man", metavar="FOLDER", help="Write the manual pages there, one for each command."),
+    help="Show every command, for people or as JSON.",
+    examples=["bd help --all", "bd help claim", "bd help --man man/man1", "bd help --json | jq -r '.commands[].name'"],
+)
+
+
+def run(app: App, name: str | None, everything: bool, man: str | None) -> None:
     """Show every command, for people or as JSON."""
     from bd.cli.click_commands import TITLES
     from bd.cli.reference import every_command

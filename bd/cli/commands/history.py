@@ -3,37 +3,40 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import Argument, Command, Option, whole_number
 from bd.core import ids
 from bd.core.errors import NoSuchBead
 from bd.report.audit.audit import start_of
-from bd.report.history import Event, events
+from bd.report.history import events
 
-EXAMPLE = """
-\b
-Examples:
-  bd history hub-7k3q
-  bd history hub-7k3q --since 1d --json
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
+    from bd.report.history import Event
+
+
 _WIDTH = 78
 
 
-@click.command("history", epilog=EXAMPLE)
-@click.argument("bead")
-@click.option("--limit", "-n", type=click.IntRange(min=0), default=0, help="Only the last N changes.")
-@click.option("--since", metavar="WHEN", help="Only changes after this: a commit, a time, or so long ago (`2h`).")
-@pass_app
-def command(app: App, bead: str, limit: int, since: str | None) -> None:
-    """Show who changed a bead, when, and what.
+SPEC = Command(
+    "history",
+    Argument("bead"),
+    Option("--limit", "-n", kind=whole_number(0), default=0, help="Only the last N changes."),
+    Option("--since", metavar="WHEN", help="Only changes after this: a commit, a time, or so long ago (`2h`)."),
+    help="""Show who changed a bead, when, and what.
 
     Each commit that changed it: when, who (an agent, a human, or a hand with plain git), and a line for each field.
-    """
+    """,
+    examples=["bd history hub-7k3q", "bd history hub-7k3q --since 1d --json"],
+)
+
+
+def run(app: App, bead: str, limit: int, since: str | None) -> None:
+    """Show who changed a bead, when, and what."""
     snapshot = app.snapshot()
     bead_id = _known(bead, snapshot)
     start = start_of(app.hub, since, snapshot.commit) if since else None

@@ -3,49 +3,51 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.spec import Argument, Command, Flag, Option, one_of
 from bd.compat import jsonl_import, table_dumps
-from bd.compat.jsonl_import import Batch
 from bd.core.errors import BadInput, NotFound
 from bd.operations.import_beads import CONFLICT_RULES, Import
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
+
+    from bd.cli.app import App
+    from bd.compat.jsonl_import import Batch
 
 _SHOWN = 50
 _SMALL = 200
-EXAMPLE = """
-\b
-Examples:
-  bd import                                 .beads/issues.jsonl of this checkout
-  bd import ../old-hub/.beads/backup        a folder of table dumps
-  bd import beads.jsonl --dry-run           only say what would happen
-  ssh build-3 bd export | bd import -
-"""
 
 
-@click.command("import", epilog=EXAMPLE)
-@click.argument("source", required=False)
-@click.option("--input", "-i", "given", help="The same as the argument.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be brought in.")
-@click.option("--dedup", is_flag=True, help="Leave out beads whose title an open bead has already.")
-@click.option(
-    "--on-conflict",
-    type=click.Choice(CONFLICT_RULES),
-    default="newer",
-    help="A bead that is here and differs: newer (default) takes the newer one, skip leaves it, fail stops.",
-)
-@pass_app
-def command(app: App, source: str | None, given: str | None, dry_run: bool, dedup: bool, on_conflict: str) -> None:
-    """Bring in beads from JSONL or table dumps.
+SPEC = Command(
+    "import",
+    Argument("source", required=False),
+    Option("--input", "-i", name="given", help="The same as the argument."),
+    Flag("--dry-run", help="Only say what would be brought in."),
+    Flag("--dedup", help="Leave out beads whose title an open bead has already."),
+    Option(
+        "--on-conflict",
+        kind=one_of(*CONFLICT_RULES),
+        default="newer",
+        help="A bead that is here and differs: newer (default) takes the newer one, skip leaves it, fail stops.",
+    ),
+    help="""Bring in beads from JSONL or table dumps.
 
     All in one commit. A bead that somebody works on is never touched.
-    """
+    """,
+    examples=[
+        "bd import                                 .beads/issues.jsonl of this checkout",
+        "bd import ../old-hub/.beads/backup        a folder of table dumps",
+        "bd import beads.jsonl --dry-run           only say what would happen",
+        "ssh build-3 bd export | bd import -",
+    ],
+)
+
+
+def run(app: App, source: str | None, given: str | None, dry_run: bool, dedup: bool, on_conflict: str) -> None:
+    """Bring in beads from JSONL or table dumps."""
     source = source or given or _default(app)
     progress = progress_of(app)
     batch = (table_dumps.read if os.path.isdir(source) else jsonl_import.read)(source, progress)

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
 from bd import __version__
-from bd.cli.app import App
 from bd.cli.lookup import bead_of
-from bd.cli.options import pass_app
+from bd.cli.spec import Argument, Command, Flag
 from bd.core import clock
 from bd.core.errors import BadInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
+
 
 # The tables that a client of the database would ask for, as what stands for them here.
 _TABLES = ["issues", "dependencies", "labels", "comments", "config"]
 _SAMPLES = 3
 
 
-@click.command("info", epilog="\b\nExample:\n  bd info --schema --json")
-@click.option("--schema", is_flag=True, help="Also what a client of a database would ask for.")
-@pass_app
-def command(app: App, schema: bool) -> None:
+SPEC = Command(
+    "info",
+    Flag("--schema", help="Also what a client of a database would ask for."),
+    help="Show where the hub is, and what is in it.",
+    examples=["bd info --schema --json"],
+)
+
+
+def run(app: App, schema: bool) -> None:
     """Show where the hub is, and what is in it."""
     snapshot = app.snapshot()
     number = sum(1 for _ in snapshot.every())
@@ -44,8 +51,13 @@ def command(app: App, schema: bool) -> None:
     app.out.line(f"{number} beads, prefix {app.settings().prefix}, bd {__version__}")
 
 
-@click.command("where", epilog="\b\nExample:\n  bd where --json")
-@pass_app
+WHERE = Command(
+    "where",
+    help="Show the folder that clients work in.",
+    examples=["bd where --json"],
+)
+
+
 def where(app: App) -> None:
     """Show the folder that clients work in."""
     folder = app.hub.client_folder()
@@ -55,15 +67,20 @@ def where(app: App) -> None:
         app.out.line(folder)
 
 
-@click.command("context", epilog="\b\nExamples:\n  bd context hub-7k3q\n  bd context --json")
-@click.argument("bead", required=False)
-@pass_app
-def context(app: App, bead: str | None) -> None:
-    """Print what a bead starts from; without one, repository, branch and remote.
+CONTEXT = Command(
+    "context",
+    Argument("bead", required=False),
+    help="""Print what a bead starts from; without one, repository, branch and remote.
 
     That is what its context_refs name: outputs of other beads (task:ID:output) and files of the hub. What is elsewhere
     is only named.
-    """
+    """,
+    examples=["bd context hub-7k3q", "bd context --json"],
+)
+
+
+def context(app: App, bead: str | None) -> None:
+    """Print what a bead starts from; without one, repository, branch and remote."""
     if bead is not None:
         _context_of(app, bead)
         return
@@ -100,8 +117,13 @@ def _context_of(app: App, typed: str) -> None:
         app.out.said(f"{bead.id} names nothing to start from.")
 
 
-@click.command("ping", epilog="\b\nExample:\n  bd ping --json")
-@pass_app
+PING = Command(
+    "ping",
+    help="Say that the hub can be read, and how fast.",
+    examples=["bd ping --json"],
+)
+
+
 def ping(app: App) -> None:
     """Say that the hub can be read, and how fast."""
     began = clock.monotonic()

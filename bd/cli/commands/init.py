@@ -5,31 +5,33 @@ from __future__ import annotations
 import os
 import re
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.spec import Argument, Command, Option
 from bd.core import ids
 from bd.core.errors import BadInput
 from bd.setup.hub import make_hub
 
-EXAMPLE = """
-\b
-Examples:
-  bd init                      a hub in this repository, on its branch
-  bd init hub --prefix hub --remote git@host:team/hub.git
-  bd init --branch beads       the hub on a branch of its own; the code stays untouched
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
 
-@click.command("init", epilog=EXAMPLE)
-@click.argument("folder", required=False)
-@click.option("--prefix", "-p", help="What ids start with; made from the folder's name when left out.")
-@click.option("--remote", help="The git URL that the fleet shares; becomes origin.")
-@click.option("--branch", help="Keep the hub on a branch of its own.")
-@click.option("--domain", help="The part behind @ of an owner; the prefix when left out.")
-@pass_app
-def command(app: App, folder: str | None, prefix: str | None, remote: str | None, branch: str | None, domain: str | None) -> None:
+SPEC = Command(
+    "init",
+    Argument("folder", required=False),
+    Option("--prefix", "-p", help="What ids start with; made from the folder's name when left out."),
+    Option("--remote", help="The git URL that the fleet shares; becomes origin."),
+    Option("--branch", help="Keep the hub on a branch of its own."),
+    Option("--domain", help="The part behind @ of an owner; the prefix when left out."),
+    help="Make a hub here, or join the one that is there. Doing it twice changes nothing.",
+    examples=[
+        "bd init                      a hub in this repository, on its branch",
+        "bd init hub --prefix hub --remote git@host:team/hub.git",
+        "bd init --branch beads       the hub on a branch of its own; the code stays untouched",
+    ],
+)
+
+
+def run(app: App, folder: str | None, prefix: str | None, remote: str | None, branch: str | None, domain: str | None) -> None:
     """Make a hub here, or join the one that is there. Doing it twice changes nothing."""
     where = os.path.abspath(os.path.join(app.flags.directory or "", folder or ""))
     if folder and folder.startswith("-"):

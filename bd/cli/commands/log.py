@@ -5,15 +5,11 @@ from __future__ import annotations
 import gc
 import sys
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import escaped, json_safe
+from bd.cli.spec import Command, Flag, Option, whole_number
 from bd.core.errors import BadInput
 from bd.core.light import json_text
 from bd.report.audit.audit import start_of
-from bd.report.bead_events import Transition
 from bd.report.log import last, read
 from bd.worker.follow import tips
 
@@ -21,14 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-EXAMPLE = """
-\b
-Examples:
-  bd log                        the last 30 transitions
-  bd log --since 2h             what happened in the last two hours
-  bd log --follow               and what happens from now on, until Ctrl-C
-  bd log --follow --json | jq -r .transition
-"""
+    from bd.cli.app import App
+    from bd.report.bead_events import Transition
+
 _SHOWN = 30
 _MARKS = {
     "created": "green",
@@ -45,16 +36,26 @@ _MARKS = {
 }
 
 
-@click.command("log", epilog=EXAMPLE)
-@click.option("--follow", "-f", is_flag=True, help="Go on with what happens from now on, until interrupted.")
-@click.option("--since", metavar="WHEN", help="Only what came after this: a commit, a time, or so long ago (`2h`).")
-@click.option("--limit", "-n", type=click.IntRange(min=0), help="Only the last N; 0 is all. Without --since 30, in JSON all.")
-@pass_app
-def command(app: App, follow: bool, since: str | None, limit: int | None) -> None:
-    """Show what happened in the fleet, a line for each transition.
+SPEC = Command(
+    "log",
+    Flag("--follow", "-f", help="Go on with what happens from now on, until interrupted."),
+    Option("--since", metavar="WHEN", help="Only what came after this: a commit, a time, or so long ago (`2h`)."),
+    Option("--limit", "-n", kind=whole_number(0), help="Only the last N; 0 is all. Without --since 30, in JSON all."),
+    help="""Show what happened in the fleet, a line for each transition.
 
     Newest last. With --follow and --json: an object a line, for the stream has no end.
-    """
+    """,
+    examples=[
+        "bd log                        the last 30 transitions",
+        "bd log --since 2h             what happened in the last two hours",
+        "bd log --follow               and what happens from now on, until Ctrl-C",
+        "bd log --follow --json | jq -r .transition",
+    ],
+)
+
+
+def run(app: App, follow: bool, since: str | None, limit: int | None) -> None:
+    """Show what happened in the fleet, a line for each transition."""
     if follow and app.flags.at:
         raise BadInput("--follow shows what happens, --at what was", hint="leave one of them out")
     if follow:

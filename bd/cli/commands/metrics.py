@@ -3,41 +3,44 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import Command, Flag, Option
 from bd.core.clock import past_instant
 from bd.core.errors import BadInput
 from bd.report.metrics import charts, prometheus
 from bd.report.metrics.flow import flow_of
 from bd.report.metrics.metrics import measure
 
-EXAMPLE = """
-\b
-Examples:
-  bd metrics --since 7d
-  bd metrics --plot              what was closed when, waits, how busy each agent is
-  bd metrics --html > fleet.html
-  bd metrics --prometheus > bd.prom
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
 
 
-@click.command("metrics", epilog=EXAMPLE)
-@click.option("--since", metavar="WHEN", help="Only what happened after this time, or in so long (`7d`).")
-@click.option("--plot", is_flag=True, help="Draw bars.")
-@click.option("--prometheus", "as_prometheus", is_flag=True, help="Print them for Prometheus.")
-@click.option("--html", "as_html", is_flag=True, help="Print a page that needs nothing else.")
-@pass_app
-def command(app: App, since: str | None, plot: bool, as_prometheus: bool, as_html: bool) -> None:
-    """Show how the fleet is doing in numbers, read from git's history.
+SPEC = Command(
+    "metrics",
+    Option("--since", metavar="WHEN", help="Only what happened after this time, or in so long (`7d`)."),
+    Flag("--plot", help="Draw bars."),
+    Flag("--prometheus", name="as_prometheus", help="Print them for Prometheus."),
+    Flag("--html", name="as_html", help="Print a page that needs nothing else."),
+    help="""Show how the fleet is doing in numbers, read from git's history.
 
     Queue by phase and tier, waits, throughput, lost pushes, attempts, costs, and each agent. The history is read
     once; the next time only what is new.
-    """
+    """,
+    examples=[
+        "bd metrics --since 7d",
+        "bd metrics --plot              what was closed when, waits, how busy each agent is",
+        "bd metrics --html > fleet.html",
+        "bd metrics --prometheus > bd.prom",
+    ],
+)
+
+
+def run(app: App, since: str | None, plot: bool, as_prometheus: bool, as_html: bool) -> None:
+    """Show how the fleet is doing in numbers, read from git's history."""
     if as_prometheus and since:
         raise BadInput("Prometheus counts from the beginning", hint="leave --since out; its queries choose the time")
     if sum((plot, as_prometheus, as_html, app.flags.json)) > 1:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
-import click
-
-from bd.cli.app import App
 from bd.cli.commands.import_ import progress_of, tell
-from bd.cli.options import pass_app
+from bd.cli.spec import Argument, Command, Flag, Option
 from bd.compat.go_workspace import look, sources
 from bd.core.clock import time_text
 from bd.core.errors import BadInput
@@ -19,30 +15,38 @@ from bd.operations.import_beads import Import
 from bd.setup.dry_run import rehearse
 from bd.setup.hub import make_hub, moved_aside
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
     from bd.compat.go_workspace import Workspace
     from bd.core.settings import Settings
     from bd.setup.dry_run import Rehearsal
 
-EXAMPLE = """
-\b
-Examples:
-  bd migrate --dry-run              what would become of the Go tool's workspace here
-  bd migrate ../old-hub             its export or table dumps into the hub here
-  bd migrate --branch beads         make the hub on a branch of its own
-"""
+
+SPEC = Command(
+    "migrate",
+    Argument("source", required=False, metavar="FROM"),
+    Flag("--dry-run", help="Only say what would be done."),
+    Option("--prefix", "-p", help="What new ids start with; taken from the workspace when left out."),
+    Option("--branch", help="Make the hub on a branch of its own."),
+    Option("--remote", help="The git URL that the fleet shares; becomes origin."),
+    Flag("--inspect", help="Only say whether there is something to migrate."),
+    Flag("--yes", "-y", hidden=True),
+    help="""Bring a workspace of the Go tool over: the hub, and every bead in it.
+
+    Finds its export or table dumps here or in FROM. Ids, comments, dependencies and times stay. Doing it twice changes nothing.
+    """,
+    examples=[
+        "bd migrate --dry-run              what would become of the Go tool's workspace here",
+        "bd migrate ../old-hub             its export or table dumps into the hub here",
+        "bd migrate --branch beads         make the hub on a branch of its own",
+    ],
+)
 
 
-@click.command("migrate", epilog=EXAMPLE)
-@click.argument("source", required=False, metavar="FROM")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
-@click.option("--prefix", "-p", help="What new ids start with; taken from the workspace when left out.")
-@click.option("--branch", help="Make the hub on a branch of its own.")
-@click.option("--remote", help="The git URL that the fleet shares; becomes origin.")
-@click.option("--inspect", is_flag=True, help="Only say whether there is something to migrate.")
-@click.option("--yes", "-y", is_flag=True, hidden=True)
-@pass_app
-def command(
+def run(
     app: App,
     source: str | None,
     dry_run: bool,
@@ -52,10 +56,7 @@ def command(
     inspect: bool,
     yes: bool,
 ) -> None:
-    """Bring a workspace of the Go tool over: the hub, and every bead in it.
-
-    Finds its export or table dumps here or in FROM. Ids, comments, dependencies and times stay. Doing it twice changes nothing.
-    """
+    """Bring a workspace of the Go tool over: the hub, and every bead in it."""
     where = os.path.abspath(app.flags.directory or os.getcwd())
     is_there = app.no_hub() is None
     if inspect:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import gc
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import DURATION, pass_app
+from bd.cli.spec import DURATION, Command, Flag, Option
 from bd.core import clock
 from bd.core.errors import BadInput
 from bd.notify.hooks import tell as tell_people
@@ -16,16 +13,25 @@ from bd.worker.heartbeats import tell
 from bd.worker.maintenance import keep_house
 from bd.worker.stall_recovery import reassign
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
-@click.command("overseer", epilog="\b\nExample:\n  bd overseer --once --agent beadmaster      the overseer's one cron line")
-@click.option("--once", is_flag=True, help="One round, instead of one every interval until it is ended.")
-@click.option("--interval", type=DURATION, default=900.0, help="Between two rounds (15m).")
-@pass_app
-def command(app: App, once: bool, interval: float) -> None:
-    """Free what has stalled and keep house, once or for ever.
+
+SPEC = Command(
+    "overseer",
+    Flag("--once", help="One round, instead of one every interval until it is ended."),
+    Option("--interval", kind=DURATION, default=900.0, help="Between two rounds (15m)."),
+    help="""Free what has stalled and keep house, once or for ever.
 
     Any agent's poll does so as well; nothing depends on an overseer. `bd attention` lists what needs a person.
-    """
+    """,
+    examples=["bd overseer --once --agent beadmaster      the overseer's one cron line"],
+)
+
+
+def run(app: App, once: bool, interval: float) -> None:
+    """Free what has stalled and keep house, once or for ever."""
     if app.out.is_json and not once:
         raise BadInput("--json is one document, and this would go on for ever", hint="add --once")
     gc.enable()

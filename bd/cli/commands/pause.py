@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import Command, Option
 from bd.operations.switches import Pause, Resume
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
-@click.command("pause", epilog='\b\nExample:\n  bd pause --reason "moving the cluster"')
-@click.option("--reason", "-r", help="Why; shown to everybody who is refused a claim.")
-@pass_app
-def command(app: App, reason: str | None) -> None:
-    """Let nobody claim until `bd resume`.
+
+SPEC = Command(
+    "pause",
+    Option("--reason", "-r", help="Why; shown to everybody who is refused a claim."),
+    help="""Let nobody claim until `bd resume`.
 
     What is in work goes on and is closed as ever; every claim ends with exit 3 and `reason` paused.
-    """
+    """,
+    examples=['bd pause --reason "moving the cluster"'],
+)
+
+
+def run(app: App, reason: str | None) -> None:
+    """Let nobody claim until `bd resume`."""
     outcome = app.publish(Pause(**app.asked(reason=(reason or "").strip() or None)))
     paused = outcome.change.result if outcome.change else {}
     if app.out.is_json:
@@ -27,8 +33,13 @@ def command(app: App, reason: str | None) -> None:
         app.out.said(f"✓ The fleet is paused{why}")
 
 
-@click.command("resume", epilog="\b\nExample:\n  bd resume")
-@pass_app
+RESUME = Command(
+    "resume",
+    help="Let the fleet claim again.",
+    examples=["bd resume"],
+)
+
+
 def resume(app: App) -> None:
     """Let the fleet claim again."""
     outcome = app.publish(Resume(**app.asked()))

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import DURATION, pass_app
+from bd.cli.spec import DURATION, Command, Option
 from bd.worker.poll import poll
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
-@click.command("poll", epilog="\b\nExample:\n  bd poll --agent codemonkey --json")
-@click.option("--interval", type=DURATION, help="How often to look, instead of what the agent's file says.")
-@pass_app
-def command(app: App, interval: float | None) -> None:
-    """Say whether an agent should look for work now, and keep its pace.
+
+SPEC = Command(
+    "poll",
+    Option("--interval", kind=DURATION, help="How often to look, instead of what the agent's file says."),
+    help="""Say whether an agent should look for work now, and keep its pace.
 
     Three polls without work double the interval, up to 2 hours; work brings it back. Frees what has stalled.
     Ends with 0 when something is ready for the agent, with 3 when not.
-    """
+    """,
+    examples=["bd poll --agent codemonkey --json"],
+)
+
+
+def run(app: App, interval: float | None) -> None:
+    """Say whether an agent should look for work now, and keep its pace."""
     agent = app.claimant().agent
     found = poll(app.hub, agent, fetch=app.flags.fetch is not False, interval_s=interval)
     if not found.ready:

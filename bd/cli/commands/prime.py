@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import click
-
 from bd.cli import agent_guide
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.spec import Command
 from bd.policy.work_queue import ready_beads
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
-@click.command("prime", epilog="\b\nExample:\n  bd prime --agent codemonkey")
-@pass_app
-def command(app: App) -> None:
-    """Print what an agent has to know: who it is, the loop, the rules.
+
+SPEC = Command(
+    "prime",
+    help="""Print what an agent has to know: who it is, the loop, the rules.
 
     Says nothing outside of a hub, so that a hook may call it everywhere.
-    """
+    """,
+    examples=["bd prime --agent codemonkey"],
+)
+
+
+def run(app: App) -> None:
+    """Print what an agent has to know: who it is, the loop, the rules."""
     if app.no_hub():
         if app.out.is_json:
             app.out.object({"text": ""})
@@ -38,13 +44,18 @@ def command(app: App) -> None:
         app.out.lines(text.splitlines())
 
 
-@click.command("onboard", epilog="\b\nExample:\n  bd onboard >> AGENTS.md")
-@pass_app
-def onboard(app: App) -> None:
-    """Print the section for a repository's AGENTS.md.
+ONBOARD = Command(
+    "onboard",
+    help="""Print the section for a repository's AGENTS.md.
 
     `bd setup` writes it there.
-    """
+    """,
+    examples=["bd onboard >> AGENTS.md"],
+)
+
+
+def onboard(app: App) -> None:
+    """Print the section for a repository's AGENTS.md."""
     if app.out.is_json:
         app.out.object({"text": agent_guide.section()})
     else:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import click
+from bd.cli.spec import Command
 
-from bd.cli.app import App
-from bd.cli.options import pass_app
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
+
 
 _FIRST_STEPS = """\
 bd keeps work as beads: YAML files in a git repository, the hub, that people and agents share.
@@ -34,15 +36,25 @@ _OFTEN = """\
 """
 
 
-@click.command("quickstart", epilog="\b\nExample:\n  bd quickstart")
-@pass_app
-def command(app: App) -> None:
+SPEC = Command(
+    "quickstart",
+    help="Show the first steps.",
+    examples=["bd quickstart"],
+)
+
+
+def run(app: App) -> None:
     """Show the first steps."""
     _show(app, _FIRST_STEPS)
 
 
-@click.command("human", epilog="\b\nExample:\n  bd human")
-@pass_app
+HUMAN = Command(
+    "human",
+    help="Show the commands that people use most.",
+    examples=["bd human"],
+)
+
+
 def human(app: App) -> None:
     """Show the commands that people use most."""
     _show(app, _OFTEN)

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.spec import Argument, Command, one_of
 from bd.compat import json_schemas
 
-EXAMPLE = """
-\b
-Examples:
-  bd schema bead > .beads/bead.schema.json
-  bd schema config
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
 
-@click.command("schema", epilog=EXAMPLE)
-@click.argument("file", type=click.Choice([*json_schemas.FILES]), default="bead")
-@pass_app
-def command(app: App, file: str) -> None:
-    """Print the JSON Schema of a hub's files, for editors.
+SPEC = Command(
+    "schema",
+    Argument("file", kind=one_of(*json_schemas.FILES), default="bead"),
+    help="""Print the JSON Schema of a hub's files, for editors.
 
     Of a bead, when left out. A file points to it in its first line: `# yaml-language-server: $schema=PATH`.
-    """
+    """,
+    examples=["bd schema bead > .beads/bead.schema.json", "bd schema config"],
+)
+
+
+def run(app: App, file: str) -> None:
+    """Print the JSON Schema of a hub's files, for editors."""
     made = json_schemas.schema(file)
     if app.flags.json:
         app.out.object(made)

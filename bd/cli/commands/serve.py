@@ -7,11 +7,9 @@ import os
 import sys
 from importlib.util import find_spec
 
-import click
-
 from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import Command, Flag, Option, whole_number
 from bd.core.errors import BadInput
 
 TYPE_CHECKING = False
@@ -21,33 +19,37 @@ if TYPE_CHECKING:
     from bd.web.authentication import Person
     from bd.web.site import Site
 
-EXAMPLE = """
-\b
-Examples:
-  bd serve                                     look, at http://127.0.0.1:8750/
-  bd serve --token-file ~/.bd-tokens           and change things, for people with a token
-  bd serve --hook-secrets ~/.bd-hooks          and let a forge say what happens
-  bd serve --host 0.0.0.0 --token-file FILE --private --name fleet.example.org
-"""
 PORT = 8750
 
 
-@click.command("serve", epilog=EXAMPLE)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes any free port.")
-@click.option("--token-file", metavar="FILE", help="Who may change things: lines with a name and a token; made if missing.")
-@click.option("--name", "names", multiple=True, metavar="HOST", help="Answer to this host name too (a proxy's); may be repeated.")
-@click.option("--private", is_flag=True, help="Nobody looks without a token.")
-@click.option("--hook-secrets", metavar="FILE", help="Take webhooks: lines with github, gitea or gitlab and its secret.")
-@click.option("--forward", "forwards", multiple=True, metavar="AGENT=URL", help="Post what is ready for an agent there.")
-@pass_app
-def command(app: App, host: str, port: int, token_file: str | None, names: tuple[str, ...], private: bool, **more: Any) -> None:
-    """Show the hub as live web pages.
+SPEC = Command(
+    "serve",
+    Option("--host", default="127.0.0.1", shows_default=True, help="Where to listen."),
+    Option("--port", kind=whole_number(0, 65535), default=PORT, shows_default=True, help="0 takes any free port."),
+    Option("--token-file", metavar="FILE", help="Who may change things: lines with a name and a token; made if missing."),
+    Option(
+        "--name", name="names", multiple=True, metavar="HOST", help="Answer to this host name too (a proxy's); may be repeated."
+    ),
+    Flag("--private", help="Nobody looks without a token."),
+    Option("--hook-secrets", metavar="FILE", help="Take webhooks: lines with github, gitea or gitlab and its secret."),
+    Option("--forward", name="forwards", multiple=True, metavar="AGENT=URL", help="Post what is ready for an agent there."),
+    help="""Show the hub as live web pages.
 
     The board, every bead with its history, agents, numbers; Prometheus' /metrics; /healthz. Only this machine reaches
     it unless told otherwise, and it works without the internet. Needs the extra `gitbeads[serve]`. Webhooks come to
     /hooks/github and its kin; their secrets may also stand in BD_HOOK_SECRET_GITHUB. BD_FORWARD_TOKEN goes to gateways.
-    """
+    """,
+    examples=[
+        "bd serve                                     look, at http://127.0.0.1:8750/",
+        "bd serve --token-file ~/.bd-tokens           and change things, for people with a token",
+        "bd serve --hook-secrets ~/.bd-hooks          and let a forge say what happens",
+        "bd serve --host 0.0.0.0 --token-file FILE --private --name fleet.example.org",
+    ],
+)
+
+
+def run(app: App, host: str, port: int, token_file: str | None, names: tuple[str, ...], private: bool, **more: Any) -> None:
+    """Show the hub as live web pages."""
     if not find_spec("starlette") or not find_spec("uvicorn"):
         raise BadInput("serving pages needs an extra", hint="pip install 'gitbeads[serve]'")
     from bd.web import server

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 
-import click
-
 from bd.cli import agent_guide
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.spec import Argument, Command, Flag
 from bd.core.errors import BadInput
 from bd.setup import managed_section
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
+
 
 # Which files a tool reads. AGENTS.md is what most read.
 TOOLS = {
@@ -26,26 +28,28 @@ TOOLS = {
     "opencode": ("AGENTS.md",),
 }
 _HEADS = {".cursor/rules/bd.mdc": "---\ndescription: How work is kept here\nalwaysApply: true\n---\n\n"}
-EXAMPLE = """
-\b
-Examples:
-  bd setup claude              write bd's section into AGENTS.md and CLAUDE.md
-  bd setup claude --check      exit 5 where it is missing or old
-  bd setup claude --remove
-"""
 
 
-@click.command("setup", epilog=EXAMPLE)
-@click.argument("tool", required=False, metavar="TOOL")
-@click.option("--check", is_flag=True, help="Only say whether the section is there and up to date.")
-@click.option("--remove", is_flag=True, help="Take the section out again.")
-@click.option("--list", "list_tools", is_flag=True, help="List the tools and the files they read.")
-@pass_app
-def command(app: App, tool: str | None, check: bool, remove: bool, list_tools: bool) -> None:
-    """Tell a coding agent of bd, in the files it reads.
+SPEC = Command(
+    "setup",
+    Argument("tool", required=False, metavar="TOOL"),
+    Flag("--check", help="Only say whether the section is there and up to date."),
+    Flag("--remove", help="Take the section out again."),
+    Flag("--list", name="list_tools", help="List the tools and the files they read."),
+    help="""Tell a coding agent of bd, in the files it reads.
 
     `--list` has the tools: agents, claude, codex, cursor, aider ... Writes only its own section, between two marks; the rest of each file stays as it is.
-    """
+    """,
+    examples=[
+        "bd setup claude              write bd's section into AGENTS.md and CLAUDE.md",
+        "bd setup claude --check      exit 5 where it is missing or old",
+        "bd setup claude --remove",
+    ],
+)
+
+
+def run(app: App, tool: str | None, check: bool, remove: bool, list_tools: bool) -> None:
+    """Tell a coding agent of bd, in the files it reads."""
     if list_tools:
         _list(app)
         return

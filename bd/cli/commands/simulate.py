@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import DURATION, pass_app
 from bd.cli.output import progress_bar
-from bd.cli.simulate_options import SWEEP, scenario_of, scenario_options
+from bd.cli.simulate_options import SCENARIO, SWEEP, scenario_of
+from bd.cli.spec import DURATION, Command, Option, real_number
 from bd.simulation import table
 from bd.simulation.run import simulate
-from bd.simulation.sweep import Bounds, Sweep, held
+from bd.simulation.sweep import Bounds, held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from bd.cli.app import App
     from bd.simulation.scenario import Scenario
-
-EXAMPLE = """
-\b
-Examples:
-  bd simulate --agents 20 --arrivals 30/h --service 20m
-  bd simulate --interval 15m,30m,60m --cron --push-time 0.3s --json
-  bd simulate --load 0.7 --duration 2h --push-limit 60 --sweep agents=1..64
-"""
+    from bd.simulation.sweep import Sweep
 
 
-@click.command("simulate", epilog=EXAMPLE)
-@scenario_options
-@click.option("--push-limit", type=click.FloatRange(min=0), help="Pushes a minute that the host allows.")
-@click.option("--max-wait", type=DURATION, help="How long 95% of the beads may wait at most.")
-@click.option("--sweep", type=SWEEP, metavar="NAME=LOW..HIGH", help="Double a number from run to run, and say how far it holds.")
-@pass_app
-def command(app: App, push_limit: float | None, max_wait: float | None, sweep: Sweep | None, **typed: Any) -> None:
-    """Try out a fleet on paper: waits, lost pushes, pushes a minute.
+SPEC = Command(
+    "simulate",
+    *SCENARIO,
+    Option("--push-limit", kind=real_number(0), help="Pushes a minute that the host allows."),
+    Option("--max-wait", kind=DURATION, help="How long 95% of the beads may wait at most."),
+    Option("--sweep", kind=SWEEP, metavar="NAME=LOW..HIGH", help="Double a number from run to run, and say how far it holds."),
+    help="""Try out a fleet on paper: waits, lost pushes, pushes a minute.
 
     Agents pace themselves as real ones do; every push is a race for the hub branch. Needs no hub and changes nothing.
-    """
+    """,
+    examples=[
+        "bd simulate --agents 20 --arrivals 30/h --service 20m",
+        "bd simulate --interval 15m,30m,60m --cron --push-time 0.3s --json",
+        "bd simulate --load 0.7 --duration 2h --push-limit 60 --sweep agents=1..64",
+    ],
+)
+
+
+def run(app: App, push_limit: float | None, max_wait: float | None, sweep: Sweep | None, **typed: Any) -> None:
+    """Try out a fleet on paper: waits, lost pushes, pushes a minute."""
     scenario = scenario_of(**typed)
     bounds = Bounds(push_limit, max_wait)
     if sweep is not None:

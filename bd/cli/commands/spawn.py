@@ -2,43 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import App
-from bd.cli.options import PRIORITY, list_option, pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import PRIORITY, Argument, Command, Flag, Option, list_option
 from bd.cli.values import flat, text_argument
 from bd.compat import bead_json
 from bd.operations.spawn import Spawn
 
-EXAMPLE = """
-\b
-Examples:
-  bd spawn hub-7k3q "Look at the third competitor" -t research
-  bd spawn hub-7k3q "Draw the icons" --wait      and end: it comes back when they are drawn
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
 
 
-@click.command("spawn", epilog=EXAMPLE)
-@click.argument("bead")
-@click.argument("title")
-@click.option("--wait", is_flag=True, help="Give the bead back until the subtask is closed; it costs no attempt.")
-@click.option("--type", "-t", "bead_type", help="task, bug, research ... (task)")
-@click.option("--priority", "-p", type=PRIORITY, help="0 to 4; the bead's own when left out.")
-@click.option("--description", "-d", help="What it is about; - reads stdin.")
-@click.option("--assignee", "-a", help="Route it to this agent or person.")
-@list_option("--labels", "-l", "--label", "labels", help="Labels.")
-@list_option("--needs", "needs", help="Capabilities it takes.")
-@list_option("--deps", "deps", help="What it waits for: ids.")
-@pass_app
-def command(app: App, bead: str, title: str, *, wait: bool, **flags: Any) -> None:
-    """Make a subtask of the bead one works on, which goes on or waits for it.
+SPEC = Command(
+    "spawn",
+    Argument("bead"),
+    Argument("title"),
+    Flag("--wait", help="Give the bead back until the subtask is closed; it costs no attempt."),
+    Option("--type", "-t", name="bead_type", help="task, bug, research ... (task)"),
+    Option("--priority", "-p", kind=PRIORITY, help="0 to 4; the bead's own when left out."),
+    Option("--description", "-d", help="What it is about; - reads stdin."),
+    Option("--assignee", "-a", help="Route it to this agent or person."),
+    list_option("--labels", "-l", "--label", help="Labels."),
+    list_option("--needs", help="Capabilities it takes."),
+    list_option("--deps", help="What it waits for: ids."),
+    help="""Make a subtask of the bead one works on, which goes on or waits for it.
 
     After --wait the command should end. When every subtask is closed, the bead is offered first to the agent that
     had it, for two of its intervals, then to anyone.
-    """
+    """,
+    examples=[
+        'bd spawn hub-7k3q "Look at the third competitor" -t research',
+        'bd spawn hub-7k3q "Draw the icons" --wait      and end: it comes back when they are drawn',
+    ],
+)
+
+
+def run(app: App, bead: str, title: str, *, wait: bool, **flags: Any) -> None:
+    """Make a subtask of the bead one works on, which goes on or waits for it."""
     given = {
         "type": flags["bead_type"],
         "priority": flags["priority"],

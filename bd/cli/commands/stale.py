@@ -4,27 +4,34 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import click
-
-from bd.cli.app import App
 from bd.cli.commands.bead_list import show_list
-from bd.cli.options import list_option, pass_app
+from bd.cli.spec import Command, Option, list_option, whole_number
 from bd.cli.values import flat
 from bd.report.selection import Wanted, lineup
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
+
 
 _LIMIT = 50
 
 
-@click.command("stale", epilog="\b\nExample:\n  bd stale --days 14")
-@click.option("--days", "-d", type=click.IntRange(min=0), default=30, help="Not changed for this many days (30).")
-@list_option("--status", "-s", "statuses", help="Only these statuses; open and in_progress when left out.")
-@click.option("--limit", "-n", type=click.IntRange(min=0), help="At most this many; 0 is no limit.")
-@pass_app
-def command(app: App, days: int, statuses: tuple[list[str], ...], limit: int | None) -> None:
-    """List beads that nobody has touched for long.
+SPEC = Command(
+    "stale",
+    Option("--days", "-d", kind=whole_number(0), default=30, help="Not changed for this many days (30)."),
+    list_option("--status", "-s", name="statuses", help="Only these statuses; open and in_progress when left out."),
+    Option("--limit", "-n", kind=whole_number(0), help="At most this many; 0 is no limit."),
+    help="""List beads that nobody has touched for long.
 
     `bd stalled` is about holders that are gone; this is about beads that were forgotten.
-    """
+    """,
+    examples=["bd stale --days 14"],
+)
+
+
+def run(app: App, days: int, statuses: tuple[list[str], ...], limit: int | None) -> None:
+    """List beads that nobody has touched for long."""
     snapshot = app.snapshot()
     names = tuple(flat(statuses)) or ("open", "in_progress")
     wanted = Wanted(statuses=names, times={"updated_before": app.now - timedelta(days=days)})

@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import SIGNS, App
-from bd.cli.options import pass_app
+from bd.cli.app import SIGNS
 from bd.cli.output import escaped
+from bd.cli.spec import Argument, Command, Flag
 from bd.core import ids
 from bd.core.errors import NoSuchBead, WrongState
-from bd.core.model import Snapshot
 from bd.notify.hooks import tell as tell_people
-from bd.policy.liveness import Stall
 from bd.worker.stall_recovery import reassign
 
-EXAMPLE = """
-\b
-Examples:
-  bd stalled
-  bd stalled --reassign              free all of them
-  bd stalled --reassign hub-7k3q     free this one
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
+    from bd.core.model import Snapshot
+    from bd.policy.liveness import Stall
 
 
-@click.command("stalled", epilog=EXAMPLE)
-@click.argument("beads", nargs=-1)
-@click.option("--reassign", "free", is_flag=True, help="Free them: open again for others, or given up after the last attempt.")
-@pass_app
-def command(app: App, beads: tuple[str, ...], free: bool) -> None:
-    """List the beads whose holders are gone, and free them.
+SPEC = Command(
+    "stalled",
+    Argument("beads", many=True),
+    Flag("--reassign", name="free", help="Free them: open again for others, or given up after the last attempt."),
+    help="""List the beads whose holders are gone, and free them.
 
     Reserved and never started, no more signs of life, or over twice the expected time. A claim with fresh signs of
     life is never stalled. Freeing compares token, attempt and the last sign: whoever is back in time keeps the bead.
-    """
+    """,
+    examples=[
+        "bd stalled",
+        "bd stalled --reassign              free all of them",
+        "bd stalled --reassign hub-7k3q     free this one",
+    ],
+)
+
+
+def run(app: App, beads: tuple[str, ...], free: bool) -> None:
+    """List the beads whose holders are gone, and free them."""
     if free:
         app.refuse_past()
     view = app.look(required=True)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import sentence
+from bd.cli.spec import Command
 from bd.compat import bead_json
 from bd.core.clock import age_text
 from bd.policy.eligibility import pause_of, pause_words
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
-@click.command("stats", epilog="\b\nExample:\n  bd stats --json")
-@pass_app
-def command(app: App) -> None:
+
+SPEC = Command(
+    "stats",
+    help="Show the hub in numbers.",
+    examples=["bd stats --json"],
+)
+
+
+def run(app: App) -> None:
     """Show the hub in numbers."""
     snapshot = app.snapshot()
     numbers = bead_json.statistics(snapshot, app.now)

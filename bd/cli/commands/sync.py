@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.spec import Command, Flag, Option
 from bd.core import clock
 from bd.core.errors import NotFound
 from bd.operations.sync import sync
 from bd.store.git.rewritten import accept_rewrite
 from bd.store.local.rejected import dismiss, kept
 
-EXAMPLE = """
-\b
-Examples:
-  bd sync                      publish, receive, commit hand edits
-  bd sync --force --reason "ann is gone"      take hand edits of what she holds
-  bd sync --kept               what was refused, and why
-  bd sync --dismiss UID        let go of a refused commit
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
 
-@click.command("sync", epilog=EXAMPLE)
-@click.option("--kept", "list_kept", is_flag=True, help="Only list the refused commits that are kept.")
-@click.option("--dismiss", "dismissed", multiple=True, metavar="UID", help="Let go of a refused commit.")
-@click.option("--accept-rewrite", is_flag=True, help="Go on from a hub whose history was rewritten.")
-@click.option("--force", is_flag=True, help="Also take hand edits that end claims, or change owners and attempts.")
-@click.option("--reason", "-r", help="With --force: why. Needed to change what somebody holds.")
-@pass_app
-def command(app: App, list_kept: bool, dismissed: tuple[str, ...], accept_rewrite: bool, force: bool, reason: str | None) -> None:
-    """Publish what is local, bring in what is new.
+SPEC = Command(
+    "sync",
+    Flag("--kept", name="list_kept", help="Only list the refused commits that are kept."),
+    Option("--dismiss", name="dismissed", multiple=True, metavar="UID", help="Let go of a refused commit."),
+    Flag("--accept-rewrite", help="Go on from a hub whose history was rewritten."),
+    Flag("--force", help="Also take hand edits that end claims, or change owners and attempts."),
+    Option("--reason", "-r", help="With --force: why. Needed to change what somebody holds."),
+    help="""Publish what is local, bring in what is new.
 
     Edited bead files are checked, committed and published; what the hub refuses is kept and listed.
-    """
+    """,
+    examples=[
+        "bd sync                      publish, receive, commit hand edits",
+        'bd sync --force --reason "ann is gone"      take hand edits of what she holds',
+        "bd sync --kept               what was refused, and why",
+        "bd sync --dismiss UID        let go of a refused commit",
+    ],
+)
+
+
+def run(app: App, list_kept: bool, dismissed: tuple[str, ...], accept_rewrite: bool, force: bool, reason: str | None) -> None:
+    """Publish what is local, bring in what is new."""
     if list_kept or dismissed:
         _kept(app, dismissed)
     elif accept_rewrite:

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import sys
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.questions import is_confirmed
+from bd.cli.spec import Command, Flag
 from bd.notify.command_pins import asked_for, is_trusted, pin, revoke
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
-@click.command(
+
+SPEC = Command(
     "trust",
-    epilog="\b\nExamples:\n  bd trust             show and ask\n  bd trust --yes       pin what is shown\n  bd trust --revoke",
-)
-@click.option("--yes", "-y", is_flag=True, help="Pin every command that is shown.")
-@click.option("--revoke", "forget", is_flag=True, help="Trust nothing any more.")
-@pass_app
-def command(app: App, yes: bool, forget: bool) -> None:
-    """Show the commands a hub asks to run, and pin them.
+    Flag("--yes", "-y", help="Pin every command that is shown."),
+    Flag("--revoke", name="forget", help="Trust nothing any more."),
+    help="""Show the commands a hub asks to run, and pin them.
 
     A pinned command runs as long as its text stays exactly the same.
-    """
+    """,
+    examples=["bd trust             show and ask", "bd trust --yes       pin what is shown", "bd trust --revoke"],
+)
+
+
+def run(app: App, yes: bool, forget: bool) -> None:
+    """Show the commands a hub asks to run, and pin them."""
     if forget:
         revoke(app.hub)
     asked = asked_for(app.snapshot())
@@ -36,7 +40,7 @@ def command(app: App, yes: bool, forget: bool) -> None:
         if not asked:
             app.out.line("This hub asks to run nothing.")
     if new and not forget and not yes and sys.stdin.isatty():
-        yes = click.confirm(f"Trust {len(new)} commands as shown?", err=True)
+        yes = is_confirmed(f"Trust {len(new)} commands as shown?")
     if yes and asked:
         pin(app.hub, asked)
         new = []

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.spec import Command
 from bd.operations.last_write import undo_of_last
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
-@click.command("undo", epilog="\b\nExample:\n  bd undo")
-@pass_app
-def command(app: App) -> None:
-    """Take back this clone's last write.
+
+SPEC = Command(
+    "undo",
+    help="""Take back this clone's last write.
 
     By a new commit, and only where nobody has built on it since.
-    """
+    """,
+    examples=["bd undo"],
+)
+
+
+def run(app: App) -> None:
+    """Take back this clone's last write."""
     operation = undo_of_last(app.hub, app.asked)
     outcome = app.publish(operation)
     if app.out.is_json or app.out.quiet:

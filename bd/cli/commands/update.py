@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import App
-from bd.cli.options import CLAIM_MODE, PRIORITY, list_option, long_texts, pass_app
+from bd.cli.commands.create import LONG_TEXTS
+from bd.cli.spec import CLAIM_MODE, INTEGER, PRIORITY, Argument, Command, Flag, Option, list_option, real_number, whole_number
 from bd.cli.validation import seals_of
 from bd.cli.values import flat, key_values, metadata_of, text_argument
 from bd.core.errors import BadInput
-from bd.operations.base import Operation
 from bd.operations.beads import Update
 from bd.operations.claims import Claim
 from bd.operations.last_write import last_write
 
-EXAMPLE = """
-\b
-Examples:
-  bd update hub-7k3q --priority 1 --add-label infra/auth
-  bd update hub-7k3q hub-m2v8 --status deferred --defer tomorrow
-  bd update hub-7k3q --set-metadata pr=12 --notes ""      an empty value clears
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
+    from bd.operations.base import Operation
+
+
 _TEXTS = {
     "title": "title",
     "bead_type": "type",
@@ -46,42 +42,51 @@ _TEXTS = {
 }
 
 
-@click.command("update", epilog=EXAMPLE)
-@click.argument("beads", nargs=-1)
-@click.option("--claim", "claim", is_flag=True, help="Claim it (compatibility form of `bd claim`).")
-@click.option("--status", "-s", help="open, in_progress, blocked, deferred, closed, cancelled ...")
-@click.option("--reason", help="Why, with a status.")
-@click.option("--title", help="A new title.")
-@click.option("--type", "-t", "bead_type", help="Another type.")
-@click.option("--priority", "-p", type=PRIORITY, help="0 to 4.")
-@click.option("--base-priority", type=click.FloatRange(0, 100), help="The finer scale, 0 to 100.")
-@click.option("--description", "-d", "--body", help="What it is about; - reads stdin.")
-@click.option("--body-file", help="Read the description from a file, - for stdin.")
-@click.option("--design", help="How it is to be done.")
-@long_texts
-@click.option("--acceptance", "--acceptance-criteria", "acceptance", help="When it is done.")
-@click.option("--notes", help="Replace the notes.")
-@click.option("--append-notes", help="Add to the notes.")
-@click.option("--assignee", "-a", "--assign", help='Route it to this name; "" to nobody.')
-@click.option("--external-ref", help="Such as gh-9 or a URL.")
-@click.option("--parent", help='The bead it is part of; "" for none.')
-@click.option("--due", "--deadline", "deadline", help="A date, a time, or 2d.")
-@click.option("--defer", "defer_until", help="Hide it until then.")
-@click.option("--expected", help="How long it should take.")
-@click.option("--estimate", "-e", type=int, help="Minutes.")
-@click.option("--exclusive", help="A name no two beads in work may share.")
-@click.option("--max-attempts", type=click.IntRange(min=1), help="Attempts it may use up.")
-@click.option("--budget-ceiling", type=click.FloatRange(min=0), metavar="USD", help="The most it and all below it may cost.")
-@click.option("--claim-mode", type=CLAIM_MODE, help="advisory: several agents may be at it at once.")
-@list_option("--add-label", "add_labels", help="Add labels.")
-@list_option("--remove-label", "remove_labels", help="Remove labels.")
-@list_option("--set-labels", "set_labels", help="Replace all labels.")
-@click.option("--metadata", help="A JSON object to merge, or @FILE.")
-@click.option("--set-metadata", multiple=True, metavar="KEY=VALUE", help="Set one metadata value.")
-@click.option("--unset-metadata", multiple=True, metavar="KEY", help="Remove one metadata value.")
-@click.option("--force", is_flag=True, help="Although another holds it (needs --reason).")
-@pass_app
-def command(app: App, beads: tuple[str, ...], claim: bool, **flags: Any) -> None:
+SPEC = Command(
+    "update",
+    Argument("beads", many=True),
+    Flag("--claim", help="Claim it (compatibility form of `bd claim`)."),
+    Option("--status", "-s", help="open, in_progress, blocked, deferred, closed, cancelled ..."),
+    Option("--reason", help="Why, with a status."),
+    Option("--title", help="A new title."),
+    Option("--type", "-t", name="bead_type", help="Another type."),
+    Option("--priority", "-p", kind=PRIORITY, help="0 to 4."),
+    Option("--base-priority", kind=real_number(0, 100), help="The finer scale, 0 to 100."),
+    Option("--description", "-d", "--body", help="What it is about; - reads stdin."),
+    Option("--body-file", help="Read the description from a file, - for stdin."),
+    Option("--design", help="How it is to be done."),
+    *LONG_TEXTS,
+    Option("--acceptance", "--acceptance-criteria", help="When it is done."),
+    Option("--notes", help="Replace the notes."),
+    Option("--append-notes", help="Add to the notes."),
+    Option("--assignee", "-a", "--assign", help='Route it to this name; "" to nobody.'),
+    Option("--external-ref", help="Such as gh-9 or a URL."),
+    Option("--parent", help='The bead it is part of; "" for none.'),
+    Option("--due", "--deadline", name="deadline", help="A date, a time, or 2d."),
+    Option("--defer", name="defer_until", help="Hide it until then."),
+    Option("--expected", help="How long it should take."),
+    Option("--estimate", "-e", kind=INTEGER, help="Minutes."),
+    Option("--exclusive", help="A name no two beads in work may share."),
+    Option("--max-attempts", kind=whole_number(1), help="Attempts it may use up."),
+    Option("--budget-ceiling", kind=real_number(0), metavar="USD", help="The most it and all below it may cost."),
+    Option("--claim-mode", kind=CLAIM_MODE, help="advisory: several agents may be at it at once."),
+    list_option("--add-label", name="add_labels", help="Add labels."),
+    list_option("--remove-label", name="remove_labels", help="Remove labels."),
+    list_option("--set-labels", help="Replace all labels."),
+    Option("--metadata", help="A JSON object to merge, or @FILE."),
+    Option("--set-metadata", multiple=True, metavar="KEY=VALUE", help="Set one metadata value."),
+    Option("--unset-metadata", multiple=True, metavar="KEY", help="Remove one metadata value."),
+    Flag("--force", help="Although another holds it (needs --reason)."),
+    help="Change fields of beads. Two people changing different fields at once both succeed.",
+    examples=[
+        "bd update hub-7k3q --priority 1 --add-label infra/auth",
+        "bd update hub-7k3q hub-m2v8 --status deferred --defer tomorrow",
+        'bd update hub-7k3q --set-metadata pr=12 --notes ""      an empty value clears',
+    ],
+)
+
+
+def run(app: App, beads: tuple[str, ...], claim: bool, **flags: Any) -> None:
     """Change fields of beads. Two people changing different fields at once both succeed."""
     if not beads:
         last = last_write(app.hub) or {}

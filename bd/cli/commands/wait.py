@@ -5,40 +5,40 @@ from __future__ import annotations
 import gc
 import os
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import DURATION, pass_app
+from bd.cli.spec import DURATION, Command, Option
 from bd.core.errors import BadInput
 from bd.worker.wait import wait
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from bd.cli.app import App
     from bd.worker.long_poll import Server
 
-EXAMPLE = """
-\b
-Examples:
-  bd wait --agent codemonkey && ./agent.sh
-  bd wait --agent codemonkey --timeout 10m --json
-  bd wait --agent codemonkey --via https://fleet.example.org
-"""
 _VARIABLE = "BD_VIA_TOKEN"
 
 
-@click.command("wait", epilog=EXAMPLE)
-@click.option("--timeout", type=DURATION, help="Wait no longer than this (`10m`); for ever when left out.")
-@click.option("--via", metavar="URL", help="Let a `bd serve` tell; the hub is looked at while it is away.")
-@click.option("--token-file", metavar="FILE", help="The token for --via, instead of BD_VIA_TOKEN.")
-@pass_app
-def command(app: App, timeout: float | None, via: str | None, token_file: str | None) -> None:
-    """Wait until something is ready for an agent.
+SPEC = Command(
+    "wait",
+    Option("--timeout", kind=DURATION, help="Wait no longer than this (`10m`); for ever when left out."),
+    Option("--via", metavar="URL", help="Let a `bd serve` tell; the hub is looked at while it is away."),
+    Option("--token-file", metavar="FILE", help="The token for --via, instead of BD_VIA_TOKEN."),
+    help="""Wait until something is ready for an agent.
 
     Ends with 0 as soon as there is, with 3 when the time is over. A hub that is a path of this machine wakes it when it
     changes (at once with the extra `gitbeads[watch]`, else within a second); another one is asked for one ref, after 30
     seconds and then less and less often, up to the agent's interval. Makes no commit, and claims nothing: somebody else
     may be faster.
-    """
+    """,
+    examples=[
+        "bd wait --agent codemonkey && ./agent.sh",
+        "bd wait --agent codemonkey --timeout 10m --json",
+        "bd wait --agent codemonkey --via https://fleet.example.org",
+    ],
+)
+
+
+def run(app: App, timeout: float | None, via: str | None, token_file: str | None) -> None:
+    """Wait until something is ready for an agent."""
     agent = app.claimant().agent
     if token_file and not via:
         raise BadInput("--token-file is for --via", hint="--via URL")

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import Argument, Command, Flag, Option
 from bd.cli.values import text_argument
 from bd.core.errors import BadInput
 from bd.operations.human_wait import Answer, WaitHuman
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
-@click.command("wait-human", epilog='\b\nExample:\n  bd wait-human hub-7k3q --reason "which of the two logos?"')
-@click.argument("bead")
-@click.option("--reason", "-r", help="The question; - reads stdin.")
-@click.option("--force", is_flag=True, help="Take it from whoever holds it.")
-@pass_app
-def command(app: App, bead: str, reason: str | None, force: bool) -> None:
-    """Park a bead until a person answers; it costs no attempt.
+
+SPEC = Command(
+    "wait-human",
+    Argument("bead"),
+    Option("--reason", "-r", help="The question; - reads stdin."),
+    Flag("--force", help="Take it from whoever holds it."),
+    help="""Park a bead until a person answers; it costs no attempt.
 
     Nobody is offered it meanwhile. `bd list --waiting human` shows what waits.
-    """
+    """,
+    examples=['bd wait-human hub-7k3q --reason "which of the two logos?"'],
+)
+
+
+def run(app: App, bead: str, reason: str | None, force: bool) -> None:
+    """Park a bead until a person answers; it costs no attempt."""
     question = text_argument(reason, None, "question")
     if not (question or "").strip():
         raise BadInput("waiting for a person needs a question", hint=f'bd wait-human {bead} --reason "what you must know"')
@@ -33,16 +39,21 @@ def command(app: App, bead: str, reason: str | None, force: bool) -> None:
         app.out.note(escaped(line))
 
 
-@click.command("answer", epilog='\b\nExample:\n  bd answer hub-7k3q "the blue one"')
-@click.argument("bead")
-@click.argument("words", nargs=-1)
-@click.option("--file", "-f", help="Read it from a file, - for stdin.")
-@pass_app
-def answer(app: App, bead: str, words: tuple[str, ...], file: str | None) -> None:
-    """Answer what a bead waits for, and open it again.
+ANSWER = Command(
+    "answer",
+    Argument("bead"),
+    Argument("words", many=True),
+    Option("--file", "-f", help="Read it from a file, - for stdin."),
+    help="""Answer what a bead waits for, and open it again.
 
     The answer is a comment. Who had the bead is offered it first, for two of its intervals.
-    """
+    """,
+    examples=['bd answer hub-7k3q "the blue one"'],
+)
+
+
+def answer(app: App, bead: str, words: tuple[str, ...], file: str | None) -> None:
+    """Answer what a bead waits for, and open it again."""
     text = text_argument(" ".join(words), file, "answer")
     if not (text or "").strip():
         raise BadInput("an empty answer", hint=f'bd answer {bead} "what is to be done"')

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.spec import Command
 from bd.core.identity import claimant
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
-@click.command("whoami", epilog="\b\nExample:\n  BD_AGENT=codemonkey bd whoami")
-@pass_app
-def command(app: App) -> None:
-    """Show who writes and claims here.
+
+SPEC = Command(
+    "whoami",
+    help="""Show who writes and claims here.
 
     The identity, and which flag, variable or file it comes from.
-    """
+    """,
+    examples=["BD_AGENT=codemonkey bd whoami"],
+)
+
+
+def run(app: App) -> None:
+    """Show who writes and claims here."""
     who = app.identity
     agent = claimant(who, is_person=True).agent
     owner = app.settings().owner(agent)

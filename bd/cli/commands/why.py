@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
 from bd.cli.lookup import bead_of
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import Argument, Command
 from bd.core.queries import rank_of
 from bd.policy.eligibility import Eligibility
 from bd.policy.priority import tier_of
@@ -16,6 +13,7 @@ from bd.policy.readiness import standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from bd.cli.app import App
     from bd.core.model import Bead
     from bd.policy.readiness import Reason, Standing
 
@@ -33,15 +31,20 @@ _SAID = {
 }
 
 
-@click.command("why", epilog="\b\nExamples:\n  bd why hub-q9x1\n  bd why hub-q9x1 --agent codemonkey")
-@click.argument("bead")
-@pass_app
-def command(app: App, bead: str) -> None:
-    """Say why a bead is not ready, or why an agent may not take it.
+SPEC = Command(
+    "why",
+    Argument("bead"),
+    help="""Say why a bead is not ready, or why an agent may not take it.
 
     The whole chain of reasons; also says so when it is ready. With --agent, what keeps that
     agent from it.
-    """
+    """,
+    examples=["bd why hub-q9x1", "bd why hub-q9x1 --agent codemonkey"],
+)
+
+
+def run(app: App, bead: str) -> None:
+    """Say why a bead is not ready, or why an agent may not take it."""
     snapshot, now = app.snapshot(), app.now
     found = bead_of(bead, snapshot)
     where = standing(found, snapshot, now)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from bd.cli.spec import Command
+from bd.core import schema
 
-import click
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-from bd.cli.app import App
-from bd.cli.options import pass_app
-from bd.core.schema import TYPES
+    from bd.cli.app import App
+
 
 _TYPES = {
     "task": "Work that has to be done",
@@ -40,11 +42,16 @@ _STATUSES = {
 }
 
 
-@click.command("types", epilog="\b\nExample:\n  bd types --json")
-@pass_app
+TYPES = Command(
+    "types",
+    help="List the types a bead may have.",
+    examples=["bd types --json"],
+)
+
+
 def types(app: App) -> None:
     """List the types a bead may have."""
-    core = [{"name": name, "description": _TYPES.get(name, "")} for name in TYPES]
+    core = [{"name": name, "description": _TYPES.get(name, "")} for name in schema.TYPES]
     own = list(app.settings().types)
     if app.out.is_json:
         app.out.object({"core_types": core, **({"custom_types": own} if own else {})})
@@ -54,8 +61,13 @@ def types(app: App) -> None:
     )
 
 
-@click.command("statuses", epilog="\b\nExample:\n  bd statuses --json")
-@pass_app
+STATUSES = Command(
+    "statuses",
+    help="List the statuses a bead may have.",
+    examples=["bd statuses --json"],
+)
+
+
 def statuses(app: App) -> None:
     """List the statuses a bead may have."""
     core: list[dict[str, Any]] = [

@@ -8,58 +8,65 @@ import shutil
 import signal
 import sys
 from difflib import get_close_matches
-from typing import Any
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import DURATION, pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import DURATION, FOLDER, Argument, Command, Flag, Option, whole_number
 from bd.compat import bead_json
 from bd.core import clock
 from bd.core.errors import BadInput, Interrupted
 from bd.core.schema import AGENTS_DIR
-from bd.core.settings import Settings
 from bd.policy.eligibility import Eligibility
 from bd.schedule.agent_log import log_path, rotate
 from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.worker import job
 from bd.worker.fleet_state import look
-from bd.worker.job import GRACE_S, Command
+from bd.worker.job import GRACE_S
 from bd.worker.loop import Worker
-from bd.worker.options import Ended, Plan
+from bd.worker.options import Plan
 
-EXAMPLE = """
-\b
-Examples:
-  bd work --agent codemonkey -- ./agent.sh
-  bd work --agent codemonkey --once -- ./agent.sh          from cron: until nothing fits
-  bd work --agent pltops --jobs 2 --prompt -- claude -p    the bead's prompt on stdin
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
+    from bd.core.settings import Settings
+    from bd.worker.options import Ended
+
+
 _MARKS = {"done": "✓ Closed", "failed": "✗ Failed", "released": "– Released", "settled": "✓ Settled", "lost": "– Lost"}
 
 
-@click.command("work", epilog=EXAMPLE)
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD [ARGS]...")
-@click.option("--once", is_flag=True, help="End when nothing fits any more, instead of waiting; for cron.")
-@click.option("--jobs", type=click.IntRange(1, 64), default=1, help="So many beads at once, within the agent's max_concurrent.")
-@click.option("--max-tasks", type=click.IntRange(min=1), help="End after so many beads.")
-@click.option("--max-idle", type=DURATION, help="End after so long without work.")
-@click.option("--interval", type=DURATION, help="How often to look, instead of what the agent's file says.")
-@click.option("--folder", type=click.Path(exists=True, file_okay=False), help="Where the command runs; here when left out.")
-@click.option("--prompt", is_flag=True, help="Give the command the bead's prompt on stdin.")
-@click.option("--idle-timeout", type=DURATION, help="End the command after so long without output.")
-@click.option("--grace", type=DURATION, default=GRACE_S, help="How long a command has between TERM and KILL (10s).")
-@click.option("--no-recover", is_flag=True, help="Do not free what has stalled.")
-@click.option("--dry-run", is_flag=True, help="Say what would be taken now; change nothing.")
-@pass_app
-def command(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> None:
-    """Claim beads one after another and run a command on each.
+SPEC = Command(
+    "work",
+    Argument("words", many=True, metavar="-- CMD [ARGS]..."),
+    Flag("--once", help="End when nothing fits any more, instead of waiting; for cron."),
+    Option("--jobs", kind=whole_number(1, 64), default=1, help="So many beads at once, within the agent's max_concurrent."),
+    Option("--max-tasks", kind=whole_number(1), help="End after so many beads."),
+    Option("--max-idle", kind=DURATION, help="End after so long without work."),
+    Option("--interval", kind=DURATION, help="How often to look, instead of what the agent's file says."),
+    Option("--folder", kind=FOLDER, help="Where the command runs; here when left out."),
+    Flag("--prompt", help="Give the command the bead's prompt on stdin."),
+    Option("--idle-timeout", kind=DURATION, help="End the command after so long without output."),
+    Option("--grace", kind=DURATION, default=GRACE_S, help="How long a command has between TERM and KILL (10s)."),
+    Flag("--no-recover", help="Do not free what has stalled."),
+    Flag("--dry-run", help="Say what would be taken now; change nothing."),
+    help="""Claim beads one after another and run a command on each.
 
     The command gets BD_BEAD_ID, BD_TOKEN, BD_ATTEMPT and BD_BEAD_FILE (the bead as JSON). It says how it went in
     BD_RESULT_FILE or by its exit code: 0 done, 75 give the bead back, anything else failed. While it runs, bd gives
     signs of life and watches the claim. Ends with 3 when there was nothing to do.
-    """
+    """,
+    examples=[
+        "bd work --agent codemonkey -- ./agent.sh",
+        "bd work --agent codemonkey --once -- ./agent.sh          from cron: until nothing fits",
+        "bd work --agent pltops --jobs 2 --prompt -- claude -p    the bead's prompt on stdin",
+    ],
+)
+
+
+def run(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> None:
+    """Claim beads one after another and run a command on each."""
     agent = app.claimant().agent
     _warn_of_stranger(app, agent)
     if not words:
@@ -119,7 +126,7 @@ def _warn_of_stranger(app: App, agent: str) -> None:
 
 def _plan(agent: str, words: tuple[str, ...], settings: Settings, flags: dict[str, Any]) -> Plan:
     folder = os.path.abspath(flags["folder"] or os.getcwd())
-    run = Command(words, folder, flags["prompt"], flags["idle_timeout"], flags["grace"], settings.stop_when_cut_off)
+    run = job.Command(words, folder, flags["prompt"], flags["idle_timeout"], flags["grace"], settings.stop_when_cut_off)
     return Plan(
         agent,
         run,
