@@ -6,13 +6,15 @@ Each click command is made of the same SPEC that parse.py reads.
 from __future__ import annotations
 
 from functools import partial
+from inspect import cleandoc
 
 import click
 
 from bd import __version__
 from bd.cli.output import Handle
+from bd.cli.parse import declared
 from bd.cli.spec import FOLDER, INTEGER, NUMBER, PATH, TEXT, Argument, Command, Flag, Group
-from bd.cli.table import ALIASES, COMMANDS, HIDDEN, PAST, SECTIONS, declared, is_deed
+from bd.cli.table import ALIASES, COMMANDS, HIDDEN, PAST, SECTIONS, is_deed
 from bd.compat.go_options import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
 from bd.core.errors import BadInput, Interrupted
 
@@ -88,9 +90,10 @@ def _option(one: Option) -> click.Option:
     shown: dict[str, Any] = {"hidden": one.hidden, "help": one.help}
     if isinstance(one, Flag):
         flags = [*one.flags[:-1], f"{one.flags[-1]}/{one.off}" if one.off else one.flags[-1]]
+        # Of several flags for one argument, only that with a default may name one: None would count as one, too.
         if one.value is not True:
             shown["flag_value"] = one.value
-        if one.default is not False:
+        if one.default is not (False if one.value is True else None):
             shown["default"] = one.default
         return click.Option([*flags, one.name], is_flag=True, **shown)
     if one.default not in (None, ()):
@@ -107,16 +110,18 @@ def _option(one: Option) -> click.Option:
     )
 
 
-def click_command(spec: Command, function: Callable[..., Any] | None) -> click.Command:
+def click_command(spec: Command, function: Callable[..., Any]) -> click.Command:
     """The click command that a SPEC declares."""
-    assert function is not None, spec.name
     params: list[click.Parameter] = [_argument(one) if isinstance(one, Argument) else _option(one) for one in spec.takes]
-    return click.Command(spec.name, callback=click.pass_obj(function), params=params, help=spec.help, epilog=_epilog(spec))
+    return click.Command(spec.name, callback=click.pass_obj(function), params=params, help=_help(spec))
 
 
-def _epilog(spec: Command) -> str:
-    lines = "".join(f"\n  {line}" for line in spec.examples)
-    return f"\b\n{'Example' if len(spec.examples) == 1 else 'Examples'}:{lines}"
+def _help(spec: Command) -> str:
+    """The help, with the examples right after the sentence that says what the command is for."""
+    first, _, rest = cleandoc(spec.help).partition("\n\n")
+    title = "Example:" if len(spec.examples) == 1 else "Examples:"
+    examples = "\n".join(["\b", title, *(f"  {line}" for line in spec.examples)])
+    return "\n\n".join(part for part in (first, examples, rest) if part)
 
 
 class _Group(click.Group):
@@ -126,9 +131,8 @@ class _Group(click.Group):
         own, alone = spec.alone or (None, None)
         super().__init__(
             spec.name,
-            help=spec.help,
+            help=_help(own) if own else spec.help,
             params=[_option(one) for one in own.options] if own else [],
-            epilog=_epilog(own) if own else None,
             callback=click.pass_context(partial(_run_alone, alone)),
             invoke_without_command=alone is not None,
             no_args_is_help=False,
@@ -138,6 +142,7 @@ class _Group(click.Group):
         for name, (below, function) in spec.commands.items():
             if below not in made:
                 made[below] = click_command(below, function)
+                made[below].short_help = made[below].get_short_help_str(400)  # the whole sentence
             self.add_command(made[below], name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -165,15 +170,8 @@ class LazyGroup(click.Group):
         name = ALIASES.get(cmd_name, cmd_name)
         if name not in COMMANDS:
             return None
-        spec, function = declared(name)
-        if not isinstance(spec, (Command, Group)):
-            row = COMMANDS[name]
-            attribute = "command" if row.attribute == "run" else row.attribute
-            command = getattr(__import__(f"bd.cli.commands.{row.module}", fromlist=["*"]), attribute)
-        else:
-            command = _Group(spec) if isinstance(spec, Group) else click_command(spec, function)
-        assert isinstance(command, click.Command)
-        _example_first(command)
+        found = declared(name)
+        command = _Group(found) if isinstance(found, Group) else click_command(*found)
         _take_foreign_flags(name, command)
         return command
 
@@ -216,19 +214,6 @@ def _refuse_present(name: str) -> None:
 
 def _with_beside(name: str) -> str:
     return ", ".join([name, *(other for other, row in COMMANDS.items() if row.beside == name)])
-
-
-def _example_first(command: click.Command) -> None:
-    """Let help show the example right after the sentence that says what the command is for."""
-    from inspect import cleandoc
-
-    for sub in command.commands.values() if isinstance(command, click.Group) else ():
-        _example_first(sub)
-        sub.short_help = sub.get_short_help_str(400)  # the whole sentence
-    if command.epilog:
-        first, _, rest = cleandoc(command.help or "").partition("\n\n")
-        command.help = "\n\n".join(part for part in (first, command.epilog.strip(), rest) if part)
-        command.epilog = None
 
 
 class RefusedFlag(click.Option):

@@ -7,8 +7,8 @@ to click_commands.py, which reads the same SPEC to the same effect.
 
 from __future__ import annotations
 
-from bd.cli.spec import Command, Flag, Group
-from bd.cli.table import ALIASES, COMMANDS, declared
+from bd.cli.spec import Flag, Group
+from bd.cli.table import ALIASES, COMMANDS
 from bd.core.errors import BadInput
 from bd.core.light import NamedTuple
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.cli.app import App
-    from bd.cli.spec import Argument, Option
+    from bd.cli.spec import Argument, Command, Option, Runner
 
 _CLICKS_OWN = "help"  # it shows what click knows
 
@@ -36,20 +36,33 @@ class Line(NamedTuple):
         return code if isinstance(code, int) else 0
 
 
+def declared(name: str) -> Group | Runner:
+    """The declaration of a command of the table, with the function that runs it; imports its module."""
+    row = COMMANDS[name]
+    module = __import__(f"bd.cli.commands.{row.module}", fromlist=["*"])
+    spec = module.SPEC if row.attribute == "run" else getattr(module, row.attribute.upper())
+    return spec if isinstance(spec, Group) else (spec, getattr(module, row.attribute))
+
+
 def read(words: Sequence[str]) -> Line | None:
     """A plain command line; None where click has to read it."""
-    name = ALIASES.get(words[0], words[0]) if words else ""
+    if not words:
+        from bd.cli.commands.overview import overview
+
+        return Line("", overview, {})
+    name = ALIASES.get(words[0], words[0])
     if name not in COMMANDS or name == _CLICKS_OWN:
         return None
-    spec, function = declared(name)
-    rest = words[1:]
-    if isinstance(spec, Group):
-        below = spec.commands.get(rest[0]) if rest else None
-        if below is not None:
-            rest = rest[1:]
-        spec, function = below or spec.alone or (None, None)
-    if not isinstance(spec, Command) or function is None:
+    found, rest = declared(name), words[1:]
+    if isinstance(found, Group):
+        below = found.commands.get(rest[0]) if rest else None
+        rest = rest[1:] if below else rest
+        runner = below or found.alone
+    else:
+        runner = found
+    if runner is None:
         return None
+    spec, function = runner
     arguments = arguments_of(spec, rest)
     return None if arguments is None else Line(name, function, arguments)
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    # A command, and the function that runs it.
+    Runner = tuple["Command", Callable[..., Any]]
+
 _DIGITS = 15  # more than any number here has, and no more than Python converts at once
 
 
@@ -221,10 +224,10 @@ class Group:
     def __init__(
         self,
         name: str,
-        commands: Mapping[str, tuple[Command, Callable[..., Any]]],
+        commands: Mapping[str, Runner],
         *,
         help: str,
-        alone: tuple[Command, Callable[..., Any]] | None = None,
+        alone: Runner | None = None,
         rewritten: Callable[[list[str]], list[str]] | None = None,
     ) -> None:
         self.name = name

@@ -10,10 +10,7 @@ from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from bd.cli.spec import Command, Group
+    from collections.abc import Sequence
 
 
 class Row(NamedTuple):
@@ -291,11 +288,3 @@ ALIASES = {
     "unpause": "resume",
     "status": "stats",
 }
-
-
-def declared(name: str) -> tuple[Command | Group | None, Callable[..., Any] | None]:
-    """The declaration of a command of the table, and the function that runs it; imports its module."""
-    row = COMMANDS[name]
-    module = __import__(f"bd.cli.commands.{row.module}", fromlist=["*"])
-    spec = "SPEC" if row.attribute == "run" else row.attribute.upper()
-    return getattr(module, spec, None), getattr(module, row.attribute, None)

@@ -12,27 +12,26 @@ from hypothesis import strategies as st
 from bd.cli import click_commands, parse
 from bd.cli.app import App, Globals
 from bd.cli.output import Handle
-from bd.cli.spec import Command, Flag, Group, Option
-from bd.cli.table import ALIASES, COMMANDS, declared
+from bd.cli.spec import Flag, Group
+from bd.cli.table import ALIASES, COMMANDS
 from bd.core.errors import BdError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-Runner = tuple[Command, "Callable[..., Any]"]
+    from bd.cli.spec import Option, Runner
 
 
 def runners() -> Iterator[tuple[str, Runner]]:
     """What is typed for each command, its declaration and its function."""
     for name in COMMANDS:
-        spec, function = declared(name)
-        if isinstance(spec, Group):
-            yield from ((f"{name} {sub}", below) for sub, below in spec.commands.items())
-            if spec.alone:
-                yield name, spec.alone
-        elif isinstance(spec, Command):
-            assert function is not None
-            yield name, (spec, function)
+        found = parse.declared(name)
+        if isinstance(found, Group):
+            yield from ((f"{name} {sub}", below) for sub, below in found.commands.items())
+            if found.alone:
+                yield name, found.alone
+        else:
+            yield name, found
 
 
 RUNNERS = dict(runners())
@@ -93,13 +92,13 @@ def by_click(words: list[str]) -> Call | None:
         spec, function = runner
         return spec, lambda app, **arguments: calls.append((function, arguments))
 
-    def recorded(name: str) -> tuple[Command | Group | None, Callable[..., Any] | None]:
-        spec, function = declared(name)
-        if isinstance(spec, Group):
-            below = {sub: recording(one) for sub, one in spec.commands.items()}
-            alone = recording(spec.alone) if spec.alone else None
-            return Group(spec.name, below, help=spec.help, alone=alone, rewritten=spec.rewritten), None
-        return recording((spec, function)) if spec and function else (spec, function)
+    def recorded(name: str) -> Group | Runner:
+        found = parse.declared(name)
+        if not isinstance(found, Group):
+            return recording(found)
+        below = {sub: recording(one) for sub, one in found.commands.items()}
+        alone = recording(found.alone) if found.alone else None
+        return Group(found.name, below, help=found.help, alone=alone, rewritten=found.rewritten)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(click_commands, "declared", recorded)
@@ -144,6 +143,17 @@ PLAIN = [
     "list --status open -p 1 -p 2 --limit=0",
     "count --by-status --ready",
     "version",
+    "dep add hub-b hub-a -t related",
+    "dep rm hub-b hub-a",
+    "config set prefix hub",
+    "config set prefix hub --clone",
+    "rebalance --dry-run",
+    "rebalance status",
+    "note hub-a -",
+    "update hub-a --set-metadata a=b --set-metadata c=d",
+    "simulate --arrivals 12/h --load=0.5 --sweep agents=1..8",
+    "serve --port 0",
+    "schema",
 ]
 
 
@@ -153,7 +163,6 @@ def test_it_is_read_here(line: str) -> None:
 
 
 LEFT = [
-    "",
     "nonsense",
     "help",
     "close",
@@ -171,6 +180,13 @@ LEFT = [
     "claim --help",
     "count --by-status --by-type",
     "ready --nonsense",
+    "dep",
+    "dep hub-a --blocks hub-b",
+    "config nonsense",
+    "rebalance --dry-run status",
+    "schedule add nightly --cron x",
+    "work --folder nowhere true",
+    "heat hub-a --by -5",
 ]
 
 
@@ -195,7 +211,7 @@ SECOND_NAMES = {"dep rm", "config list"}
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_table_names_what_is_declared(name: str) -> None:
-    spec, _ = declared(name)
-    if isinstance(spec, (Command, Group)):
-        assert spec.name == name
-        assert spec.help.startswith(COMMANDS[name].help)
+    found = parse.declared(name)
+    spec = found if isinstance(found, Group) else found[0]
+    assert spec.name == name
+    assert spec.help.startswith(COMMANDS[name].help)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import App
 from bd.cli.commands.agent_view import show_one, show_table
-from bd.cli.options import AGENT, list_option, pass_app
+from bd.cli.spec import AGENT, Argument, Command, Flag, Group, Option, list_option, one_of, real_number, whole_number
 from bd.cli.values import flat
 from bd.core.errors import BadInput
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent, known_agent
 from bd.report.agents import names_of
 from bd.store.local import agent_cards
 from bd.worker.heartbeats import forget
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
+
 
 _FIELDS = {
     "role": "role",
@@ -27,44 +29,41 @@ _FIELDS = {
     "fallback": "fallback",
 }
 _RULES = {"words": "title_words", "prefixes": "title_prefix", "labels": "labels", "types": "types"}
-EXAMPLE = """
-\b
-Examples:
-  bd agent add codemonkey --role coding --max 2
-  bd agent add codemonkey --interval 15m --capability git,python    changes only these
-  bd agent add scribe --title-prefix "Publish:" --label "site/*" --cool-down 5m
-"""
 
 
-@click.group("agent", no_args_is_help=False)
-def command() -> None:
-    """Add agents, change them, and see how each is doing."""
-
-
-@command.command("add", epilog=EXAMPLE)
-@click.argument("name", type=AGENT)
-@click.option("--role", help="infrastructure, coding, research, publisher, overseer, or your own.")
-@click.option("--interval", help="How often it looks for work, such as 30m.")
-@click.option("--max", "limit", type=click.IntRange(min=1), help="How many beads it may hold at once; 1 when left out.")
-@list_option("--skills", "--title-word", "words", help="Words in titles of what it takes.")
-@list_option("--title-prefix", "prefixes", help="What titles of its beads start with, such as Research:.")
-@list_option("--label", "labels", help="Labels of what it takes; infra/* takes all below.")
-@list_option("--type", "types", help="Types of what it takes.")
-@list_option("--capability", "capabilities", help="What it has of what beads need.")
-@list_option("--model", "models", help="Models it can use.")
-@click.option("--agent-version", "version", help="Its own version, for people.")
-@click.option("--cool-down", help="How long it rests after each bead.")
-@click.option("--fallback/--no-fallback", default=None, help="It takes what nobody else has taken for two cycles.")
-@click.option("--budget", type=click.FloatRange(min=0), help="US dollars it may spend.")
-@click.option("--budget-per", type=click.Choice(("day", "month", "total")), help="In which time; in all when left out.")
-@pass_app
-def add(app: App, name: str, **flags: Any) -> None:
-    """Add an agent, or change what is given of one.
+ADD = Command(
+    "add",
+    Argument("name", kind=AGENT),
+    Option("--role", help="infrastructure, coding, research, publisher, overseer, or your own."),
+    Option("--interval", help="How often it looks for work, such as 30m."),
+    Option("--max", name="limit", kind=whole_number(1), help="How many beads it may hold at once; 1 when left out."),
+    list_option("--skills", "--title-word", name="words", help="Words in titles of what it takes."),
+    list_option("--title-prefix", name="prefixes", help="What titles of its beads start with, such as Research:."),
+    list_option("--label", name="labels", help="Labels of what it takes; infra/* takes all below."),
+    list_option("--type", name="types", help="Types of what it takes."),
+    list_option("--capability", name="capabilities", help="What it has of what beads need."),
+    list_option("--model", name="models", help="Models it can use."),
+    Option("--agent-version", name="version", help="Its own version, for people."),
+    Option("--cool-down", help="How long it rests after each bead."),
+    Flag("--fallback", off="--no-fallback", default=None, help="It takes what nobody else has taken for two cycles."),
+    Option("--budget", kind=real_number(0), help="US dollars it may spend."),
+    Option("--budget-per", kind=one_of(*("day", "month", "total")), help="In which time; in all when left out."),
+    help="""Add an agent, or change what is given of one.
 
     A role brings skills and an interval; what is given here wins. A list replaces the list that was
     there, an empty value unsets it. Skills: any rule may match; with none it takes everything. A new one
     brings along what its identity on this machine says of itself (bd identity).
-    """
+    """,
+    examples=[
+        "bd agent add codemonkey --role coding --max 2",
+        "bd agent add codemonkey --interval 15m --capability git,python    changes only these",
+        'bd agent add scribe --title-prefix "Publish:" --label "site/*" --cool-down 5m',
+    ],
+)
+
+
+def add(app: App, name: str, **flags: Any) -> None:
+    """Add an agent, or change what is given of one."""
     lists = {flag: flat(value) if value else None for flag, value in flags.items() if isinstance(value, tuple)}
     given = {**flags, **lists}
     fields = {
@@ -90,26 +89,41 @@ def add(app: App, name: str, **flags: Any) -> None:
     app.out.said(f"✓ {'Changed' if was_there else 'Added'} agent {name}" if is_new else f"Agent {name} is so already")
 
 
-@command.command("list", epilog="\b\nExample:\n  bd agent list")
-@pass_app
+LIST_ALL = Command(
+    "list",
+    help="List every agent with its status, as this clone last heard of it.",
+    examples=["bd agent list"],
+)
+
+
 def list_all(app: App) -> None:
     """List every agent with its status, as this clone last heard of it."""
     snapshot = app.snapshot()
     show_table(app, snapshot, names_of(snapshot))
 
 
-@command.command("status", epilog="\b\nExamples:\n  bd agent status\n  bd agent status codemonkey --json")
-@click.argument("name", required=False, type=AGENT)
-@pass_app
+STATUS = Command(
+    "status",
+    Argument("name", required=False, kind=AGENT),
+    help="Show how agents are doing now: beads, last sign of life, next poll. Looks at the hub first.",
+    examples=["bd agent status", "bd agent status codemonkey --json"],
+)
+
+
 def status(app: App, name: str | None) -> None:
     """Show how agents are doing now: beads, last sign of life, next poll. Looks at the hub first."""
     snapshot = app.snapshot(fetch=True)
     show_table(app, snapshot, [known_agent(name, snapshot)] if name else names_of(snapshot))
 
 
-@command.command("show", epilog="\b\nExample:\n  bd agent show codemonkey")
-@click.argument("name", type=AGENT)
-@pass_app
+SHOW = Command(
+    "show",
+    Argument("name", kind=AGENT),
+    help="Show an agent's file, with its role's presets for what is unset, and its status.",
+    examples=["bd agent show codemonkey"],
+)
+
+
 def show(app: App, name: str) -> None:
     """Show an agent's file, with its role's presets for what is unset, and its status."""
     snapshot = app.snapshot()
@@ -127,10 +141,15 @@ def _tell_left(app: App, outcome: Any, said: str) -> None:
             app.out.said(f"  {words}: {', '.join(result[key])}")
 
 
-@command.command("remove", epilog="\b\nExample:\n  bd agent remove codemonkey --release")
-@click.argument("name", type=AGENT)
-@click.option("--release", is_flag=True, help="Give back what it holds.")
-@pass_app
+REMOVE = Command(
+    "remove",
+    Argument("name", kind=AGENT),
+    Flag("--release", help="Give back what it holds."),
+    help="Take an agent out of the hub. What was routed to it is routed to nobody.",
+    examples=["bd agent remove codemonkey --release"],
+)
+
+
 def remove(app: App, name: str, release: bool) -> None:
     """Take an agent out of the hub. What was routed to it is routed to nobody."""
     outcome = app.publish(RemoveAgent(**app.asked(agent=name, release=release)))
@@ -138,11 +157,16 @@ def remove(app: App, name: str, release: bool) -> None:
     _tell_left(app, outcome, f"Removed agent {name}")
 
 
-@command.command("rename", epilog="\b\nExample:\n  bd agent rename codemonkey gibbon")
-@click.argument("name", type=AGENT)
-@click.argument("to", type=AGENT)
-@click.option("--release", is_flag=True, help="Give back what it holds.")
-@pass_app
+RENAME = Command(
+    "rename",
+    Argument("name", kind=AGENT),
+    Argument("to", kind=AGENT),
+    Flag("--release", help="Give back what it holds."),
+    help="Give an agent another name. What is routed to it follows.",
+    examples=["bd agent rename codemonkey gibbon"],
+)
+
+
 def rename(app: App, name: str, to: str, release: bool) -> None:
     """Give an agent another name. What is routed to it follows."""
     outcome = app.publish(RenameAgent(**app.asked(agent=name, to=to, release=release)))
@@ -150,9 +174,14 @@ def rename(app: App, name: str, to: str, release: bool) -> None:
     _tell_left(app, outcome, f"Agent {name} is now {to}")
 
 
-@command.command("clear", epilog="\b\nExample:\n  bd agent clear codemonkey")
-@click.argument("name", type=AGENT)
-@pass_app
+CLEAR = Command(
+    "clear",
+    Argument("name", kind=AGENT),
+    help="Forget an agent's failed attempts, so that an overloaded one gets work again.",
+    examples=["bd agent clear codemonkey"],
+)
+
+
 def clear(app: App, name: str) -> None:
     """Forget an agent's failed attempts, so that an overloaded one gets work again."""
     outcome = app.publish(ClearAgent(**app.asked(agent=name)))
@@ -160,3 +189,18 @@ def clear(app: App, name: str) -> None:
         app.out.object({**(outcome.change.result if outcome.change else {}), "published": outcome.published})
     else:
         app.out.said(f"✓ Cleared agent {name}")
+
+
+SPEC = Group(
+    "agent",
+    {
+        "add": (ADD, add),
+        "list": (LIST_ALL, list_all),
+        "status": (STATUS, status),
+        "show": (SHOW, show),
+        "remove": (REMOVE, remove),
+        "rename": (RENAME, rename),
+        "clear": (CLEAR, clear),
+    },
+    help="Add agents, change them, and see how each is doing.",
+)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.spec import Argument, Command, Flag, Group
 from bd.core.clock import duration_text
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent, check_prefix
@@ -17,6 +13,13 @@ from bd.core.settings import HUB_KEYS, KEYS, PLACE_KEYS
 from bd.operations.beads import Write
 from bd.setup.hub import set_clone_setting, set_user_setting
 from bd.store.hub_location import forget
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
+
 
 # The Go tool's names for settings that we have.
 _ALIASES = {
@@ -29,11 +32,6 @@ _ALIASES = {
 }
 _LISTS = frozenset({"types", "statuses"})
 _DURATIONS = frozenset({"claim_ttl", "retry_time", "lock_timeout", "git_timeout", "heat_half_life", "starvation_limit"})
-
-
-@click.group("config", no_args_is_help=False)
-def command() -> None:
-    """Read and change settings, and see where each comes from."""
 
 
 def _check(name: str, value: str) -> None:
@@ -57,8 +55,13 @@ def _value(app: App, key: str) -> Any:
     return app.snapshot().config().get(name, "")
 
 
-@command.command("show", epilog="\b\nExample:\n  bd config show")
-@pass_app
+SHOW = Command(
+    "show",
+    help="Show every setting, its value and where it comes from.",
+    examples=["bd config show"],
+)
+
+
 def show(app: App) -> None:
     """Show every setting, its value and where it comes from."""
     settings = app.settings()
@@ -73,12 +76,14 @@ def show(app: App) -> None:
     app.out.table(["setting", "value", "from", "what for"], rows)
 
 
-command.add_command(show, "list")
+GET = Command(
+    "get",
+    Argument("key"),
+    help="Print one setting.",
+    examples=["bd config get prefix"],
+)
 
 
-@command.command("get", epilog="\b\nExample:\n  bd config get prefix")
-@click.argument("key")
-@pass_app
 def get(app: App, key: str) -> None:
     """Print one setting."""
     value = _value(app, key)
@@ -88,13 +93,18 @@ def get(app: App, key: str) -> None:
         app.out.line(_text(_shown(_ALIASES.get(key, key), value)))
 
 
-@command.command("set", epilog="\b\nExamples:\n  bd config set claim_ttl 30m\n  bd config set agent codemonkey --clone")
-@click.argument("key")
-@click.argument("value")
-@click.option("--hub", "layer", flag_value="hub", default="hub", help="For everybody, in the hub (default).")
-@click.option("--clone", "layer", flag_value="clone", help="For this clone only.")
-@click.option("--user", "layer", flag_value="user", help="For you, on this machine.")
-@pass_app
+SET_VALUE = Command(
+    "set",
+    Argument("key"),
+    Argument("value"),
+    Flag("--hub", name="layer", value="hub", default="hub", help="For everybody, in the hub (default)."),
+    Flag("--clone", name="layer", value="clone", help="For this clone only."),
+    Flag("--user", name="layer", value="user", help="For you, on this machine."),
+    help="Change a setting; an empty value unsets it.",
+    examples=["bd config set claim_ttl 30m", "bd config set agent codemonkey --clone"],
+)
+
+
 def set_value(app: App, key: str, value: str, layer: str) -> None:
     """Change a setting; an empty value unsets it."""
     app.refuse_past()
@@ -124,12 +134,17 @@ def set_value(app: App, key: str, value: str, layer: str) -> None:
         app.out.said(f"✓ {name} = {value or '(unset)'} ({layer})")
 
 
-@command.command("unset", epilog="\b\nExample:\n  bd config unset claim_ttl")
-@click.argument("key")
-@click.pass_context
-def unset(ctx: click.Context, key: str) -> None:
+UNSET = Command(
+    "unset",
+    Argument("key"),
+    help="Take a setting out of the hub's file, so that its default holds.",
+    examples=["bd config unset claim_ttl"],
+)
+
+
+def unset(app: App, key: str) -> None:
     """Take a setting out of the hub's file, so that its default holds."""
-    ctx.invoke(set_value, key=key, value="", layer="hub")
+    set_value(app, key, value="", layer="hub")
 
 
 def _shown(name: str, value: Any) -> Any:
@@ -151,3 +166,16 @@ def _nearest(key: str) -> str:
     names = [*KEYS, *PLACE_KEYS]
     close = get_close_matches(key, names, n=1)
     return f"did you mean {close[0]}?" if close else f"one of {', '.join(names)}"
+
+
+SPEC = Group(
+    "config",
+    {
+        "show": (SHOW, show),
+        "list": (SHOW, show),
+        "get": (GET, get),
+        "set": (SET_VALUE, set_value),
+        "unset": (UNSET, unset),
+    },
+    help="Read and change settings, and see where each comes from.",
+)

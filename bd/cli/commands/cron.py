@@ -5,35 +5,39 @@ from __future__ import annotations
 import os
 import shutil
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.spec import Argument, Command, Flag, Group, Option
 from bd.core import clock
 from bd.core.errors import BadInput, NoIdentity
 from bd.operations.switches import SetDuty
 from bd.policy.roles import interval_of
 from bd.schedule import agent_log, crontab, systemd_units
-from bd.schedule.interval import Timetable, timetable
-from bd.schedule.invocation import Station, station
+from bd.schedule.interval import timetable
+from bd.schedule.invocation import station
 
-COMMAND = click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD [ARGS]...")
-INTERVAL = click.option("--interval", metavar="TIME", help="How often; unset: as the agent's file or role says, else 30m.")
-SYSTEMD = click.option("--systemd", is_flag=True, help="A user service and a timer of systemd instead.")
-FOLDER = click.option("--units", "folder", metavar="DIR", help="Where the units lie, if not where systemd looks.")
-
-
-@click.group("cron", no_args_is_help=False)
-def command() -> None:
-    """Start an agent by the clock: one cron line, or a systemd timer."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
+    from bd.schedule.interval import Timetable
+    from bd.schedule.invocation import Station
 
 
-@command.command("show", epilog="\b\nExample:\n  bd cron show --agent codemonkey --interval 30m -- ./worker.sh")
-@COMMAND
-@INTERVAL
-@SYSTEMD
-@FOLDER
-@pass_app
+COMMAND = Argument("words", many=True, metavar="-- CMD [ARGS]...")
+INTERVAL = Option("--interval", metavar="TIME", help="How often; unset: as the agent's file or role says, else 30m.")
+SYSTEMD = Flag("--systemd", help="A user service and a timer of systemd instead.")
+FOLDER = Option("--units", name="folder", metavar="DIR", help="Where the units lie, if not where systemd looks.")
+
+
+SHOW = Command(
+    "show",
+    COMMAND,
+    INTERVAL,
+    SYSTEMD,
+    FOLDER,
+    help="Print what install would write; without CMD, what the crontab has for the agent.",
+    examples=["bd cron show --agent codemonkey --interval 30m -- ./worker.sh"],
+)
+
+
 def show(app: App, words: tuple[str, ...], interval: str | None, systemd: bool, folder: str | None) -> None:
     """Print what install would write; without CMD, what the crontab has for the agent."""
     where = _station(app, words)
@@ -57,12 +61,17 @@ def show(app: App, words: tuple[str, ...], interval: str | None, systemd: bool, 
         app.out.line(line)
 
 
-@command.command("install", epilog="\b\nExample:\n  bd cron install --agent codemonkey --interval 30m -- ./worker.sh")
-@COMMAND
-@INTERVAL
-@SYSTEMD
-@FOLDER
-@pass_app
+INSTALL = Command(
+    "install",
+    COMMAND,
+    INTERVAL,
+    SYSTEMD,
+    FOLDER,
+    help="Write the agent's lines into the crontab, and set it online. Other lines stay as they are.",
+    examples=["bd cron install --agent codemonkey --interval 30m -- ./worker.sh"],
+)
+
+
 def install(app: App, words: tuple[str, ...], interval: str | None, systemd: bool, folder: str | None) -> None:
     """Write the agent's lines into the crontab, and set it online. Other lines stay as they are."""
     _check(words, "install")
@@ -79,10 +88,15 @@ def install(app: App, words: tuple[str, ...], interval: str | None, systemd: boo
     _finish(app, where.agent, "available", changed, file, [said, *(systemd_units.to_enable(files) if systemd else ())])
 
 
-@command.command("remove", epilog="\b\nExample:\n  bd cron remove --agent codemonkey")
-@SYSTEMD
-@FOLDER
-@pass_app
+REMOVE = Command(
+    "remove",
+    SYSTEMD,
+    FOLDER,
+    help="Take the agent's lines out of the crontab, and set it offline. Other lines stay as they are.",
+    examples=["bd cron remove --agent codemonkey"],
+)
+
+
 def remove(app: App, systemd: bool, folder: str | None) -> None:
     """Take the agent's lines out of the crontab, and set it offline. Other lines stay as they are."""
     where = _station(app)
@@ -124,3 +138,14 @@ def _finish(app: App, agent: str, duty: str, changed: bool, file: str, said: lis
         app.out.object({"agent": agent, "changed": changed, "file": file, "published": outcome.published})
     elif not outcome.published:
         app.out.note(f"the hub does not know yet that {agent} is {duty}; `bd sync` tells it")
+
+
+SPEC = Group(
+    "cron",
+    {
+        "show": (SHOW, show),
+        "install": (INSTALL, install),
+        "remove": (REMOVE, remove),
+    },
+    help="Start an agent by the clock: one cron line, or a systemd timer.",
+)

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import Argument, Command, Flag, Group, Option, one_of
 from bd.compat import dag_export
 from bd.core import ids
 from bd.core.clock import age_text
 from bd.core.errors import NoSuchBead
-from bd.core.model import Bead, Snapshot
 from bd.operations.close import Cancel
 from bd.policy.budget import left_under
-from bd.policy.dag_progress import Dag, Member, Shape, children_by_parent, dag_of, roots, shape_of
+from bd.policy.dag_progress import children_by_parent, dag_of, roots, shape_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
+    from bd.core.model import Bead, Snapshot
+    from bd.policy.dag_progress import Dag, Member, Shape
+
 
 _NAMED = 8
 
 
-@click.group("dag", no_args_is_help=False)
-def command() -> None:
-    """Show DAGs, list them, call them off."""
+SHOW = Command(
+    "show",
+    Argument("root"),
+    Option("--format", name="form", kind=one_of("text", "mermaid", "dot", "json"), default="text", help="How (text)."),
+    help="Show a root with everything below it: states, longest way to go, how much is done, what it has cost.",
+    examples=["bd dag show hub-7k3q", "bd dag show hub-7k3q --format dot > dag.dot"],
+)
 
 
-@command.command("show", epilog="\b\nExamples:\n  bd dag show hub-7k3q\n  bd dag show hub-7k3q --format dot > dag.dot")
-@click.argument("root")
-@click.option("--format", "form", type=click.Choice(["text", "mermaid", "dot", "json"]), default="text", help="How (text).")
-@pass_app
 def show(app: App, root: str, form: str) -> None:
     """Show a root with everything below it: states, longest way to go, how much is done, what it has cost."""
     snapshot = app.snapshot()
@@ -98,10 +101,15 @@ def _leads(members: list[Member]) -> list[tuple[Member, str]]:
     return found[::-1]
 
 
-@command.command("list", epilog="\b\nExample:\n  bd dag list --status failed")
-@click.option("--status", type=click.Choice(["pending", "running", "completed", "failed", "cancelled"]), help="Only these.")
-@click.option("--all", "-a", "everything", is_flag=True, help="Also what is completed or cancelled.")
-@pass_app
+LIST_DAGS = Command(
+    "list",
+    Option("--status", kind=one_of("pending", "running", "completed", "failed", "cancelled"), help="Only these."),
+    Flag("--all", "-a", name="everything", help="Also what is completed or cancelled."),
+    help="List the DAGs: every bead that is below nothing and has something below it.",
+    examples=["bd dag list --status failed"],
+)
+
+
 def list_dags(app: App, status: str | None, *, everything: bool) -> None:
     """List the DAGs: every bead that is below nothing and has something below it."""
     snapshot = app.snapshot()
@@ -122,12 +130,28 @@ def list_dags(app: App, status: str | None, *, everything: bool) -> None:
         app.out.line("No DAGs." if not found else "No DAGs but what is over: --all lists them.")
 
 
-@command.command("cancel", epilog='\b\nExample:\n  bd dag cancel hub-7k3q --reason "the client left"')
-@click.argument("roots", nargs=-1, required=True)
-@click.option("--reason", "-r", help="Why.")
-@click.option("--force", is_flag=True, help="Also what is in work; needs --reason.")
-@pass_app
+CANCEL = Command(
+    "cancel",
+    Argument("roots", many=True, required=True),
+    Option("--reason", "-r", help="Why."),
+    Flag("--force", help="Also what is in work; needs --reason."),
+    help="Call a root off with everything below it that is not done, in one commit, or nothing.",
+    examples=['bd dag cancel hub-7k3q --reason "the client left"'],
+)
+
+
 def cancel(app: App, roots: tuple[str, ...], reason: str | None, *, force: bool) -> None:
     """Call a root off with everything below it that is not done, in one commit, or nothing."""
     outcome = app.publish(Cancel(**app.asked(roots, ids=list(roots), reason=reason, force=force, tree=True)))
     app.show_written(outcome, "Cancelled")
+
+
+SPEC = Group(
+    "dag",
+    {
+        "show": (SHOW, show),
+        "list": (LIST_DAGS, list_dags),
+        "cancel": (CANCEL, cancel),
+    },
+    help="Show DAGs, list them, call them off.",
+)

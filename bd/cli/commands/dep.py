@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import INTEGER, Argument, Command, Flag, Group, Option, one_of
 from bd.compat import bead_json
 from bd.core import ids
 from bd.core.errors import BadInput
-from bd.core.model import Bead, Snapshot
 from bd.operations.dependencies import DepAdd, DepRemove
 from bd.policy.dag import awaited, find_cycle
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-class DepGroup(click.Group):
-    """Also takes `dep A --blocks B`, the Go tool's other way to say that B waits for A."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        for flag in ("--blocks", "-b"):
-            if flag in args[1:] and args[0] not in self.commands:
-                place = args.index(flag)
-                args = ["add", *args[place + 1 : place + 2], args[0], *args[1:place], *args[place + 2 :]]
-        return super().parse_args(ctx, args)
+    from bd.cli.app import App
+    from bd.core.model import Bead, Snapshot
 
 
-@click.group("dep", cls=DepGroup, no_args_is_help=False)
-def command() -> None:
-    """Add, remove and look at dependencies."""
-
-
-@command.command(
-    "add", epilog="\b\nExamples:\n  bd dep add hub-b hub-a               b waits for a\n  bd dep add hub-b hub-a -t related"
+ADD = Command(
+    "add",
+    Argument("bead"),
+    Argument("target", required=False),
+    Option("--type", "-t", name="kind", default="blocks", help="blocks (default), parent-child, related, discovered-from ..."),
+    Option("--blocked-by", "--depends-on", name="other", help="The bead it waits for, as a flag."),
+    help="Make a bead wait for another, its child, or linked to it. Circles are refused.",
+    examples=["bd dep add hub-b hub-a               b waits for a", "bd dep add hub-b hub-a -t related"],
 )
-@click.argument("bead")
-@click.argument("target", required=False)
-@click.option("--type", "-t", "kind", default="blocks", help="blocks (default), parent-child, related, discovered-from ...")
-@click.option("--blocked-by", "--depends-on", "other", help="The bead it waits for, as a flag.")
-@pass_app
+
+
 def add(app: App, bead: str, target: str | None, kind: str, other: str | None) -> None:
     """Make a bead wait for another, its child, or linked to it. Circles are refused."""
     target = target or other
@@ -50,16 +38,18 @@ def add(app: App, bead: str, target: str | None, kind: str, other: str | None) -
     _answer(app, outcome, "added", kind)
 
 
-@command.command("remove", epilog="\b\nExample:\n  bd dep remove hub-b hub-a")
-@click.argument("bead")
-@click.argument("target")
-@pass_app
+REMOVE = Command(
+    "remove",
+    Argument("bead"),
+    Argument("target"),
+    help="Take the edges from one bead to another away.",
+    examples=["bd dep remove hub-b hub-a"],
+)
+
+
 def remove(app: App, bead: str, target: str) -> None:
     """Take the edges from one bead to another away."""
     _answer(app, app.publish(DepRemove(**app.asked(ids=[bead, target]))), "removed", None)
-
-
-command.add_command(remove, "rm")
 
 
 def _answer(app: App, outcome: Any, status: str, kind: str | None) -> None:
@@ -71,13 +61,16 @@ def _answer(app: App, outcome: Any, status: str, kind: str | None) -> None:
         app.out.said(f"✓ {status.capitalize()} dependency: {bead_id} {'waits for' if kind == 'blocks' else '->'} {target_id}")
 
 
-@command.command("list", epilog="\b\nExample:\n  bd dep list hub-b --direction up")
-@click.argument("beads", nargs=-1, required=True)
-@click.option(
-    "--direction", type=click.Choice(["down", "up"]), default="down", help="What it waits for, or (up) what waits for it."
+LIST_EDGES = Command(
+    "list",
+    Argument("beads", many=True, required=True),
+    Option("--direction", kind=one_of("down", "up"), default="down", help="What it waits for, or (up) what waits for it."),
+    Option("--type", "-t", name="kind", help="Only this kind."),
+    help="List what a bead depends on, or what depends on it.",
+    examples=["bd dep list hub-b --direction up"],
 )
-@click.option("--type", "-t", "kind", help="Only this kind.")
-@pass_app
+
+
 def list_edges(app: App, beads: tuple[str, ...], direction: str, kind: str | None) -> None:
     """List what a bead depends on, or what depends on it."""
     snapshot = app.snapshot()
@@ -131,16 +124,19 @@ def _show_edges(app: App, raw: list[dict[str, str]]) -> None:
         app.out.line(f"{edge['issue_id']} {edge['type']} {edge['depends_on_id']}")
 
 
-@command.command("tree", epilog="\b\nExample:\n  bd dep tree hub-b")
-@click.argument("bead")
-@click.option(
-    "--direction", type=click.Choice(["down", "up"]), default="down", help="What it waits for, or (up) what waits for it."
+TREE = Command(
+    "tree",
+    Argument("bead"),
+    Option("--direction", kind=one_of("down", "up"), default="down", help="What it waits for, or (up) what waits for it."),
+    Option("--max-depth", "-d", kind=INTEGER, default=20, help="How deep."),
+    Option("--status", help="Only beads of this status, below the first."),
+    Flag("--reverse", hidden=True),
+    Option("--format", name="form", kind=one_of("tree", "mermaid"), default="tree", help="mermaid: a diagram's text."),
+    help="Draw what a bead waits for, and what that waits for.",
+    examples=["bd dep tree hub-b"],
 )
-@click.option("--max-depth", "-d", type=int, default=20, help="How deep.")
-@click.option("--status", help="Only beads of this status, below the first.")
-@click.option("--reverse", is_flag=True, hidden=True)
-@click.option("--format", "form", type=click.Choice(["tree", "mermaid"]), default="tree", help="mermaid: a diagram's text.")
-@pass_app
+
+
 def tree(app: App, bead: str, direction: str, max_depth: int, status: str | None, reverse: bool, form: str) -> None:
     """Draw what a bead waits for, and what that waits for."""
     direction = "up" if reverse else direction
@@ -191,8 +187,13 @@ def _walk(
         _walk(app, snapshot, target, bead_id, depth + 1, direction, limit, nodes, (*path, bead_id))
 
 
-@command.command("cycles", epilog="\b\nExample:\n  bd dep cycles")
-@pass_app
+CYCLES = Command(
+    "cycles",
+    help="Find beads that wait for each other.",
+    examples=["bd dep cycles"],
+)
+
+
 def cycles(app: App) -> None:
     """Find beads that wait for each other."""
     snapshot = app.snapshot()
@@ -212,3 +213,27 @@ def cycles(app: App) -> None:
         app.out.line(" -> ".join(cycle))
     if not found:
         app.out.line("No circles.")
+
+
+def _blocking(words: list[str]) -> list[str]:
+    """`dep A --blocks B`, the Go tool's other way to say that B waits for A, as `dep add B A`."""
+    for flag in ("--blocks", "-b"):
+        if flag in words[1:] and words[0] not in SPEC.commands:
+            place = words.index(flag)
+            words = ["add", *words[place + 1 : place + 2], words[0], *words[1:place], *words[place + 2 :]]
+    return words
+
+
+SPEC = Group(
+    "dep",
+    {
+        "add": (ADD, add),
+        "remove": (REMOVE, remove),
+        "rm": (REMOVE, remove),
+        "list": (LIST_EDGES, list_edges),
+        "tree": (TREE, tree),
+        "cycles": (CYCLES, cycles),
+    },
+    help="Add, remove and look at dependencies.",
+    rewritten=_blocking,
+)

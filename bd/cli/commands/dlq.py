@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import App
 from bd.cli.commands.edit import edited
 from bd.cli.lookup import bead_of
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import Argument, Command, Flag, Group, Option
 from bd.compat import bead_json
 from bd.core.costs import amount_of
 from bd.core.errors import WrongState
-from bd.core.model import Bead, Snapshot
 from bd.operations.close import Cancel
 from bd.operations.fail import DlqRetry, DlqReview
 from bd.policy import notification
 from bd.report.costs import entries
 from bd.report.selection import dead_letters
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
+    from bd.core.model import Bead, Snapshot
+
+
 ERROR_WIDTH = 40
 
 
-@click.group("dlq", no_args_is_help=False)
-def command() -> None:
-    """List, show, retry, edit, call off and review what was given up (dead letters)."""
+LIST_LETTERS = Command(
+    "list",
+    Flag("--unreviewed", help="Only those that nobody has looked at yet."),
+    help="List the beads that were given up, the longest dead first.",
+    examples=["bd dlq list --unreviewed", "bd dlq list --json | jq -r '.[].id'"],
+)
 
 
-@command.command("list", epilog="\b\nExamples:\n  bd dlq list --unreviewed\n  bd dlq list --json | jq -r '.[].id'")
-@click.option("--unreviewed", is_flag=True, help="Only those that nobody has looked at yet.")
-@pass_app
 def list_letters(app: App, unreviewed: bool) -> None:
     """List the beads that were given up, the longest dead first."""
     snapshot = app.snapshot()
@@ -78,9 +80,14 @@ def _with_failures(bead: Bead, snapshot: Snapshot, app: App) -> dict[str, Any]:
     }
 
 
-@command.command("show", epilog="\b\nExample:\n  bd dlq show hub-7k3q")
-@click.argument("beads", nargs=-1, required=True)
-@pass_app
+SHOW = Command(
+    "show",
+    Argument("beads", many=True, required=True),
+    help="Show every failed attempt of a bead.",
+    examples=["bd dlq show hub-7k3q"],
+)
+
+
 def show(app: App, beads: tuple[str, ...]) -> None:
     """Show every failed attempt of a bead."""
     snapshot = app.snapshot()
@@ -126,25 +133,35 @@ def _state(bead: Bead) -> str:
     return ", ".join([*words, *([f"cost ${spent:.2f} in all"] if spent else [])])
 
 
-@command.command("retry", epilog='\b\nExample:\n  bd dlq retry hub-7k3q --reason "the key is renewed"')
-@click.argument("beads", nargs=-1, required=True)
-@click.option("--reason", "-r", help="What is different now; kept as a comment.")
-@pass_app
+RETRY = Command(
+    "retry",
+    Argument("beads", many=True, required=True),
+    Option("--reason", "-r", help="What is different now; kept as a comment."),
+    help="Open dead letters again; their attempts count anew, their failures stay.",
+    examples=['bd dlq retry hub-7k3q --reason "the key is renewed"'],
+)
+
+
 def retry(app: App, beads: tuple[str, ...], reason: str | None) -> None:
     """Open dead letters again; their attempts count anew, their failures stay."""
     outcome = app.publish(DlqRetry(**app.asked(beads, ids=list(beads), reason=reason)))
     app.show_written(outcome, "Open again:")
 
 
-@command.command("edit", epilog='\b\nExample:\n  EDITOR=vim bd dlq edit hub-7k3q --reason "it names the branch now"')
-@click.argument("bead")
-@click.option("--reason", "-r", help="What is different now; kept as a comment.")
-@pass_app
-def edit(app: App, bead: str, reason: str | None) -> None:
-    """Edit a dead letter in your editor, and open it again.
+EDIT = Command(
+    "edit",
+    Argument("bead"),
+    Option("--reason", "-r", help="What is different now; kept as a comment."),
+    help="""Edit a dead letter in your editor, and open it again.
 
     Without an editor: `bd update` it, then `bd dlq retry` it.
-    """
+    """,
+    examples=['EDITOR=vim bd dlq edit hub-7k3q --reason "it names the branch now"'],
+)
+
+
+def edit(app: App, bead: str, reason: str | None) -> None:
+    """Edit a dead letter in your editor, and open it again."""
     if bead_of(bead, app.snapshot()).status != "dead_letter":
         raise WrongState(f"{bead} is not a dead letter", hint=f"`bd edit {bead}` edits any bead", id=bead)
     if edited(app, bead) is None:
@@ -156,23 +173,47 @@ def edit(app: App, bead: str, reason: str | None) -> None:
     app.show_written(app.publish(again), "Edited and open again:")
 
 
-@command.command("cancel", epilog='\b\nExample:\n  bd dlq cancel hub-7k3q --reason "nobody needs it any more"')
-@click.argument("beads", nargs=-1, required=True)
-@click.option("--reason", "-r", help="Why it is called off.")
-@click.option("--cascade", is_flag=True, help="And what waits for it, and what is below it.")
-@click.option("--unblock", is_flag=True, help="And free what waits for it.")
-@pass_app
+CANCEL = Command(
+    "cancel",
+    Argument("beads", many=True, required=True),
+    Option("--reason", "-r", help="Why it is called off."),
+    Flag("--cascade", help="And what waits for it, and what is below it."),
+    Flag("--unblock", help="And free what waits for it."),
+    help="Call dead letters off: nobody will try them again.",
+    examples=['bd dlq cancel hub-7k3q --reason "nobody needs it any more"'],
+)
+
+
 def cancel(app: App, beads: tuple[str, ...], **given: Any) -> None:
     """Call dead letters off: nobody will try them again."""
     app.show_written(app.publish(Cancel(**app.asked(beads, ids=list(beads), resolution="cancel", **given))), "Cancelled")
 
 
-@command.command("review", epilog='\b\nExample:\n  bd dlq review hub-7k3q --note "waiting for the vendor"')
-@click.argument("beads", nargs=-1, required=True)
-@click.option("--note", "-n", help="What was found; kept as a comment.")
-@click.option("--undo", "undone", is_flag=True, help="It was not looked at after all.")
-@pass_app
+REVIEW = Command(
+    "review",
+    Argument("beads", many=True, required=True),
+    Option("--note", "-n", help="What was found; kept as a comment."),
+    Flag("--undo", name="undone", help="It was not looked at after all."),
+    help="Say that somebody has looked at dead letters, which stay where they are.",
+    examples=['bd dlq review hub-7k3q --note "waiting for the vendor"'],
+)
+
+
 def review(app: App, beads: tuple[str, ...], note: str | None, undone: bool) -> None:
     """Say that somebody has looked at dead letters, which stay where they are."""
     outcome = app.publish(DlqReview(**app.asked(beads, ids=list(beads), note=note, undone=undone)))
     app.show_written(outcome, "Not looked at:" if undone else "Looked at:")
+
+
+SPEC = Group(
+    "dlq",
+    {
+        "list": (LIST_LETTERS, list_letters),
+        "show": (SHOW, show),
+        "retry": (RETRY, retry),
+        "edit": (EDIT, edit),
+        "cancel": (CANCEL, cancel),
+        "review": (REVIEW, review),
+    },
+    help="List, show, retry, edit, call off and review what was given up (dead letters).",
+)

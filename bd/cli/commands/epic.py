@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import pass_app
+from bd.cli.spec import Command, Flag, Group
 from bd.compat import bead_json
 from bd.operations.close import Close
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
-@click.group("epic", no_args_is_help=False)
-def command() -> None:
-    """Show how far epics are."""
+
+STATUS = Command(
+    "status",
+    Flag("--eligible-only", help="Only epics whose children are all done."),
+    help="List the open epics with their children done and in all.",
+    examples=["bd epic status"],
+)
 
 
-@command.command("status", epilog="\b\nExample:\n  bd epic status")
-@click.option("--eligible-only", is_flag=True, help="Only epics whose children are all done.")
-@pass_app
 def status(app: App, *, eligible_only: bool) -> None:
     """List the open epics with their children done and in all."""
     snapshot = app.snapshot()
@@ -34,9 +35,14 @@ def status(app: App, *, eligible_only: bool) -> None:
         app.out.line("No open epics.")
 
 
-@command.command("close-eligible", epilog="\b\nExample:\n  bd epic close-eligible --dry-run")
-@click.option("--dry-run", is_flag=True, help="Only list them.")
-@pass_app
+CLOSE_ELIGIBLE = Command(
+    "close-eligible",
+    Flag("--dry-run", help="Only list them."),
+    help="Close the epics whose children are all done.",
+    examples=["bd epic close-eligible --dry-run"],
+)
+
+
 def close_eligible(app: App, *, dry_run: bool) -> None:
     """Close the epics whose children are all done."""
     snapshot = app.snapshot()
@@ -51,3 +57,13 @@ def close_eligible(app: App, *, dry_run: bool) -> None:
         app.out.line(f"Would close {bead_id}" if dry_run else f"✓ Closed {bead_id}")
     if not found:
         app.out.line("No epic has all its children done.")
+
+
+SPEC = Group(
+    "epic",
+    {
+        "status": (STATUS, status),
+        "close-eligible": (CLOSE_ELIGIBLE, close_eligible),
+    },
+    help="Show how far epics are.",
+)

@@ -2,45 +2,62 @@
 
 from __future__ import annotations
 
-import click
+from bd.cli.spec import Argument, Command, Group
 
-from bd.cli.app import App
-from bd.cli.options import pass_app
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
+
 
 _NONE = "bd has no git hooks: every write is published by itself, and `bd sync` takes edits made by hand."
 
 
-@click.group("hooks", no_args_is_help=False)
-def command() -> None:
-    """Answer git hooks that call bd; bd needs none."""
+RUN = Command(
+    "run",
+    Argument("name"),
+    Argument("arguments", many=True),
+    help="Let a hook that was installed for the Go tool go on: does nothing, says nothing.",
+    examples=["bd hooks run pre-commit"],
+)
 
 
-@command.command("run", epilog="\b\nExample:\n  bd hooks run pre-commit")
-@click.argument("name")
-@click.argument("arguments", nargs=-1)
-@pass_app
 def run(app: App, name: str, arguments: tuple[str, ...]) -> None:
     """Let a hook that was installed for the Go tool go on: does nothing, says nothing."""
     if app.out.is_json:
         app.out.object({"hook": name, "done": True})
 
 
-@command.command("install", epilog="\b\nExample:\n  bd hooks install")
-@pass_app
+INSTALL = Command(
+    "install",
+    help="Say that there is nothing to install.",
+    examples=["bd hooks install"],
+)
+
+
 def install(app: App) -> None:
     """Say that there is nothing to install."""
     _say(app)
 
 
-@command.command("uninstall", epilog="\b\nExample:\n  bd hooks uninstall")
-@pass_app
+UNINSTALL = Command(
+    "uninstall",
+    help="Say that there is nothing to remove.",
+    examples=["bd hooks uninstall"],
+)
+
+
 def uninstall(app: App) -> None:
     """Say that there is nothing to remove."""
     _say(app)
 
 
-@command.command("list", epilog="\b\nExample:\n  bd hooks list")
-@pass_app
+LIST_HOOKS = Command(
+    "list",
+    help="List bd's hooks: there are none.",
+    examples=["bd hooks list"],
+)
+
+
 def list_hooks(app: App) -> None:
     """List bd's hooks: there are none."""
     _say(app)
@@ -51,3 +68,15 @@ def _say(app: App) -> None:
         app.out.object({"hooks": [], "note": _NONE})
     else:
         app.out.said(_NONE)
+
+
+SPEC = Group(
+    "hooks",
+    {
+        "run": (RUN, run),
+        "install": (INSTALL, install),
+        "uninstall": (UNINSTALL, uninstall),
+        "list": (LIST_HOOKS, list_hooks),
+    },
+    help="Answer git hooks that call bd; bd needs none.",
+)

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
 
-import click
-
-from bd.cli.app import App
-from bd.cli.options import list_option, pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import Argument, Command, Group, Option, list_option
 from bd.cli.values import flat
 from bd.core import signers
 from bd.core.errors import BadInput, NoKey
@@ -21,10 +17,11 @@ from bd.operations.signers import Allow, Revoke, lines_of
 from bd.store.local import agent_cards
 from bd.store.trust import signing
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-@click.group("identity", no_args_is_help=False)
-def command() -> None:
-    """Make the key an agent signs with, and say whose keys a hub believes."""
+    from bd.cli.app import App
 
 
 def _own(app: App) -> str:
@@ -73,20 +70,23 @@ def _say(app: App, shown: dict[str, Any]) -> None:
         app.out.line(f"  Its agent file here says otherwise, or nothing, of: {', '.join(shown['unlike'])}")
 
 
-@command.command(
-    "init", epilog="\b\nExamples:\n  bd identity init --agent codemonkey\n  bd identity init --model opus --capability git,python"
-)
-@list_option("--model", "models", help="Models it can use.")
-@list_option("--capability", "capabilities", help="What it has of what beads need.")
-@click.option("--agent-version", "version", help="Its own version.")
-@pass_app
-def init(app: App, **said: Any) -> None:
-    """Make an SSH key for who you are; one that is there stays as it is.
+INIT = Command(
+    "init",
+    list_option("--model", name="models", help="Models it can use."),
+    list_option("--capability", name="capabilities", help="What it has of what beads need."),
+    Option("--agent-version", name="version", help="Its own version."),
+    help="""Make an SSH key for who you are; one that is there stays as it is.
 
     It lies in your configuration folder, outside of every hub, and serves them all, with what you say of yourself: that
     goes along into each hub that lets you in. Where nothing is said, it is what the agent file here says. Somebody who
     is allowed then lets it in: bd identity allow NAME KEY.
-    """
+    """,
+    examples=["bd identity init --agent codemonkey", "bd identity init --model opus --capability git,python"],
+)
+
+
+def init(app: App, **said: Any) -> None:
+    """Make an SSH key for who you are; one that is there stays as it is."""
     app.refuse_past()
     name = _own(app)
     is_new = signing.make(name)
@@ -107,18 +107,28 @@ def _told(said: dict[str, Any]) -> dict[str, Any]:
     return agent_cards.told_in(json.dumps({word: value for word, value in typed.items() if value}), "what was typed")
 
 
-@command.command("show", epilog="\b\nExample:\n  bd identity show --agent codemonkey")
-@pass_app
-def show(app: App) -> None:
-    """Show your key, what you say of yourself, and whether this hub believes it.
+SHOW = Command(
+    "show",
+    help="""Show your key, what you say of yourself, and whether this hub believes it.
 
     With --json, a file that `bd identity allow NAME FILE` takes: key and words together.
-    """
+    """,
+    examples=["bd identity show --agent codemonkey"],
+)
+
+
+def show(app: App) -> None:
+    """Show your key, what you say of yourself, and whether this hub believes it."""
     _say(app, _shown(_own(app), app))
 
 
-@command.command("list", epilog="\b\nExample:\n  bd identity list")
-@pass_app
+LISTED = Command(
+    "list",
+    help="List whose keys this hub believes, and since it stopped to.",
+    examples=["bd identity list"],
+)
+
+
 def listed(app: App) -> None:
     """List whose keys this hub believes, and since it stopped to."""
     snapshot = app.snapshot()
@@ -159,16 +169,21 @@ def _key(typed: str | None, name: str) -> tuple[str, dict[str, Any]]:
     return signers.key_of(key), told
 
 
-@command.command("allow", epilog="\b\nExamples:\n  bd identity allow\n  bd identity allow codemonkey codemonkey.pub")
-@click.argument("name", required=False)
-@click.argument("key", required=False)
-@pass_app
-def allow(app: App, name: str | None, key: str | None) -> None:
-    """Let somebody sign here: a public key, or a file that holds it. Without words: you.
+ALLOW = Command(
+    "allow",
+    Argument("name", required=False),
+    Argument("key", required=False),
+    help="""Let somebody sign here: a public key, or a file that holds it. Without words: you.
 
     Only who may sign may let others in. The first one is whoever lets in the own key. What an identity says of itself
     (of this machine, or in a file of `bd identity show --json`) completes its agent file; what stands there stays.
-    """
+    """,
+    examples=["bd identity allow", "bd identity allow codemonkey codemonkey.pub"],
+)
+
+
+def allow(app: App, name: str | None, key: str | None) -> None:
+    """Let somebody sign here: a public key, or a file that holds it. Without words: you."""
     app.refuse_past()
     own = _own(app)
     name = check_agent(name or own)
@@ -185,9 +200,14 @@ def allow(app: App, name: str | None, key: str | None) -> None:
         app.out.said(f"✓ {name} may sign")
 
 
-@command.command("revoke", epilog="\b\nExample:\n  bd identity revoke codemonkey")
-@click.argument("name")
-@pass_app
+REVOKE = Command(
+    "revoke",
+    Argument("name"),
+    help="Let somebody sign no more. What was signed until now stays valid.",
+    examples=["bd identity revoke codemonkey"],
+)
+
+
 def revoke(app: App, name: str) -> None:
     """Let somebody sign no more. What was signed until now stays valid."""
     app.publish(Revoke(**app.asked(agent=check_agent(name))))
@@ -195,3 +215,16 @@ def revoke(app: App, name: str) -> None:
         app.out.object({"name": name, "revoked": True})
     else:
         app.out.said(f"✓ {name} may sign no more")
+
+
+SPEC = Group(
+    "identity",
+    {
+        "init": (INIT, init),
+        "show": (SHOW, show),
+        "list": (LISTED, listed),
+        "allow": (ALLOW, allow),
+        "revoke": (REVOKE, revoke),
+    },
+    help="Make the key an agent signs with, and say whose keys a hub believes.",
+)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-import click
-
-from bd.cli.app import App
 from bd.cli.lookup import bead_of
-from bd.cli.options import pass_app
+from bd.cli.spec import Argument, Command, Group
 from bd.core.errors import BadInput
 from bd.operations.beads import Update
 
-
-@click.group("label", no_args_is_help=False)
-def command() -> None:
-    """Add, remove and list labels."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.cli.app import App
 
 
 def _change(app: App, arguments: tuple[str, ...], key: str, said: str) -> None:
@@ -33,25 +29,40 @@ def _change(app: App, arguments: tuple[str, ...], key: str, said: str) -> None:
         app.show_written(outcome, f"Label {label} {said}:")
 
 
-@command.command("add", epilog="\b\nExample:\n  bd label add hub-7k3q infra/auth")
-@click.argument("arguments", nargs=-1, required=True, metavar="BEAD... LABEL")
-@pass_app
+ADD = Command(
+    "add",
+    Argument("arguments", many=True, required=True, metavar="BEAD... LABEL"),
+    help="Put a label on beads.",
+    examples=["bd label add hub-7k3q infra/auth"],
+)
+
+
 def add(app: App, arguments: tuple[str, ...]) -> None:
     """Put a label on beads."""
     _change(app, arguments, "add", "added")
 
 
-@command.command("remove", epilog="\b\nExample:\n  bd label remove hub-7k3q infra/auth")
-@click.argument("arguments", nargs=-1, required=True, metavar="BEAD... LABEL")
-@pass_app
+REMOVE = Command(
+    "remove",
+    Argument("arguments", many=True, required=True, metavar="BEAD... LABEL"),
+    help="Take a label off beads.",
+    examples=["bd label remove hub-7k3q infra/auth"],
+)
+
+
 def remove(app: App, arguments: tuple[str, ...]) -> None:
     """Take a label off beads."""
     _change(app, arguments, "remove", "removed")
 
 
-@command.command("list", epilog="\b\nExample:\n  bd label list hub-7k3q")
-@click.argument("bead")
-@pass_app
+LIST_ONE = Command(
+    "list",
+    Argument("bead"),
+    help="List a bead's labels.",
+    examples=["bd label list hub-7k3q"],
+)
+
+
 def list_one(app: App, bead: str) -> None:
     """List a bead's labels."""
     snapshot = app.snapshot()
@@ -63,8 +74,13 @@ def list_one(app: App, bead: str) -> None:
             app.out.line(label)
 
 
-@command.command("list-all", epilog="\b\nExample:\n  bd label list-all")
-@pass_app
+LIST_ALL = Command(
+    "list-all",
+    help="List every label and how many beads have it.",
+    examples=["bd label list-all"],
+)
+
+
 def list_all(app: App) -> None:
     """List every label and how many beads have it."""
     counted = Counter(label for bead in app.snapshot().every() for label in bead.labels)
@@ -72,3 +88,15 @@ def list_all(app: App) -> None:
         app.out.json([{"label": label, "count": number} for label, number in sorted(counted.items())])
     else:
         app.out.table(["label", "beads"], [[label, str(number)] for label, number in sorted(counted.items())])
+
+
+SPEC = Group(
+    "label",
+    {
+        "add": (ADD, add),
+        "remove": (REMOVE, remove),
+        "list": (LIST_ONE, list_one),
+        "list-all": (LIST_ALL, list_all),
+    },
+    help="Add, remove and list labels.",
+)

@@ -2,44 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from bd.cli.app import App
 from bd.cli.lookup import bead_of
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import Argument, Command, Flag, Group, Option
 from bd.operations.base import World
 from bd.operations.plan import ApplyPlan
 
-EXAMPLE = """
-\b
-Examples:
-  bd plan apply plan.yaml --dry-run     check it, and say what would be made
-  bd plan apply plan.yaml
-  bd plan apply plan.json --idempotency-key nightly-2026-03-01
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
 
 
-@click.group("plan", no_args_is_help=False)
-def command() -> None:
-    """Make a whole DAG from a plan file, and write one."""
-
-
-@command.command("apply", epilog=EXAMPLE)
-@click.argument("file")
-@click.option("--dry-run", is_flag=True, help="Check it against the hub, and only say what would be made.")
-@click.option("--idempotency-key", help="A second apply with this key makes nothing, and answers with the first one's beads.")
-@click.option("--parent", help="The bead the root is part of.")
-@click.option("--force", is_flag=True, help="Assign also to agents that are offline.")
-@pass_app
-def apply(app: App, file: str, *, dry_run: bool, idempotency_key: str | None, parent: str | None, force: bool) -> None:
-    """Make everything a plan file says (- reads stdin) in one commit, or nothing.
+APPLY = Command(
+    "apply",
+    Argument("file"),
+    Flag("--dry-run", help="Check it against the hub, and only say what would be made."),
+    Option("--idempotency-key", help="A second apply with this key makes nothing, and answers with the first one's beads."),
+    Option("--parent", help="The bead the root is part of."),
+    Flag("--force", help="Assign also to agents that are offline."),
+    help="""Make everything a plan file says (- reads stdin) in one commit, or nothing.
 
     A plan has a title, any other field of its root, and tasks: beads with a name each, and with what they wait for by
     name or id. The root is done last.
-    """
+    """,
+    examples=[
+        "bd plan apply plan.yaml --dry-run     check it, and say what would be made",
+        "bd plan apply plan.yaml",
+        "bd plan apply plan.json --idempotency-key nightly-2026-03-01",
+    ],
+)
+
+
+def apply(app: App, file: str, *, dry_run: bool, idempotency_key: str | None, parent: str | None, force: bool) -> None:
+    """Make everything a plan file says (- reads stdin) in one commit, or nothing."""
     from bd.compat.dag_plans import read_graph
 
     app.refuse_past()
@@ -80,9 +77,14 @@ def _show_plan(app: App, operation: ApplyPlan) -> None:
         app.out.line(f"Would create: {escaped(spec['name'])} — {escaped(spec['title'])}{escaped(waits)}")
 
 
-@command.command("export", epilog="\b\nExample:\n  bd plan export hub-7k3q > plan.yaml")
-@click.argument("root")
-@pass_app
+EXPORT = Command(
+    "export",
+    Argument("root"),
+    help="Write a DAG as the plan file that makes it anew, without what became of it.",
+    examples=["bd plan export hub-7k3q > plan.yaml"],
+)
+
+
 def export(app: App, root: str) -> None:
     """Write a DAG as the plan file that makes it anew, without what became of it."""
     from bd.compat.dag_plans import plan_of, plan_text
@@ -94,3 +96,13 @@ def export(app: App, root: str) -> None:
         app.out.object(plan)
     else:
         app.out.line(plan_text(plan).rstrip("\n"))
+
+
+SPEC = Group(
+    "plan",
+    {
+        "apply": (APPLY, apply),
+        "export": (EXPORT, export),
+    },
+    help="Make a whole DAG from a plan file, and write one.",
+)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
-from typing import Any
 
-import click
-
-from bd.cli.app import SIGNS, App
-from bd.cli.options import AGENT, pass_app
+from bd.cli.app import SIGNS
 from bd.cli.output import escaped
+from bd.cli.spec import AGENT, Argument, Command, Flag, Group, Option
 from bd.core import clock
 from bd.core.clock import time_text
 from bd.core.errors import BadInput
@@ -18,14 +15,20 @@ from bd.core.pools import Pool, pools_of
 from bd.operations.pools import ScalePool
 from bd.report.pools import status_of, told_by_files
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-@click.group("pool", no_args_is_help=False)
-def command() -> None:
-    """Run as many members of an agent as there is work for."""
+    from bd.cli.app import App
 
 
-@command.command("list", epilog="\b\nExample:\n  bd pool list")
-@pass_app
+LIST_POOLS = Command(
+    "list",
+    help="List the pools; an agent file without `pool` is one of exactly one member.",
+    examples=["bd pool list"],
+)
+
+
 def list_pools(app: App) -> None:
     """List the pools; an agent file without `pool` is one of exactly one member."""
     pools = pools_of(app.snapshot()).values()
@@ -55,13 +58,18 @@ def _names(pool: Pool) -> str:
     return " ".join(names) if len(names) <= 3 else f"{names[0]} ... {names[-1]}"
 
 
-@command.command("status", epilog="\b\nExample:\n  bd pool status --json")
-@pass_app
-def status(app: App) -> None:
-    """Show what each pool wants, and who of it runs on this host.
+STATUS = Command(
+    "status",
+    help="""Show what each pool wants, and who of it runs on this host.
 
     With --at: who of it was there by the capacity files of then, on any host.
-    """
+    """,
+    examples=["bd pool status --json"],
+)
+
+
+def status(app: App) -> None:
+    """Show what each pool wants, and who of it runs on this host."""
     from bd.pool.state import Quarters
 
     app.leave_out(SIGNS, "what runs on this host and what its checks said")
@@ -96,10 +104,15 @@ def status(app: App) -> None:
                 app.out.line(escaped(f"{one['name']}: {words}"))
 
 
-@command.command("scale", epilog="\b\nExamples:\n  bd pool scale codemonkey 2\n  bd pool scale codemonkey auto")
-@click.argument("name", type=AGENT)
-@click.argument("size", metavar="N|up|down|auto")
-@pass_app
+SCALE = Command(
+    "scale",
+    Argument("name", kind=AGENT),
+    Argument("size", metavar="N|up|down|auto"),
+    help="Ask for a size of a pool, which goes before its check; auto goes by the check again.",
+    examples=["bd pool scale codemonkey 2", "bd pool scale codemonkey auto"],
+)
+
+
 def scale(app: App, name: str, size: str) -> None:
     """Ask for a size of a pool, which goes before its check; auto goes by the check again."""
     outcome = app.publish(ScalePool(**app.asked(pool=name, to=_size(app, name, size))))
@@ -124,9 +137,14 @@ def _size(app: App, name: str, size: str) -> str:
     return str(pool.clamped(base + (1 if size == "up" else -1)))
 
 
-@command.command("events", epilog="\b\nExample:\n  bd pool events")
-@click.option("--pool", "name", type=AGENT, help="Only of this pool.")
-@pass_app
+EVENTS = Command(
+    "events",
+    Option("--pool", name="name", kind=AGENT, help="Only of this pool."),
+    help="List what happened to the pools on this host, the latest last.",
+    examples=["bd pool events"],
+)
+
+
 def events(app: App, name: str | None) -> None:
     """List what happened to the pools on this host, the latest last."""
     from bd.pool.state import Quarters
@@ -151,14 +169,19 @@ def _line(one: dict[str, Any]) -> str:
     return escaped(f"{' '.join(words.split())}{': ' + whys if whys else ''}")
 
 
-@command.command("run", epilog="\b\nExample:\n  bd pool run --once")
-@click.option("--once", is_flag=True, help="One round, instead of one after another until it is ended.")
-@pass_app
-def run(app: App, once: bool) -> None:
-    """Start and drain members until every pool has its size; one controller for each hub and host.
+RUN = Command(
+    "run",
+    Flag("--once", help="One round, instead of one after another until it is ended."),
+    help="""Start and drain members until every pool has its size; one controller for each hub and host.
 
     Members live on when it ends, and are found again by the next. Commands run where `bd trust` has pinned them.
-    """
+    """,
+    examples=["bd pool run --once"],
+)
+
+
+def run(app: App, once: bool) -> None:
+    """Start and drain members until every pool has its size; one controller for each hub and host."""
     if app.out.is_json and not once:
         raise BadInput("--json is one document, and this would go on for ever", hint="add --once")
     if os.name != "posix":
@@ -186,3 +209,16 @@ def run(app: App, once: bool) -> None:
             clock.sleep(controller.tolerant_round())
     if app.out.is_json:
         app.out.json(told)
+
+
+SPEC = Group(
+    "pool",
+    {
+        "list": (LIST_POOLS, list_pools),
+        "status": (STATUS, status),
+        "scale": (SCALE, scale),
+        "events": (EVENTS, events),
+        "run": (RUN, run),
+    },
+    help="Run as many members of an agent as there is work for.",
+)

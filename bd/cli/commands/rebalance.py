@@ -3,43 +3,42 @@
 from __future__ import annotations
 
 import gc
-from typing import Any
 
-import click
-
-from bd.cli.app import SIGNS, App
-from bd.cli.options import DURATION, pass_app
+from bd.cli.app import SIGNS
 from bd.cli.output import escaped
+from bd.cli.spec import DURATION, Command, Flag, Group, Option
 from bd.core import clock
 from bd.core.errors import BadInput
-from bd.core.model import Snapshot
 from bd.operations.work_stealing import Rebalance
-from bd.policy.stealing import INTERVAL_S, Cycle, Move, cycle
+from bd.policy.stealing import INTERVAL_S, cycle
 
-EXAMPLE = """
-\b
-Examples:
-  bd rebalance --dry-run
-  bd rebalance status
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
+    from bd.core.model import Snapshot
+    from bd.policy.stealing import Cycle, Move
 
 
-@click.group("rebalance", invoke_without_command=True, epilog=EXAMPLE)
-@click.option("--dry-run", is_flag=True, help="Show what would move, and move nothing.")
-@click.option("--loop", is_flag=True, help="Again after every interval, until it is ended.")
-@click.option("--interval", type=DURATION, default=INTERVAL_S, help="Between two rounds of --loop (5m).")
-@click.pass_context
-def command(ctx: click.Context, dry_run: bool, loop: bool, interval: float) -> None:
-    """Give idle agents work that waits in the queues of overloaded ones.
+MOVE_BEADS = Command(
+    "rebalance",
+    Flag("--dry-run", help="Show what would move, and move nothing."),
+    Flag("--loop", help="Again after every interval, until it is ended."),
+    Option("--interval", kind=DURATION, default=INTERVAL_S, help="Between two rounds of --loop (5m)."),
+    help="""Give idle agents work that waits in the queues of overloaded ones.
 
     An agent idle for 2 minutes, with a fresh sign of life, gets up to 3 ready beads from the queues of agents with more
     than 5, or that are away; the least urgent first, none with a base priority below 50, each only once, 10 in all.
     It has to have the skills; only beads of 80 and more without labels may go to anybody. Any number of rebalancers
     may run.
-    """
-    if ctx.invoked_subcommand:
-        return
-    app: App = ctx.obj
+    """,
+    examples=["bd rebalance --dry-run", "bd rebalance status"],
+)
+
+
+def move_beads(app: App, dry_run: bool, loop: bool, interval: float) -> None:
+    """Give idle agents work that waits in the queues of overloaded ones."""
     if loop and (dry_run or app.out.is_json):
         raise BadInput("--loop goes on for ever, and shows lines", hint="leave out --loop, or --dry-run and --json")
     if dry_run:
@@ -95,8 +94,13 @@ def _show_moves(app: App, found: Cycle, snapshot: Snapshot) -> None:
         app.out.line("Nothing would move; `bd rebalance status` says why.")
 
 
-@command.command("status", epilog="\b\nExample:\n  bd rebalance status --json")
-@pass_app
+STATUS = Command(
+    "status",
+    help="Show who would get what, and why others get and give nothing.",
+    examples=["bd rebalance status --json"],
+)
+
+
 def status(app: App) -> None:
     """Show who would get what, and why others get and give nothing."""
     snapshot = _looked_at(app)
@@ -125,3 +129,11 @@ def _row(one: dict[str, Any]) -> tuple[str, ...]:
     gives = str(len(one["gives"])) if one["is_source"] else "-"
     gets = str(len(one["gets"])) if one["idle"] else "-"
     return one["agent"], str(one["pending_count"]), gives, gets, one.get("why", "")
+
+
+SPEC = Group(
+    "rebalance",
+    {"status": (STATUS, status)},
+    help=MOVE_BEADS.help,
+    alone=(MOVE_BEADS, move_beads),
+)

@@ -2,52 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
 from bd.cli import lookup
-from bd.cli.app import App
-from bd.cli.options import PRIORITY, list_option, pass_app
+from bd.cli.spec import PRIORITY, Argument, Command, Group, Option, list_option
 from bd.cli.values import flat, text_argument
 from bd.core.clock import time_text
 from bd.core.errors import NotFound
 from bd.operations.schedules import AddSchedule, RemoveSchedule
 from bd.policy import schedules
 
-EXAMPLE = """
-\b
-Examples:
-  bd schedule add audit --cron "0 9 * * 1" --title "Audit the dependencies" --tz Europe/Berlin
-  bd schedule add nightly --cron "30 2 * * *" --title "Nightly report" -t research -l report
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
 
 
-@click.group("schedule", no_args_is_help=False)
-def command() -> None:
-    """Make beads by the clock: one a tick, whoever is awake."""
-
-
-@command.command("add", epilog=EXAMPLE)
-@click.argument("name")
-@click.option("--cron", required=True, help='Five fields: minute hour day month weekday, such as "0 9 * * 1".')
-@click.option("--tz", default="UTC", help="The time zone that the expression is in (UTC).")
-@click.option("--title", required=True, help="The title of its beads.")
-@click.option("--type", "-t", "bead_type", help="task, bug, research ... (task)")
-@click.option("--priority", "-p", type=PRIORITY, help="0 to 4; 2 when left out.")
-@click.option("--description", "-d", help="What it is about; - reads stdin.")
-@click.option("--assignee", "-a", help="Route the beads to this agent or person.")
-@click.option("--expected", help="How long one should take, such as 45m.")
-@click.option("--parent", help="The bead they are part of.")
-@list_option("--labels", "-l", "--label", "labels", help="Labels.")
-@list_option("--needs", "needs", help="Capabilities they take.")
-@pass_app
-def add(app: App, name: str, cron: str, tz: str, title: str, **flags: Any) -> None:
-    """Add a schedule; its first tick is the next one.
+ADD = Command(
+    "add",
+    Argument("name"),
+    Option("--cron", required=True, help='Five fields: minute hour day month weekday, such as "0 9 * * 1".'),
+    Option("--tz", default="UTC", help="The time zone that the expression is in (UTC)."),
+    Option("--title", required=True, help="The title of its beads."),
+    Option("--type", "-t", name="bead_type", help="task, bug, research ... (task)"),
+    Option("--priority", "-p", kind=PRIORITY, help="0 to 4; 2 when left out."),
+    Option("--description", "-d", help="What it is about; - reads stdin."),
+    Option("--assignee", "-a", help="Route the beads to this agent or person."),
+    Option("--expected", help="How long one should take, such as 45m."),
+    Option("--parent", help="The bead they are part of."),
+    list_option("--labels", "-l", "--label", help="Labels."),
+    list_option("--needs", help="Capabilities they take."),
+    help="""Add a schedule; its first tick is the next one.
 
     Any agent's idle poll makes what is due, and so does `bd schedule run`. Of several ticks that nobody made, the last
     is made.
-    """
+    """,
+    examples=[
+        'bd schedule add audit --cron "0 9 * * 1" --title "Audit the dependencies" --tz Europe/Berlin',
+        'bd schedule add nightly --cron "30 2 * * *" --title "Nightly report" -t research -l report',
+    ],
+)
+
+
+def add(app: App, name: str, cron: str, tz: str, title: str, **flags: Any) -> None:
+    """Add a schedule; its first tick is the next one."""
     fields = {
         "type": flags["bead_type"],
         "priority": flags["priority"],
@@ -74,8 +71,13 @@ def _shown(schedule: dict[str, Any], app: App) -> dict[str, Any]:
     return {**shown, "next_tick": time_text(tick)} if tick else {**shown, "error": why}
 
 
-@command.command("list", epilog="\b\nExample:\n  bd schedule list")
-@pass_app
+LIST_SCHEDULES = Command(
+    "list",
+    help="List the schedules, each with its next tick.",
+    examples=["bd schedule list"],
+)
+
+
 def list_schedules(app: App) -> None:
     """List the schedules, each with its next tick."""
     found = [_shown(one, app) for one in schedules.schedules_of(app.snapshot())]
@@ -87,18 +89,28 @@ def _row(shown: Any) -> list[str]:
     return [shown["name"], shown.get("cron", ""), shown.get("tz", "UTC"), when, shown.get("title", "")]
 
 
-@command.command("remove", epilog="\b\nExample:\n  bd schedule remove audit")
-@click.argument("name")
-@pass_app
+REMOVE = Command(
+    "remove",
+    Argument("name"),
+    help="Remove a schedule; what it has made stays.",
+    examples=["bd schedule remove audit"],
+)
+
+
 def remove(app: App, name: str) -> None:
     """Remove a schedule; what it has made stays."""
     outcome = app.publish(RemoveSchedule(**app.asked(name=name)))
     lookup.tell_removed(app, "schedule", name, outcome)
 
 
-@command.command("run", epilog="\b\nExample:\n  bd schedule run            make what is due, such as from a cron line")
-@click.argument("names", nargs=-1)
-@pass_app
+RUN = Command(
+    "run",
+    Argument("names", many=True),
+    help="Make the beads of the ticks that are due, of all schedules or of those named.",
+    examples=["bd schedule run            make what is due, such as from a cron line"],
+)
+
+
 def run(app: App, names: tuple[str, ...]) -> None:
     """Make the beads of the ticks that are due, of all schedules or of those named."""
     from bd.schedule.sources import due_schedules, run_schedule
@@ -121,3 +133,15 @@ def run(app: App, names: tuple[str, ...]) -> None:
         app.out.line(str(one["id"]) if app.out.quiet else f"✓ Made {one['id']} from schedule {one['schedule']}")
     if not made:
         app.out.said("Nothing is due.")
+
+
+SPEC = Group(
+    "schedule",
+    {
+        "add": (ADD, add),
+        "list": (LIST_SCHEDULES, list_schedules),
+        "remove": (REMOVE, remove),
+        "run": (RUN, run),
+    },
+    help="Make beads by the clock: one a tick, whoever is awake.",
+)

@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
 from bd.cli import lookup
-from bd.cli.app import App
-from bd.cli.options import pass_app
 from bd.cli.output import escaped
+from bd.cli.spec import Argument, Command, Group, Option
 from bd.compat.dag_plans import read_graph
 from bd.compat.jsonl_import import bytes_of, event_of
 from bd.core.errors import BadInput, NotFound
 from bd.operations.triggers import AddTrigger, RemoveTrigger
 from bd.policy import triggers
 
-EXAMPLE = """
-\b
-Examples:
-  bd trigger add review --on github:pull_request.opened --plan plan.yaml
-  bd trigger add report --on dag:hub-a1b2 --plan plan.yaml
-  bd trigger add inbox --on "file:inbox/*.json" --plan plan.yaml
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.cli.app import App
 
 
-@click.group("trigger", no_args_is_help=False)
-def command() -> None:
-    """Make beads when something happens: one plan an event."""
-
-
-@command.command("add", epilog=EXAMPLE)
-@click.argument("name")
-@click.option(
-    "--on", required=True, help="dag:ROOT, github:EVENT.ACTION (gitea:, gitlab:), or file:GLOB (in the hub's checkout)."
-)
-@click.option("--plan", required=True, help="The plan file to apply; {event.field} in its texts is filled.")
-@pass_app
-def add(app: App, name: str, on: str, plan: str) -> None:
-    """Add a trigger. Its plan is kept in the hub.
+ADD = Command(
+    "add",
+    Argument("name"),
+    Option("--on", required=True, help="dag:ROOT, github:EVENT.ACTION (gitea:, gitlab:), or file:GLOB (in the hub's checkout)."),
+    Option("--plan", required=True, help="The plan file to apply; {event.field} in its texts is filled."),
+    help="""Add a trigger. Its plan is kept in the hub.
 
     An event's fields fill texts of the plan as data: {event.issue.title}, {event.path}, {event.root}.
-    """
+    """,
+    examples=[
+        "bd trigger add review --on github:pull_request.opened --plan plan.yaml",
+        "bd trigger add report --on dag:hub-a1b2 --plan plan.yaml",
+        'bd trigger add inbox --on "file:inbox/*.json" --plan plan.yaml',
+    ],
+)
+
+
+def add(app: App, name: str, on: str, plan: str) -> None:
+    """Add a trigger. Its plan is kept in the hub."""
     outcome = app.publish(AddTrigger(**app.asked(trigger={"name": name, "on": on, "plan": read_graph(plan)})))
     made = _named(app, name)
     if app.out.is_json:
@@ -66,33 +61,48 @@ def _shown(trigger: Any) -> dict[str, Any]:
     }
 
 
-@command.command("list", epilog="\b\nExample:\n  bd trigger list")
-@pass_app
+LIST_TRIGGERS = Command(
+    "list",
+    help="List the triggers.",
+    examples=["bd trigger list"],
+)
+
+
 def list_triggers(app: App) -> None:
     """List the triggers."""
     found = [_shown(one) for one in triggers.triggers_of(app.snapshot())]
     lookup.list_them(app, "trigger", found, ("on", "beads", "title"), lambda one: [str(value) for value in one.values()])
 
 
-@command.command("remove", epilog="\b\nExample:\n  bd trigger remove review")
-@click.argument("name")
-@pass_app
+REMOVE = Command(
+    "remove",
+    Argument("name"),
+    help="Remove a trigger; what it has made stays.",
+    examples=["bd trigger remove review"],
+)
+
+
 def remove(app: App, name: str) -> None:
     """Remove a trigger; what it has made stays."""
     outcome = app.publish(RemoveTrigger(**app.asked(name=name)))
     lookup.tell_removed(app, "trigger", name, outcome)
 
 
-@command.command("fire", epilog="\b\nExample:\n  bd trigger fire review event.json --delivery 72d3162e")
-@click.argument("name")
-@click.argument("file")
-@click.option("--delivery", help="What tells this event from any other; else the address of what it is about.")
-@pass_app
-def fire(app: App, name: str, file: str, delivery: str | None) -> None:
-    """Apply a trigger's plan to an event: a JSON object from a file, or - for stdin.
+FIRE = Command(
+    "fire",
+    Argument("name"),
+    Argument("file"),
+    Option("--delivery", help="What tells this event from any other; else the address of what it is about."),
+    help="""Apply a trigger's plan to an event: a JSON object from a file, or - for stdin.
 
     The same event makes nothing a second time, whoever brings it.
-    """
+    """,
+    examples=["bd trigger fire review event.json --delivery 72d3162e"],
+)
+
+
+def fire(app: App, name: str, file: str, delivery: str | None) -> None:
+    """Apply a trigger's plan to an event: a JSON object from a file, or - for stdin."""
     from bd.schedule import sources
 
     app.refuse_past()
@@ -108,9 +118,14 @@ def fire(app: App, name: str, file: str, delivery: str | None) -> None:
     _tell(app, name, sources.fire(app.hub, trigger, event, key, app.identity.by))
 
 
-@command.command("run", epilog="\b\nExample:\n  bd trigger run             what idle agents do by themselves")
-@click.argument("names", nargs=-1)
-@pass_app
+RUN = Command(
+    "run",
+    Argument("names", many=True),
+    help="Fire what waits for DAGs that have ended and for files that are there.",
+    examples=["bd trigger run             what idle agents do by themselves"],
+)
+
+
 def run(app: App, names: tuple[str, ...]) -> None:
     """Fire what waits for DAGs that have ended and for files that are there."""
     from bd.schedule import sources
@@ -153,3 +168,16 @@ def _tell(app: App, name: str, outcome: Any) -> None:
         app.out.line(f"✓ Made {made['root']} by trigger {name}: {len(made['ids'])} beads")
     else:
         app.out.line(f"✓ Made before: {made['root']}, by trigger {name}")
+
+
+SPEC = Group(
+    "trigger",
+    {
+        "add": (ADD, add),
+        "list": (LIST_TRIGGERS, list_triggers),
+        "remove": (REMOVE, remove),
+        "fire": (FIRE, fire),
+        "run": (RUN, run),
+    },
+    help="Make beads when something happens: one plan an event.",
+)
