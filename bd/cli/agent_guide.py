@@ -10,7 +10,7 @@ _LOOP = """\
 Work is kept as beads in a shared git hub. Do not keep to-do lists of your own.
 
 Loop:
-  bd ready --json                      what you may take, best first
+  bd ready --json{mine}
   bd claim --next --json               take one; nobody else has it then
   bd show ID --json                    what it asks for
   bd progress ID "half way"            while you work
@@ -39,11 +39,13 @@ are, what to do and the rules. In short: `bd ready --json`, `bd claim --next --j
 LIMIT = 2000
 
 
-def prime(who: str, held: Sequence[str], ready: int) -> str:
+def prime(who: str, held: Sequence[str], ready: int, agent: str | None = None) -> str:
     """The page an agent starts with: its identity, what it holds, the loop and the rules."""
     holds = f"You hold {', '.join(held[:5])}{' and more' if len(held) > 5 else ''}: go on with that first." if held else ""
     lines = [f"You are {who}. {ready} {'bead is' if ready == 1 else 'beads are'} ready for you."] + ([holds] if holds else [])
-    return "\n".join(lines) + "\n" + _LOOP
+    mine = f" --agent {agent}" if agent else ""
+    ready_line = f"{mine}{' ' * max(1, 22 - len(mine))}{'what you may take' if agent else 'what is ready'}, best first"
+    return "\n".join(lines) + "\n" + _LOOP.replace("{mine}", ready_line)
 
 
 def section() -> str:

@@ -1,4 +1,4 @@
-"""Texts of a command line: long ones from a file or stdin, lists with commas, priorities. Loads no click."""
+"""Typed texts as values: long texts from a file or stdin, lists, pairs, priorities, JSON. Loads no click."""
 
 from __future__ import annotations
 

@@ -65,7 +65,8 @@ def modules_below(package: str, packages: Sequence[str]) -> list[str]:
     found = os.listdir(package)
     for name in packages:
         os.listdir(os.path.join(package, name))  # os.walk is silent where there is no such folder
-        for folder, _, names in os.walk(os.path.join(package, name)):
+        for folder, inner, names in os.walk(os.path.join(package, name)):
+            inner[:] = [one for one in inner if one != "__pycache__"]  # which has more files than all the others
             below = os.path.relpath(folder, package)
             found += [os.path.join(below, module) for module in names]
     return sorted(path for path in found if path.endswith(".py"))

@@ -1,7 +1,7 @@
 """Operations on who works on what: claim, start, release.
 
 Every one that changes a claim rewrites the capacity file of the agent concerned in the same
-commit. Does not belong here: the ends of work (close.py), failing and reassigning (undo.py).
+commit. Does not belong here: the ends of work (close.py), failing (fail.py), and freeing what has stalled (heartbeat.py).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.operations import (
+from bd.operations import (  # noqa: F401  each of them registers its verbs
     agents,
     archive,
     beads,
@@ -42,40 +42,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.operations.base import Operation
-
-# Imported so that each registers its verbs.
-FAMILIES = (
-    agents,
-    archive,
-    beads,
-    board,
-    claims,
-    close,
-    costs,
-    create,
-    dependencies,
-    fail,
-    friction_beads,
-    hand_edits,
-    handoff,
-    heartbeat,
-    heat,
-    human_wait,
-    import_beads,
-    init,
-    notify,
-    plan,
-    pools,
-    schedules,
-    signers,
-    spawn,
-    switches,
-    triggers,
-    undo,
-    upgrade,
-    validate,
-    work_stealing,
-)
 
 
 def from_json(form: Mapping[str, Any]) -> Operation:

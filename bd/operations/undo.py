@@ -1,4 +1,4 @@
-"""Operations that put things right: undo. (Failing, reassigning and dead letters will stand here too.)"""
+"""The operation that takes a write back: undo."""
 
 from __future__ import annotations
 

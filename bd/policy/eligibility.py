@@ -90,6 +90,8 @@ class Eligibility:
         self._purse = Purse(agent, snapshot, now)
         self._others: Mapping[str, Mapping[str, Any]] | None = None
         self._idle: list[Reason | None] = []
+        # One bead for each kind of misfit that was met, by code.
+        self._misfits: dict[str, Reason] = {}
 
     def idle(self) -> Reason | None:
         """Return why the agent gets no work at all now, whatever is ready; None when it may claim.
@@ -159,7 +161,13 @@ class Eligibility:
 
     def fitting(self, ready: Iterable[Bead]) -> Iterator[Bead]:
         """Return those of the ready beads that fit the agent, its own state apart, judged as they are asked for."""
-        return (bead for bead in ready if not self.reasons(bead))
+        for bead in ready:
+            reasons = self.reasons(bead)
+            if not reasons:
+                yield bead
+            for reason in reasons:
+                if reason.code not in self._misfits:
+                    self._misfits[reason.code] = Reason(reason.code, f"{bead.id} {reason.text}", reason.by)
 
     def beads(self, ready: Iterable[Bead] | None = None) -> Iterator[Bead]:
         """Return the beads that the agent may take now, best first; none while it is `idle`. `ready` are all that are, if known."""
@@ -168,19 +176,15 @@ class Eligibility:
         return self.fitting(self._all_ready() if ready is None else ready)
 
     def why_none(self) -> list[Reason]:
-        """Return why `beads` has none: the agent's own state, or that nothing is ready, or for each kind of misfit one bead."""
+        """Return why `beads` had none: the agent's own state, or that nothing is ready, or for each kind of misfit one bead."""
         idle = self.idle()
         if idle is not None:
             return [idle]
-        found: dict[str, Reason] = {}
-        number = 0
-        for bead in self._all_ready():
-            number += 1
-            for reason in self.reasons(bead):
-                found.setdefault(reason.code, Reason(reason.code, f"{bead.id} {reason.text}", reason.by))
-        if not number:
+        if not self._misfits:
+            next(self.beads(), None)  # where nobody has looked yet
+        if not self._misfits:
             return [Reason("nothing_ready", "nothing is ready")]
-        return [Reason("nothing_fits", f"nothing is ready that fits {self.agent}"), *found.values()]
+        return [Reason("nothing_fits", f"nothing is ready that fits {self.agent}"), *self._misfits.values()]
 
     def _all_ready(self) -> Iterable[Bead]:
         from bd.policy.work_queue import ready_beads  # noqa: PLC0415  a claim of a certain bead looks at no others

@@ -79,7 +79,9 @@ def _claimable(pool: Pool, snapshot: Snapshot, now: datetime) -> list[str]:
     for bead in ready_beads(snapshot, now):
         own = str(bead.assignee) if bead.assignee in members else ""
         name = own or pool.name
-        answer = answers.setdefault(name, Eligibility(snapshot, name, now))
+        if name not in answers:
+            answers[name] = Eligibility(snapshot, name, now)
+        answer = answers[name]
         if (own and answer.idle() is not None) or answer.reasons(bead):
             continue
         found.append(own)

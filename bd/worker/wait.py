@@ -92,8 +92,7 @@ def offered(snapshot: CachedSnapshot, agent: str) -> tuple[list[str], str]:
     """The beads the agent may take now, best first; else why there are none."""
     answer = Eligibility(snapshot, agent, clock.now())
     found = [bead.id for bead in islice(answer.beads(), NAMED)]
-    idle = None if found else answer.idle()
-    return found, idle.text if idle else f"nothing is ready that fits {agent}"
+    return found, "" if found else answer.why_none()[0].text
 
 
 def _fetched(hub: Hub) -> str:

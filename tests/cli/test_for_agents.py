@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def test_prime_is_short_whoever_asks(board: Clone, tmp_path: Path) -> None:
-    longest = agent_guide.prime("a" * 63, [f"{'p' * 20}-{number:04}" for number in range(99)], 10**6)
+    longest = agent_guide.prime("a" * 63, [f"{'p' * 20}-{number:04}" for number in range(99)], 10**6, "a" * 63)
     assert len(longest) < agent_guide.LIMIT
     said = board.here("prime", "--agent", "bob").out
     assert said.startswith("You are bob. 3 beads are ready for you.\n")

@@ -72,4 +72,4 @@ def test_all_that_is_ready_can_still_be_seen(local_hub: Clone) -> None:
     assert [bead["id"] for bead in local_hub.here("ready", "--all", "--json", "--agent", "solo").json] == ["hub-one"]
     told = local_hub.here("ready", "--agent", "solo")
     assert "the fleet is paused" in told.out
-    assert "1 is ready: bd ready --all" in told.out
+    assert "Ready in all: 1 (`bd ready --all`)" in told.out

@@ -366,6 +366,16 @@ def test_a_file_that_says_busy_decides_nothing() -> None:
     assert Eligibility(MemorySnapshot([], records), "coder", START).idle() is None
 
 
+def test_why_there_is_nothing_is_known_whoever_has_looked_before() -> None:
+    needy = [make_bead(f"hub-{need}", needs=[need]) for need in ("gpu", "tpu")]
+    snapshot = snapshot_of(*needy, make_bead("hub-routed", assignee="other"), coder=CODER)
+    fresh, asked = Eligibility(snapshot, "coder", START), Eligibility(snapshot, "coder", START)
+    assert list(asked.beads()) == []
+    assert [reason.code for reason in fresh.why_none()] == ["nothing_fits", "needs", "skills", "routed"]
+    assert fresh.why_none() == asked.why_none()
+    assert [reason.code for reason in Eligibility(snapshot_of(coder=CODER), "coder", START).why_none()] == ["nothing_ready"]
+
+
 def test_the_offer_is_in_the_order_of_work_and_holds_only_what_fits() -> None:
     beads = [
         make_bead("hub-1", title="Fix the footer", priority=3),

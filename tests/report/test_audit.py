@@ -631,10 +631,9 @@ def test_what_bd_does_is_sound(clone: Callable[[str], Clone], hub: Path) -> None
 
 
 def test_every_verb_has_its_moves() -> None:
+    import bd.operations.registry  # noqa: F401  all verbs
     from bd.operations.base import REGISTRY
-    from bd.operations.registry import FAMILIES
 
-    assert FAMILIES
     assert {verb for verb in REGISTRY if not status_changes.is_known(verb)} == set()
     listed: dict[str, Any] = {
         **status_changes.MOVES,

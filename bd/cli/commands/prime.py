@@ -37,7 +37,7 @@ def run(app: App) -> None:
         number = len(list(Eligibility(snapshot, name, app.now).beads(ready)))
     held = [bead.id for bead in snapshot.live() if name and name in bead.holders]
     who = name or f"{app.identity.by.partition(':')[2]} (no agent: give --agent NAME or set BD_AGENT before you claim)"
-    text = agent_guide.prime(who, sorted(held), number)
+    text = agent_guide.prime(who, sorted(held), number, name)
     if app.out.is_json:
         app.out.object({"text": text})
     else:

@@ -77,7 +77,7 @@ def run(app: App, limit: int | None, sort: str, everybody: bool, explain: bool, 
         shared = at_it(bead, now)
         return ", ".join([*words, *([escaped(shared)] if shared else [])])
 
-    footer, empty = _last_line(snapshot, len(found), len(ready) - len(found), name, idle)
+    footer, empty = _last_line(snapshot, len(found), len(ready) - len(found), None if everybody else name, idle)
     show_list(app, snapshot, found, limit=limit, default_limit=100, empty=empty, tail=tail, footer=footer)
     if explain:
         from bd.cli.commands.blocked import blocked_beads, show_blocked
@@ -86,12 +86,14 @@ def run(app: App, limit: int | None, sort: str, everybody: bool, explain: bool, 
 
 
 def _last_line(snapshot: Snapshot, found: int, others: int, name: str | None, idle: Reason | None) -> tuple[str, str]:
-    """What stands below the beads that were found, and instead of them where there are none."""
+    """What stands below the beads that were found, and instead of them where there are none. `name` is whom the list is for."""
+    tip = f" · hub at {snapshot.commit[:7]}"
+    if name and idle:
+        more = f". Ready in all: {others} (`bd ready --all`)" if others else ""
+        return "", f"Nothing for {name} now: {idle.text}{more}{tip}"
     whom = f" for {name}" if name else ""
-    left = f" ({others} more {'does' if others == 1 else 'do'} not fit: bd ready --all)" if name and others and not idle else ""
-    why = f": {idle.text} ({others} {'is' if others == 1 else 'are'} ready: bd ready --all)" if idle and others else left
-    footer = f"{found} ready{whom}{left} · hub at {snapshot.commit[:7]}"
-    return footer, f"Nothing is ready{whom}{why}. `bd blocked` shows what waits. · hub at {snapshot.commit[:7]}"
+    left = f" ({others} more {'does' if others == 1 else 'do'} not fit: bd ready --all)" if name and others else ""
+    return f"{found} ready{whom}{left}{tip}", f"Nothing is ready{whom}{left}. `bd blocked` shows what waits.{tip}"
 
 
 def _claim_first(app: App, found: Lineup) -> None:
