@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.hub.hooks import git_wrapper
 from tests.race.seeds import seed
 from tests.running import BD, Clone, Result, result_of, run_here, run_process
 from tests.truth import commit_file, commits, git, log, tip, tip_bead, tip_file, tip_paths
@@ -527,6 +528,20 @@ def test_not_a_repository(tmp_path: Path) -> None:
         assert "no beads database found" in refused.err
         assert "bd init" in refused.err
     assert "bd init" in run_here().out
+
+
+def test_a_git_that_a_signal_ends_has_not_answered(clone: Callable[[str], Clone], tmp_path: Path) -> None:
+    """Ctrl-C reaches git, too: no answer is asked for again, and never taken for there being no hub."""
+    alice = clone("alice")
+    alice.here("create", "Do it", "--id", "hub-a")
+    asked = 'case "$*" in *--is-inside-work-tree*)'
+    once = git_wrapper(tmp_path / "once", f"{asked} mkdir {tmp_path}/met 2> /dev/null && kill -INT $$ ;; esac")
+    assert [bead["id"] for bead in alice.bd("list", "--json", env=once).json] == ["hub-a"]
+    assert (tmp_path / "met").exists()
+    always = git_wrapper(tmp_path / "always", f"{asked} kill -KILL $$ ;; esac")
+    told = alice.bd("list", "--json", env=always, code=6).json
+    assert (told["code"], told["written"]) == ("try_again", "no")
+    assert "signal 9" in told["error"]
 
 
 def test_a_repository_without_a_hub(tmp_path: Path) -> None:

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import os
 
-from bd.core.errors import NoHub, UnsafeRepository
+from bd.core.errors import NoHub, TryAgain, UnsafeRepository
 from bd.store.git.environment import environment
 from bd.store.git.process import start as start_process
 from bd.store.git.repository import GitRepo
 
 _QUESTION = ("rev-parse", "--path-format=absolute", "--is-inside-work-tree", "--git-dir", "--git-common-dir", "--show-toplevel")
 _TIMEOUT_S = 60.0
+_STARTS = 3
 
 
 def find_repo(start: str, *, is_typed: bool = True) -> GitRepo | None:
     """Return the repository that a folder is in: a checkout, a linked worktree, a bare repository; None outside.
 
     `is_typed`: the user named the folder, which `safe.bareRepository=explicit` takes for explicit. Raises
-    UnsafeRepository where git refuses the repository, and NoHub where git can't read it.
+    UnsafeRepository where git refuses the repository, NoHub where git can't read it, and TryAgain where git is killed.
     """
     folder = os.path.abspath(start)
     allowed = ["-c", "safe.bareRepository=all"] if _is_explicit(folder, is_typed=is_typed) else []
@@ -44,7 +45,19 @@ def _is_explicit(folder: str, *, is_typed: bool) -> bool:
 
 
 def _asked(command: list[str]) -> tuple[int, list[str], str]:
-    """Exit code, lines of output and error text."""
+    """Exit code, lines of output and error text. A git that a signal ends has not answered: it is asked again.
+
+    Ctrl-C in a terminal reaches git, too, while a worker that stops still opens the hub to give its beads back.
+    """
+    for _ in range(_STARTS):
+        code, out, err = _run(command)
+        if code >= 0:
+            return code, os.fsdecode(out).splitlines(), err.decode("utf-8", "replace")
+    words = f"git was ended by signal {-code} before it said which repository this is"
+    raise TryAgain(words, hint="try again; a machine that runs out of memory kills processes", written="no")
+
+
+def _run(command: list[str]) -> tuple[int, bytes, bytes]:
     try:
         process = start_process(command, environment(), stdin=False)
     except FileNotFoundError as error:
@@ -55,7 +68,7 @@ def _asked(command: list[str]) -> tuple[int, list[str], str]:
         process.kill()
         process.close()
         raise
-    return process.wait(), os.fsdecode(out).splitlines(), err.decode("utf-8", "replace")
+    return process.wait(), out, err
 
 
 def _raise_unless_outside(folder: str, code: int, words: str) -> None:
