@@ -54,7 +54,7 @@ def _asked(command: list[str]) -> tuple[int, list[str], str]:
         if code >= 0:
             return code, os.fsdecode(out).splitlines(), err.decode("utf-8", "replace")
     words = f"git was ended by signal {-code} before it said which repository this is"
-    raise TryAgain(words, hint="try again; a machine that runs out of memory kills processes", written="no")
+    raise TryAgain(words, hint="try again; a machine that runs out of memory kills processes")
 
 
 def _run(command: list[str]) -> tuple[int, bytes, bytes]:
