@@ -13,7 +13,7 @@ import time
 # (module, class or nothing, function): what it is called in the table.
 WATCHED = {
     ("bd.store.hub_location", "", "locate"): "find the hub (place)",
-    ("bd.store.clone", "Hub", "begin_write"): "take the lock",
+    ("bd.store.replica", "Hub", "begin_write"): "take the lock",
     ("bd.store.cache.cache", "Cache", "__init__"): "open the cache",
     ("bd.store.cache.cache", "Cache", "move_to"): "bring the cache to the base",
     ("bd.operations.claims", "Claim", "decide"): "decide",
@@ -26,7 +26,7 @@ WATCHED = {
     ("bd.store.worktree.checkout", "", "bring_along"): "move index and files",
     ("bd.store.worktree.plain_ref", "", "move"): "move the branch",
     ("bd.store.cache.cache", "Cache", "advance"): "write the change into the cache",
-    ("bd.store.clone", "Hub", "note_json"): "notes of the clone",
+    ("bd.store.replica", "Hub", "note_json"): "notes of the clone",
     ("bd.cli.claiming", "", "_tell"): "tell",
     ("bd.cli.app", "App", "close"): "close",
 }

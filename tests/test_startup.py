@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.store.clone import Hub
 from bd.store.hub_location import locate
 from bd.store.local.last_fetch import Looked
+from bd.store.replica import Replica
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -158,7 +158,7 @@ def test_a_claim_that_looks_first_loads_no_library_either(warm: Clone) -> None:
     folder = warm.path / ".git" / "bd"
     (folder / "looked").unlink(missing_ok=True)
     (folder / "heard.json").write_text('{"at": "2026-01-28T10:00:00Z", "agents": {}}')
-    assert Hub(locate(str(warm.path))).sides.verdict() == "works"
+    assert Replica(locate(str(warm.path))).sides.verdict() == "works"
     code, packages, _ = loaded(["claim", "hub-two", "--agent", "coder"], warm.path)
     assert code == 0
     assert not packages & {*HEAVY, *SLOW, "click", "typing", "json", "re", "functools", "collections", "enum"}

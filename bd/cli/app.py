@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Change, Snapshot
     from bd.core.settings import Settings
     from bd.operations.base import Operation
-    from bd.store.clone import Hub
     from bd.store.local.tokens import Tokens
+    from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.outcome import Outcome
     from bd.worker.fleet_state import View
@@ -51,7 +51,7 @@ class App:
     def __init__(self, flags: Globals) -> None:
         self.flags = flags
         self.out = Output(is_json=flags.json, quiet=flags.quiet)
-        self._hub: Hub | None = None
+        self._hub: Replica | None = None
         self._snapshot: CachedSnapshot | None = None
         self._pending: list[Outcome] = []
         self._then: datetime | None = None
@@ -70,11 +70,11 @@ class App:
         return self._then
 
     @property
-    def hub(self) -> Hub:
+    def hub(self) -> Replica:
         if self._hub is None:
             from bd.policy.derivations import PHASES
-            from bd.store.clone import Hub as OpenHub
             from bd.store.hub_location import locate
+            from bd.store.replica import Replica as OpenHub
 
             self.use(
                 OpenHub(
@@ -88,7 +88,7 @@ class App:
             assert self._hub is not None
         return self._hub
 
-    def use(self, hub: Hub) -> None:
+    def use(self, hub: Replica) -> None:
         """Work on this hub from now on (after making or joining it)."""
         self._hub = hub
         hub.on_written = self._end_write

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from bd.demo.example import Example
     from bd.demo.factory import Story
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
 
 PREFIX = "hub"
 DOMAIN = "b4mad"
@@ -97,7 +97,7 @@ class Demo:
         roles = {name: str(agent.get("role", "")) for name, agent in self._example.agents.items()}
         return Board(roles, titles)
 
-    def _fill(self, hub: Hub) -> dict[str, str]:
+    def _fill(self, hub: Replica) -> dict[str, str]:
         """Put agents and beads on the hub; the beads' titles by id."""
         agents = {agent_path(name): dict(fields) for name, fields in self._example.agents.items()}
         publish(hub, Write(by=_person(hub), at=_now(), records=agents, words="the example fleet"))
@@ -120,8 +120,8 @@ class Demo:
     def factory(self, beads: list[dict[str, Any]], story: Story) -> tuple[str, float]:
         """Let the agents work a plan off; its root, and the seconds it took. Raises Damaged."""
         from bd.demo.factory import Factory, apply_plan  # noqa: PLC0415
-        from bd.store.clone import Hub as OpenHub  # noqa: PLC0415
         from bd.store.hub_location import locate  # noqa: PLC0415
+        from bd.store.replica import Replica as OpenHub  # noqa: PLC0415
 
         tell = {"desk": f"cat >> {shlex.quote(str(self.folder / 'told'))}"}
         for path in self.agent_paths.values():
@@ -139,14 +139,14 @@ class Demo:
 
     def bring_along(self) -> None:
         """Bring the reader's clone, and its files, to where the hub now is."""
-        from bd.store.clone import Hub as OpenHub  # noqa: PLC0415  read again: the race has moved everything
         from bd.store.hub_location import locate  # noqa: PLC0415
+        from bd.store.replica import Replica as OpenHub  # noqa: PLC0415  read again: the race has moved everything
 
         with contextlib.closing(OpenHub(locate(str(self.clone_path)))) as hub:
             sync(hub, _person(hub))
 
 
-def _person(hub: Hub) -> str:
+def _person(hub: Replica) -> str:
     """Who makes the demo: a person, under git's name for them."""
     return identify(None, {}, {}, hub.place.user_name).by
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.policy.liveness import Stall
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
 
 AT_ONCE = 20
 HOOK_LIMIT_S = 60.0
@@ -30,7 +30,7 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _SAID_LIMIT = 300
 
 
-def tell(hub: Hub, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
+def tell(hub: Replica, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
     """Tell people of what nobody has told them of; a line for each, and for each hook that failed.
 
     `stalls` are those that were seen and are not freed.

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from bd.core.settings import Settings
     from bd.operations.base import Operation
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.drafts import Chain
     from bd.store.transaction.outcome import Outcome
     from bd.store.transaction.queue import Writing
 
 
-def author_of(hub: Hub, by: str, settings: Settings) -> str:
+def author_of(hub: Replica, by: str, settings: Settings) -> str:
     """The git author for who asks: a person under git's own name and mail, an agent under its owner identity."""
     kind, _, name = by.rpartition(":")
     mail = settings.owner(name)
@@ -31,7 +31,7 @@ def author_of(hub: Hub, by: str, settings: Settings) -> str:
 
 
 def transaction(
-    hub: Hub, on_step: Callable[[str], None] | None = None, *, force: bool = False, reason: str | None = None
+    hub: Replica, on_step: Callable[[str], None] | None = None, *, force: bool = False, reason: str | None = None
 ) -> Writing:
     """What writes, and knows every operation of this package; `force` also takes hand edits of claims, for a `reason`."""
     from bd.store.transaction.queue import Writing as Writer  # noqa: PLC0415  readers need none of it
@@ -60,7 +60,7 @@ def transaction(
     return Writer(hub, world=world, author=author, revive=revive, by_difference=by_difference, on_step=on_step or _kill_hook())
 
 
-def publish(hub: Hub, operation: Operation) -> Outcome:
+def publish(hub: Replica, operation: Operation) -> Outcome:
     """Carry an operation out. Raises its refusal, TryAgain, ServerRefused, Damaged."""
     outcome = transaction(hub).run(operation)
     if hub.on_written:
@@ -68,7 +68,7 @@ def publish(hub: Hub, operation: Operation) -> Outcome:
     return outcome
 
 
-def preview(hub: Hub, snapshot: CachedSnapshot, *operations: Operation) -> Change:
+def preview(hub: Replica, snapshot: CachedSnapshot, *operations: Operation) -> Change:
     """What publishing operations one after another would change: every check of a write up to its files, and no write.
 
     For dry runs, whose word has to be the real run's. The last one's change. Raises what publishing raises before it pushes.
@@ -83,7 +83,7 @@ def preview(hub: Hub, snapshot: CachedSnapshot, *operations: Operation) -> Chang
     return change
 
 
-def add(chain: Chain, hub: Hub, operation: Operation) -> Change:
+def add(chain: Chain, hub: Replica, operation: Operation) -> Change:
     """Decide an operation on a chain's end, with the settings that hold there. Raises its refusal, Damaged."""
     snapshot: Any = chain.snapshot  # its settings are all that is asked of it
     settings = hub.settings(snapshot)
@@ -92,7 +92,7 @@ def add(chain: Chain, hub: Hub, operation: Operation) -> Change:
     return chain.add(operation, author_of(hub, operation.by, settings), at_s, tries=1, world=world)
 
 
-def catch_up(hub: Hub) -> bool:
+def catch_up(hub: Replica) -> bool:
     """Publish what was kept in this clone while the hub was away, until when it sees nothing new; whether there was any.
 
     For what looks by itself, and may write nothing for long. Raises RemoteUnreachable, and what the hub refuses.

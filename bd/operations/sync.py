@@ -16,7 +16,7 @@ from bd.store.worktree import checkout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
     from bd.store.transaction.outcome import Outcome
 
 _UNTRACKED = "??"
@@ -34,7 +34,7 @@ class Edits(NamedTuple):
     strangers: list[str]
 
 
-def edited(hub: Hub) -> Edits:
+def edited(hub: Replica) -> Edits:
     """What was edited by hand in the checkout of the hub branch; nothing where it is not checked out."""
     if not checkout.is_checked_out(hub.repo, hub.branch) or hub.repo.work_tree is None:
         return Edits({}, [], [])
@@ -59,7 +59,7 @@ def edited(hub: Hub) -> Edits:
     return Edits(files, damages, strangers)
 
 
-def sync(hub: Hub, by: str, *, force: bool = False, reason: str | None = None) -> tuple[Outcome, Edits]:
+def sync(hub: Replica, by: str, *, force: bool = False, reason: str | None = None) -> tuple[Outcome, Edits]:
     """Publish everything local and bring in what is new: the outcome, and what was edited by hand.
 
     Raises RemoteUnreachable, ServerRefused, Damaged; what a newer hub refuses is kept and told.
@@ -87,7 +87,7 @@ def _left_out(strangers: list[str]) -> list[str]:
     return [f"not published, for git does not track it: {named} (`git add` it to publish it)"]
 
 
-def _staged(hub: Hub, edits: Edits, parent: str | None, by: str, author: str) -> str:
+def _staged(hub: Replica, edits: Edits, parent: str | None, by: str, author: str) -> str:
     """A commit of the edited files on top of the local branch, and the index saying the same. The branch stays."""
     names = [os.path.basename(path).removesuffix(".yaml") for path in edits.files]
     what = " ".join(names) if len(names) <= 3 else f"{len(names)} files"

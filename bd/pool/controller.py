@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.pool.state import Quarters
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
 
 _REST_S = 30.0
@@ -41,7 +41,9 @@ _AT_ONCE = 8
 class Controller:
     """One round after another on one hub. `tell` gets each event as it is recorded."""
 
-    def __init__(self, open_hub: Callable[[], Hub], quarters: Quarters, by: str, tell: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self, open_hub: Callable[[], Replica], quarters: Quarters, by: str, tell: Callable[[dict[str, Any]], None]
+    ) -> None:
         self._open_hub, self._quarters, self._by, self._tell = open_hub, quarters, by, tell
         self._looked_s: dict[str, float] = {}
         self._failed, self._why = 0, ""
@@ -128,7 +130,7 @@ class Controller:
         crew.note.update({**seen, "last_check": clock.time_text(clock.now())})
 
 
-def _held_back(hub: Hub) -> str:
+def _held_back(hub: Replica) -> str:
     """Why this clone sees nothing new: what it has kept can't be published. Empty where nothing holds it back."""
     try:
         catch_up(hub)

@@ -26,8 +26,8 @@ from bd.policy.scaling import Member, Memory
 from bd.pool.session import Session
 from bd.schedule import agent_log
 from bd.setup.hub import join_hub
-from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.store.replica import Replica
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _AT_ONCE = 8
 class Round(NamedTuple):
     """What one round of the controller works with: the hub as it was seen, and the names of the commands trusted here."""
 
-    hub: Hub
+    hub: Replica
     view: View
     quarters: Quarters
     by: str
@@ -242,7 +242,7 @@ class Crew:
     def _publish_kept(self, session: Session) -> None:
         """What it had done while the hub was away is only in its clone: done once is enough."""
         try:
-            with closing(Hub(locate(session.clone))) as own:
+            with closing(Replica(locate(session.clone))) as own:
                 if catch_up(own):
                     self._round.hub.fetch()
         except (BdError, OSError) as error:

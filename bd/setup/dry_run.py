@@ -12,12 +12,12 @@ from bd.core.identity import identify
 from bd.operations.base import World
 from bd.operations.publish import add
 from bd.setup.hub import branch_for, init_of, refuse_unpushed, told_at_birth
-from bd.store.clone import Hub
 from bd.store.empty_snapshot import EMPTY
 from bd.store.git.create import check_origin, check_url, why, without_password
 from bd.store.git.discovery import find_repo
 from bd.store.git.repository import GitRepo
 from bd.store.hub_location import Place, check_branch, clone_config_path, place_on, read_layer, user_config_path
+from bd.store.replica import Replica
 from bd.store.transaction.drafts import Chain
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Rehearsal:
     """A hub that would be made, and what would be written into it. `notes` are what could not be looked at."""
 
-    def __init__(self, hub: Hub, snapshot: Any, notes: tuple[str, ...]) -> None:
+    def __init__(self, hub: Replica, snapshot: Any, notes: tuple[str, ...]) -> None:
         self._hub = hub
         self._chain = Chain(hub.repo, snapshot, World(clock.now(), hub.settings(snapshot)))
         self.branch_name = hub.branch_name
@@ -66,7 +66,7 @@ def rehearse(folder: str, prefix: str, *, remote: str | None = None, branch: str
             check_origin(repo, remote)
         known = read_layer(clone_config_path(repo)).get("branch")
         place = place_on(repo, f"refs/heads/{branch or known or branch_for(repo, folder, is_shared=False)}")
-    hub = Hub(place)
+    hub = Replica(place)
     notes: tuple[str, ...] = ()
     if remote is not None and place.remote is None:
         _reach(repo, remote)

@@ -12,7 +12,6 @@ from bd.core.identity import identify
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
 from bd.operations.init import Init
 from bd.operations.publish import transaction
-from bd.store.clone import Hub
 from bd.store.git.create import (
     add_remote,
     check_url,
@@ -24,6 +23,7 @@ from bd.store.git.create import (
 )
 from bd.store.git.discovery import find_repo
 from bd.store.hub_location import Place, check_branch, clone_config_path, forget, locate, read_layer, user_config_path
+from bd.store.replica import Replica
 from bd.store.worktree.checkout import edited_files
 from bd.store.worktree.sparse import write_out
 from bd.store.yaml import codec
@@ -44,7 +44,7 @@ def make_hub(
     branch: str | None = None,
     domain: str | None = None,
     own: bool = False,
-) -> tuple[bool, Hub]:
+) -> tuple[bool, Replica]:
     """A hub in a folder: whether it was made just now, and the hub. Idempotent.
 
     `own`: the folder was named, and gets a repository of its own where it is new or empty. Raises BadInput, RemoteUnreachable (a hub that is to be shared is made on its remote or not at all).
@@ -103,8 +103,8 @@ def branch_for(repo: GitRepo, folder: str, *, is_shared: bool) -> str:
     return head.removeprefix("refs/heads/")
 
 
-def _made(place: Place, prefix: str, domain: str | None) -> tuple[bool, Hub]:
-    hub = Hub(place)
+def _made(place: Place, prefix: str, domain: str | None) -> tuple[bool, Replica]:
+    hub = Replica(place)
     refuse_unpushed(place)
     operation = init_of(place, place.repo.ref(place.branch), prefix, domain)
     with told_at_birth(place):
@@ -148,7 +148,7 @@ def refuse_unpushed(place: Place) -> None:
     if not place.remote or local is None or repo.ref("refs/bd/published"):
         return
     name = place.branch.removeprefix("refs/heads/")
-    hub = Hub(place)
+    hub = Replica(place)
     with hub.lock():
         tip = hub.finish_fetch()
     if tip is None:
@@ -161,7 +161,7 @@ def refuse_unpushed(place: Place) -> None:
 class Joined(NamedTuple):
     """A clone that was made, and how many files of the archive it does not write out."""
 
-    hub: Hub
+    hub: Replica
     left_out: int
 
 
@@ -176,7 +176,7 @@ def join_hub(url: str, folder: str, branch: str | None, on_progress: Callable[[i
         place = locate(folder)
     except NoHub as error:
         raise NoHub(f"{url} is cloned to {folder}, and holds no hub", hint=f"cd {folder} && bd init") from error
-    hub = Hub(place)
+    hub = Replica(place)
     hub.fetch()
     show_branch(repo, place.branch, f"refs/remotes/{place.remote}/{hub.branch_name}")
     write_client_folder(hub)
@@ -188,7 +188,7 @@ def set_clone_setting(repo: GitRepo, key: str, value: Any) -> None:
     _set_in_layer(clone_config_path(repo), key, value)
 
 
-def write_client_folder(hub: Hub) -> None:
+def write_client_folder(hub: Replica) -> None:
     """The `.beads` folder that existing clients look for, where the hub branch is not checked out."""
     folder = hub.client_folder()
     if hub.repo.work_tree and folder.startswith(os.path.join(hub.repo.work_tree, ".beads")):

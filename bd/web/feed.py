@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
 
 MOVED, SIGNS, STALE, BACK, END = "moved", "signs", "stale", "back", "end"
 # How often what agents say beside the branch is listened to; a watched hub is looked at by the clock, too.
@@ -52,7 +52,7 @@ class News(NamedTuple):
 class Feed:
     """What is known of the hub: `tip`, `seen_at` when it last answered, `stale_since` and `trouble` while it does not."""
 
-    def __init__(self, open_hub: Callable[[], Hub], on_signs: Callable[[], None] | None = None) -> None:
+    def __init__(self, open_hub: Callable[[], Replica], on_signs: Callable[[], None] | None = None) -> None:
         self._open_hub, self._on_signs = open_hub, on_signs
         self._listeners: set[Callable[[News], None]] = set()
         self._lock = Lock()
@@ -146,7 +146,7 @@ class Feed:
             self._alarm = alarm
             self._follow(hub, alarm)
 
-    def _follow(self, hub: Hub, alarm: Alarm) -> None:
+    def _follow(self, hub: Replica, alarm: Alarm) -> None:
         peeking, heard, listened_s = Peeking(hub, LONGEST_S), "", 0.0
         while not self._over.is_set():
             if clock.monotonic() - listened_s >= _LISTEN_S:
@@ -157,7 +157,7 @@ class Feed:
             if alarm.wait(max(pause_s, _WATCHED_S) if alarm.is_watching and not self.stale_since else pause_s):
                 peeking = Peeking(hub, LONGEST_S)
 
-    def _look(self, hub: Hub) -> bool:
+    def _look(self, hub: Replica) -> bool:
         """Whether the hub has moved, and everybody was told."""
         before = self.tip
         try:
@@ -186,7 +186,7 @@ class Feed:
         self.stale_since = self.stale_since or self.seen_at or clock.time_text(clock.now())
         self._tell(STALE, trouble)
 
-    def _listen(self, hub: Hub, heard: str) -> str:
+    def _listen(self, hub: Replica, heard: str) -> str:
         """What agents said beside the branch, brought in for the reader; the branch says what is wrong with the hub."""
         try:
             said = repr(sorted(hub.listen().items()))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bd.core.settings import Settings
     from bd.operations.base import Operation
     from bd.report.metrics.flow import Flow
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.outcome import Outcome
     from bd.web.authentication import Person
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class View(NamedTuple):
     """The hub as a reader has it for one answer; it is not readable after that."""
 
-    hub: Hub
+    hub: Replica
     snapshot: CachedSnapshot
     settings: Settings
     now: datetime
@@ -75,7 +75,7 @@ class Site:
 
     def __init__(
         self,
-        open_hub: Callable[[], Hub],
+        open_hub: Callable[[], Replica],
         people: Iterable[Person] = (),
         names: Iterable[str] = (),
         *,
@@ -114,19 +114,19 @@ class Site:
         self.feed.look()
         return done
 
-    async def change(self, function: Callable[Concatenate[Hub, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
+    async def change(self, function: Callable[Concatenate[Replica, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """What the function makes of the writers' hub, in which it may write under a name of its own; then all look."""
         done = await self._writer.do(function, *args, **kwargs)
         self.feed.look()
         return done
 
 
-def _view(hub: Hub, kept: Kept) -> View:
+def _view(hub: Replica, kept: Kept) -> View:
     snapshot = hub.snapshot()
     return View(hub, snapshot, hub.settings(snapshot), clock.now(), kept)
 
 
-def _write(hub: Hub, name: str, make: Make) -> Done:
+def _write(hub: Replica, name: str, make: Make) -> Done:
     own = hub.place
     if name != own.user_name:  # whose commit it is, is not up to who started the server
         hub.place = own._replace(user_name=name, user_mail="")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead, Snapshot
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
 
 # How long a child has between TERM and KILL.
 GRACE_S = 10.0
@@ -63,7 +63,7 @@ class Job:
         shown: Mapping[str, Any],
         command: Command,
         files: str,
-        open_hub: Callable[[], Hub],
+        open_hub: Callable[[], Replica],
         on_line: Callable[[str], None],
         on_change: Callable[[], None],
         model: str = "",
@@ -233,7 +233,7 @@ class Job:
     def _beat(self) -> None:
         """Until stopped: a sign each interval, and a look at the claim."""
         interval_s = float(self._claim.get("heartbeat_interval_s") or NEAR_INTERVAL_S)
-        hub: Hub | None = None
+        hub: Replica | None = None
         tip = ""
         try:
             while not self._stop.wait(interval_s):
@@ -249,7 +249,7 @@ class Job:
             if hub is not None:
                 hub.close()
 
-    def _sign(self, hub: Hub, interval_s: float, tip: str) -> str:
+    def _sign(self, hub: Replica, interval_s: float, tip: str) -> str:
         """One sign, and a look at the branch where it has moved since `tip`; the tip now."""
         by_ref = self._claim.get("heartbeat_by") == "ref"
         is_mine = not by_ref or heartbeats.beat(hub, self.token, interval_s)
@@ -276,14 +276,14 @@ class Job:
         """This job's claim as the bead has it; None when it has ended."""
         return next((claim for claim in bead.claims if claim.get("token") == self.token), None) if bead else None
 
-    def _renew(self, hub: Hub) -> None:
+    def _renew(self, hub: Replica) -> None:
         """An advisory claim has an end, which a commit moves on; other claims have none."""
         if self._renewal_s is None or clock.monotonic() - self._renewed_s < self._renewal_s:
             return
         self._renewed_s = clock.monotonic()
         heartbeats.sign_on_branch(hub, self.agent, self.bead.id, self.token)
 
-    def _tell_progress(self, hub: Hub) -> None:
+    def _tell_progress(self, hub: Replica) -> None:
         """Let people see what the child said last, now and then; the agent's record also says that it is there."""
         now_s = clock.monotonic()
         line = self.child.last_line[:_NOTE_LIMIT]
@@ -293,7 +293,7 @@ class Job:
         self._told, self._told_s = line, now_s
         heartbeats.tell(hub, self.agent, progress.noted(hub, self.agent, self.bead.id, line) if line else None)
 
-    def _sign_on_branch(self, hub: Hub) -> None:
+    def _sign_on_branch(self, hub: Replica) -> None:
         claim = self._claim_on(hub.snapshot().head(self.bead.id))
         if claim is not None and heartbeats.is_due_on_branch(claim):
             heartbeats.sign_on_branch(hub, self.agent, self.bead.id, self.token)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
     from bd.core.settings import Settings
     from bd.operations.base import Operation
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
     from bd.store.transaction.outcome import Outcome as Written
     from bd.worker.fleet_state import View
     from bd.worker.options import Plan
@@ -69,7 +69,7 @@ class Worker:
     def __init__(
         self,
         plan: Plan,
-        open_hub: Callable[[], Hub],
+        open_hub: Callable[[], Replica],
         tell: Callable[[str], None],
         on_ended: Callable[[Ended], None],
         on_line: Callable[[str, str], None],
@@ -197,7 +197,7 @@ class Worker:
         finally:
             hub.close()
 
-    def _recover(self, hub: Hub, view: View) -> View:
+    def _recover(self, hub: Replica, view: View) -> View:
         """Free what has stalled, so that it is offered in this very cycle."""
         allowed = self.plan.recover if self.plan.recover is not None else view.settings.recover
         stalls = view.abandoned if allowed else []
@@ -211,7 +211,7 @@ class Worker:
                 self._tell(note)
         return view._replace(snapshot=hub.snapshot())
 
-    def _claim(self, hub: Hub, view: View, pacer: Pacer, rest_s: float | None) -> None:
+    def _claim(self, hub: Replica, view: View, pacer: Pacer, rest_s: float | None) -> None:
         args = {"next": True, "count": 1, **self._claim_args(hub, view.settings)}
         try:
             written = publish(hub, Claim(**self._asked(), **args))
@@ -222,14 +222,14 @@ class Worker:
         self._lookout.end()
         self._begin(hub, written, pacer)
 
-    def _claim_args(self, hub: Hub, settings: Settings) -> dict[str, Any]:
+    def _claim_args(self, hub: Replica, settings: Settings) -> dict[str, Any]:
         heartbeat = heartbeats.heartbeat_for(hub, settings)
         return {"agent": self.plan.agent, "host": socket.gethostname(), "heartbeat": heartbeat.as_args()}
 
     def _asked(self, **extra: Any) -> dict[str, Any]:
         return {"by": f"agent:{self.plan.agent}", "at": clock.time_text(clock.now(), exact=True), **extra}
 
-    def _found_nothing(self, hub: Hub, view: View, rest_s: float | None, pacer: Pacer, nothing: BdError) -> None:
+    def _found_nothing(self, hub: Replica, view: View, rest_s: float | None, pacer: Pacer, nothing: BdError) -> None:
         """Remember when to look again (a claim may be stalled in `rest_s`), and let people see it."""
         if self._nothing is None and not self._jobs and not self.plan.once:  # once for each time without work
             self._tell(f"{nothing}; waiting")
@@ -254,7 +254,7 @@ class Worker:
         for line in (*hooks.tell(hub, me, view._replace(snapshot=hub.snapshot()).stalls), *keep_house(hub, me)):
             self._tell(line)
 
-    def _begin(self, hub: Hub, written: Written, pacer: Pacer) -> None:
+    def _begin(self, hub: Replica, written: Written, pacer: Pacer) -> None:
         """Start the command on what was claimed."""
         pacer.found(hub, work=True, tip=written.commit)
         snapshot = hub.snapshot(written.commit)
@@ -265,7 +265,7 @@ class Worker:
                     self._start(hub, bead.evolve(claim=claim))  # an advisory one looks like any other to the job
         written.acknowledge()
 
-    def _start(self, hub: Hub, bead: Bead) -> None:
+    def _start(self, hub: Replica, bead: Bead) -> None:
         files = os.path.join(hub.place.folder, "work", bead.get("claim")["token"])
         shown = self._as_json(bead, hub.snapshot())
         self.started += 1
@@ -320,7 +320,7 @@ class Worker:
             if job not in self._jobs:
                 job.clear()
 
-    def _record(self, hub: Hub, job: Job, outcome: Outcome) -> tuple[str, str]:
+    def _record(self, hub: Replica, job: Job, outcome: Outcome) -> tuple[str, str]:
         """Write down the outcome. What the hub does not take as done or given back is a failure that says why."""
         try:
             return job.settled_elsewhere(hub.snapshot()) or self._end(hub, job, outcome)
@@ -338,7 +338,7 @@ class Worker:
             kind = "invalid_output" if isinstance(unfit, BadInput) else "other"
             return self._record(hub, job, Outcome(FAILED, kind, f"can't be kept as {outcome.what}: {unfit}"))
 
-    def _end(self, hub: Hub, job: Job, outcome: Outcome) -> tuple[str, str]:
+    def _end(self, hub: Replica, job: Job, outcome: Outcome) -> tuple[str, str]:
         bead_id = job.bead.id
         args = self._asked(tokens={bead_id: job.token}, ids=[bead_id])
         notes = progress.kept(hub, bead_id)
@@ -360,7 +360,7 @@ class Worker:
         self._write(hub, Fail(**args, **{key: value for key, value in failure.items() if value not in (None, "")}))
         return FAILED, f"{outcome.kind}: {outcome.text}"
 
-    def _close(self, hub: Hub, job: Job, outcome: Outcome, args: dict[str, Any]) -> str:
+    def _close(self, hub: Replica, job: Job, outcome: Outcome, args: dict[str, Any]) -> str:
         reason = outcome.text or "Done"
         yielded = {"output": outcome.yielded, "cost": outcome.cost, "seals": outcome.seals}
         args.update({"reason": reason, **{key: value for key, value in yielded.items() if value}})
@@ -384,7 +384,7 @@ class Worker:
             self._next_look_s = clock.monotonic() + pacer.cool_down_s
         return reason
 
-    def _write(self, hub: Hub, operation: Operation) -> Written:
+    def _write(self, hub: Replica, operation: Operation) -> Written:
         """Publish what ends a claim; trouble that passes is no reason to lose finished work."""
         for tried in range(_LAST_TRIES):
             try:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
 
 
 class Poll(NamedTuple):
@@ -41,7 +41,7 @@ class Poll(NamedTuple):
         return {**shown, "freed": list(self.freed)} if self.freed else {key: shown[key] for key in shown if key != "freed"}
 
 
-def poll(hub: Hub, agent: str, *, fetch: bool = True, interval_s: float | None = None) -> Poll:
+def poll(hub: Replica, agent: str, *, fetch: bool = True, interval_s: float | None = None) -> Poll:
     """Look for the agent if it is due or the hub has moved, free what has stalled, and keep the pace. Raises RemoteUnreachable."""
     snapshot = hub.snapshot()
     pacer = Pacer(hub, agent, snapshot, interval_s)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bd.policy.liveness import Stall
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.outcome import Outcome
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 AT_ONCE = 50
 
 
-def reassign(hub: Hub, stalls: Sequence[Stall], by: str) -> Outcome | None:
+def reassign(hub: Replica, stalls: Sequence[Stall], by: str) -> Outcome | None:
     """Free these claims in one commit; None when there are none. Raises TryAgain and its kin."""
     if not stalls:
         return None
@@ -31,7 +31,7 @@ def reassign(hub: Hub, stalls: Sequence[Stall], by: str) -> Outcome | None:
     return publish(hub, Reassign(by=by, at=at, stalls=named))
 
 
-def is_due(hub: Hub, snapshot: CachedSnapshot) -> bool:
+def is_due(hub: Replica, snapshot: CachedSnapshot) -> bool:
     """Whether a look is worth its listing: some claim is silent for too long by its stamps, and nobody here just looked."""
     if next(overdue_claims(snapshot, clock.now(), hub.settings(snapshot)), None) is None:
         return False
@@ -39,6 +39,6 @@ def is_due(hub: Hub, snapshot: CachedSnapshot) -> bool:
     return ago_s is None or ago_s >= LOOK_EVERY_S
 
 
-def recover(hub: Hub, by: str) -> Outcome | None:
+def recover(hub: Replica, by: str) -> Outcome | None:
     """Look, and free the claims that have stalled."""
     return reassign(hub, look(hub).abandoned, by)

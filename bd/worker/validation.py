@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
     from bd.worker.job import Job
     from bd.worker.result import Outcome
 
@@ -54,7 +54,7 @@ class Verdict(NamedTuple):
 
 
 def check(
-    hub: Hub,
+    hub: Replica,
     bead: Bead,
     folder: str | None = None,
     started: Started = lambda _: None,
@@ -155,7 +155,7 @@ def _asked(url: str) -> str:
 # --- by trusted commands ------------------------------------------------------------------------
 
 
-def _by_tests(hub: Hub, rule: Any, bead: Bead, folder: str | None, started: Started) -> Verdict:
+def _by_tests(hub: Replica, rule: Any, bead: Bead, folder: str | None, started: Started) -> Verdict:
     ran = _run(hub, "validators", rule, bead, folder, started)
     if isinstance(ran, Verdict):
         return ran
@@ -165,7 +165,7 @@ def _by_tests(hub: Hub, rule: Any, bead: Bead, folder: str | None, started: Star
     return Verdict(ran.code == 0, "" if ran.code == 0 else words or f"exit code {ran.code}")
 
 
-def _by_judge(hub: Hub, rule: Any, bead: Bead, folder: str | None, started: Started) -> Verdict:
+def _by_judge(hub: Replica, rule: Any, bead: Bead, folder: str | None, started: Started) -> Verdict:
     ran = _run(hub, "judges", rule, bead, folder, started)
     if isinstance(ran, Verdict):
         return ran
@@ -193,7 +193,7 @@ def _verdict_of(said: str) -> Verdict | None:
     return Verdict(passed, "" if passed else words.strip() or "the judge gave no reasons")
 
 
-def _run(hub: Hub, key: str, rule: Any, bead: Bead, folder: str | None, started: Started) -> trusted_commands.Ran | Verdict:
+def _run(hub: Replica, key: str, rule: Any, bead: Bead, folder: str | None, started: Started) -> trusted_commands.Ran | Verdict:
     name = rule if isinstance(rule, str) and rule else _DEFAULT_NAMES[key]
     command = next((one for one in trusted_commands.commands(hub, key) if one.name == name), None)
     if command is None:
@@ -216,7 +216,7 @@ def _run(hub: Hub, key: str, rule: Any, bead: Bead, folder: str | None, started:
 # --- as an attempt ends --------------------------------------------------------------------------
 
 
-def begun(hub: Hub, job: Job, outcome: Outcome, asked: Callable[..., dict[str, Any]]) -> Bead | None:
+def begun(hub: Replica, job: Job, outcome: Outcome, asked: Callable[..., dict[str, Any]]) -> Bead | None:
     """The bead of a finished attempt with its output, where that has to be checked. What takes long shows as validating."""
     bead = hub.snapshot().bead(job.bead.id) if outcome.what == DONE and not job.lost else None
     if bead is None or not any(claim.get("token") == job.token for claim in bead.claims):

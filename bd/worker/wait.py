@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
     from bd.worker.long_poll import Server
 
@@ -28,7 +28,7 @@ NAMED = 10
 
 
 def wait(
-    hub: Hub,
+    hub: Replica,
     agent: str,
     timeout_s: float | None = None,
     server: Server | None = None,
@@ -95,7 +95,7 @@ def offered(snapshot: CachedSnapshot, agent: str) -> tuple[list[str], str]:
     return found, "" if found else answer.why_none()[0].text
 
 
-def _fetched(hub: Hub) -> str:
+def _fetched(hub: Replica) -> str:
     """The hub's tip, brought in; what is known where the hub is away."""
     try:
         catch_up(hub)
@@ -117,7 +117,7 @@ def _refuse_late(until_s: float | None, why: str) -> None:
         raise NothingReady(why, hint="`bd ready --all` shows what is ready", retry_after_s=1)
 
 
-def _until_moved(hub: Hub, known: str, lookout: Lookout, turn_s: float | None, until_s: float | None, why: str) -> None:
+def _until_moved(hub: Replica, known: str, lookout: Lookout, turn_s: float | None, until_s: float | None, why: str) -> None:
     """Until the hub has moved, or it is somebody's turn. Raises NothingReady when the time is over."""
     while True:
         _refuse_late(until_s, why)

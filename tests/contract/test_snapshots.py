@@ -8,8 +8,8 @@ import pytest
 
 from bd.core.model import Bead, Change, Overlay, Snapshot
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, LONG_FIELDS, agent_path, bead_path, capacity_path, fields_of_path
-from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.store.replica import Replica
 from bd.store.yaml import editor
 from tests.memory import MemorySnapshot, held, make_bead
 from tests.truth import commit_file, git
@@ -108,17 +108,17 @@ def git_aside(local_hub: Clone) -> Snapshot:
     git_cold(local_hub)
     commit = git(local_hub.path, "rev-parse", "HEAD")
     write_hub(local_hub.path, files_of([make_bead("hub-new")], [], {CONFIG_PATH: RECORDS[CONFIG_PATH]}))
-    hub = Hub(locate(str(local_hub.path)))
+    hub = Replica(locate(str(local_hub.path)))
     hub.snapshot()
     _OPEN.append(hub)
     return hub.snapshot_aside(commit)
 
 
-_OPEN: list[Hub] = []
+_OPEN: list[Replica] = []
 
 
 def _opened(local_hub: Clone) -> Snapshot:
-    hub = Hub(locate(str(local_hub.path)))
+    hub = Replica(locate(str(local_hub.path)))
     _OPEN.append(hub)
     return hub.snapshot()
 

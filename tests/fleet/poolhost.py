@@ -10,8 +10,8 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from bd.pool.state import Quarters
-from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.store.replica import Replica
 from tests.truth import tip_bead
 from tests.waiting import until
 
@@ -51,7 +51,7 @@ class Host:
 
     @property
     def quarters(self) -> Quarters:
-        hub = Hub(locate(str(self.clone.path)))
+        hub = Replica(locate(str(self.clone.path)))
         try:
             return Quarters(hub)
         finally:

@@ -17,8 +17,8 @@ from bd.core.errors import RemoteUnreachable
 from bd.pool.controller import Controller
 from bd.pool.session import Session
 from bd.pool.state import Quarters
-from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.store.replica import Replica
 from tests.fleet.poolhost import WAITS, Host, is_alive, text_of
 from tests.hub.hooks import hook
 from tests.race.seeds import put, seed
@@ -95,8 +95,8 @@ class Watched:
     """A controller in this process, and what it told."""
 
     def __init__(self, host: Host) -> None:
-        def open_hub() -> Hub:
-            return Hub(locate(str(host.clone.path)))
+        def open_hub() -> Replica:
+            return Replica(locate(str(host.clone.path)))
 
         hub = open_hub()
         self.told: list[tuple[str, str]] = []

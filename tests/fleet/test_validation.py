@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.core import clock as bd_clock
-from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.store.replica import Replica
 from bd.worker import validation
 from bd.worker.result import DONE, Outcome
 from bd.worker.validation_run import Trial
@@ -32,14 +32,14 @@ SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "int
 
 
 @pytest.fixture
-def opened(local_hub: Clone) -> Iterator[Hub]:
-    hub = Hub(locate(str(local_hub.path)))
+def opened(local_hub: Clone) -> Iterator[Replica]:
+    hub = Replica(locate(str(local_hub.path)))
     hub.snapshot()
     yield hub
     hub.close()
 
 
-def verdict(hub: Hub, **output: Any) -> validation.Verdict:
+def verdict(hub: Replica, **output: Any) -> validation.Verdict:
     return validation.check(hub, make_bead(output=output))
 
 
@@ -54,12 +54,12 @@ def verdict(hub: Hub, **output: Any) -> validation.Verdict:
         (None, "x", None, "validation_schema"),
     ],
 )
-def test_a_pattern(opened: Hub, rule: Any, data: Any, passed: bool | None, words: str) -> None:
+def test_a_pattern(opened: Replica, rule: Any, data: Any, passed: bool | None, words: str) -> None:
     found = verdict(opened, validation="regex", validation_schema=rule, data=data)
     assert (found.passed, words in found.words) == (passed, True), found
 
 
-def test_a_pattern_that_never_ends_is_ended(opened: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pattern_that_never_ends_is_ended(opened: Replica, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validation, "CHECK_LIMIT_S", 1.0)
     found = verdict(opened, validation="regex", validation_schema="(a+)+$", data="a" * 60 + "b")
     assert (found.passed, "took longer" in found.words) == (None, True)
@@ -77,7 +77,7 @@ def test_a_pattern_that_never_ends_is_ended(opened: Hub, monkeypatch: pytest.Mon
         ({"$ref": "http://127.0.0.1:9/x"}, {}, None, "the schema can't be used"),
     ],
 )
-def test_a_schema(opened: Hub, rule: Any, data: Any, passed: bool | None, words: str) -> None:
+def test_a_schema(opened: Replica, rule: Any, data: Any, passed: bool | None, words: str) -> None:
     pytest.importorskip("jsonschema")
     found = verdict(opened, validation="json-schema", validation_schema=rule, data=data)
     assert (found.passed, words in found.words) == (passed, True), found
@@ -125,7 +125,7 @@ def speaks_otherwise() -> Iterator[int]:
 
 
 def test_a_page_has_to_be_live(
-    opened: Hub, page: Callable[..., str], speaks_otherwise: int, monkeypatch: pytest.MonkeyPatch
+    opened: Replica, page: Callable[..., str], speaks_otherwise: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
     monkeypatch.setattr(bd_clock, "sleep", pauses.append)
@@ -147,12 +147,12 @@ def test_a_page_has_to_be_live(
         assert (strange.passed, "does not answer" in strange.words) == (False, True)
 
 
-def test_a_check_that_is_given_up_asks_no_more(opened: Hub, page: Callable[..., str]) -> None:
+def test_a_check_that_is_given_up_asks_no_more(opened: Replica, page: Callable[..., str]) -> None:
     """Its pauses end, too: who gave it up is not outlived by it."""
     before, url = set(threading.enumerate()), page(503, 500, 200)
     made = make_bead(output={"validation": "url", "validation_schema": {"url": url, "pause": "1m"}})
     ended = threading.Event()
-    trial = Trial(Outcome(DONE, "", ""), made, "", lambda: Hub(opened.place), ended.set)
+    trial = Trial(Outcome(DONE, "", ""), made, "", lambda: Replica(opened.place), ended.set)
     until(lambda: len(_Page.answers) < 3, every_s=0.01)
     trial.give_up("the worker was stopped")
     ended.wait()
@@ -181,7 +181,7 @@ def configure(clone: Clone, **commands: dict[str, str]) -> None:
 )
 def test_a_judge(local_hub: Clone, said: str, passed: bool | None, words: str) -> None:
     configure(local_hub, judges={"judge": said})
-    hub = Hub(locate(str(local_hub.path)))
+    hub = Replica(locate(str(local_hub.path)))
     try:
         found = verdict(hub, validation="judge", data="good")
     finally:
@@ -190,7 +190,7 @@ def test_a_judge(local_hub: Clone, said: str, passed: bool | None, words: str) -
 
 
 def test_commands_come_from_trusted_configuration_alone(local_hub: Clone) -> None:
-    hub = Hub(locate(str(local_hub.path)))
+    hub = Replica(locate(str(local_hub.path)))
     try:
         for kind, rule in (
             ("test-pass", None),

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.cli.commands import work as work_command
-from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.store.replica import Replica
 from bd.worker.child import Child
 from bd.worker.job import Job
 from bd.worker.loop import Worker
@@ -140,7 +140,7 @@ def test_a_listener_that_has_gone_does_not_block_the_command() -> None:
 
 
 def test_threads_of_one_worker_note_things_at_the_same_time(clone: Clones) -> None:
-    hub = Hub(locate(str(clone("alice").path)))
+    hub = Replica(locate(str(clone("alice").path)))
     failed: list[Exception] = []
 
     def note(number: int) -> None:
@@ -209,13 +209,13 @@ def test_signs_of_life_go_on_after_any_failure(
             failed.append(here)
             raise error
 
-    def signing(self: Job, hub: Hub, interval_s: float, known: str) -> str:
+    def signing(self: Job, hub: Replica, interval_s: float, known: str) -> str:
         fail("_sign")
         tip = sign(self, hub, interval_s, known)
         given.touch()
         return tip
 
-    def opening(app: App) -> Callable[[], Hub]:
+    def opening(app: App) -> Callable[[], Replica]:
         opened = opener(app)
         return lambda: (fail("_open"), opened())[1]
 

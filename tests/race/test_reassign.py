@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from bd.operations.claims import Claim, Release
 from bd.operations.publish import publish
-from bd.store.clone import Hub
 from bd.store.heartbeat.side_refs import CLAIMS
 from bd.store.hub_location import locate
+from bd.store.replica import Replica
 from tests.clocks import START
 from tests.race.history import subjects
 from tests.race.seeds import seed
@@ -27,10 +27,10 @@ AT = "2026-02-21T10:00:00.000000Z"
 LATER = {"BD_CLOCK_OFFSET_S": "7200", "BD_UPTIME_OFFSET_S": "7200"}
 
 
-def a_silent_claim(alice: Clone) -> tuple[Hub, str]:
+def a_silent_claim(alice: Clone) -> tuple[Replica, str]:
     """hub-a claimed by coder, whose signs have stopped; its hub and its token."""
     seed(alice, "hub-a")
-    hub = Hub(locate(str(alice.path)))
+    hub = Replica(locate(str(alice.path)))
     hub.sides.probe(START)
     written = publish(
         hub, Claim(by="agent:coder", at=AT, agent="coder", ids=["hub-a"], heartbeat={"interval_s": 30, "by": "ref"})

@@ -8,8 +8,8 @@ import pytest
 
 from bd.core.errors import BadInput
 from bd.store.archive.artifacts import reference
-from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.store.replica import Replica
 from tests.truth import commit_file
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def hub(local_hub: Clone, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+def hub(local_hub: Clone, monkeypatch: pytest.MonkeyPatch) -> Iterator[Replica]:
     commit_file(local_hub.path, "artifacts/hub-a/report.md", "words")
     commit_file(local_hub.path, "artifacts/hub-a/gone.md", "words")
     (local_hub.path / "artifacts/hub-a/gone.md").unlink()
     monkeypatch.chdir(local_hub.path / "artifacts")
-    opened = Hub(locate(str(local_hub.path)))
+    opened = Replica(locate(str(local_hub.path)))
     yield opened
     opened.close()
 
@@ -33,7 +33,7 @@ def hub(local_hub: Clone, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 @pytest.mark.parametrize(
     "typed", ["https://x.org/a?b=c", "s3://bucket/key", "site@3f2a91c:src/app.py", "org/site@3f2a91c0d1:a b.md"]
 )
-def test_what_is_elsewhere_is_kept_as_typed(typed: str, hub: Hub) -> None:
+def test_what_is_elsewhere_is_kept_as_typed(typed: str, hub: Replica) -> None:
     assert reference(hub, typed) == typed
 
 
@@ -46,11 +46,11 @@ def test_what_is_elsewhere_is_kept_as_typed(typed: str, hub: Hub) -> None:
         ("artifacts/hub-a/gone.md", "artifacts/hub-a/gone.md"),
     ],
 )
-def test_a_file_of_the_hub_is_kept_by_its_path_there(typed: str, kept: str, hub: Hub) -> None:
+def test_a_file_of_the_hub_is_kept_by_its_path_there(typed: str, kept: str, hub: Replica) -> None:
     assert reference(hub, typed) == kept
 
 
-def test_another_file_is_kept_by_its_full_path(hub: Hub, tmp_path: Path) -> None:
+def test_another_file_is_kept_by_its_full_path(hub: Replica, tmp_path: Path) -> None:
     (tmp_path / "elsewhere.md").write_text("x")
     assert reference(hub, "../../elsewhere.md") == str(tmp_path / "elsewhere.md")
 
@@ -59,7 +59,7 @@ def test_another_file_is_kept_by_its_full_path(hub: Hub, tmp_path: Path) -> None
     "typed",
     ["nowhere.md", "/nowhere.md", "hub-a/gone.md", "../artifacts/nowhere", "git@host:a/b", "site@main:x", "a\nb", "http://a b"],
 )
-def test_what_is_not_there_is_refused(typed: str, hub: Hub) -> None:
+def test_what_is_not_there_is_refused(typed: str, hub: Replica) -> None:
     with pytest.raises(BadInput) as refusal:
         reference(hub, typed)
     assert refusal.value.exit_code == 2

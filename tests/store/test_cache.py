@@ -17,8 +17,8 @@ from bd.store.cache import paths
 from bd.store.cache.cache import Cache
 from bd.store.cache.database import SCHEMA
 from bd.store.cache.hub_files import Row, bead_id_of, is_wanted, parse_file
-from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.store.replica import Replica
 from bd.store.yaml import editor
 from tests.memory import held, make_bead
 from tests.truth import commit_file, git, tip
@@ -51,12 +51,12 @@ def content(cache: Cache) -> dict[str, Any]:
 
 
 @pytest.fixture
-def hub_of(local_hub: Clone) -> Iterator[Callable[[], Hub]]:
+def hub_of(local_hub: Clone) -> Iterator[Callable[[], Replica]]:
     """A hub opened anew, as each command opens it."""
-    opened: list[Hub] = []
+    opened: list[Replica] = []
 
-    def open_hub() -> Hub:
-        opened.append(Hub(locate(str(local_hub.path))))
+    def open_hub() -> Replica:
+        opened.append(Replica(locate(str(local_hub.path))))
         return opened[-1]
 
     yield open_hub
@@ -64,7 +64,7 @@ def hub_of(local_hub: Clone) -> Iterator[Callable[[], Hub]]:
         hub.close()
 
 
-def cold(hub: Hub, commit: str) -> dict[str, Any]:
+def cold(hub: Replica, commit: str) -> dict[str, Any]:
     """What a cache built from nothing holds of the commit."""
     return content(hub.snapshot_aside(commit).cache)
 
@@ -114,7 +114,7 @@ def shuffled_hub(folder: Path, rng: random.Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_brought_forward_is_as_built_cold(seed: int, local_hub: Clone, hub_of: Callable[[], Hub]) -> None:
+def test_brought_forward_is_as_built_cold(seed: int, local_hub: Clone, hub_of: Callable[[], Replica]) -> None:
     rng = random.Random(seed)
     commits = []
     for _ in range(6):
@@ -126,7 +126,7 @@ def test_brought_forward_is_as_built_cold(seed: int, local_hub: Clone, hub_of: C
         assert content(hub.snapshot(commit).cache) == cold(hub, commit)
 
 
-def test_what_an_own_write_leaves_is_as_built_cold(local_hub: Clone, hub_of: Callable[[], Hub]) -> None:
+def test_what_an_own_write_leaves_is_as_built_cold(local_hub: Clone, hub_of: Callable[[], Replica]) -> None:
     """After a write the cache is not read back from git, but follows what was written."""
     local_hub.here("config", "set", "max_attempts", "4", check=False)
     one = local_hub.here("q", "One: no # comment", "--labels", "no,12:30,b c").out.strip()
@@ -150,7 +150,9 @@ def test_what_an_own_write_leaves_is_as_built_cold(local_hub: Clone, hub_of: Cal
         assert there == anew, command
 
 
-def test_a_bead_is_parsed_once_per_content(local_hub: Clone, hub_of: Callable[[], Hub], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bead_is_parsed_once_per_content(
+    local_hub: Clone, hub_of: Callable[[], Replica], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from bd.store.cache import hub_files as files_module
 
     for number in range(5):
@@ -270,7 +272,7 @@ def test_where_it_can_not_be_kept_everything_is_answered_from_memory(obstacle: s
     if obstacle == "a folder in its place":
         (path / "x").mkdir(parents=True)
         assert ask() == before
-    hub = Hub(locate(str(local_hub.path)))
+    hub = Replica(locate(str(local_hub.path)))
     try:
         where = "/dev/null/cache.db" if obstacle != "a folder in its place" else str(path)
         cache = Cache(where, hub.repo)
@@ -281,7 +283,7 @@ def test_where_it_can_not_be_kept_everything_is_answered_from_memory(obstacle: s
         hub.close()
 
 
-def test_a_reading_that_is_broken_off_leaves_the_next_one_right(local_hub: Clone, hub_of: Callable[[], Hub]) -> None:
+def test_a_reading_that_is_broken_off_leaves_the_next_one_right(local_hub: Clone, hub_of: Callable[[], Replica]) -> None:
     """A full disk ends the filling of the cache half way; what is read then is not what was asked for before."""
     for number in range(4):
         commit_file(local_hub.path, bead_path(f"hub-{number}"), text_of(f"hub-{number}"))
@@ -293,7 +295,7 @@ def test_a_reading_that_is_broken_off_leaves_the_next_one_right(local_hub: Clone
     assert hub.repo.objects.read(names[3]) == whole
 
 
-def test_two_commands_at_once_see_one_commit_each(local_hub: Clone, hub_of: Callable[[], Hub]) -> None:
+def test_two_commands_at_once_see_one_commit_each(local_hub: Clone, hub_of: Callable[[], Replica]) -> None:
     """A reader keeps its commit while another command moves the cache on."""
     commit_file(local_hub.path, bead_path("hub-1"), text_of("hub-1", title="Old"))
     reader = hub_of().snapshot()
@@ -368,7 +370,7 @@ def damaged_hub(local_hub: Clone) -> Clone:
 
 
 def test_every_damage_is_named_and_the_others_are_read(damaged_hub: Clone) -> None:
-    hub = Hub(locate(str(damaged_hub.path)))
+    hub = Replica(locate(str(damaged_hub.path)))
     try:
         snapshot = hub.snapshot()
         found = {damage.path: damage.reason for damage in snapshot.damages}
@@ -413,7 +415,7 @@ def test_what_could_not_be_read_back_is_not_written(local_hub: Clone) -> None:
 
 def test_a_file_that_is_mended_is_a_bead_again(damaged_hub: Clone) -> None:
     commit_file(damaged_hub.path, bead_path("hub-bad0"), text_of("hub-bad0", title="Mended"))
-    hub = Hub(locate(str(damaged_hub.path)))
+    hub = Replica(locate(str(damaged_hub.path)))
     try:
         assert hub.snapshot().bead("hub-bad0").title == "Mended"  # type: ignore[union-attr]
         assert bead_path("hub-bad0") not in {damage.path for damage in hub.snapshot().damages}
@@ -421,7 +423,7 @@ def test_a_file_that_is_mended_is_a_bead_again(damaged_hub: Clone) -> None:
         hub.close()
 
 
-def test_ids_that_two_files_claim_are_told(local_hub: Clone, hub_of: Callable[[], Hub]) -> None:
+def test_ids_that_two_files_claim_are_told(local_hub: Clone, hub_of: Callable[[], Replica]) -> None:
     commit_file(local_hub.path, bead_path("hub-1"), text_of("hub-1", title="Active"))
     commit_file(local_hub.path, "beads/archive/2026-01/hub-1.yaml", text_of("hub-1", title="Archived", status="closed"))
     commit_file(local_hub.path, bead_path("HUB-1"), text_of("HUB-1"))
@@ -441,7 +443,7 @@ def test_a_file_that_git_lost_is_damage() -> None:
 
 
 @pytest.mark.parametrize("path", [CONFIG_PATH, agent_path("coder"), capacity_path("coder")])
-def test_other_files_are_damaged_alone_too(path: str, local_hub: Clone, hub_of: Callable[[], Hub]) -> None:
+def test_other_files_are_damaged_alone_too(path: str, local_hub: Clone, hub_of: Callable[[], Replica]) -> None:
     commit_file(local_hub.path, path, "max_concurrent: [\n")
     commit_file(local_hub.path, bead_path("hub-1"), text_of("hub-1"))
     snapshot = hub_of().snapshot()
@@ -451,7 +453,7 @@ def test_other_files_are_damaged_alone_too(path: str, local_hub: Clone, hub_of: 
 
 
 def test_what_broke_off_half_way_is_not_kept(
-    local_hub: Clone, hub_of: Callable[[], Hub], monkeypatch: pytest.MonkeyPatch
+    local_hub: Clone, hub_of: Callable[[], Replica], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from bd.store.cache import cache as module
 

@@ -11,8 +11,8 @@ import pytest
 
 from bd.core.schema import bead_path
 from bd.store.cache import load
-from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.store.replica import Replica
 from tests.store.test_cache import cache_path, content
 from tests.truth import git, tip
 
@@ -46,13 +46,13 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def hub(many: Clone) -> Iterator[Hub]:
-    opened = Hub(locate(str(many.path)))
+def hub(many: Clone) -> Iterator[Replica]:
+    opened = Replica(locate(str(many.path)))
     yield opened
     opened.close()
 
 
-def alone(hub: Hub) -> dict[str, object]:
+def alone(hub: Replica) -> dict[str, object]:
     """What the cache holds that this process alone has built."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(load, "_cores", lambda: 1)
@@ -75,7 +75,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 @pytest.mark.usefixtures("processes")
-def test_in_processes_as_in_one(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_processes_as_in_one(hub: Replica, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = alone(hub)
     programs = started(monkeypatch)
     seen: list[tuple[int, int]] = []
@@ -87,7 +87,7 @@ def test_in_processes_as_in_one(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> No
     assert len(hub.cache.damages()) == NUMBER // 100
 
 
-def test_a_small_hub_is_read_by_one_process(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_hub_is_read_by_one_process(hub: Replica, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load, "_cores", lambda: 64)
     programs = started(monkeypatch)
     hub.snapshot()
@@ -131,7 +131,7 @@ GOES_WRONG = {
 
 @pytest.mark.parametrize("how", GOES_WRONG)
 @pytest.mark.usefixtures("processes")
-def test_what_a_process_does_not_do_is_done_here(how: str, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_process_does_not_do_is_done_here(how: str, hub: Replica, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = alone(hub)
     what, value = GOES_WRONG[how]
     if what == "executable":
@@ -146,10 +146,10 @@ def test_what_a_process_does_not_do_is_done_here(how: str, hub: Hub, monkeypatch
 KILLED = """
 import os, signal, sys
 from bd.store.cache import load
-from bd.store.clone import Hub
+from bd.store.replica import Replica
 from bd.store.hub_location import locate
 load.WORTH_A_PROCESS, load._cores = 1, lambda: 3
-hub = Hub(locate())
+hub = Replica(locate())
 def on_progress(done, of):
     if done >= of * int(sys.argv[1]) // 100:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -158,7 +158,7 @@ hub.cache.move_to(hub.view(), on_progress)
 
 
 @pytest.mark.parametrize("percent", [1, 50, 100])
-def test_whoever_is_killed_while_building_it_leaves_nothing_wrong(percent: int, many: Clone, hub: Hub) -> None:
+def test_whoever_is_killed_while_building_it_leaves_nothing_wrong(percent: int, many: Clone, hub: Replica) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED, str(percent)], cwd=many.path, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
     folder = cache_path(many).parent
@@ -171,7 +171,7 @@ def test_whoever_is_killed_while_building_it_leaves_nothing_wrong(percent: int, 
 
 
 @pytest.mark.usefixtures("processes")
-def test_a_process_that_nobody_listens_to_ends(hub: Hub) -> None:
+def test_a_process_that_nobody_listens_to_ends(hub: Replica) -> None:
     """As when whoever started it was killed: its answers go nowhere."""
     entries = hub.repo.diff(None, hub.view(), "beads")
     with load._Reader(hub.repo, [entries[:100]] * 50) as reader:

@@ -132,10 +132,10 @@ def beating_claim(yard: Yard, clone: str, agent: str) -> Call:
         from bd.core.errors import BdError
         from bd.operations.claims import Claim
         from bd.operations.publish import publish
-        from bd.store.clone import Hub
         from bd.store.hub_location import locate
+        from bd.store.replica import Replica
 
-        hub = Hub(locate("."))
+        hub = Replica(locate("."))
         beat = {"interval_s": 30, "by": "ref"}
         operation = Claim(by=f"agent:{agent}", at=_stamp(), agent=agent, ids=[], next=True, heartbeat=beat)
         try:
@@ -157,11 +157,11 @@ def sweep(yard: Yard, clone: str) -> Call:
     """What any poll does once a day: the signs of claims that have ended are removed."""
 
     def work() -> int:
-        from bd.store.clone import Hub
         from bd.store.hub_location import locate
+        from bd.store.replica import Replica
         from bd.worker import maintenance
 
-        hub = Hub(locate("."))
+        hub = Replica(locate("."))
         print("\n".join(maintenance._sweep(hub, "agent:boss")))
         hub.close()
         return 0

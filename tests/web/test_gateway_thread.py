@@ -14,8 +14,8 @@ import pytest
 
 from bd.core import clock as bd_clock
 from bd.core.errors import BadInput, BdError
-from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.store.replica import Replica
 from bd.web import gateways
 from bd.web.feed import Feed
 from bd.web.gateway_thread import Forwarding
@@ -80,7 +80,7 @@ def passed(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def offer(one: Gateway, clone: Clone) -> None:
-    hub = Hub(locate(str(clone.path)))
+    hub = Replica(locate(str(clone.path)))
     one.offer(hub, hub.snapshot())
     hub.close()
 
@@ -180,7 +180,7 @@ def test_trouble_of_any_kind_is_told_once_and_does_not_end_it(local_hub: Clone, 
     told: Queue[str] = Queue()
     real, failing = Gateway.offer, [RuntimeError("a bug"), RuntimeError("a bug"), BdError("not today")]
 
-    def offer(self: Gateway, hub: Hub, snapshot: CachedSnapshot) -> None:
+    def offer(self: Gateway, hub: Replica, snapshot: CachedSnapshot) -> None:
         if failing:
             forwarding._woken.set()  # something is new meanwhile
             raise failing.pop(0)
@@ -188,9 +188,9 @@ def test_trouble_of_any_kind_is_told_once_and_does_not_end_it(local_hub: Clone, 
 
     monkeypatch.setattr(Gateway, "offer", offer)
     with listening() as heard:
-        feed = Feed(lambda: Hub(locate(str(local_hub.path))))
+        feed = Feed(lambda: Replica(locate(str(local_hub.path))))
         targets = [target_of(f"bob={heard.url}")]
-        forwarding = Forwarding(feed, lambda: Hub(locate(str(local_hub.path))), targets, told.put)
+        forwarding = Forwarding(feed, lambda: Replica(locate(str(local_hub.path))), targets, told.put)
         forwarding.start()
         assert heard.posts.get()[1]["bead"]["id"] == "hub-a"
         forwarding.close()
@@ -201,7 +201,7 @@ def test_trouble_of_any_kind_is_told_once_and_does_not_end_it(local_hub: Clone, 
 
 def test_it_ends_whenever_it_is_told_to(local_hub: Clone) -> None:
     """Also between its look whether it shall end and its rest."""
-    feed, rests = Feed(lambda: Hub(locate(str(local_hub.path)))), list[float | None]()
+    feed, rests = Feed(lambda: Replica(locate(str(local_hub.path)))), list[float | None]()
 
     class Late(threading.Event):
         def clear(self) -> None:
@@ -215,7 +215,7 @@ def test_it_ends_whenever_it_is_told_to(local_hub: Clone) -> None:
             rests.append(timeout)
             return super().wait(0)
 
-    forwarding = Forwarding(feed, lambda: Hub(locate(str(local_hub.path))), [], pytest.fail)
+    forwarding = Forwarding(feed, lambda: Replica(locate(str(local_hub.path))), [], pytest.fail)
     forwarding._woken = Late()
     closing = threading.Thread(target=forwarding.close)
     forwarding.start()

@@ -188,8 +188,8 @@ def run(app: App, once: bool) -> None:
         raise BadInput("pools need a POSIX system", hint="start `bd work` on each agent instead")
     from bd.pool.controller import Controller
     from bd.pool.state import Quarters
-    from bd.store.clone import Hub
     from bd.store.hub_location import locate
+    from bd.store.replica import Replica
 
     quarters, told = Quarters(app.hub), []
 
@@ -201,7 +201,7 @@ def run(app: App, once: bool) -> None:
     app.refuse_past()
     directory = app.flags.directory
     with quarters.alone():
-        controller = Controller(lambda: Hub(locate(directory)), quarters, app.identity.by, tell)
+        controller = Controller(lambda: Replica(locate(directory)), quarters, app.identity.by, tell)
         if once:
             controller.round()
         gc.enable()

@@ -17,8 +17,8 @@ from bd.core.errors import BadInput, Interrupted
 from bd.core.schema import AGENTS_DIR
 from bd.policy.eligibility import Eligibility
 from bd.schedule.agent_log import log_path, rotate
-from bd.store.clone import Hub
 from bd.store.hub_location import locate
+from bd.store.replica import Replica
 from bd.worker import job
 from bd.worker.fleet_state import look
 from bd.worker.job import GRACE_S
@@ -143,7 +143,7 @@ def _opener(app: App) -> Any:
     """Opens the hub anew: a worker lives for long, and nothing it read may."""
     app.hub.close()
     directory = app.flags.directory
-    return lambda: Hub(locate(directory))
+    return lambda: Replica(locate(directory))
 
 
 def _stop_on_signals(worker: Worker) -> list[int]:

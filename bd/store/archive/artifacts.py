@@ -10,7 +10,7 @@ from bd.store.worktree.checkout import is_checked_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+\Z")
 _IN_COMMIT = re.compile(r"[^\s@:]+@[0-9a-fA-F]{7,64}:\S.*\Z")
@@ -21,7 +21,7 @@ def is_elsewhere(typed: str) -> bool:
     return bool(_URL.match(typed) or _IN_COMMIT.match(typed))
 
 
-def reference(hub: Hub, typed: str) -> str:
+def reference(hub: Replica, typed: str) -> str:
     """The reference to keep for what was typed: a file of the hub by its path there, any other by its full path.
 
     Raises BadInput for a file that is not there.

@@ -11,14 +11,14 @@ from bd.store.worktree import checkout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
 
 _FETCH = ("fetch", "--quiet", "--no-tags", "--refmap=", "--no-write-fetch-head", "--end-of-options")
 _WORDS = "not yet published when the hub's history was rewritten"
 _LOOKS = 3
 
 
-def accept_rewrite(hub: Hub) -> tuple[str, list[str]]:
+def accept_rewrite(hub: Replica) -> tuple[str, list[str]]:
     """Take the remote's history as it now is: the new tip, and this clone's unpublished commits, which are kept.
 
     Raises RemoteUnreachable, TryAgain (edited files are in the way), and NoHub when the branch
@@ -59,7 +59,7 @@ def accept_rewrite(hub: Hub) -> tuple[str, list[str]]:
     return tip, lost
 
 
-def _remote_tip(hub: Hub) -> str | None:
+def _remote_tip(hub: Replica) -> str | None:
     """The tip that the remote has now, its objects here; None when the branch is gone."""
     remote = hub.remote or ""
     fetched = False

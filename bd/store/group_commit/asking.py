@@ -14,15 +14,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bd.store.clone import Hub
     from bd.store.local.journal import Entry
+    from bd.store.replica import Replica
     from bd.store.transaction.member import Member
 
 
 class Asking:
     """One transaction's intents. `push_s` is how long the last push of them took."""
 
-    def __init__(self, hub: Hub, entry: Entry) -> None:
+    def __init__(self, hub: Replica, entry: Entry) -> None:
         self._hub = hub
         self._entry = entry
         self.push_s = 0.0

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from bd.store.clone import Hub
     from bd.store.git.push import SideRef
     from bd.store.group_commit.others import Others
     from bd.store.local.journal import Entry
+    from bd.store.replica import Replica
     from bd.store.transaction.batch import Rounds
     from bd.store.transaction.member import Member
     from bd.store.transaction.verdict import Pushing
@@ -42,7 +42,7 @@ class Folding:
     """One transaction among the other clones' ones. Alone once the server has refused what others asked for."""
 
     def __init__(
-        self, hub: Hub, entry: Entry, rounds: Rounds, pushing: Pushing, *, may_ask: bool, on_step: Callable[[str], None]
+        self, hub: Replica, entry: Entry, rounds: Rounds, pushing: Pushing, *, may_ask: bool, on_step: Callable[[str], None]
     ) -> None:
         self._hub = hub
         self._rounds = rounds

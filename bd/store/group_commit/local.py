@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from bd.store.clone import Hub
     from bd.store.local.journal import Journal
+    from bd.store.replica import Replica
 
 AT_ONCE = 64
 _WAITING = ".json"
@@ -30,7 +30,7 @@ _POLL_S = 0.004
 _POLL_CAP_S = 0.03
 
 
-def kin(hub: Hub) -> str:
+def kin(hub: Replica) -> str:
     """What two processes of a clone have in common when they would decide the same: their hub and their settings."""
     settings = hub.settings()
     own = {name for name, source in settings.sources.items() if source != "default"} - PROCESS_KEYS

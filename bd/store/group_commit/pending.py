@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from bd.store.clone import Hub
     from bd.store.git.repository import GitRepo
+    from bd.store.replica import Replica
     from bd.store.transaction.batch import Rounds
     from bd.store.transaction.recovery import Settling
 
@@ -40,7 +40,7 @@ def hear(repo: GitRepo, members: Sequence[Member], listed: Mapping[str, str], ti
     return not missed
 
 
-def invited(hub: Hub, rounds: Rounds, settling: Settling, snapshot: Any, number: int) -> list[Member]:
+def invited(hub: Replica, rounds: Rounds, settling: Settling, snapshot: Any, number: int) -> list[Member]:
     """The operations that wait for this clone's lock, beside so many that have it: until they are answered nobody else is let in."""
     party: list[Member] = []
     for path, data in local.take(hub.journal, local.kin(hub), local.AT_ONCE - number):

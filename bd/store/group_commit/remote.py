@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Change
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
     from bd.store.transaction.drafts import Chain, Decides
 
 
-def others(hub: Hub, revive: Callable[[Mapping[str, Any]], Decides], base: str, own: set[str]) -> Others:
+def others(hub: Replica, revive: Callable[[Mapping[str, Any]], Decides], base: str, own: set[str]) -> Others:
     """The intents of other clones that may be folded on this base; and what removes those that nobody waits for."""
     seen = {uid: oid for uid, oid in hub.fetching.intents.items() if uid not in own}
     if not seen:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
 
 INTENTS = "refs/bd/intents/"
 # Asked for this long; then whoever sees it takes it for left behind.
@@ -66,7 +66,7 @@ def text_of(form: Mapping[str, Any], *, author: str, base: str, at: datetime, tr
     return json_text(told, compact=True)
 
 
-def read(hub: Hub, seen: Mapping[str, str]) -> list[Intent]:
+def read(hub: Replica, seen: Mapping[str, str]) -> list[Intent]:
     """Those of the listed ones that this version understands; everything else is left alone."""
     names = list(seen)
     found: list[Intent] = []
@@ -99,7 +99,7 @@ def _parsed(uid: str, oid: str, data: bytes | None) -> Intent | None:
     return Intent(uid, oid, form, author, str(told["base"]), told["at"], tries, decided_by)
 
 
-def abandoned(hub: Hub, found: Iterable[Intent], now: datetime) -> list[Intent]:
+def abandoned(hub: Replica, found: Iterable[Intent], now: datetime) -> list[Intent]:
     """Those whose author has given up or died: seen by this clone for longer than they are valid, or with a stamp far older."""
     waiting = list(found)
     seen_s = observations.since(hub, SEEN, {intent.uid: intent.oid for intent in waiting})

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
 
 NAME = "looks.json"
 
 
-def record(hub: Hub, signs: Mapping[str, str]) -> dict[str, float]:
+def record(hub: Replica, signs: Mapping[str, str]) -> dict[str, float]:
     """Note a successful look, and say for how long each sign has been the same, in seconds, by token."""
     return since(hub, NAME, signs)
 
 
-def since(hub: Hub, name: str, signs: Mapping[str, str]) -> dict[str, float]:
+def since(hub: Replica, name: str, signs: Mapping[str, str]) -> dict[str, float]:
     """The same for any signs, kept in a note of this name."""
     noted = (hub.noted_json(name) or {}).get("claims")
     known: dict[str, Any] = noted if isinstance(noted, dict) else {}
@@ -37,7 +37,7 @@ def since(hub: Hub, name: str, signs: Mapping[str, str]) -> dict[str, float]:
     return {key: _between(entry["first"], present) for key, entry in seen.items()}
 
 
-def last_look_s(hub: Hub) -> float | None:
+def last_look_s(hub: Replica) -> float | None:
     """How many seconds ago this clone last looked; None when it never did."""
     last: Any = (hub.noted_json(NAME) or {}).get("last")
     return _between(last, _present()) if _is_instant(last) else None

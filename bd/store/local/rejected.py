@@ -6,7 +6,7 @@ from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
 
 PREFIX = "refs/bd/kept/"
 _REASONS = "kept.json"
@@ -21,20 +21,20 @@ class KeptCommit(NamedTuple):
     error: str
 
 
-def keep(hub: Hub, uid: str, commit: str, error: str) -> None:
+def keep(hub: Replica, uid: str, commit: str, error: str) -> None:
     """Keep a commit that was refused."""
     hub.repo.update_refs([(f"{PREFIX}{uid}", commit, None)])
     hub.note_json(_REASONS, {**(hub.noted_json(_REASONS, _SHAPE) or {}), uid: error})
 
 
-def kept(hub: Hub) -> list[KeptCommit]:
+def kept(hub: Replica) -> list[KeptCommit]:
     """What is kept in this clone."""
     reasons = hub.noted_json(_REASONS, _SHAPE) or {}
     refs = hub.repo.refs(PREFIX)
     return [KeptCommit(ref[len(PREFIX) :], commit, reasons.get(ref[len(PREFIX) :], "")) for ref, commit in refs.items()]
 
 
-def dismiss(hub: Hub, uid: str) -> bool:
+def dismiss(hub: Replica, uid: str) -> bool:
     """Let go of one; whether there was one."""
     if hub.repo.ref(f"{PREFIX}{uid}") is None:
         return False

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Change
-    from bd.store.clone import Hub
     from bd.store.group_commit.others import Others, Stranger
     from bd.store.heartbeat.claim_refs import Beating
+    from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.drafts import Decides
     from bd.store.transaction.member import Member
@@ -58,7 +58,7 @@ class Rounds:
 
     def __init__(
         self,
-        hub: Hub,
+        hub: Replica,
         *,
         world: Callable[..., Any],
         author: Callable[[str, Any], str],

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from bd.store.clone import Hub
     from bd.store.group_commit.coordinator import Folding
     from bd.store.group_commit.others import Others
     from bd.store.local.journal import Entry
+    from bd.store.replica import Replica
     from bd.store.transaction.batch import Round, Rounds
     from bd.store.transaction.drafts import Decides
     from bd.store.transaction.recovery import Settling
@@ -39,7 +39,7 @@ class Transaction:
 
     def __init__(
         self,
-        hub: Hub,
+        hub: Replica,
         entry: Entry,
         rounds: Rounds,
         *,

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bd.core.model import Change
-    from bd.store.clone import Hub
     from bd.store.git.push import SideRef
+    from bd.store.replica import Replica
     from bd.store.transaction.batch import Round, Rounds
     from bd.store.transaction.member import Member
 
@@ -37,7 +37,7 @@ class Arrival(NamedTuple):
     landed: bool
 
 
-def arrive(hub: Hub, arrival: Arrival, own: Member | None, rounds: Rounds, on_step: Callable[[str], None]) -> Outcome:
+def arrive(hub: Replica, arrival: Arrival, own: Member | None, rounds: Rounds, on_step: Callable[[str], None]) -> Outcome:
     """Keep what was refused, move the private refs, the checkout and the cache. What goes wrong with that is only told: the write is done."""
     try:
         outcome = _come_along(hub, arrival, rounds, on_step, counts=own is None)
@@ -62,7 +62,7 @@ def answer(party: Sequence[Member], tip: str, tries: int) -> bool:
     return True
 
 
-def _come_along(hub: Hub, arrival: Arrival, rounds: Rounds, on_step: Callable[[str], None], *, counts: bool) -> Outcome:
+def _come_along(hub: Replica, arrival: Arrival, rounds: Rounds, on_step: Callable[[str], None], *, counts: bool) -> Outcome:
     tip, made, base = arrival.tip, arrival.made, arrival.base
     refused = made.refused if made else []
     for item in refused:
@@ -92,13 +92,13 @@ def _own_sides(made: Round) -> list[list[SideRef]]:
     return [sides for step, sides in zip(made.chain.steps, made.sides, strict=True) if step.operation.uid not in made.folded]
 
 
-def note_last(hub: Hub, change: Change | None, commit: str) -> None:
+def note_last(hub: Replica, change: Change | None, commit: str) -> None:
     """Remember this clone's last write, for `undo` and for commands without an id."""
     if change is not None and not change.is_empty:
         hub.note_json("last.json", {"commit": commit, "subject": change.subject, "touched": list(change.touched)})
 
 
-def _note_renamed(hub: Hub, renamed: dict[str, str]) -> list[str]:
+def _note_renamed(hub: Replica, renamed: dict[str, str]) -> list[str]:
     """Keep which beads of this clone got another id, for whoever types the old one, and say so."""
     if renamed:
         hub.note_json("renamed.json", {**(hub.noted_json("renamed.json", {...: str}) or {}), **renamed})

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from bd.core.errors import RemoteUnreachable
     from bd.core.model import Change
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.batch import Rounds
     from bd.store.transaction.drafts import Decides
 
 
 def keep_here(
-    hub: Hub, rounds: Rounds, operation: Decides | None, error: RemoteUnreachable, on_step: Callable[[str], None]
+    hub: Replica, rounds: Rounds, operation: Decides | None, error: RemoteUnreachable, on_step: Callable[[str], None]
 ) -> Outcome:
     """Keep an operation on this clone's view. Raises `error` for claims, and (kept all the same) TryAgain for what names a token."""
     if operation is None or getattr(operation, "needs_remote", False):

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-    from bd.store.clone import Hub
     from bd.store.local.journal import Entry
+    from bd.store.replica import Replica
     from bd.store.transaction.drafts import Decides
 
 
@@ -29,7 +29,7 @@ class Writing:
 
     def __init__(
         self,
-        hub: Hub,
+        hub: Replica,
         *,
         world: Callable[..., Any],
         author: Callable[[str, Any], str],

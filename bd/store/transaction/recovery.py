@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from bd.store.clone import Hub
     from bd.store.group_commit.verdict_trailers import Verdict
     from bd.store.local.journal import Entry
+    from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.drafts import Decides
     from bd.store.transaction.member import Member
@@ -35,7 +35,7 @@ class Settling:
     dead. `is_unsure` while one is gone and only another look can tell why. `notes` tell of what never reached the hub.
     """
 
-    def __init__(self, hub: Hub, notes: list[str] | None = None) -> None:
+    def __init__(self, hub: Replica, notes: list[str] | None = None) -> None:
         self._hub = hub
         self._repo = hub.repo
         self._inheritors: set[str] = set()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
     from bd.store.transaction.drafts import Chain, Decides
 
 
@@ -42,7 +42,7 @@ class Replay:
 
     def __init__(
         self,
-        hub: Hub,
+        hub: Replica,
         revive: Callable[[Mapping[str, Any]], Decides],
         by_difference: Callable[[str, str, str], Decides],
     ) -> None:

@@ -16,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bd.store.clone import Hub
     from bd.store.git.push import PushLine, SideRef
+    from bd.store.replica import Replica
 
 # A server that says one of these will say it again.
 _FOR_GOOD = (
@@ -64,7 +64,7 @@ class Verdict(NamedTuple):
 class Pushing:
     """Publishes commits of one transaction. `in_doubt` as long as a push without an answer may still land."""
 
-    def __init__(self, hub: Hub, on_step: Callable[[str], None], hand: str | None) -> None:
+    def __init__(self, hub: Replica, on_step: Callable[[str], None], hand: str | None) -> None:
         self._hub = hub
         self._repo = hub.repo
         self._step = on_step

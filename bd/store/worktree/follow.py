@@ -8,10 +8,10 @@ from bd.store.worktree import checkout, plain_ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.clone import Hub
+    from bd.store.replica import Replica
 
 
-def follow(hub: Hub, base: str | None, tip: str, *, hand: str | None, half_way: list[str]) -> list[str]:
+def follow(hub: Replica, base: str | None, tip: str, *, hand: str | None, half_way: list[str]) -> list[str]:
     """Set the private refs to the published tip, and bring a checked-out branch along; notes where that does not go.
 
     `hand` is the local commit that was published with it, `half_way` where a killed command may have left the files.
@@ -30,7 +30,7 @@ def follow(hub: Hub, base: str | None, tip: str, *, hand: str | None, half_way: 
     return notes
 
 
-def _move_branch(hub: Hub, here: str | None, tip: str, hand: str | None) -> list[str]:
+def _move_branch(hub: Replica, here: str | None, tip: str, hand: str | None) -> list[str]:
     """The checked-out branch follows its files; where somebody else moves or locks it, they go back."""
     if here and plain_ref.move(hub.repo, hub.branch, tip, here):
         return []
@@ -43,7 +43,7 @@ def _move_branch(hub: Hub, here: str | None, tip: str, hand: str | None) -> list
     return []
 
 
-def _bring_along(hub: Hub, here: str | None, tip: str, base: str | None, hand: str | None, half_way: list[str]) -> list[str]:
+def _bring_along(hub: Replica, here: str | None, tip: str, base: str | None, hand: str | None, half_way: list[str]) -> list[str]:
     if not hand and here not in (None, base, hub.published_before) and not hub.repo.is_ancestor(here or "", tip):
         return ["your branch has commits of its own; `bd sync` publishes them"]
     # Index and files may be ahead of the ref: edits that sync has staged, or a command killed half way.

@@ -41,7 +41,7 @@ HEARD = "heard.json"
 NEVER = "1970-01-01T00:00:00Z"
 
 
-class Hub:
+class Replica:
     """An opened hub. `flags` is the strongest layer of settings; `on_progress(done, of, what)` shows long work."""
 
     def __init__(
