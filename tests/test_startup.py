@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.cli.app import open_clone
 from bd.store.hub_location import locate
 from bd.store.local.last_fetch import Looked
-from bd.store.replica import Replica
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -115,9 +115,9 @@ CLAIM = {
     "cli": "app claim_attempts commands global_options main output parse spec table values",
     "cli.commands": "claim",
     "core": "clock costs errors identity ids light model pools queries schema settings versions",
-    "operations": "base capacity_file claims publish",
+    "operations": "base capacity_file claims reader",
     "policy": "budget capacity claims dag derivations eligibility readiness roles",
-    "store": "cache clone format_version git group_commit hub_location local snapshot transaction trust worktree yaml",
+    "store": "cache clone format_version git group_commit hub_location local replica snapshot transaction trust worktree yaml",
     "store.cache": "cache database derived fingerprint hub_files paths rows",
     "store.git": "commit_message discovery environment object_names objects porcelain process push repository trees",
     "store.group_commit": "local others",
@@ -158,7 +158,7 @@ def test_a_claim_that_looks_first_loads_no_library_either(warm: Clone) -> None:
     folder = warm.path / ".git" / "bd"
     (folder / "looked").unlink(missing_ok=True)
     (folder / "heard.json").write_text('{"at": "2026-01-28T10:00:00Z", "agents": {}}')
-    assert Replica(locate(str(warm.path))).sides.verdict() == "works"
+    assert open_clone(locate(str(warm.path))).sides.verdict() == "works"
     code, packages, _ = loaded(["claim", "hub-two", "--agent", "coder"], warm.path)
     assert code == 0
     assert not packages & {*HEAVY, *SLOW, "click", "typing", "json", "re", "functools", "collections", "enum"}

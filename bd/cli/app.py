@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Change, Snapshot
     from bd.core.settings import Settings
     from bd.operations.base import Operation
+    from bd.store import Clone, Place
     from bd.store.local.tokens import Tokens
-    from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.outcome import Outcome
     from bd.worker.fleet_state import View
@@ -45,13 +45,38 @@ class Globals(NamedTuple):
     fetch: bool | None = None
 
 
+def open_clone(place: Place, **listeners: Any) -> Clone:
+    """The only place where the store, the operations and the policies meet: a clone that knows them all.
+
+    `listeners` are those of `Clone`: on_progress, on_wait, on_note.
+    """
+    from bd.operations.reader import OperationReader
+    from bd.policy.derivations import PHASES
+    from bd.store import Clone as Opened
+
+    return Opened(place, OperationReader(), on_step=_kill_hook(), derivations=(PHASES,), **listeners)
+
+
+def _kill_hook() -> Callable[[str], None] | None:
+    """`BD_TEST_STOP_AT=step`: end the process as kill -9 would at a named step (crash tests only)."""
+    wanted = os.environ.get("BD_TEST_STOP_AT")
+    if not wanted:
+        return None
+
+    def stop(name: str) -> None:
+        if name == wanted:
+            os._exit(137)
+
+    return stop
+
+
 class App:
     """One command's run."""
 
     def __init__(self, flags: Globals) -> None:
         self.flags = flags
         self.out = Output(is_json=flags.json, quiet=flags.quiet)
-        self._hub: Replica | None = None
+        self._hub: Clone | None = None
         self._snapshot: CachedSnapshot | None = None
         self._pending: list[Outcome] = []
         self._then: datetime | None = None
@@ -70,25 +95,16 @@ class App:
         return self._then
 
     @property
-    def hub(self) -> Replica:
+    def hub(self) -> Clone:
         if self._hub is None:
-            from bd.policy.derivations import PHASES
-            from bd.store.hub_location import locate
-            from bd.store.replica import Replica as OpenHub
+            from bd.store import locate
 
-            self.use(
-                OpenHub(
-                    locate(self.flags.directory),
-                    on_progress=self._progress,
-                    on_wait=self._tell_waiting,
-                    on_note=self.out.note,
-                    derivations=(PHASES,),
-                )
-            )
+            place = locate(self.flags.directory)
+            self.use(open_clone(place, on_progress=self._progress, on_wait=self._tell_waiting, on_note=self.out.note))
             assert self._hub is not None
         return self._hub
 
-    def use(self, hub: Replica) -> None:
+    def use(self, hub: Clone) -> None:
         """Work on this hub from now on (after making or joining it)."""
         self._hub = hub
         hub.on_written = self._end_write
@@ -279,10 +295,9 @@ class App:
 
     def publish(self, operation: Operation) -> Outcome:
         """Carry an operation out and tell what came with it. The result is acknowledged when the command ends well."""
-        from bd.operations.publish import publish
 
         self.refuse_past()
-        outcome = publish(self.hub, operation)
+        outcome = self.hub.publish(operation)
         self._pending.append(outcome)
         self._snapshot = None
         self._keep_tokens(outcome)
@@ -299,10 +314,9 @@ class App:
 
     def preview(self, *operations: Operation) -> Change:
         """What publishing them would change, the last one's change, after every check that `publish` makes; nothing is written. For --dry-run."""
-        from bd.operations.publish import preview
 
         self.refuse_past()
-        return preview(self.hub, self.snapshot(), *operations)
+        return self.hub.preview(self.snapshot(), *operations)
 
     def _forget_tokens(self, operation: Operation, outcome: Outcome) -> None:
         """A claim that its own holder has ended makes no later claim of the same name doubtful."""

@@ -13,13 +13,13 @@ from bd.core.errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.replica import Replica
+    from bd.store import Clone
     from bd.store.snapshot import CachedSnapshot
 
 NAME = "issues.jsonl"
 
 
-def refresh(hub: Replica, snapshot: CachedSnapshot) -> str:
+def refresh(hub: Clone, snapshot: CachedSnapshot) -> str:
     """Write the file if what it says has changed; words for the user when it can't be written, else none."""
     folder = hub.client_folder()
     path = os.path.join(folder, NAME)

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 # More than this is stored beside the bead.
 IN_BEAD = 16_384
@@ -25,7 +25,7 @@ IN_BEAD = 16_384
 CHECKED_IN_BEAD = 1_000_000
 
 
-def output_of(typed: str, hub: Replica, in_bead: int = IN_BEAD) -> dict[str, Any]:
+def output_of(typed: str, hub: Clone, in_bead: int = IN_BEAD) -> dict[str, Any]:
     """The arguments of a close: `output`, and `stores` for what lies beside the bead. Raises BadInput and NotFound."""
     if typed != "-" and is_elsewhere(typed):
         name, ref = parse_artifact(reference(hub, typed))

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead, Snapshot
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 _OUTPUT = re.compile(r"(?:task|bead):(?P<id>[^:\s]+)(?::output)?\Z")
 LIMIT = 1_000_000
 
 
-def context_of(bead: Bead, snapshot: Snapshot, hub: Replica) -> list[dict[str, Any]]:
+def context_of(bead: Bead, snapshot: Snapshot, hub: Clone) -> list[dict[str, Any]]:
     """Each reference in order: `name`, `ref`, and `data` or `text`, or `missing` with why there is neither."""
     refs = (bead.get("spec") or {}).get("context_refs") or []
     found: list[dict[str, Any]] = []
@@ -33,7 +33,7 @@ def context_of(bead: Bead, snapshot: Snapshot, hub: Replica) -> list[dict[str, A
     return found
 
 
-def _of(text: str, snapshot: Snapshot, hub: Replica) -> list[dict[str, Any]]:
+def _of(text: str, snapshot: Snapshot, hub: Clone) -> list[dict[str, Any]]:
     if not text.strip():
         return []
     output = _OUTPUT.match(text.strip())
@@ -59,7 +59,7 @@ def _of(text: str, snapshot: Snapshot, hub: Replica) -> list[dict[str, Any]]:
     return found or [{**shown, "missing": words.get(other.status, f"it is {other.status} and has no output")}]
 
 
-def _file(name: str, ref: str, snapshot: Snapshot, hub: Replica) -> dict[str, Any]:
+def _file(name: str, ref: str, snapshot: Snapshot, hub: Clone) -> dict[str, Any]:
     """A file of the hub with its text; anything else by its reference alone."""
     shown = {"name": name, "ref": ref}
     if "://" in ref or re.match(r"[^\s@:]+@[0-9a-fA-F]{7,64}:", ref) or ref.startswith(("/", "~", "\\")) or ref[1:2] == ":":

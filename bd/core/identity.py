@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from bd.core.settings import Settings
+
 
 class Identity(NamedTuple):
     """`agent` is the name that claims, `by` the author of writes (`agent:x`, `human:Ada`), `source` where it is from."""
@@ -68,3 +70,13 @@ def claimant(identity: Identity, *, is_person: bool) -> Identity:
         raise NoIdentity
     name = identity.by.split(":", 1)[-1]
     return identity._replace(agent=agent_from_person(name))
+
+
+def git_author(by: str, settings: Settings, user_name: str, user_mail: str) -> str:
+    """The git author (`Name <mail>`) for who asks: a person under git's own name and mail, an agent under its owner identity."""
+    kind, _, name = by.rpartition(":")
+    mail = settings.owner(name)
+    if kind == "human" and user_name:
+        name, mail = user_name, user_mail or mail
+    clean = str.maketrans("", "", "<>\n\r\0")
+    return f"{name.translate(clean).strip() or 'unknown'} <{mail.translate(clean).strip()}>"

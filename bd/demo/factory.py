@@ -19,7 +19,6 @@ from bd.demo.example import DEMO_INTERVAL, example_folder
 from bd.demo.person import Person
 from bd.demo.processes import Runners, environment
 from bd.operations.plan import ApplyPlan
-from bd.operations.publish import publish
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.demo.person import Deed
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 LOOK_S = 0.1
 # No commit for so long: something is wrong that waiting will not mend.
@@ -39,9 +38,9 @@ def plan_path() -> Path:
     return example_folder("factory") / "landing-page.yaml"
 
 
-def apply_plan(hub: Replica, beads: list[dict[str, Any]], by: str) -> str:
+def apply_plan(hub: Clone, beads: list[dict[str, Any]], by: str) -> str:
     """Put the plan on the hub in one commit; its root."""
-    change = publish(hub, ApplyPlan(by=by, at=clock.time_text(clock.now(), exact=True), beads=beads)).change
+    change = hub.publish(ApplyPlan(by=by, at=clock.time_text(clock.now(), exact=True), beads=beads)).change
     assert change is not None
     return str(change.result[beads[0]["name"]])
 
@@ -64,7 +63,7 @@ class Factory(Runners):
         super().__init__(clones, {name: [*work, name, "--", *pretend] for name in clones}, log_folder)
         self._person = Person()
 
-    def run(self, hub: Replica, bare: Callable[[], str | None], root_id: str, story: Story) -> float:
+    def run(self, hub: Clone, bare: Callable[[], str | None], root_id: str, story: Story) -> float:
         """Watch until the root is closed; the seconds it took. `bare` looks up the hub's tip. Raises Damaged."""
         started = moved = clock.monotonic()
         seen = hub.published() or ""
@@ -88,7 +87,7 @@ class Factory(Runners):
             for deed in self._person.deeds(snapshot, root_id, list(self._clones), clock.now()):
                 self._do(deed, hub, story, now_s - started)
 
-    def _do(self, deed: Deed, hub: Replica, story: Story, at_s: float) -> None:
+    def _do(self, deed: Deed, hub: Clone, story: Story, at_s: float) -> None:
         """Do what the person does, by real commands."""
         story.say(f"$ bd {shlex.join(deed.words)}", at_s)
         ended = _bd(hub, *deed.words)
@@ -100,7 +99,7 @@ class Factory(Runners):
             raise Damaged(f"bd {shlex.join(deed.words)} ended with exit {ended.returncode}: {ended.stderr.strip()}")
 
 
-def _bd(hub: Replica, *words: str) -> subprocess.CompletedProcess[str]:
+def _bd(hub: Clone, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "bd", *words]
     return subprocess.run(
         command, cwd=hub.repo.work_tree, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False

@@ -22,9 +22,8 @@ from bd.demo.board import Board
 from bd.demo.race import Race
 from bd.operations.beads import Write
 from bd.operations.create import Create
-from bd.operations.publish import publish
-from bd.operations.sync import sync
 from bd.setup.hub import join_hub, make_hub, set_clone_setting
+from bd.store import locate
 from bd.store.git.repository import GitRepo
 
 TYPE_CHECKING = False
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
     from bd.demo.example import Example
     from bd.demo.factory import Story
-    from bd.store.replica import Replica
+    from bd.store import Clone, Place
 
 PREFIX = "hub"
 DOMAIN = "b4mad"
@@ -49,12 +48,15 @@ class Demo:
     away at the end unless it is to be kept, or something was wrong that somebody will want to see.
     """
 
-    def __init__(self, folder: Path | None, example: Example, seed: str, *, keep: bool = True) -> None:
+    def __init__(
+        self, folder: Path | None, example: Example, seed: str, open_clone: Callable[[Place], Clone], *, keep: bool = True
+    ) -> None:
         self.folder = folder.absolute() if folder else Path(tempfile.gettempdir())
         self.keep = keep
         self._is_temporary = folder is None
         self._example = example
         self._seed = seed
+        self._open_clone = open_clone
         self._after = contextlib.ExitStack()
 
     def __enter__(self) -> Demo:
@@ -87,23 +89,23 @@ class Demo:
         """Make the hub and every clone, and put the fleet and its work on it, in two commits."""
         self.hub_path.mkdir(parents=True)
         self.bare.run("init", "--quiet", "--bare", "--initial-branch=main")
-        _, hub = make_hub(str(self.clone_path), PREFIX, remote=str(self.hub_path), domain=DOMAIN)
+        _, hub = make_hub(str(self.clone_path), PREFIX, self._open_clone, remote=str(self.hub_path), domain=DOMAIN)
         with contextlib.closing(hub):
             titles = self._fill(hub)
         for name, path in self.agent_paths.items():
-            joined = join_hub(str(self.hub_path), str(path), None, None).hub
+            joined = join_hub(str(self.hub_path), str(path), None, self._open_clone).hub
             set_clone_setting(joined.repo, "agent", name)
             joined.close()
         roles = {name: str(agent.get("role", "")) for name, agent in self._example.agents.items()}
         return Board(roles, titles)
 
-    def _fill(self, hub: Replica) -> dict[str, str]:
+    def _fill(self, hub: Clone) -> dict[str, str]:
         """Put agents and beads on the hub; the beads' titles by id."""
         agents = {agent_path(name): dict(fields) for name, fields in self._example.agents.items()}
-        publish(hub, Write(by=_person(hub), at=_now(), records=agents, words="the example fleet"))
+        hub.publish(Write(by=_person(hub), at=_now(), records=agents, words="the example fleet"))
         if not self._example.beads:
             return {}
-        outcome = publish(hub, Create(by=_person(hub), at=_now(), beads=self._example.beads))
+        outcome = hub.publish(Create(by=_person(hub), at=_now(), beads=self._example.beads))
         made = outcome.change.touched if outcome.change else ()
         return {bead_id: bead["title"] for bead_id, bead in zip(made, self._example.beads, strict=True)}
 
@@ -120,14 +122,12 @@ class Demo:
     def factory(self, beads: list[dict[str, Any]], story: Story) -> tuple[str, float]:
         """Let the agents work a plan off; its root, and the seconds it took. Raises Damaged."""
         from bd.demo.factory import Factory, apply_plan  # noqa: PLC0415
-        from bd.store.hub_location import locate  # noqa: PLC0415
-        from bd.store.replica import Replica as OpenHub  # noqa: PLC0415
 
         tell = {"desk": f"cat >> {shlex.quote(str(self.folder / 'told'))}"}
         for path in self.agent_paths.values():
-            with contextlib.closing(OpenHub(locate(str(path)))) as clone:
+            with contextlib.closing(self._open_clone(locate(str(path)))) as clone:
                 set_clone_setting(clone.repo, "notify", tell)
-        with contextlib.closing(OpenHub(locate(str(self.clone_path)))) as hub, contextlib.closing(self.bare) as bare:
+        with contextlib.closing(self._open_clone(locate(str(self.clone_path)))) as hub, contextlib.closing(self.bare) as bare:
             root_id = apply_plan(hub, beads, _person(hub))
             with Factory(self.agent_paths, self.folder / "logs") as factory:
                 return root_id, factory.run(hub, lambda: bare.ref(BRANCH), root_id, story)
@@ -139,14 +139,12 @@ class Demo:
 
     def bring_along(self) -> None:
         """Bring the reader's clone, and its files, to where the hub now is."""
-        from bd.store.hub_location import locate  # noqa: PLC0415
-        from bd.store.replica import Replica as OpenHub  # noqa: PLC0415  read again: the race has moved everything
 
-        with contextlib.closing(OpenHub(locate(str(self.clone_path)))) as hub:
-            sync(hub, _person(hub))
+        with contextlib.closing(self._open_clone(locate(str(self.clone_path)))) as hub:
+            hub.sync(_person(hub))
 
 
-def _person(hub: Replica) -> str:
+def _person(hub: Clone) -> str:
     """Who makes the demo: a person, under git's name for them."""
     return identify(None, {}, {}, hub.place.user_name).by
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Snapshot
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 NOTE = "trust.json"
 # Keys that hold commands: in an agent's pool, and in the hub's own settings.
@@ -57,21 +57,21 @@ def _pin(name: str, text: str) -> str:
     return hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()
 
 
-def pinned(hub: Replica) -> dict[str, str]:
+def pinned(hub: Clone) -> dict[str, str]:
     """What this clone has pinned: name -> hash."""
     return dict(hub.noted_json(NOTE, {...: str}) or {})
 
 
-def is_trusted(hub: Replica, command: Asked) -> bool:
+def is_trusted(hub: Clone, command: Asked) -> bool:
     """Whether exactly this text was pinned here."""
     return pinned(hub).get(command.name) == command.pin
 
 
-def pin(hub: Replica, commands: list[Asked]) -> None:
+def pin(hub: Clone, commands: list[Asked]) -> None:
     """Trust these texts from now on; what the hub no longer asks for is forgotten."""
     hub.note_json(NOTE, {command.name: command.pin for command in commands})
 
 
-def revoke(hub: Replica) -> None:
+def revoke(hub: Clone) -> None:
     """Trust nothing of the hub any more."""
     hub.note_json(NOTE, {})

@@ -14,7 +14,6 @@ from bd.core.errors import BdError, TryAgain
 from bd.notify import events as occasions
 from bd.notify import trusted_commands
 from bd.operations.notify import Notified, Notify
-from bd.operations.publish import publish
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.policy.liveness import Stall
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 AT_ONCE = 20
 HOOK_LIMIT_S = 60.0
@@ -30,7 +29,7 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _SAID_LIMIT = 300
 
 
-def tell(hub: Replica, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
+def tell(hub: Clone, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
     """Tell people of what nobody has told them of; a line for each, and for each hook that failed.
 
     `stalls` are those that were seen and are not freed.
@@ -44,7 +43,7 @@ def tell(hub: Replica, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
     asked: dict[str, Any] = {"ids": ids, **({"keys": keys} if keys else {})}
     right = Notify(by=by, at=clock.time_text(clock.now(), exact=True), **asked)
     try:
-        outcome = publish(hub, right)
+        outcome = hub.publish(right)
     except BdError as error:
         return [f"nobody is told of {', '.join(ids)} yet: {error}"]
     said: list[str] = []
@@ -58,7 +57,7 @@ def tell(hub: Replica, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
     if done:
         at = clock.time_text(clock.now(), exact=True)
         try:
-            publish(hub, Notified(by=by, at=at, ids=done, right=right.uid))
+            hub.publish(Notified(by=by, at=at, ids=done, right=right.uid))
         except TryAgain as error:
             said.append(f"that people were told of {', '.join(done)} is not published: {error}")
     return said

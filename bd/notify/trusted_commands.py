@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import IO, Any
 
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 _KEPT = 20_000
 
@@ -40,7 +40,7 @@ class Ran(NamedTuple):
     err: str = ""
 
 
-def commands(hub: Replica, key: str) -> list[Command]:
+def commands(hub: Clone, key: str) -> list[Command]:
     """The commands of a key of the configuration (`notify`, `validators`, `judges`), the strongest layer first."""
     own = [
         Command(name, f"{where}.{key}{f'.{name}' if name else ''}", text)

@@ -6,5 +6,5 @@ Read first: base.py, then claims.py as an example.
 - `decide(snapshot, world)` returns a Change, or raises a refusal. It may be called many times, on one tip after another, and
   may run in another process or another clone; it has no side effects.
 - registry.py reads an operation back from its JSON form (replay, crash recovery, requests of other clones).
-- publish.py runs one as a transaction.
+- reader.py reads operations back from commits and requests, for the store.
 """

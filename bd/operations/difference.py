@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from bd.store import Clone
     from bd.store.git.repository import GitRepo
-    from bd.store.replica import Replica
 
 
 def operation_of(
-    hub: Replica, commit: str, parent: str, author: str, *, force: bool = False, reason: str | None = None
+    hub: Clone, commit: str, parent: str, author: str, *, force: bool = False, reason: str | None = None
 ) -> HandCommit:
     """The hand edits that turn `parent` into `commit` (both commit ids; an empty parent: everything is new).
 

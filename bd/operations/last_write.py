@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 
-def last_write(hub: Replica) -> dict[str, Any] | None:
+def last_write(hub: Clone) -> dict[str, Any] | None:
     """This clone's last write: its commit, its subject, and the beads that it touched; None when there was none."""
     last: dict[str, Any] | None = hub.noted_json("last.json", {"commit": str, "subject": str, "touched": [str]})
     return last if last and is_oid(last["commit"]) else None
 
 
-def undo_of_last(hub: Replica, ask: Callable[[list[str]], dict[str, Any]]) -> Undo:
+def undo_of_last(hub: Clone, ask: Callable[[list[str]], dict[str, Any]]) -> Undo:
     """The operation that takes back this clone's last write; `ask` says who asks, with the tokens for the beads. Raises NotFound and WrongState."""
     last = last_write(hub)
     if not last:

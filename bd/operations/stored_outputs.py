@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 
 def packed(data: bytes) -> str:
@@ -64,7 +64,7 @@ def without_contents(stores: Mapping[str, Any], length: int) -> dict[str, Any]:
     }
 
 
-def with_contents(hub: Replica, form: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_contents(hub: Clone, form: Mapping[str, Any]) -> Mapping[str, Any]:
     """An operation's JSON form, with what `without_contents` left out as far as this clone still has it."""
     stores = (form.get("args") or {}).get("stores")
     if not isinstance(stores, dict):
@@ -73,6 +73,6 @@ def with_contents(hub: Replica, form: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**form, "args": {**form["args"], "stores": found}}
 
 
-def _content(hub: Replica, one: Any) -> Any:
+def _content(hub: Clone, one: Any) -> Any:
     data = hub.repo.objects.read(one["blob"]) if isinstance(one, dict) and isinstance(one.get("blob"), str) else None
     return one if data is None else packed(data)

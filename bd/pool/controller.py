@@ -15,7 +15,6 @@ from bd.core.errors import BdError
 from bd.core.pools import Pool, pools_of
 from bd.core.schema import AGENTS_DIR
 from bd.notify.command_pins import asked_for, is_trusted
-from bd.operations.publish import catch_up
 from bd.policy.capacity import duty_of
 from bd.policy.eligibility import pause_of
 from bd.policy.scaling import awaited, plan
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.pool.state import Quarters
-    from bd.store.replica import Replica
+    from bd.store import Clone
     from bd.store.snapshot import CachedSnapshot
 
 _REST_S = 30.0
@@ -42,7 +41,7 @@ class Controller:
     """One round after another on one hub. `tell` gets each event as it is recorded."""
 
     def __init__(
-        self, open_hub: Callable[[], Replica], quarters: Quarters, by: str, tell: Callable[[dict[str, Any]], None]
+        self, open_hub: Callable[[], Clone], quarters: Quarters, by: str, tell: Callable[[dict[str, Any]], None]
     ) -> None:
         self._open_hub, self._quarters, self._by, self._tell = open_hub, quarters, by, tell
         self._looked_s: dict[str, float] = {}
@@ -130,10 +129,10 @@ class Controller:
         crew.note.update({**seen, "last_check": clock.time_text(clock.now())})
 
 
-def _held_back(hub: Replica) -> str:
+def _held_back(hub: Clone) -> str:
     """Why this clone sees nothing new: what it has kept can't be published. Empty where nothing holds it back."""
     try:
-        catch_up(hub)
+        hub.catch_up()
     except BdError as error:
         return str(error)
     return ""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 _EVENTS_SHOWN = 1000
 # The keys of notes that are taken for something; one of another kind is as if it were not there.
@@ -43,7 +43,7 @@ def _is_sound(key: str, value: Any) -> bool:
 class Quarters:
     """The folder of one hub's pools on this host."""
 
-    def __init__(self, hub: Replica) -> None:
+    def __init__(self, hub: Clone) -> None:
         state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
         self.folder = os.path.join(state, "bd", "pools", hub_id(hub))
 

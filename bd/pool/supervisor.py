@@ -18,7 +18,6 @@ from bd.core.errors import BdError, WrongState
 from bd.core.light import NamedTuple
 from bd.operations.heartbeat import Reassign
 from bd.operations.pools import Retire
-from bd.operations.publish import catch_up, publish
 from bd.operations.switches import SetDuty
 from bd.policy.capacity import duty_of, held_by
 from bd.policy.liveness import last_commit_of
@@ -26,8 +25,8 @@ from bd.policy.scaling import Member, Memory
 from bd.pool.session import Session
 from bd.schedule import agent_log
 from bd.setup.hub import join_hub
+from bd.store import Clone
 from bd.store.hub_location import locate
-from bd.store.replica import Replica
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ _AT_ONCE = 8
 class Round(NamedTuple):
     """What one round of the controller works with: the hub as it was seen, and the names of the commands trusted here."""
 
-    hub: Replica
+    hub: Clone
     view: View
     quarters: Quarters
     by: str
@@ -59,7 +58,7 @@ class Round(NamedTuple):
         return {"by": self.by, "at": clock.time_text(clock.now(), exact=True), **extra}
 
     def publish(self, operation: Operation) -> None:
-        publish(self.hub, operation)
+        self.hub.publish(operation)
 
     def record(self, event: str, pool: str, **facts: Any) -> None:
         self.tell(self.quarters.record(event, pool, **facts))
@@ -194,7 +193,7 @@ class Crew:
         shutil.rmtree(f"{folder}.new", ignore_errors=True)
         near = os.path.join(hub.repo.work_tree or hub.repo.git_dir, hub.place.url)  # a path is meant from there
         url = near if os.path.exists(near) else hub.place.url
-        join_hub(url, f"{folder}.new", hub.branch_name, None).hub.close()
+        join_hub(url, f"{folder}.new", hub.branch_name, hub.at).hub.close()
         os.rename(f"{folder}.new", folder)
 
     def _drain(self, name: str, why: str) -> None:
@@ -242,8 +241,8 @@ class Crew:
     def _publish_kept(self, session: Session) -> None:
         """What it had done while the hub was away is only in its clone: done once is enough."""
         try:
-            with closing(Replica(locate(session.clone))) as own:
-                if catch_up(own):
+            with closing(self._round.hub.at(locate(session.clone))) as own:
+                if own.catch_up():
                     self._round.hub.fetch()
         except (BdError, OSError) as error:
             self.wrong.append(f"{session.name}: what its clone has kept can't be published: {error}")

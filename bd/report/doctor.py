@@ -19,13 +19,13 @@ from bd.core.schema import (
     capacity_path,
 )
 from bd.operations.capacity_file import capacity_of
-from bd.operations.sync import edited
 from bd.policy.dag import awaited, find_cycle, find_parent_loop
 from bd.policy.liveness import is_ahead, last_commit_of
 from bd.store.cache.hub_files import bead_id_of
 from bd.store.format_version import version_of
 from bd.store.local.rejected import kept
 from bd.store.local.tokens import Tokens
+from bd.store.sync import edited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Snapshot
-    from bd.store.replica import Replica
+    from bd.store import Clone
     from bd.store.snapshot import CachedSnapshot
 
 ACTIVE_FILES_ADVISED = 3000
@@ -49,7 +49,7 @@ class Finding(NamedTuple):
     text: str
 
 
-def examine(hub: Replica, snapshot: CachedSnapshot, now: datetime, *, remote: bool = True) -> list[Finding]:
+def examine(hub: Clone, snapshot: CachedSnapshot, now: datetime, *, remote: bool = True) -> list[Finding]:
     """Every finding, the worst first."""
     found = [*_files(hub, snapshot), *_pools(snapshot), *_graph(snapshot), *_claims(snapshot, now), *_clone(hub, snapshot)]
     if remote and hub.remote:
@@ -58,7 +58,7 @@ def examine(hub: Replica, snapshot: CachedSnapshot, now: datetime, *, remote: bo
     return sorted(found, key=lambda finding: (order[finding.level], finding.code, finding.where))
 
 
-def _files(hub: Replica, snapshot: CachedSnapshot) -> Iterator[Finding]:
+def _files(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
     for damage in snapshot.damages:
         yield Finding("damage", "unreadable", damage.path, f"{damage.reason}; mend it by hand, bd leaves it alone")
     for damage in snapshot.cache.doubles():
@@ -154,7 +154,7 @@ def stale_capacity(snapshot: Snapshot, now: datetime) -> dict[str, dict[str, Any
     return stale
 
 
-def _clone(hub: Replica, snapshot: CachedSnapshot) -> Iterator[Finding]:
+def _clone(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
     try:
         hub.settings(snapshot)
     except Damaged as error:
@@ -187,7 +187,7 @@ def _clone(hub: Replica, snapshot: CachedSnapshot) -> Iterator[Finding]:
         yield Finding("note", "shallow", hub.repo.common_dir, "is a shallow clone: history is cut off")
 
 
-def _remote(hub: Replica) -> Iterator[Finding]:
+def _remote(hub: Clone) -> Iterator[Finding]:
     beside = hub.sides.verdict()
     if beside is not None and beside != "works":
         words = f"takes no refs beside the branch ({beside}): signs of life are commits, at most every 15 minutes"

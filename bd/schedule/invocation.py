@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 # What decides which hub, which settings and which remote a command finds; whoever starts it has none of these.
 KEPT_VARIABLES = ("XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_SSH_COMMAND", "BD_BRANCH", "BD_REMOTE")
@@ -57,7 +57,7 @@ class Station(NamedTuple):
         return [*self.program, "work", "--agent", self.agent, "--once", "-C", self.clone, "--", *self.command]
 
 
-def station(hub: Replica, agent: str, prefix: str, command: Sequence[str] = ()) -> Station:
+def station(hub: Clone, agent: str, prefix: str, command: Sequence[str] = ()) -> Station:
     """The agent's station on this hub. Raises BadInput for a command that no line can hold."""
     repo = hub.repo
     environment = started_with(os.environ)
@@ -77,7 +77,7 @@ def station(hub: Replica, agent: str, prefix: str, command: Sequence[str] = ()) 
     return made
 
 
-def hub_id(hub: Replica) -> str:
+def hub_id(hub: Clone) -> str:
     """The hub's own id; one of the clone where the hub has none."""
     data = hub.repo.objects.read(f"{hub.view()}:{METADATA_PATH}")
     try:

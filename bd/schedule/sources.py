@@ -10,7 +10,6 @@ import os
 from bd.core import clock
 from bd.core.errors import BdError
 from bd.operations.plan import ApplyPlan
-from bd.operations.publish import publish
 from bd.operations.schedules import RunSchedule
 from bd.policy import schedules, triggers
 from bd.policy.dag_progress import dag_of
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Snapshot
-    from bd.store.replica import Replica
+    from bd.store import Clone
     from bd.store.transaction.outcome import Outcome
 
 # So many files of a pattern are looked at; a poll is bounded.
@@ -41,12 +40,12 @@ def due_schedules(snapshot: Snapshot) -> list[str]:
     return found
 
 
-def run_schedule(hub: Replica, name: str, by: str) -> Outcome:
+def run_schedule(hub: Clone, name: str, by: str) -> Outcome:
     """Make what is due of one schedule, by the hub's own last word on it."""
-    return publish(hub, RunSchedule(by=by, at=clock.time_text(clock.now(), exact=True), name=name))
+    return hub.publish(RunSchedule(by=by, at=clock.time_text(clock.now(), exact=True), name=name))
 
 
-def run_due(hub: Replica, by: str) -> list[str]:
+def run_due(hub: Clone, by: str) -> list[str]:
     """Make whatever is due; a line for each bead that was made, and for each failure."""
     said: list[str] = []
     for name in due_schedules(hub.snapshot()):
@@ -69,18 +68,18 @@ def run_due(hub: Replica, by: str) -> list[str]:
 # --- triggers -----------------------------------------------------------------------------------
 
 
-def fire(hub: Replica, trigger: Mapping[str, Any], event: Mapping[str, Any], event_key: str, by: str) -> Outcome:
+def fire(hub: Clone, trigger: Mapping[str, Any], event: Mapping[str, Any], event_key: str, by: str) -> Outcome:
     """Apply a trigger's plan to an event, once for the fleet."""
     key, name = triggers.key_of(trigger, event_key), str(trigger["name"])
     root, *tasks = triggers.filled(trigger["plan"], event)
     about = {"trigger": name, "on": trigger["on"], "key": event_key}
     root.update(idempotency_key=key, metadata={**(root.get("metadata") or {}), "event": about})
     beads = [{**spec, "created_by": f"event:{name}"} for spec in (root, *tasks)]
-    return publish(hub, ApplyPlan(by=by, at=clock.time_text(clock.now(), exact=True), beads=beads))
+    return hub.publish(ApplyPlan(by=by, at=clock.time_text(clock.now(), exact=True), beads=beads))
 
 
 def pending_events(
-    hub: Replica, snapshot: Snapshot, names: Collection[str] = ()
+    hub: Clone, snapshot: Snapshot, names: Collection[str] = ()
 ) -> list[tuple[Mapping[str, Any], dict[str, Any], str]]:
     """The events that triggers wait for and that can be seen from here: (trigger, event, what tells it from others)."""
     waiting = [one for one in triggers.triggers_of(snapshot) if not names or one["name"] in names]
@@ -109,7 +108,7 @@ def _ended_dag(root_id: str, snapshot: Snapshot) -> list[tuple[dict[str, Any], s
     return [(event, f"dag:{root.id}")] if dag.status == "completed" else []
 
 
-def _files(hub: Replica, pattern: str) -> list[tuple[dict[str, Any], str]]:
+def _files(hub: Clone, pattern: str) -> list[tuple[dict[str, Any], str]]:
     """The files of the hub's checkout that a pattern names; a file with another content is another event."""
     if not hub.repo.work_tree or not is_checked_out(hub.repo, hub.branch):
         return []

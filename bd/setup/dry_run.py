@@ -6,21 +6,18 @@ import os
 import tempfile
 from typing import TYPE_CHECKING
 
-from bd.core import clock
 from bd.core.errors import RemoteUnreachable
 from bd.core.identity import identify
-from bd.operations.base import World
-from bd.operations.publish import add
 from bd.setup.hub import branch_for, init_of, refuse_unpushed, told_at_birth
+from bd.store import Clone
 from bd.store.empty_snapshot import EMPTY
 from bd.store.git.create import check_origin, check_url, why, without_password
 from bd.store.git.discovery import find_repo
 from bd.store.git.repository import GitRepo
 from bd.store.hub_location import Place, check_branch, clone_config_path, place_on, read_layer, user_config_path
-from bd.store.replica import Replica
-from bd.store.transaction.drafts import Chain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from bd.core.model import Change
@@ -28,28 +25,28 @@ if TYPE_CHECKING:
     from bd.operations.base import Operation
 
 
-class Rehearsal:
+class HubRehearsal:
     """A hub that would be made, and what would be written into it. `notes` are what could not be looked at."""
 
-    def __init__(self, hub: Replica, snapshot: Any, notes: tuple[str, ...]) -> None:
-        self._hub = hub
-        self._chain = Chain(hub.repo, snapshot, World(clock.now(), hub.settings(snapshot)))
+    def __init__(self, hub: Clone, snapshot: Any, notes: tuple[str, ...]) -> None:
         self.branch_name = hub.branch_name
         self.notes = notes
         place = hub.place
         self.by = identify(None, place.clone_layer, place.user_layer, place.user_name).by
+        self._writes = hub.rehearsal(snapshot)
 
     def settings(self) -> Settings:
         """The settings as they would hold by now."""
-        snapshot: Any = self._chain.snapshot  # its settings are all that is asked of it
-        return self._hub.settings(snapshot)
+        return self._writes.settings()
 
     def add(self, operation: Operation) -> Change:
         """Decide one more operation on what the ones before it would leave. Raises its refusal, Damaged."""
-        return add(self._chain, self._hub, operation)
+        return self._writes.add(operation)
 
 
-def rehearse(folder: str, prefix: str, *, remote: str | None = None, branch: str | None = None) -> Rehearsal:
+def rehearse(
+    folder: str, prefix: str, open_clone: Callable[[Place], Clone], *, remote: str | None = None, branch: str | None = None
+) -> HubRehearsal:
     """What make_hub would make of a folder. Raises what that raises."""
     if remote is not None:
         check_url(remote)
@@ -66,18 +63,18 @@ def rehearse(folder: str, prefix: str, *, remote: str | None = None, branch: str
             check_origin(repo, remote)
         known = read_layer(clone_config_path(repo)).get("branch")
         place = place_on(repo, f"refs/heads/{branch or known or branch_for(repo, folder, is_shared=False)}")
-    hub = Replica(place)
+    hub = open_clone(place)
     notes: tuple[str, ...] = ()
     if remote is not None and place.remote is None:
         _reach(repo, remote)
         notes = (f"what {without_password(remote)} holds already is not looked at here",)
     if place.remote:
-        refuse_unpushed(place)
+        refuse_unpushed(hub)
         with hub.lock():
             tip = hub.finish_fetch()
     else:
         tip = place.repo.ref(place.branch) if repo is not None else None
-    would = Rehearsal(hub, hub.snapshot(tip) if tip else EMPTY, notes)
+    would = HubRehearsal(hub, hub.snapshot(tip) if tip else EMPTY, notes)
     with told_at_birth(place):
         would.add(init_of(place, tip, prefix))
     return would

@@ -11,7 +11,7 @@ from bd.core.errors import BadInput, Damaged, NoHub, RemoteUnreachable, TryAgain
 from bd.core.identity import identify
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
 from bd.operations.init import Init
-from bd.operations.publish import transaction
+from bd.store import Clone
 from bd.store.git.create import (
     add_remote,
     check_url,
@@ -23,7 +23,6 @@ from bd.store.git.create import (
 )
 from bd.store.git.discovery import find_repo
 from bd.store.hub_location import Place, check_branch, clone_config_path, forget, locate, read_layer, user_config_path
-from bd.store.replica import Replica
 from bd.store.worktree.checkout import edited_files
 from bd.store.worktree.sparse import write_out
 from bd.store.yaml import codec
@@ -39,12 +38,13 @@ if TYPE_CHECKING:
 def make_hub(
     folder: str,
     prefix: str,
+    open_clone: Callable[[Place], Clone],
     *,
     remote: str | None = None,
     branch: str | None = None,
     domain: str | None = None,
     own: bool = False,
-) -> tuple[bool, Replica]:
+) -> tuple[bool, Clone]:
     """A hub in a folder: whether it was made just now, and the hub. Idempotent.
 
     `own`: the folder was named, and gets a repository of its own where it is new or empty. Raises BadInput, RemoteUnreachable (a hub that is to be shared is made on its remote or not at all).
@@ -59,7 +59,7 @@ def make_hub(
     try:
         set_clone_setting(repo, "branch", branch or before or branch_for(repo, folder, is_shared=bool(remote)))
         forget(repo)
-        return _made(locate(folder), prefix, domain)
+        return _made(open_clone(locate(folder)), prefix, domain)
     except BaseException as error:
         set_clone_setting(repo, "branch", before)
         if added and isinstance(error, TryAgain):  # nobody is there: the next try may name another remote
@@ -103,12 +103,12 @@ def branch_for(repo: GitRepo, folder: str, *, is_shared: bool) -> str:
     return head.removeprefix("refs/heads/")
 
 
-def _made(place: Place, prefix: str, domain: str | None) -> tuple[bool, Replica]:
-    hub = Replica(place)
-    refuse_unpushed(place)
+def _made(hub: Clone, prefix: str, domain: str | None) -> tuple[bool, Clone]:
+    place = hub.place
+    refuse_unpushed(hub)
     operation = init_of(place, place.repo.ref(place.branch), prefix, domain)
     with told_at_birth(place):
-        outcome = transaction(hub).run(operation, creates_hub=True)
+        outcome = hub.create_hub(operation)
     made = outcome.change is not None and not outcome.change.is_empty
     if not outcome.published:
         raise RemoteUnreachable("the remote can't be reached", hint="a hub is made on its remote; try again when it answers")
@@ -141,14 +141,13 @@ def told_at_birth(place: Place) -> Iterator[None]:
         raise Damaged(error.message, hint=hint) from error
 
 
-def refuse_unpushed(place: Place) -> None:
+def refuse_unpushed(hub: Clone) -> None:
     """A branch with commits that a new remote has never seen can't become a hub by itself."""
-    repo = place.repo
+    place, repo = hub.place, hub.repo
     local = repo.ref(place.branch)
     if not place.remote or local is None or repo.ref("refs/bd/published"):
         return
-    name = place.branch.removeprefix("refs/heads/")
-    hub = Replica(place)
+    name = hub.branch_name
     with hub.lock():
         tip = hub.finish_fetch()
     if tip is None:
@@ -161,11 +160,17 @@ def refuse_unpushed(place: Place) -> None:
 class Joined(NamedTuple):
     """A clone that was made, and how many files of the archive it does not write out."""
 
-    hub: Replica
+    hub: Clone
     left_out: int
 
 
-def join_hub(url: str, folder: str, branch: str | None, on_progress: Callable[[int, int, str], None] | None) -> Joined:
+def join_hub(
+    url: str,
+    folder: str,
+    branch: str | None,
+    open_clone: Callable[[Place], Clone],
+    on_progress: Callable[[int, int, str], None] | None = None,
+) -> Joined:
     """Clone a hub. Raises NoHub when the repository holds none."""
     repo = clone_repo(url, folder, on_progress)
     left_out = write_out(repo)
@@ -176,7 +181,7 @@ def join_hub(url: str, folder: str, branch: str | None, on_progress: Callable[[i
         place = locate(folder)
     except NoHub as error:
         raise NoHub(f"{url} is cloned to {folder}, and holds no hub", hint=f"cd {folder} && bd init") from error
-    hub = Replica(place)
+    hub = open_clone(place)
     hub.fetch()
     show_branch(repo, place.branch, f"refs/remotes/{place.remote}/{hub.branch_name}")
     write_client_folder(hub)
@@ -188,7 +193,7 @@ def set_clone_setting(repo: GitRepo, key: str, value: Any) -> None:
     _set_in_layer(clone_config_path(repo), key, value)
 
 
-def write_client_folder(hub: Replica) -> None:
+def write_client_folder(hub: Clone) -> None:
     """The `.beads` folder that existing clients look for, where the hub branch is not checked out."""
     folder = hub.client_folder()
     if hub.repo.work_tree and folder.startswith(os.path.join(hub.repo.work_tree, ".beads")):

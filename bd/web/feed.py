@@ -15,7 +15,6 @@ from threading import Event, Lock, Thread
 from bd.core import clock
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple
-from bd.operations.publish import catch_up
 from bd.worker.follow import LONGEST_S
 from bd.worker.heartbeats import branch_tip
 from bd.worker.pacing_state import Peeking
@@ -25,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 MOVED, SIGNS, STALE, BACK, END = "moved", "signs", "stale", "back", "end"
 # How often what agents say beside the branch is listened to; a watched hub is looked at by the clock, too.
@@ -52,7 +51,7 @@ class News(NamedTuple):
 class Feed:
     """What is known of the hub: `tip`, `seen_at` when it last answered, `stale_since` and `trouble` while it does not."""
 
-    def __init__(self, open_hub: Callable[[], Replica], on_signs: Callable[[], None] | None = None) -> None:
+    def __init__(self, open_hub: Callable[[], Clone], on_signs: Callable[[], None] | None = None) -> None:
         self._open_hub, self._on_signs = open_hub, on_signs
         self._listeners: set[Callable[[News], None]] = set()
         self._lock = Lock()
@@ -146,7 +145,7 @@ class Feed:
             self._alarm = alarm
             self._follow(hub, alarm)
 
-    def _follow(self, hub: Replica, alarm: Alarm) -> None:
+    def _follow(self, hub: Clone, alarm: Alarm) -> None:
         peeking, heard, listened_s = Peeking(hub, LONGEST_S), "", 0.0
         while not self._over.is_set():
             if clock.monotonic() - listened_s >= _LISTEN_S:
@@ -157,7 +156,7 @@ class Feed:
             if alarm.wait(max(pause_s, _WATCHED_S) if alarm.is_watching and not self.stale_since else pause_s):
                 peeking = Peeking(hub, LONGEST_S)
 
-    def _look(self, hub: Replica) -> bool:
+    def _look(self, hub: Clone) -> bool:
         """Whether the hub has moved, and everybody was told."""
         before = self.tip
         try:
@@ -165,7 +164,7 @@ class Feed:
             if tip and tip != before:
                 hub.fetch()
             if tip:
-                catch_up(hub)  # a person's change that was made while the hub was away
+                hub.catch_up()  # a person's change that was made while the hub was away
                 tip = hub.published() or tip
         except (BdError, OSError) as error:
             self._stale(str(error))
@@ -186,7 +185,7 @@ class Feed:
         self.stale_since = self.stale_since or self.seen_at or clock.time_text(clock.now())
         self._tell(STALE, trouble)
 
-    def _listen(self, hub: Replica, heard: str) -> str:
+    def _listen(self, hub: Clone, heard: str) -> str:
         """What agents said beside the branch, brought in for the reader; the branch says what is wrong with the hub."""
         try:
             said = repr(sorted(hub.listen().items()))

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from bd.store.replica import Replica
+    from bd.store import Clone
     from bd.web.feed import Feed, News
     from bd.web.gateways import Target
 
@@ -28,7 +28,7 @@ class Forwarding:
     """Runs beside a feed. Has a hub of its own, which only its thread uses."""
 
     def __init__(
-        self, feed: Feed, open_hub: Callable[[], Replica], targets: Iterable[Target], tell: Callable[[str], None], token: str = ""
+        self, feed: Feed, open_hub: Callable[[], Clone], targets: Iterable[Target], tell: Callable[[str], None], token: str = ""
     ) -> None:
         self._feed, self._open_hub, self._tell = feed, open_hub, tell
         self._gateways = [Gateway(target, token, tell) for target in targets]
@@ -63,7 +63,7 @@ class Forwarding:
         self._woken.clear()
         return not self._is_ended
 
-    def _round(self, hub: Replica) -> float:
+    def _round(self, hub: Clone) -> float:
         """Tell every gateway what it has not heard; in how many seconds again."""
         snapshot = hub.snapshot()
         for gateway in self._gateways:

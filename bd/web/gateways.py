@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead
-    from bd.store.replica import Replica
+    from bd.store import Clone
     from bd.store.snapshot import CachedSnapshot
 
 # So many beads are offered to a gateway at once, so many keys remembered, so often one is tried.
@@ -73,7 +73,7 @@ class Gateway:
         """In how many seconds it is tried again; None where nothing failed."""
         return max(0.0, self._again_s - clock.monotonic()) if self._failures else None
 
-    def offer(self, hub: Replica, snapshot: CachedSnapshot) -> None:
+    def offer(self, hub: Clone, snapshot: CachedSnapshot) -> None:
         """Post what is ready for the agent and was not posted yet; stops at the first failure, until it is due again."""
         if self.rest_s:
             return

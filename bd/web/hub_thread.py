@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Concatenate, ParamSpec, TypeVar
 
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 class Room:
     """An opened hub belongs to its thread. `open_hub` is called in it, when first needed and after a failure."""
 
-    def __init__(self, name: str, open_hub: Callable[[], Replica]) -> None:
+    def __init__(self, name: str, open_hub: Callable[[], Clone]) -> None:
         self._open_hub = open_hub
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
-        self._hub: Replica | None = None
+        self._hub: Clone | None = None
 
-    async def do(self, function: Callable[Concatenate[Replica, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
+    async def do(self, function: Callable[Concatenate[Clone, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """What the function makes of the hub. It may be called while others are waited for; they go first."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, lambda: self._do(function, *args, **kwargs))

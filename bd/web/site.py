@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bd.core import clock
 from bd.core.light import NamedTuple
-from bd.operations.publish import publish
 from bd.report.metrics.flow import flow_of
 from bd.web.feed import Feed
 from bd.web.hub_thread import Room
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from bd.core.settings import Settings
     from bd.operations.base import Operation
     from bd.report.metrics.flow import Flow
-    from bd.store.replica import Replica
+    from bd.store import Clone
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.outcome import Outcome
     from bd.web.authentication import Person
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 class View(NamedTuple):
     """The hub as a reader has it for one answer; it is not readable after that."""
 
-    hub: Replica
+    hub: Clone
     snapshot: CachedSnapshot
     settings: Settings
     now: datetime
@@ -75,7 +74,7 @@ class Site:
 
     def __init__(
         self,
-        open_hub: Callable[[], Replica],
+        open_hub: Callable[[], Clone],
         people: Iterable[Person] = (),
         names: Iterable[str] = (),
         *,
@@ -114,24 +113,24 @@ class Site:
         self.feed.look()
         return done
 
-    async def change(self, function: Callable[Concatenate[Replica, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
+    async def change(self, function: Callable[Concatenate[Clone, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """What the function makes of the writers' hub, in which it may write under a name of its own; then all look."""
         done = await self._writer.do(function, *args, **kwargs)
         self.feed.look()
         return done
 
 
-def _view(hub: Replica, kept: Kept) -> View:
+def _view(hub: Clone, kept: Kept) -> View:
     snapshot = hub.snapshot()
     return View(hub, snapshot, hub.settings(snapshot), clock.now(), kept)
 
 
-def _write(hub: Replica, name: str, make: Make) -> Done:
+def _write(hub: Clone, name: str, make: Make) -> Done:
     own = hub.place
     if name != own.user_name:  # whose commit it is, is not up to who started the server
         hub.place = own._replace(user_name=name, user_mail="")
     try:
-        outcome = publish(hub, make({"by": f"human:{name}", "at": clock.time_text(clock.now(), exact=True)}))
+        outcome = hub.publish(make({"by": f"human:{name}", "at": clock.time_text(clock.now(), exact=True)}))
     finally:
         hub.place = own  # the next write is somebody else's, or a webhook's
     outcome.acknowledge()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from starlette.responses import Response
 
-    from bd.store.replica import Replica
+    from bd.store import Clone
     from bd.web.routes import Ask
     from bd.web.webhook_signatures import Delivery
 
@@ -57,7 +57,7 @@ async def hook(ask: Ask) -> Response:
     return JSONResponse(done, 202 if name == "push" else 200)
 
 
-def _take(hub: Replica, delivery: Delivery, name: str, event: dict[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
+def _take(hub: Clone, delivery: Delivery, name: str, event: dict[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
     """What becomes of a proved delivery, in the one thread that writes. Raises Refusal for a replay."""
     marks = [f"{delivery.forge}/{delivery.id}"]
     if name != "push":  # its id is not signed everywhere: what was said counts, too
@@ -74,7 +74,7 @@ def _take(hub: Replica, delivery: Delivery, name: str, event: dict[str, Any], te
     return done
 
 
-def _fire(hub: Replica, delivery: Delivery, name: str, event: dict[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
+def _fire(hub: Clone, delivery: Delivery, name: str, event: dict[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
     """Fire every trigger that waits for this event; `again` where the hub can't be written now."""
     try:
         hub.fetch()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bd.core.settings import Settings
     from bd.policy.liveness import Stall
-    from bd.store.replica import Replica
+    from bd.store import Clone
     from bd.store.snapshot import CachedSnapshot
 
 # A look costs the remote a listing; this clone does not look more often than this on its own account.
@@ -56,7 +56,7 @@ class View(NamedTuple):
         return min(rests, default=None)
 
 
-def look_if_possible(hub: Replica, *, fetch: bool = True) -> tuple[View, str]:
+def look_if_possible(hub: Clone, *, fetch: bool = True) -> tuple[View, str]:
     """The same; where the remote is away: what this clone last knew, and why it is only that."""
     try:
         return look(hub, fetch=fetch), ""
@@ -64,7 +64,7 @@ def look_if_possible(hub: Replica, *, fetch: bool = True) -> tuple[View, str]:
         return look(hub, fetch=False), error.message
 
 
-def look(hub: Replica, *, fetch: bool = True) -> View:
+def look(hub: Clone, *, fetch: bool = True) -> View:
     """Look at the hub and at the signs of life. Without `fetch`: at what this clone last knew.
 
     Raises RemoteUnreachable; then nothing was seen, and nothing is held against anybody.

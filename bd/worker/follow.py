@@ -9,15 +9,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 # How long the wait between two looks at a hub that is far away may get.
 LONGEST_S = 60.0
 
 
-def tips(
-    hub: Replica, known: str, longest_s: float = LONGEST_S, on_trouble: Callable[[str], None] | None = None
-) -> Iterator[str]:
+def tips(hub: Clone, known: str, longest_s: float = LONGEST_S, on_trouble: Callable[[str], None] | None = None) -> Iterator[str]:
     """Each tip that the hub has after `known`, fetched; for ever. One ref is asked for, often where that costs nothing.
 
     A hub that can't be reached is tried again, and `on_trouble` hears of it once.

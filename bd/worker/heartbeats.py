@@ -10,7 +10,6 @@ from bd.core import clock
 from bd.core.light import NamedTuple
 from bd.operations.capacity_file import capacity_of
 from bd.operations.heartbeat import Heartbeat as Sign
-from bd.operations.publish import publish
 from bd.policy.liveness import FAR_INTERVAL_S, NEAR_INTERVAL_S, RECORD_EVERY_S, last_commit_of
 from bd.policy.stealing import queues
 from bd.store.git.push import SideRef, list_remote
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.settings import Settings
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 BRANCH_EVERY_S = 900.0
 PROGRESS_LIMIT = 20
@@ -42,13 +41,13 @@ class Heartbeat(NamedTuple):
         return {"interval_s": whole if whole == self.interval_s else self.interval_s, "by": self.by}
 
 
-def is_near(hub: Replica) -> bool:
+def is_near(hub: Clone) -> bool:
     """Whether the remote is a path or this machine."""
     url = hub.place.url or ""
     return not hub.remote or url.startswith(_NEAR) or ("://" not in url and ":" not in url)
 
 
-def heartbeat_for(hub: Replica, settings: Settings) -> Heartbeat:
+def heartbeat_for(hub: Clone, settings: Settings) -> Heartbeat:
     """How a claim made here now will give signs of life; probes the remote the first time. Raises RemoteUnreachable."""
     interval_s = settings.heartbeat_interval or (NEAR_INTERVAL_S if is_near(hub) else FAR_INTERVAL_S)
     if hub.sides.probe(clock.now()):
@@ -56,7 +55,7 @@ def heartbeat_for(hub: Replica, settings: Settings) -> Heartbeat:
     return Heartbeat(max(interval_s, BRANCH_EVERY_S), "branch")
 
 
-def beat(hub: Replica, token: str, interval_s: float) -> bool:
+def beat(hub: Clone, token: str, interval_s: float) -> bool:
     """Give a claim's sign of life by its ref. False when the ref is not what this holder wrote last: look at the branch.
 
     Raises RemoteUnreachable.
@@ -71,12 +70,12 @@ def beat(hub: Replica, token: str, interval_s: float) -> bool:
     return False
 
 
-def adopt(hub: Replica, token: str) -> None:
+def adopt(hub: Clone, token: str) -> None:
     """Go on from the value that a claim's ref has: another process of the holder wrote it. Raises RemoteUnreachable."""
     hub.sides.note_beat(token, hub.sides.beats().get(token))
 
 
-def branch_tip(hub: Replica) -> str:
+def branch_tip(hub: Clone) -> str:
     """The hub branch's tip, asked for and not fetched. Raises TryAgain."""
     if not hub.remote:
         return hub.repo.ref(hub.branch) or ""
@@ -89,16 +88,16 @@ def is_due_on_branch(claim: Mapping[str, Any], every_s: float = BRANCH_EVERY_S) 
     return not said or (clock.now() - clock.instant_of(said)).total_seconds() >= every_s
 
 
-def sign_on_branch(hub: Replica, agent: str, bead_id: str, token: str) -> None:
+def sign_on_branch(hub: Clone, agent: str, bead_id: str, token: str) -> None:
     """A sign of life as a commit. Raises what a write is refused with."""
     at = clock.time_text(clock.now(), exact=True)
-    publish(hub, Sign(by=f"agent:{agent}", at=at, tokens={bead_id: token}, ids=[bead_id]))
+    hub.publish(Sign(by=f"agent:{agent}", at=at, tokens={bead_id: token}, ids=[bead_id]))
 
 
 # --- the agent's own record ------------------------------------------------------------------
 
 
-def tell(hub: Replica, agent: str, changes: Mapping[str, Any] | None = None) -> bool:
+def tell(hub: Clone, agent: str, changes: Mapping[str, Any] | None = None) -> bool:
     """Move the agent's record if something but the time has changed, or if it is old; whether it moved.
 
     `changes` are keys of the record that the caller knows (pacing, progress). Raises RemoteUnreachable.
@@ -118,7 +117,7 @@ def tell(hub: Replica, agent: str, changes: Mapping[str, Any] | None = None) -> 
     return True
 
 
-def forget(hub: Replica, agent: str) -> None:
+def forget(hub: Clone, agent: str) -> None:
     """Take away the record of an agent that is no longer one. Raises RemoteUnreachable."""
     refs = hub.sides.listing(AGENTS) if hub.sides.may_list() else {}
     oid = refs.pop(AGENTS + agent, None)
@@ -126,7 +125,7 @@ def forget(hub: Replica, agent: str) -> None:
         hub.hear(refs)
 
 
-def record_of(hub: Replica, agent: str, before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def record_of(hub: Clone, agent: str, before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """An agent's capacity as of now, with what only it knows: progress and pacing."""
     snapshot = hub.snapshot()
     now = clock.now()

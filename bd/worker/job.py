@@ -12,7 +12,6 @@ from bd.core import clock
 from bd.core.clock import duration_s
 from bd.core.errors import BadInput
 from bd.core.light import NamedTuple
-from bd.operations.publish import catch_up
 from bd.policy.advisory_claims import renewal_s
 from bd.policy.liveness import MISSED_BEATS, NEAR_INTERVAL_S, RECORD_EVERY_S
 from bd.worker import drain, heartbeats, progress
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead, Snapshot
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 # How long a child has between TERM and KILL.
 GRACE_S = 10.0
@@ -63,7 +62,7 @@ class Job:
         shown: Mapping[str, Any],
         command: Command,
         files: str,
-        open_hub: Callable[[], Replica],
+        open_hub: Callable[[], Clone],
         on_line: Callable[[str], None],
         on_change: Callable[[], None],
         model: str = "",
@@ -233,7 +232,7 @@ class Job:
     def _beat(self) -> None:
         """Until stopped: a sign each interval, and a look at the claim."""
         interval_s = float(self._claim.get("heartbeat_interval_s") or NEAR_INTERVAL_S)
-        hub: Replica | None = None
+        hub: Clone | None = None
         tip = ""
         try:
             while not self._stop.wait(interval_s):
@@ -249,7 +248,7 @@ class Job:
             if hub is not None:
                 hub.close()
 
-    def _sign(self, hub: Replica, interval_s: float, tip: str) -> str:
+    def _sign(self, hub: Clone, interval_s: float, tip: str) -> str:
         """One sign, and a look at the branch where it has moved since `tip`; the tip now."""
         by_ref = self._claim.get("heartbeat_by") == "ref"
         is_mine = not by_ref or heartbeats.beat(hub, self.token, interval_s)
@@ -258,7 +257,7 @@ class Job:
             self._renew(hub)
             self._tell_progress(hub)
             return now
-        catch_up(hub)
+        hub.catch_up()
         hub.fetch()
         bead = hub.snapshot().head(self.bead.id)
         if self._claim_on(bead) is None:
@@ -276,14 +275,14 @@ class Job:
         """This job's claim as the bead has it; None when it has ended."""
         return next((claim for claim in bead.claims if claim.get("token") == self.token), None) if bead else None
 
-    def _renew(self, hub: Replica) -> None:
+    def _renew(self, hub: Clone) -> None:
         """An advisory claim has an end, which a commit moves on; other claims have none."""
         if self._renewal_s is None or clock.monotonic() - self._renewed_s < self._renewal_s:
             return
         self._renewed_s = clock.monotonic()
         heartbeats.sign_on_branch(hub, self.agent, self.bead.id, self.token)
 
-    def _tell_progress(self, hub: Replica) -> None:
+    def _tell_progress(self, hub: Clone) -> None:
         """Let people see what the child said last, now and then; the agent's record also says that it is there."""
         now_s = clock.monotonic()
         line = self.child.last_line[:_NOTE_LIMIT]
@@ -293,7 +292,7 @@ class Job:
         self._told, self._told_s = line, now_s
         heartbeats.tell(hub, self.agent, progress.noted(hub, self.agent, self.bead.id, line) if line else None)
 
-    def _sign_on_branch(self, hub: Replica) -> None:
+    def _sign_on_branch(self, hub: Clone) -> None:
         claim = self._claim_on(hub.snapshot().head(self.bead.id))
         if claim is not None and heartbeats.is_due_on_branch(claim):
             heartbeats.sign_on_branch(hub, self.agent, self.bead.id, self.token)

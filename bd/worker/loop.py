@@ -28,7 +28,6 @@ from bd.notify import hooks
 from bd.operations.claims import Claim, Release
 from bd.operations.close import Close
 from bd.operations.fail import Fail
-from bd.operations.publish import publish
 from bd.policy.budget import model_of
 from bd.policy.eligibility import Eligibility
 from bd.policy.pacing import AGAIN_S
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
     from bd.core.settings import Settings
     from bd.operations.base import Operation
-    from bd.store.replica import Replica
+    from bd.store import Clone
     from bd.store.transaction.outcome import Outcome as Written
     from bd.worker.fleet_state import View
     from bd.worker.options import Plan
@@ -69,7 +68,7 @@ class Worker:
     def __init__(
         self,
         plan: Plan,
-        open_hub: Callable[[], Replica],
+        open_hub: Callable[[], Clone],
         tell: Callable[[str], None],
         on_ended: Callable[[Ended], None],
         on_line: Callable[[str, str], None],
@@ -197,7 +196,7 @@ class Worker:
         finally:
             hub.close()
 
-    def _recover(self, hub: Replica, view: View) -> View:
+    def _recover(self, hub: Clone, view: View) -> View:
         """Free what has stalled, so that it is offered in this very cycle."""
         allowed = self.plan.recover if self.plan.recover is not None else view.settings.recover
         stalls = view.abandoned if allowed else []
@@ -211,10 +210,10 @@ class Worker:
                 self._tell(note)
         return view._replace(snapshot=hub.snapshot())
 
-    def _claim(self, hub: Replica, view: View, pacer: Pacer, rest_s: float | None) -> None:
+    def _claim(self, hub: Clone, view: View, pacer: Pacer, rest_s: float | None) -> None:
         args = {"next": True, "count": 1, **self._claim_args(hub, view.settings)}
         try:
-            written = publish(hub, Claim(**self._asked(), **args))
+            written = hub.publish(Claim(**self._asked(), **args))
         except NothingReady as nothing:
             self._found_nothing(hub, view, rest_s, pacer, nothing)
             return
@@ -222,14 +221,14 @@ class Worker:
         self._lookout.end()
         self._begin(hub, written, pacer)
 
-    def _claim_args(self, hub: Replica, settings: Settings) -> dict[str, Any]:
+    def _claim_args(self, hub: Clone, settings: Settings) -> dict[str, Any]:
         heartbeat = heartbeats.heartbeat_for(hub, settings)
         return {"agent": self.plan.agent, "host": socket.gethostname(), "heartbeat": heartbeat.as_args()}
 
     def _asked(self, **extra: Any) -> dict[str, Any]:
         return {"by": f"agent:{self.plan.agent}", "at": clock.time_text(clock.now(), exact=True), **extra}
 
-    def _found_nothing(self, hub: Replica, view: View, rest_s: float | None, pacer: Pacer, nothing: BdError) -> None:
+    def _found_nothing(self, hub: Clone, view: View, rest_s: float | None, pacer: Pacer, nothing: BdError) -> None:
         """Remember when to look again (a claim may be stalled in `rest_s`), and let people see it."""
         if self._nothing is None and not self._jobs and not self.plan.once:  # once for each time without work
             self._tell(f"{nothing}; waiting")
@@ -254,7 +253,7 @@ class Worker:
         for line in (*hooks.tell(hub, me, view._replace(snapshot=hub.snapshot()).stalls), *keep_house(hub, me)):
             self._tell(line)
 
-    def _begin(self, hub: Replica, written: Written, pacer: Pacer) -> None:
+    def _begin(self, hub: Clone, written: Written, pacer: Pacer) -> None:
         """Start the command on what was claimed."""
         pacer.found(hub, work=True, tip=written.commit)
         snapshot = hub.snapshot(written.commit)
@@ -265,7 +264,7 @@ class Worker:
                     self._start(hub, bead.evolve(claim=claim))  # an advisory one looks like any other to the job
         written.acknowledge()
 
-    def _start(self, hub: Replica, bead: Bead) -> None:
+    def _start(self, hub: Clone, bead: Bead) -> None:
         files = os.path.join(hub.place.folder, "work", bead.get("claim")["token"])
         shown = self._as_json(bead, hub.snapshot())
         self.started += 1
@@ -320,7 +319,7 @@ class Worker:
             if job not in self._jobs:
                 job.clear()
 
-    def _record(self, hub: Replica, job: Job, outcome: Outcome) -> tuple[str, str]:
+    def _record(self, hub: Clone, job: Job, outcome: Outcome) -> tuple[str, str]:
         """Write down the outcome. What the hub does not take as done or given back is a failure that says why."""
         try:
             return job.settled_elsewhere(hub.snapshot()) or self._end(hub, job, outcome)
@@ -338,7 +337,7 @@ class Worker:
             kind = "invalid_output" if isinstance(unfit, BadInput) else "other"
             return self._record(hub, job, Outcome(FAILED, kind, f"can't be kept as {outcome.what}: {unfit}"))
 
-    def _end(self, hub: Replica, job: Job, outcome: Outcome) -> tuple[str, str]:
+    def _end(self, hub: Clone, job: Job, outcome: Outcome) -> tuple[str, str]:
         bead_id = job.bead.id
         args = self._asked(tokens={bead_id: job.token}, ids=[bead_id])
         notes = progress.kept(hub, bead_id)
@@ -360,7 +359,7 @@ class Worker:
         self._write(hub, Fail(**args, **{key: value for key, value in failure.items() if value not in (None, "")}))
         return FAILED, f"{outcome.kind}: {outcome.text}"
 
-    def _close(self, hub: Replica, job: Job, outcome: Outcome, args: dict[str, Any]) -> str:
+    def _close(self, hub: Clone, job: Job, outcome: Outcome, args: dict[str, Any]) -> str:
         reason = outcome.text or "Done"
         yielded = {"output": outcome.yielded, "cost": outcome.cost, "seals": outcome.seals}
         args.update({"reason": reason, **{key: value for key, value in yielded.items() if value}})
@@ -374,7 +373,7 @@ class Worker:
         except RemoteUnreachable as error:
             if error.data.get("written") == "unknown" or not args.pop("next", None):
                 raise
-            written = publish(hub, Close(**args))  # alone it is kept in this clone until the hub is back
+            written = hub.publish(Close(**args))  # alone it is kept in this clone until the hub is back
         if written.change is not None and written.change.tokens:
             self._begin(hub, written, pacer)
         else:
@@ -384,11 +383,11 @@ class Worker:
             self._next_look_s = clock.monotonic() + pacer.cool_down_s
         return reason
 
-    def _write(self, hub: Replica, operation: Operation) -> Written:
+    def _write(self, hub: Clone, operation: Operation) -> Written:
         """Publish what ends a claim; trouble that passes is no reason to lose finished work."""
         for tried in range(_LAST_TRIES):
             try:
-                return publish(hub, operation)
+                return hub.publish(operation)
             except (TryAgain, ServerRefused) as error:
                 last = 1 if self._stopping > 1 else _LAST_TRIES - 1
                 if tried >= last or error.data.get("written") == "local":

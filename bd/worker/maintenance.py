@@ -16,7 +16,6 @@ from bd.core import clock
 from bd.core.errors import BdError
 from bd.operations.archive import Archive
 from bd.operations.friction_beads import TellFriction
-from bd.operations.publish import publish
 from bd.policy import friction
 from bd.schedule.sources import run_due
 from bd.store.git.push import SideRef
@@ -28,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 EVERY_S = 86400.0
 _NAME = "housekeeping.json"
@@ -41,7 +40,7 @@ _ARCHIVED_AT_ONCE, _ARCHIVINGS = 500, 4
 _LEFT_AT_ONCE = 500
 
 
-def keep_house(hub: Replica, by: str) -> list[str]:
+def keep_house(hub: Clone, by: str) -> list[str]:
     """Do what is due; a line for each thing that was done. A failure is told and tried again another day."""
     done_at = hub.noted_json(_NAME, {...: str}) or {}
     said = [*run_due(hub, by), *pack_when_full(hub)]
@@ -64,7 +63,7 @@ def _is_due(done_at: str | None) -> bool:
         return True
 
 
-def pack_when_full(hub: Replica) -> list[str]:
+def pack_when_full(hub: Clone) -> list[str]:
     """Let git pack this clone's loose objects once there are many; bd's other commands never start that.
 
     Cheap where there are few: one folder is listed, which is how git itself estimates them.
@@ -83,7 +82,7 @@ def pack_when_full(hub: Replica) -> list[str]:
     return []
 
 
-def _loose_sample(hub: Replica) -> int:
+def _loose_sample(hub: Clone) -> int:
     """The number of loose objects in one folder of the 256."""
     try:
         return len(os.listdir(os.path.join(hub.repo.common_dir, "objects", "17")))
@@ -91,7 +90,7 @@ def _loose_sample(hub: Replica) -> int:
         return 0
 
 
-def _sweep(hub: Replica, by: str) -> list[str]:
+def _sweep(hub: Clone, by: str) -> list[str]:
     """Remove the signs of claims that have ended without taking them along (a hand edit pushed with plain git)."""
     if not hub.sides.may_list():
         return []
@@ -104,7 +103,7 @@ def _sweep(hub: Replica, by: str) -> list[str]:
     return [*said, *_drop_probes(hub)]
 
 
-def _drop_probes(hub: Replica) -> list[str]:
+def _drop_probes(hub: Clone) -> list[str]:
     """Remove what probes that were killed have left on the remote: there for a day already, as this clone has seen."""
     listed = hub.sides.listing(PROBES)
     seen_s = observations.since(hub, _PROBES_SEEN, listed)
@@ -112,7 +111,7 @@ def _drop_probes(hub: Replica) -> list[str]:
     return [f"removed {len(left)} refs of interrupted probes"] if left and hub.sides.move(left) else []
 
 
-def _tidy(hub: Replica, by: str) -> list[str]:
+def _tidy(hub: Clone, by: str) -> list[str]:
     """Remove what workers that were killed left in this clone: files of claims that have ended, a day after the last touch."""
     held = [bead for bead in hub.snapshot().claimed() if bead.claims]
     current = {str(claim.get("token")) for bead in held for claim in bead.claims} | {f"{bead.id}.json" for bead in held}
@@ -139,30 +138,30 @@ def _touched_s(path: str) -> float:
         return math.inf
 
 
-def _archive(hub: Replica, by: str) -> list[str]:
+def _archive(hub: Clone, by: str) -> list[str]:
     """Move what was done long ago out of the way, in a few commits that nobody waits long for; none where there is nothing."""
     moved = 0
     for _ in range(_ARCHIVINGS):
         at = clock.time_text(clock.now(), exact=True)
-        change = publish(hub, Archive(by=by, at=at, limit=_ARCHIVED_AT_ONCE)).change
+        change = hub.publish(Archive(by=by, at=at, limit=_ARCHIVED_AT_ONCE)).change
         moved += len(change.touched) if change is not None else 0
         if change is None or len(change.touched) < _ARCHIVED_AT_ONCE:
             break
     return [f"archived {moved} beads"] if moved else []
 
 
-def _tell_friction(hub: Replica, by: str) -> list[str]:
+def _tell_friction(hub: Clone, by: str) -> list[str]:
     """Make beads about what fails too often, where the hub asks for that; no commit where there is nothing to tell."""
     snapshot, now = hub.snapshot(), clock.now()
     rules = friction.rules_of(snapshot)
     if not friction.is_told_by_itself(snapshot) or all(one.about for one in friction.causes(snapshot, now, rules)):
         return []
-    change = publish(hub, TellFriction(by=by, at=clock.time_text(now, exact=True), **rules._asdict())).change
+    change = hub.publish(TellFriction(by=by, at=clock.time_text(now, exact=True), **rules._asdict())).change
     made = (bead for bead in (change.beads if change else {}).values() if bead is not None)
     return [f"{bead.id} made: {bead.title}" for bead in made]
 
 
-_CHORES: dict[str, Callable[[Replica, str], list[str]]] = {
+_CHORES: dict[str, Callable[[Clone, str], list[str]]] = {
     "sweeping": _sweep,
     "tidying": _tidy,
     "archiving": _archive,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from bd.core.model import Bead
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 
 class Pulse(NamedTuple):
@@ -28,7 +28,7 @@ class Pulse(NamedTuple):
 
 
 def give(
-    hub: Replica,
+    hub: Clone,
     agent: str,
     tokens_for: Callable[[Iterable[str]], Mapping[str, str]],
     *,
@@ -83,7 +83,7 @@ def _gone(bead_id: str) -> StaleToken:
     return StaleToken(words, hint="stop working on it; `bd claim --next` takes other work", id=bead_id)
 
 
-def _sign(hub: Replica, agent: str, bead: Bead, tokens: Mapping[str, str], by: str) -> bool:
+def _sign(hub: Clone, agent: str, bead: Bead, tokens: Mapping[str, str], by: str) -> bool:
     """One claim's sign. False for a claim whose token this caller can't show: another process's of the same name."""
     token = tokens.get(bead.id) or tokens.get("*")
     if token is None:
@@ -111,7 +111,7 @@ def _sign(hub: Replica, agent: str, bead: Bead, tokens: Mapping[str, str], by: s
     return True
 
 
-def _begin(hub: Replica, bead_id: str, token: str, interval_s: float) -> None:
+def _begin(hub: Clone, bead_id: str, token: str, interval_s: float) -> None:
     """Make the ref of a claim that promised no signs: alone in this clone, so that the write that ends the claim takes it along."""
     hub.begin_write()
     try:
@@ -122,19 +122,19 @@ def _begin(hub: Replica, bead_id: str, token: str, interval_s: float) -> None:
         hub.end_write()
 
 
-def _go_on(hub: Replica, token: str, interval_s: float) -> None:
+def _go_on(hub: Clone, token: str, interval_s: float) -> None:
     """Go on from the sign that another process of the holder gave."""
     heartbeats.adopt(hub, token)
     heartbeats.beat(hub, token, interval_s)
 
 
-def _refuse_ended(hub: Replica, bead_id: str, token: str, tip: str | None = None) -> None:
+def _refuse_ended(hub: Clone, bead_id: str, token: str, tip: str | None = None) -> None:
     current = hub.snapshot(tip).head(bead_id)
     if current is None or current.claim is None or current.claim.token != token:
         raise _gone(bead_id)
 
 
-def _renew(hub: Replica, agent: str, bead: Bead, token: str) -> None:
+def _renew(hub: Clone, agent: str, bead: Bead, token: str) -> None:
     """An advisory claim has an end: half-way to it, a commit moves it on."""
     claim = advisory_claims.claim_under(bead, token, clock.now())
     if claim is None:

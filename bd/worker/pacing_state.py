@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Snapshot
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 
 class Pacer:
     """One agent's pace in one clone. What it keeps is small, and losing it only means to look at once."""
 
-    def __init__(self, hub: Replica, agent: str, snapshot: Snapshot, interval_s: float | None = None) -> None:
+    def __init__(self, hub: Clone, agent: str, snapshot: Snapshot, interval_s: float | None = None) -> None:
         self._name = f"pacing/{agent}.json"
         fields = snapshot.agent(agent) or {}
         self.base_s = interval_s if interval_s is not None else interval_of(fields)
@@ -34,11 +34,11 @@ class Pacer:
         self.tip: str = (kept or {}).get("tip") or ""
         self.pace: Pace = pace_of(kept, self.base_s)
 
-    def is_due(self, hub: Replica) -> bool:
+    def is_due(self, hub: Clone) -> bool:
         """Whether it is time to look: by the clock, or because the hub has moved. Raises RemoteUnreachable."""
         return self.pace.is_due(clock.now()) or self.is_woken(hub)
 
-    def is_woken(self, hub: Replica) -> bool:
+    def is_woken(self, hub: Clone) -> bool:
         """Whether the hub's branch is another one than at the last poll: one cheap look, nothing fetched."""
         tip = branch_tip(hub)
         return bool(tip) and tip != self.tip
@@ -47,14 +47,14 @@ class Pacer:
         """The agent rests between two pieces of work."""
         self.pace = self.pace.found_work(clock.now(), self.cool_down_s)
 
-    def found(self, hub: Replica, *, work: bool, tip: str) -> None:
+    def found(self, hub: Clone, *, work: bool, tip: str) -> None:
         """Keep what a poll of this tip found."""
         now = clock.now()
         self.pace = self.pace.found_work(now) if work else self.pace.found_nothing(now, random.random())
         self.tip = tip
         self.keep(hub)
 
-    def keep(self, hub: Replica) -> None:
+    def keep(self, hub: Clone) -> None:
         hub.note_json(self._name, {**self.pace.as_json(), "tip": self.tip})
 
     def as_json(self) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class Pacer:
 class Peeking:
     """Waiting for the hub to move: looks at one ref, often where it costs nothing, ever more rarely elsewhere."""
 
-    def __init__(self, hub: Replica, interval_s: float) -> None:
+    def __init__(self, hub: Clone, interval_s: float) -> None:
         self._first_s = PEEK_NEAR_S if is_near(hub) else PEEK_FAR_S
         self._longest_s = interval_s
         self._peeks = 0
@@ -83,7 +83,7 @@ class Peeking:
         return peek_pause_s(self._first_s, self._peeks - 1, self._longest_s, random.random())
 
 
-def tip_or_none(hub: Replica) -> str | None:
+def tip_or_none(hub: Clone) -> str | None:
     """The branch's tip; None where the remote can't be asked now."""
     try:
         return branch_tip(hub)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bd.core import clock
 from bd.core.light import NamedTuple
 from bd.notify.hooks import tell as tell_people
-from bd.operations.publish import catch_up
 from bd.policy.eligibility import Eligibility
 from bd.policy.readiness import Reason
 from bd.worker import heartbeats
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 
 class Poll(NamedTuple):
@@ -41,7 +40,7 @@ class Poll(NamedTuple):
         return {**shown, "freed": list(self.freed)} if self.freed else {key: shown[key] for key in shown if key != "freed"}
 
 
-def poll(hub: Replica, agent: str, *, fetch: bool = True, interval_s: float | None = None) -> Poll:
+def poll(hub: Clone, agent: str, *, fetch: bool = True, interval_s: float | None = None) -> Poll:
     """Look for the agent if it is due or the hub has moved, free what has stalled, and keep the pace. Raises RemoteUnreachable."""
     snapshot = hub.snapshot()
     pacer = Pacer(hub, agent, snapshot, interval_s)
@@ -50,7 +49,7 @@ def poll(hub: Replica, agent: str, *, fetch: bool = True, interval_s: float | No
         resting = Reason("not_due", "not due yet, and the hub has not moved")
         return _told(agent, pacer, due=False, ready=0, reasons=[idle, resting] if idle else [resting])
     if fetch:
-        catch_up(hub)
+        hub.catch_up()
     view = look(hub, fetch=fetch)
     freed: tuple[str, ...] = ()
     stalls = view.abandoned if fetch and view.settings.recover else []

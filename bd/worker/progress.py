@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 LIMIT = 20
 TEXT_LIMIT = 1000
@@ -23,7 +23,7 @@ def _name(bead_id: str) -> str:
     return f"progress/{bead_id}.json"
 
 
-def noted(hub: Replica, agent: str, bead_id: str, text: str) -> dict[str, Any]:
+def noted(hub: Clone, agent: str, bead_id: str, text: str) -> dict[str, Any]:
     """Note a line about a bead, and give what the agent's record says of it: {progress: [...]}."""
     note = {"at": clock.time_text(clock.now()), "agent": agent, "text": text.strip()[:TEXT_LIMIT]}
     notes = [*kept(hub, bead_id), note][-LIMIT:]
@@ -31,11 +31,11 @@ def noted(hub: Replica, agent: str, bead_id: str, text: str) -> dict[str, Any]:
     return {"progress": [{"at": one["at"], "bead": bead_id, "text": one["text"]} for one in notes[-3:]]}
 
 
-def kept(hub: Replica, bead_id: str) -> list[dict[str, Any]]:
+def kept(hub: Clone, bead_id: str) -> list[dict[str, Any]]:
     """The notes of the attempt under way, the oldest first."""
     return [note for note in hub.noted_json(_name(bead_id), list) or () if fits(note, _SHAPE)]
 
 
-def forget(hub: Replica, bead_id: str) -> None:
+def forget(hub: Clone, bead_id: str) -> None:
     """The attempt has ended: its notes are in the bead."""
     hub.drop_note(_name(bead_id))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bd.core import clock
 from bd.operations.heartbeat import Reassign
-from bd.operations.publish import publish
 from bd.policy.liveness import overdue_claims
 from bd.store.local.observations import last_look_s
 from bd.worker.fleet_state import LOOK_EVERY_S, look
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bd.policy.liveness import Stall
-    from bd.store.replica import Replica
+    from bd.store import Clone
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.outcome import Outcome
 
@@ -22,16 +21,16 @@ if TYPE_CHECKING:
 AT_ONCE = 50
 
 
-def reassign(hub: Replica, stalls: Sequence[Stall], by: str) -> Outcome | None:
+def reassign(hub: Clone, stalls: Sequence[Stall], by: str) -> Outcome | None:
     """Free these claims in one commit; None when there are none. Raises TryAgain and its kin."""
     if not stalls:
         return None
     named = [stall._asdict() for stall in stalls[:AT_ONCE]]
     at = clock.time_text(clock.now(), exact=True)
-    return publish(hub, Reassign(by=by, at=at, stalls=named))
+    return hub.publish(Reassign(by=by, at=at, stalls=named))
 
 
-def is_due(hub: Replica, snapshot: CachedSnapshot) -> bool:
+def is_due(hub: Clone, snapshot: CachedSnapshot) -> bool:
     """Whether a look is worth its listing: some claim is silent for too long by its stamps, and nobody here just looked."""
     if next(overdue_claims(snapshot, clock.now(), hub.settings(snapshot)), None) is None:
         return False
@@ -39,6 +38,6 @@ def is_due(hub: Replica, snapshot: CachedSnapshot) -> bool:
     return ago_s is None or ago_s >= LOOK_EVERY_S
 
 
-def recover(hub: Replica, by: str) -> Outcome | None:
+def recover(hub: Clone, by: str) -> Outcome | None:
     """Look, and free the claims that have stalled."""
     return reassign(hub, look(hub).abandoned, by)

@@ -18,7 +18,6 @@ from bd.core.clock import duration_s
 from bd.core.errors import BadInput, BdError
 from bd.core.light import NamedTuple
 from bd.notify import trusted_commands
-from bd.operations.publish import publish
 from bd.operations.validate import Validate
 from bd.policy import lifecycle, validation
 from bd.worker.result import DONE
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead
-    from bd.store.replica import Replica
+    from bd.store import Clone
     from bd.worker.job import Job
     from bd.worker.result import Outcome
 
@@ -54,7 +53,7 @@ class Verdict(NamedTuple):
 
 
 def check(
-    hub: Replica,
+    hub: Clone,
     bead: Bead,
     folder: str | None = None,
     started: Started = lambda _: None,
@@ -155,7 +154,7 @@ def _asked(url: str) -> str:
 # --- by trusted commands ------------------------------------------------------------------------
 
 
-def _by_tests(hub: Replica, rule: Any, bead: Bead, folder: str | None, started: Started) -> Verdict:
+def _by_tests(hub: Clone, rule: Any, bead: Bead, folder: str | None, started: Started) -> Verdict:
     ran = _run(hub, "validators", rule, bead, folder, started)
     if isinstance(ran, Verdict):
         return ran
@@ -165,7 +164,7 @@ def _by_tests(hub: Replica, rule: Any, bead: Bead, folder: str | None, started: 
     return Verdict(ran.code == 0, "" if ran.code == 0 else words or f"exit code {ran.code}")
 
 
-def _by_judge(hub: Replica, rule: Any, bead: Bead, folder: str | None, started: Started) -> Verdict:
+def _by_judge(hub: Clone, rule: Any, bead: Bead, folder: str | None, started: Started) -> Verdict:
     ran = _run(hub, "judges", rule, bead, folder, started)
     if isinstance(ran, Verdict):
         return ran
@@ -193,7 +192,7 @@ def _verdict_of(said: str) -> Verdict | None:
     return Verdict(passed, "" if passed else words.strip() or "the judge gave no reasons")
 
 
-def _run(hub: Replica, key: str, rule: Any, bead: Bead, folder: str | None, started: Started) -> trusted_commands.Ran | Verdict:
+def _run(hub: Clone, key: str, rule: Any, bead: Bead, folder: str | None, started: Started) -> trusted_commands.Ran | Verdict:
     name = rule if isinstance(rule, str) and rule else _DEFAULT_NAMES[key]
     command = next((one for one in trusted_commands.commands(hub, key) if one.name == name), None)
     if command is None:
@@ -216,7 +215,7 @@ def _run(hub: Replica, key: str, rule: Any, bead: Bead, folder: str | None, star
 # --- as an attempt ends --------------------------------------------------------------------------
 
 
-def begun(hub: Replica, job: Job, outcome: Outcome, asked: Callable[..., dict[str, Any]]) -> Bead | None:
+def begun(hub: Clone, job: Job, outcome: Outcome, asked: Callable[..., dict[str, Any]]) -> Bead | None:
     """The bead of a finished attempt with its output, where that has to be checked. What takes long shows as validating."""
     bead = hub.snapshot().bead(job.bead.id) if outcome.what == DONE and not job.lost else None
     if bead is None or not any(claim.get("token") == job.token for claim in bead.claims):
@@ -226,7 +225,7 @@ def begun(hub: Replica, job: Job, outcome: Outcome, asked: Callable[..., dict[st
         return None
     if validation.kind_of(made) in validation.SLOW and bead.claim is not None:
         try:
-            publish(hub, Validate(**asked(tokens={bead.id: job.token}, ids=[bead.id], output=outcome.yielded)))
+            hub.publish(Validate(**asked(tokens={bead.id: job.token}, ids=[bead.id], output=outcome.yielded)))
         except BdError:  # it is checked all the same; what keeps the hub out of reach, the end meets too
             pass
     return made

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bd.core.model import Bead
-    from bd.store.replica import Replica
+    from bd.store import Clone
     from bd.worker.result import Outcome
 
 
@@ -29,7 +29,7 @@ class Trial:
     """A check of `made`, the bead with its output. `on_change` is called from its thread when there is a verdict."""
 
     def __init__(
-        self, outcome: Outcome, made: Bead, folder: str, open_hub: Callable[[], Replica], on_change: Callable[[], None]
+        self, outcome: Outcome, made: Bead, folder: str, open_hub: Callable[[], Clone], on_change: Callable[[], None]
     ) -> None:
         self.verdict: Verdict | None = None
         self._outcome = outcome

@@ -7,7 +7,6 @@ from itertools import islice
 
 from bd.core import clock
 from bd.core.errors import NothingReady, RemoteUnreachable
-from bd.operations.publish import catch_up
 from bd.policy.eligibility import Eligibility
 from bd.policy.pacing import again_in_s
 from bd.policy.readiness import next_turn
@@ -19,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bd.store.replica import Replica
+    from bd.store import Clone
     from bd.store.snapshot import CachedSnapshot
     from bd.worker.long_poll import Server
 
@@ -28,7 +27,7 @@ NAMED = 10
 
 
 def wait(
-    hub: Replica,
+    hub: Clone,
     agent: str,
     timeout_s: float | None = None,
     server: Server | None = None,
@@ -95,10 +94,10 @@ def offered(snapshot: CachedSnapshot, agent: str) -> tuple[list[str], str]:
     return found, "" if found else answer.why_none()[0].text
 
 
-def _fetched(hub: Replica) -> str:
+def _fetched(hub: Clone) -> str:
     """The hub's tip, brought in; what is known where the hub is away."""
     try:
-        catch_up(hub)
+        hub.catch_up()
         hub.fetch()
     except RemoteUnreachable:
         return ""  # any tip is news then
@@ -117,7 +116,7 @@ def _refuse_late(until_s: float | None, why: str) -> None:
         raise NothingReady(why, hint="`bd ready --all` shows what is ready", retry_after_s=1)
 
 
-def _until_moved(hub: Replica, known: str, lookout: Lookout, turn_s: float | None, until_s: float | None, why: str) -> None:
+def _until_moved(hub: Clone, known: str, lookout: Lookout, turn_s: float | None, until_s: float | None, why: str) -> None:
     """Until the hub has moved, or it is somebody's turn. Raises NothingReady when the time is over."""
     while True:
         _refuse_late(until_s, why)

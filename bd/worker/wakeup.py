@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 # How long files have to be quiet before they count as changed, and how often the watcher sees whether it shall end.
 _STEP_MS = 20
@@ -25,7 +25,7 @@ _MOST_MS = 200
 class Alarm:
     """Close it when nobody waits any more. `on_ring` is called by the thread that rings."""
 
-    def __init__(self, hub: Replica, on_ring: Callable[[], None] | None = None) -> None:
+    def __init__(self, hub: Clone, on_ring: Callable[[], None] | None = None) -> None:
         self._rung, self._ended = Event(), Event()
         self._on_ring = on_ring
         folders = ref_folders(hub)
@@ -71,7 +71,7 @@ def has_watcher() -> bool:
     return find_spec("watchfiles") is not None
 
 
-def ref_folders(hub: Replica) -> list[str]:
+def ref_folders(hub: Clone) -> list[str]:
     """The folders whose files change when the hub's branch moves; none where the hub is no path of this machine."""
     git_dir = _git_dir(hub)
     if not git_dir or not is_ref(hub.branch):
@@ -83,7 +83,7 @@ def ref_folders(hub: Replica) -> list[str]:
     return [heads] if os.path.isdir(heads) else []
 
 
-def _git_dir(hub: Replica) -> str:
+def _git_dir(hub: Clone) -> str:
     """The git folder that the hub's branch is in; empty where it is on another machine."""
     if not hub.remote:
         return hub.repo.common_dir

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 # A hub whose files are watched is looked at by the clock, too: a watch can miss what another machine does to a shared disk.
 WATCHED_S = 10.0
@@ -28,7 +28,7 @@ class Lookout:
         self._peeking: Peeking | None = None
         self._is_settled = False
 
-    def begin(self, hub: Replica, longest_s: float, *, anew: bool = False) -> None:
+    def begin(self, hub: Clone, longest_s: float, *, anew: bool = False) -> None:
         """Look out from now on, if not already; `anew`: as often as at first. A far hub is looked at no more rarely than `longest_s`."""
         if self._alarm is None:
             self._alarm, self._is_settled = Alarm(hub, self._on_ring), False
@@ -50,7 +50,7 @@ class Lookout:
         clock.sleep(seconds)
         return False
 
-    def has_moved(self, hub: Replica, known: str) -> bool:
+    def has_moved(self, hub: Clone, known: str) -> bool:
         """Look at the one ref."""
         tip = tip_or_none(hub)
         return bool(tip) and tip != known

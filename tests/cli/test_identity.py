@@ -251,17 +251,17 @@ def test_a_claim_that_has_ended_in_the_same_push_is_not_told_as_held(
     board: Clone, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One push may carry the claim and, right behind it, what another command did about it."""
-    from bd.operations import publish as publishing
     from bd.operations.claims import Release
+    from bd.store import Clone as Opened
 
-    publish = publishing.publish
+    publish = Opened.publish
 
     def and_ended(hub: Any, operation: Any) -> Any:
         outcome = publish(hub, operation)
         release = Release(by="human:Ada", at=operation.at, ids=["hub-bug"], reason="not now", force=True)
         return outcome._replace(commit=publish(hub, release).commit)
 
-    monkeypatch.setattr(publishing, "publish", and_ended)
+    monkeypatch.setattr(Opened, "publish", and_ended)
     told = board.here("claim", "hub-bug", "--agent", "bob", *words, code=5)
     assert "has ended it in the same push" in told.err
     if words:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bd.cli.app import open_clone
 from bd.core.model import Bead, Change, Overlay, Snapshot
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, LONG_FIELDS, agent_path, bead_path, capacity_path, fields_of_path
 from bd.store.hub_location import locate
@@ -108,7 +109,7 @@ def git_aside(local_hub: Clone) -> Snapshot:
     git_cold(local_hub)
     commit = git(local_hub.path, "rev-parse", "HEAD")
     write_hub(local_hub.path, files_of([make_bead("hub-new")], [], {CONFIG_PATH: RECORDS[CONFIG_PATH]}))
-    hub = Replica(locate(str(local_hub.path)))
+    hub = open_clone(locate(str(local_hub.path)))
     hub.snapshot()
     _OPEN.append(hub)
     return hub.snapshot_aside(commit)
@@ -118,7 +119,7 @@ _OPEN: list[Replica] = []
 
 
 def _opened(local_hub: Clone) -> Snapshot:
-    hub = Replica(locate(str(local_hub.path)))
+    hub = open_clone(locate(str(local_hub.path)))
     _OPEN.append(hub)
     return hub.snapshot()
 

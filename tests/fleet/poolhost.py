@@ -9,9 +9,9 @@ import signal
 import subprocess
 from typing import TYPE_CHECKING, Any
 
+from bd.cli.app import open_clone
 from bd.pool.state import Quarters
 from bd.store.hub_location import locate
-from bd.store.replica import Replica
 from tests.truth import tip_bead
 from tests.waiting import until
 
@@ -51,7 +51,7 @@ class Host:
 
     @property
     def quarters(self) -> Quarters:
-        hub = Replica(locate(str(self.clone.path)))
+        hub = open_clone(locate(str(self.clone.path)))
         try:
             return Quarters(hub)
         finally:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.cli.app import open_clone
 from bd.operations.friction_beads import TellFriction
-from bd.operations.publish import publish
 from bd.store.hub_location import locate
-from bd.store.replica import Replica
 from tests.truth import all_beads, tip
 
 if TYPE_CHECKING:
@@ -74,11 +73,11 @@ def test_two_who_tell_of_friction_at_once_make_one_bead(clone: Clones, hub: Path
     alice, bob = clone("alice"), clone("bob")
     failing(alice, "friction: {least: 3}\n")
     bob.here("sync")
-    opened = [Replica(locate(str(one.path))) for one in (alice, bob)]
+    opened = [open_clone(locate(str(one.path))) for one in (alice, bob)]
     try:
         asked = {"at": clock.text(), "window_s": 604800.0, "rate": 0.4, "least": 3}
         for number, each in enumerate(opened):
-            publish(each, TellFriction(by=f"agent:{number}", **asked))
+            each.publish(TellFriction(by=f"agent:{number}", **asked))
     finally:
         for each in opened:
             each.close()

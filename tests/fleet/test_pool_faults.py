@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bd.cli.app import open_clone
 from bd.core.errors import RemoteUnreachable
 from bd.pool.controller import Controller
 from bd.pool.session import Session
@@ -96,7 +97,7 @@ class Watched:
 
     def __init__(self, host: Host) -> None:
         def open_hub() -> Replica:
-            return Replica(locate(str(host.clone.path)))
+            return open_clone(locate(str(host.clone.path)))
 
         hub = open_hub()
         self.told: list[tuple[str, str]] = []

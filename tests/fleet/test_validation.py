@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bd.cli.app import open_clone
 from bd.core import clock as bd_clock
 from bd.store.hub_location import locate
 from bd.store.replica import Replica
@@ -33,7 +34,7 @@ SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "int
 
 @pytest.fixture
 def opened(local_hub: Clone) -> Iterator[Replica]:
-    hub = Replica(locate(str(local_hub.path)))
+    hub = open_clone(locate(str(local_hub.path)))
     hub.snapshot()
     yield hub
     hub.close()
@@ -152,7 +153,7 @@ def test_a_check_that_is_given_up_asks_no_more(opened: Replica, page: Callable[.
     before, url = set(threading.enumerate()), page(503, 500, 200)
     made = make_bead(output={"validation": "url", "validation_schema": {"url": url, "pause": "1m"}})
     ended = threading.Event()
-    trial = Trial(Outcome(DONE, "", ""), made, "", lambda: Replica(opened.place), ended.set)
+    trial = Trial(Outcome(DONE, "", ""), made, "", lambda: open_clone(opened.place), ended.set)
     until(lambda: len(_Page.answers) < 3, every_s=0.01)
     trial.give_up("the worker was stopped")
     ended.wait()
@@ -181,7 +182,7 @@ def configure(clone: Clone, **commands: dict[str, str]) -> None:
 )
 def test_a_judge(local_hub: Clone, said: str, passed: bool | None, words: str) -> None:
     configure(local_hub, judges={"judge": said})
-    hub = Replica(locate(str(local_hub.path)))
+    hub = open_clone(locate(str(local_hub.path)))
     try:
         found = verdict(hub, validation="judge", data="good")
     finally:
@@ -190,7 +191,7 @@ def test_a_judge(local_hub: Clone, said: str, passed: bool | None, words: str) -
 
 
 def test_commands_come_from_trusted_configuration_alone(local_hub: Clone) -> None:
-    hub = Replica(locate(str(local_hub.path)))
+    hub = open_clone(locate(str(local_hub.path)))
     try:
         for kind, rule in (
             ("test-pass", None),

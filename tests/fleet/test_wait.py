@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.cli.app import open_clone
 from bd.core import clock as bd_clock
 from bd.store.hub_location import locate
-from bd.store.replica import Replica
 from bd.worker import wait as waiting
 from bd.worker import wakeup, watcher
 from tests.running import result_of
@@ -52,7 +52,7 @@ def nothing() -> None:
 
 def test_what_rings_as_a_wait_ends_is_not_missed(local_hub: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wakeup, "has_watcher", lambda: False)
-    one = wakeup.Alarm(Replica(locate(str(local_hub.path))))
+    one = wakeup.Alarm(open_clone(locate(str(local_hub.path))))
 
     class Late(threading.Event):
         def wait(self, timeout: float | None = None) -> bool:
@@ -163,7 +163,7 @@ def test_a_hub_of_this_machine_wakes_who_waits(clone: Callable[[str], Clone], mo
     monkeypatch.setattr(watcher.Lookout, "wait", wait_and_say)
     thread = threading.Thread(target=push)
     thread.start()
-    hub = Replica(locate(str(bob.path)))
+    hub = open_clone(locate(str(bob.path)))
     try:
         found += waiting.wait(hub, "bob")
     finally:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.cli.app import open_clone
 from bd.cli.commands import work as work_command
 from bd.store.hub_location import locate
 from bd.store.replica import Replica
@@ -140,7 +141,7 @@ def test_a_listener_that_has_gone_does_not_block_the_command() -> None:
 
 
 def test_threads_of_one_worker_note_things_at_the_same_time(clone: Clones) -> None:
-    hub = Replica(locate(str(clone("alice").path)))
+    hub = open_clone(locate(str(clone("alice").path)))
     failed: list[Exception] = []
 
     def note(number: int) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.cli.app import open_clone
 from bd.notify.command_pins import asked_for, is_trusted, pinned
 from bd.store.hub_location import locate
-from bd.store.replica import Replica
 from tests.hostile.planting import GOOD, READS, harmless, plant
 from tests.truth import git
 
@@ -93,7 +93,7 @@ def test_trust_shows_what_it_pins_and_breaks_when_it_changes(alice: Clone, hub: 
     alice.here("sync")
     changed = [entry["name"] for entry in alice.here("trust", "--json").json if not entry["trusted"]]
     assert changed == ["agents/codemonkey.pool.check"]
-    opened = Replica(locate(str(alice.path)))
+    opened = open_clone(locate(str(alice.path)))
     try:
         asked = {one.name: one for one in asked_for(opened.snapshot())}
         assert set(pinned(opened)) == NAMES

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.cli.app import open_clone
 from bd.core.schema import BEAD_FIELDS
 from bd.store.hub_location import locate
-from bd.store.replica import Replica
 from bd.store.trust import guarded_fields
 from bd.store.trust.authority import NOBODY
 from bd.store.trust.verification import walk
@@ -249,7 +249,7 @@ def test_what_is_believed_instead_is_there_once_for_all_later_commits(ada: Clone
     forge(clone("mallory").path)
     for number in range(3):
         ada.here("create", f"More {number}", "--agent", "ada")
-    repo = Replica(locate(str(ada.path))).repo
+    repo = open_clone(locate(str(ada.path))).repo
     *_, one, two, three = walk(repo, git(ada.path, "rev-parse", "HEAD"), None, NOBODY)
     assert set(one.masks) == {"hub-a"}
     assert one.masks is two.masks is three.masks

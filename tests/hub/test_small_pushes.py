@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.cli.app import open_clone
 from bd.store.hub_location import locate
-from bd.store.replica import Replica
 from tests.truth import git
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def test_a_bitmap_makes_no_push_send_whole_folders(clone: Callable[[str], Clone]
     alice.here("create", "One more", "--id", "hub-one")
     before = git(alice.path, "rev-parse", "HEAD")
     alice.here("create", "One more", "--id", "hub-new")
-    repo = Replica(locate(str(alice.path))).repo
+    repo = open_clone(locate(str(alice.path))).repo
     wanted = f"^{beat}\n^{before}\n{git(alice.path, 'rev-parse', 'HEAD')}\n"
     _, sent, _ = repo.run("pack-objects", "--revs", "--stdout", "--thin", "--delta-base-offset", "-q", data=wanted.encode())
     assert len(sent) < 400 * 20, "a folder is sent as what differs in it: the names of its 400 objects take more"

@@ -20,7 +20,7 @@ _GATE = """\
 import os, sys
 import bd.cli.main
 import bd.cli.commands.claim, bd.cli.commands.create, bd.cli.commands.update
-import bd.operations.publish, bd.store.transaction.queue
+import bd.cli.app, bd.store.transaction.queue
 gate = int(sys.argv.pop(1))
 os.write(1, b"ready\\n")
 os.read(gate, 1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.cli.app import open_clone
 from bd.report.audit.proof import prove
 from bd.store.hub_location import locate
-from bd.store.replica import Replica
 from tests.race.history import assert_nothing_twice
 from tests.race.seeds import seed
 from tests.truth import tip_bead
@@ -57,7 +57,7 @@ def test_each_works_under_its_own_token_and_the_history_is_sound(clone: Clones, 
     assert (bead.status, bead.claims, bead.get("closed_by")) == ("closed", [], "agent:ann")
     assert other.holders == ["ben"], "the best that nobody is at goes first"
     assert alice.here("doctor").out.strip().endswith("0 damaged, 0 warnings")
-    place = Replica(locate(str(alice.path)))
+    place = open_clone(locate(str(alice.path)))
     try:
         assert prove(place.repo, place.branch).holds
     finally:

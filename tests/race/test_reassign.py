@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.cli.app import open_clone
 from bd.operations.claims import Claim, Release
-from bd.operations.publish import publish
 from bd.store.heartbeat.side_refs import CLAIMS
 from bd.store.hub_location import locate
 from bd.store.replica import Replica
@@ -30,11 +30,9 @@ LATER = {"BD_CLOCK_OFFSET_S": "7200", "BD_UPTIME_OFFSET_S": "7200"}
 def a_silent_claim(alice: Clone) -> tuple[Replica, str]:
     """hub-a claimed by coder, whose signs have stopped; its hub and its token."""
     seed(alice, "hub-a")
-    hub = Replica(locate(str(alice.path)))
+    hub = open_clone(locate(str(alice.path)))
     hub.sides.probe(START)
-    written = publish(
-        hub, Claim(by="agent:coder", at=AT, agent="coder", ids=["hub-a"], heartbeat={"interval_s": 30, "by": "ref"})
-    )
+    written = hub.publish(Claim(by="agent:coder", at=AT, agent="coder", ids=["hub-a"], heartbeat={"interval_s": 30, "by": "ref"}))
     assert written.change is not None
     return hub, written.change.tokens[0][0]
 
@@ -62,7 +60,7 @@ def test_a_bead_that_is_given_back_just_before_the_push_is_not_freed_again(clone
     holder, token = a_silent_claim(alice)
     bob.here("stalled", "--json")
     give_back = Release(by="agent:coder", at=AT, tokens={"hub-a": token}, ids=["hub-a"], reason="enough")
-    steps.at("push", lambda: publish(holder, give_back))
+    steps.at("push", lambda: holder.publish(give_back))
     bob.here("stalled", "--reassign", env=LATER)
     holder.close()
     assert tip_bead(hub, "hub-a").get("failures") is None

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.cli.app import open_clone
 from bd.core import clock as bd_clock
 from bd.report.log import last, read
 from bd.store.hub_location import locate
-from bd.store.replica import Replica
 from bd.worker import wakeup
 from bd.worker.follow import tips
 from tests.truth import commit_file, git, tip
@@ -33,7 +33,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def told(local_hub: Clone, clock: FakeClock) -> Callable[[], list[tuple[str, str, str]]]:
     """What happened since the last call: (what, bead, agent)."""
-    hub = Replica(locate(str(local_hub.path)))
+    hub = open_clone(locate(str(local_hub.path)))
     known = [hub.view()]
 
     def since() -> list[tuple[str, str, str]]:
@@ -102,7 +102,7 @@ def test_what_plain_git_did_is_told_as_what_it_is(local_hub: Clone, told: Callab
 def test_the_last_of_them(local_hub: Clone, clock: FakeClock) -> None:
     for number in range(7):
         local_hub.here("create", f"Number {number}", "--id", f"hub-{number}")
-    hub = Replica(locate(str(local_hub.path)))
+    hub = open_clone(locate(str(local_hub.path)))
     found, is_cut = last(hub.repo, hub.view(), 3)
     assert ([one.bead for one in found], is_cut) == (["hub-4", "hub-5", "hub-6"], True)
     found, is_cut = last(hub.repo, hub.view(), 8)
@@ -114,7 +114,7 @@ def test_a_shallow_clone_claims_no_more_than_it_knows(clone: Callable[[str], Clo
     for name in "abc":
         alice.here("create", name, "--id", f"hub-{name}")
     git(tmp_path, "clone", "--quiet", "--depth", "2", f"file://{hub}", "short")
-    short = Replica(locate(str(tmp_path / "short")))
+    short = open_clone(locate(str(tmp_path / "short")))
     assert [one.bead for one in read(short.repo, short.view())] == ["hub-c"]
 
 
@@ -166,7 +166,7 @@ def test_following_shows_each_transition_once(clone: Callable[[str], Clone], hub
 
 def test_the_watch_goes_on_after_trouble(clone: Callable[[str], Clone], monkeypatch: pytest.MonkeyPatch) -> None:
     alice, bob = clone("alice"), clone("bob")
-    watching = Replica(locate(str(bob.path)))
+    watching = open_clone(locate(str(bob.path)))
     monkeypatch.setattr(wakeup, "has_watcher", lambda: False)
     monkeypatch.setattr(bd_clock, "sleep", lambda _: None)
     before = watching.view()

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bd.cli.app import open_clone
 from bd.report.audit.audit import examine
 from bd.report.log import read
 from bd.report.metrics import charts, prometheus
 from bd.report.metrics.flow import Flow, flow_of
 from bd.report.metrics.metrics import BARS, Window, bars, spread
 from bd.store.hub_location import locate
-from bd.store.replica import Replica
 from tests.truth import tip
 
 if TYPE_CHECKING:
@@ -98,14 +98,14 @@ def test_a_stretch_of_time(worked: Clone) -> None:
 
 
 def test_claims_and_pushes_are_the_audit_s(worked: Clone) -> None:
-    hub = Replica(locate(str(worked.path)))
+    hub = open_clone(locate(str(worked.path)))
     audit, contention = examine(hub.repo, hub.view()), measured(worked)["contention"]
     assert contention["claims"] + 1 == audit.claims, "a claim that was resumed is counted twice by the audit: two tokens"
     assert contention["pushes"] + 1 == audit.pushes
 
 
 def test_what_is_kept_says_the_same_as_reading_all_of_it(worked: Clone) -> None:
-    hub = Replica(locate(str(worked.path)))
+    hub = open_clone(locate(str(worked.path)))
     names = [one.commit for one in read(hub.repo, hub.view())]
     whole = flow_of(hub, hub.view(), keeps=False).as_json()
     for commit in [*names[::3], hub.view()]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.cli.app import open_clone
 from bd.core.errors import BadInput
 from bd.store.archive.artifacts import reference
 from bd.store.hub_location import locate
@@ -25,7 +26,7 @@ def hub(local_hub: Clone, monkeypatch: pytest.MonkeyPatch) -> Iterator[Replica]:
     commit_file(local_hub.path, "artifacts/hub-a/gone.md", "words")
     (local_hub.path / "artifacts/hub-a/gone.md").unlink()
     monkeypatch.chdir(local_hub.path / "artifacts")
-    opened = Replica(locate(str(local_hub.path)))
+    opened = open_clone(locate(str(local_hub.path)))
     yield opened
     opened.close()
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bd.cli.app import open_clone
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, agent_path, bead_path, capacity_path
 from bd.store.archive.volumes import compose
 from bd.store.cache import paths
@@ -56,7 +57,7 @@ def hub_of(local_hub: Clone) -> Iterator[Callable[[], Replica]]:
     opened: list[Replica] = []
 
     def open_hub() -> Replica:
-        opened.append(Replica(locate(str(local_hub.path))))
+        opened.append(open_clone(locate(str(local_hub.path))))
         return opened[-1]
 
     yield open_hub
@@ -272,7 +273,7 @@ def test_where_it_can_not_be_kept_everything_is_answered_from_memory(obstacle: s
     if obstacle == "a folder in its place":
         (path / "x").mkdir(parents=True)
         assert ask() == before
-    hub = Replica(locate(str(local_hub.path)))
+    hub = open_clone(locate(str(local_hub.path)))
     try:
         where = "/dev/null/cache.db" if obstacle != "a folder in its place" else str(path)
         cache = Cache(where, hub.repo)
@@ -370,7 +371,7 @@ def damaged_hub(local_hub: Clone) -> Clone:
 
 
 def test_every_damage_is_named_and_the_others_are_read(damaged_hub: Clone) -> None:
-    hub = Replica(locate(str(damaged_hub.path)))
+    hub = open_clone(locate(str(damaged_hub.path)))
     try:
         snapshot = hub.snapshot()
         found = {damage.path: damage.reason for damage in snapshot.damages}
@@ -415,7 +416,7 @@ def test_what_could_not_be_read_back_is_not_written(local_hub: Clone) -> None:
 
 def test_a_file_that_is_mended_is_a_bead_again(damaged_hub: Clone) -> None:
     commit_file(damaged_hub.path, bead_path("hub-bad0"), text_of("hub-bad0", title="Mended"))
-    hub = Replica(locate(str(damaged_hub.path)))
+    hub = open_clone(locate(str(damaged_hub.path)))
     try:
         assert hub.snapshot().bead("hub-bad0").title == "Mended"  # type: ignore[union-attr]
         assert bead_path("hub-bad0") not in {damage.path for damage in hub.snapshot().damages}

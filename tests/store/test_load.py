@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.cli.app import open_clone
 from bd.core.schema import bead_path
 from bd.store.cache import load
 from bd.store.hub_location import locate
@@ -47,7 +48,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def hub(many: Clone) -> Iterator[Replica]:
-    opened = Replica(locate(str(many.path)))
+    opened = open_clone(locate(str(many.path)))
     yield opened
     opened.close()
 
@@ -149,7 +150,7 @@ from bd.store.cache import load
 from bd.store.replica import Replica
 from bd.store.hub_location import locate
 load.WORTH_A_PROCESS, load._cores = 1, lambda: 3
-hub = Replica(locate())
+hub = open_clone(locate())
 def on_progress(done, of):
     if done >= of * int(sys.argv[1]) // 100:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.cli.app import open_clone
 from bd.core.model import Change, Overlay, Snapshot
 from bd.store.hub_location import locate
-from bd.store.replica import Replica
 from tests.hub.hooks import offline
 from tests.memory import make_bead
 from tests.race.history import subjects
@@ -44,7 +44,7 @@ def assert_cache_is_as_cold(clone: Clone) -> None:
     """What the cache followed is what a cache built from nothing holds."""
     from bd.store.cache.cache import Cache
 
-    hub = Replica(locate(str(clone.path)))
+    hub = open_clone(locate(str(clone.path)))
     try:
         cached = Cache(str(cache_path(clone)), hub.repo)
         assert cached.commit == hub.view(), "the cache followed the write"
@@ -139,7 +139,7 @@ def test_what_comes_behind_another_write_finds_the_archive_without_reading_all_o
 ) -> None:
     seed_done(local_hub, "hub-a", "hub-b", "hub-c", "hub-d", "hub-e")
     local_hub.here("archive", "--limit", "3")
-    hub = Replica(locate(str(local_hub.path)))
+    hub = open_clone(locate(str(local_hub.path)))
     base = hub.snapshot()
     bead = {name: base.bead(name) for name in ("hub-a", "hub-b", "hub-d")}
     assert all(bead.values())

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from bd.cli.app import open_clone
 from bd.core.schema import is_volume, volume_of
 from bd.store.archive import locations as archived_files
 from bd.store.archive import volumes
 from bd.store.archive.locations import Archived
 from bd.store.archive.volumes import compose, parse
 from bd.store.hub_location import locate
-from bd.store.replica import Replica
 from tests.store.test_moves import VOLUME, assert_cache_is_as_cold, offline, seed_done
 from tests.truth import bead_files, commit_file, commits, git, tip, tip_file
 
@@ -298,7 +298,7 @@ def test_where_archived_beads_lie_is_followed_as_it_would_be_listed(local_hub: C
     file.unlink()
     file.symlink_to("elsewhere")
     git(local_hub.path, "commit", "--quiet", "--all", "-m", "a link")
-    repo = Replica(locate(str(local_hub.path))).repo
+    repo = open_clone(locate(str(local_hub.path))).repo
     history = commits(local_hub.path)
     ids = ["hub-a", "hub-b", "hub-c"]
 
@@ -320,7 +320,7 @@ def test_where_archived_beads_lie_is_followed_as_it_would_be_listed(local_hub: C
 def test_a_shallow_clone_reads_what_only_a_volume_holds(archived: Clone, hub: Path, tmp_path: Path) -> None:
     archived.here("create", "One more", "--id", "hub-z")
     git(tmp_path, "clone", "--quiet", "--depth", "1", f"file://{hub}", "short")
-    repo = Replica(locate(str(tmp_path / "short"))).repo
+    repo = open_clone(locate(str(tmp_path / "short"))).repo
     assert repo.objects.read(git(hub, "rev-parse", "main~2:beads/hub-a.yaml")) is None, "the file is not there"
     from tests.running import Clone as Made
 

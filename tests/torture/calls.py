@@ -240,7 +240,7 @@ def _child(call: Call, folder: Path, streams: list[int], environment: dict[str, 
 
 def _watch(call: Call, steps: int) -> None:
     """Write down each operation and each step, and act at those that faults have chosen."""
-    from bd.operations import publish
+    from bd.cli import app
     from bd.store.transaction.queue import Writing
 
     seen: dict[str, int] = {}
@@ -260,4 +260,4 @@ def _watch(call: Call, steps: int) -> None:
                 action()
 
     Writing.run = run  # type: ignore[method-assign]
-    publish._kill_hook = lambda: step
+    app._kill_hook = lambda: step

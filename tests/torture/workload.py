@@ -129,18 +129,17 @@ def beating_claim(yard: Yard, clone: str, agent: str) -> Call:
     """A claim that promises signs of life, as `bd work` makes it, whose holder goes on with other things."""
 
     def claim() -> int:
+        from bd.cli.app import open_clone
         from bd.core.errors import BdError
         from bd.operations.claims import Claim
-        from bd.operations.publish import publish
         from bd.store.hub_location import locate
-        from bd.store.replica import Replica
 
-        hub = Replica(locate("."))
+        hub = open_clone(locate("."))
         beat = {"interval_s": 30, "by": "ref"}
         operation = Claim(by=f"agent:{agent}", at=_stamp(), agent=agent, ids=[], next=True, heartbeat=beat)
         try:
             hub.sides.probe(_now())
-            outcome = publish(hub, operation)
+            outcome = hub.publish(operation)
         except BdError as refusal:
             print(f"Error: {refusal}", file=sys.stderr)
             return refusal.exit_code
@@ -157,11 +156,11 @@ def sweep(yard: Yard, clone: str) -> Call:
     """What any poll does once a day: the signs of claims that have ended are removed."""
 
     def work() -> int:
+        from bd.cli.app import open_clone
         from bd.store.hub_location import locate
-        from bd.store.replica import Replica
         from bd.worker import maintenance
 
-        hub = Replica(locate("."))
+        hub = open_clone(locate("."))
         print("\n".join(maintenance._sweep(hub, "agent:boss")))
         hub.close()
         return 0

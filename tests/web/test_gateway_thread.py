@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bd.cli.app import open_clone
 from bd.core import clock as bd_clock
 from bd.core.errors import BadInput, BdError
 from bd.store.hub_location import locate
@@ -80,7 +81,7 @@ def passed(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def offer(one: Gateway, clone: Clone) -> None:
-    hub = Replica(locate(str(clone.path)))
+    hub = open_clone(locate(str(clone.path)))
     one.offer(hub, hub.snapshot())
     hub.close()
 
@@ -188,9 +189,9 @@ def test_trouble_of_any_kind_is_told_once_and_does_not_end_it(local_hub: Clone, 
 
     monkeypatch.setattr(Gateway, "offer", offer)
     with listening() as heard:
-        feed = Feed(lambda: Replica(locate(str(local_hub.path))))
+        feed = Feed(lambda: open_clone(locate(str(local_hub.path))))
         targets = [target_of(f"bob={heard.url}")]
-        forwarding = Forwarding(feed, lambda: Replica(locate(str(local_hub.path))), targets, told.put)
+        forwarding = Forwarding(feed, lambda: open_clone(locate(str(local_hub.path))), targets, told.put)
         forwarding.start()
         assert heard.posts.get()[1]["bead"]["id"] == "hub-a"
         forwarding.close()
@@ -201,7 +202,7 @@ def test_trouble_of_any_kind_is_told_once_and_does_not_end_it(local_hub: Clone, 
 
 def test_it_ends_whenever_it_is_told_to(local_hub: Clone) -> None:
     """Also between its look whether it shall end and its rest."""
-    feed, rests = Feed(lambda: Replica(locate(str(local_hub.path)))), list[float | None]()
+    feed, rests = Feed(lambda: open_clone(locate(str(local_hub.path)))), list[float | None]()
 
     class Late(threading.Event):
         def clear(self) -> None:
@@ -215,7 +216,7 @@ def test_it_ends_whenever_it_is_told_to(local_hub: Clone) -> None:
             rests.append(timeout)
             return super().wait(0)
 
-    forwarding = Forwarding(feed, lambda: Replica(locate(str(local_hub.path))), [], pytest.fail)
+    forwarding = Forwarding(feed, lambda: open_clone(locate(str(local_hub.path))), [], pytest.fail)
     forwarding._woken = Late()
     closing = threading.Thread(target=forwarding.close)
     forwarding.start()

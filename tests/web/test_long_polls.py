@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.cli.app import open_clone
 from bd.core import clock as bd_clock
 from bd.core.errors import BadInput
 from bd.store.hub_location import locate
-from bd.store.replica import Replica
 from bd.web import long_polls
 from bd.web.feed import STALE
 from bd.worker import wait, wakeup
@@ -145,7 +145,7 @@ def test_it_is_asked_again_ever_more_rarely(clone: Callable[[str], Clone], monke
     monkeypatch.setattr(bd_clock, "monotonic", lambda: passed[0])
     monkeypatch.setattr(bd_clock, "sleep", sleep)
     server, troubles = _Server(), []
-    hub = Replica(locate(str(bob.path)))
+    hub = open_clone(locate(str(bob.path)))
     assert wait.wait(hub, "bob", None, server, troubles.append) == ["hub-there"]  # type: ignore[arg-type]
     hub.close()
     first, second, third = server.asked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from bd.cli.app import open_clone
 from bd.cli.commands.import_ import progress_of, tell
 from bd.cli.spec import Argument, Command, Flag, Option
 from bd.compat.go_workspace import look, sources
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from bd.cli.app import App
     from bd.compat.go_workspace import Workspace
     from bd.core.settings import Settings
-    from bd.setup.dry_run import Rehearsal
+    from bd.setup.dry_run import HubRehearsal
 
 
 SPEC = Command(
@@ -73,11 +74,11 @@ def run(
         if is_there:
             _plan(app, found)
         else:
-            _plan_hub(app, found, rehearse(where, chosen, remote=remote, branch=branch), where, chosen)
+            _plan_hub(app, found, rehearse(where, chosen, open_clone, remote=remote, branch=branch), where, chosen)
         return
     if not is_there:
         with moved_aside(where):
-            _, hub = make_hub(where, chosen, remote=remote, branch=branch)
+            _, hub = make_hub(where, chosen, open_clone, remote=remote, branch=branch)
         app.use(hub)
         app.out.note(f"made a hub: {where}, branch {hub.branch_name}, prefix {chosen}")
         if os.path.exists(os.path.join(where, ".beads", "issues.jsonl")):
@@ -110,7 +111,7 @@ def _plan(app: App, found: Workspace) -> None:
     _tell_plan(app, found, change.result)
 
 
-def _plan_hub(app: App, found: Workspace, would: Rehearsal, where: str, prefix: str) -> None:
+def _plan_hub(app: App, found: Workspace, would: HubRehearsal, where: str, prefix: str) -> None:
     """The same with the hub that would be made for it."""
     asked: dict[str, Any] = {"by": would.by, "at": time_text(app.now, exact=True)}
     fields = _own_words(would.settings(), found)

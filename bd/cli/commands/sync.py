@@ -5,7 +5,6 @@ from __future__ import annotations
 from bd.cli.spec import Command, Flag, Option
 from bd.core import clock
 from bd.core.errors import NotFound
-from bd.operations.sync import sync
 from bd.store.git.rewritten import accept_rewrite
 from bd.store.local.rejected import dismiss, kept
 
@@ -46,7 +45,7 @@ def run(app: App, list_kept: bool, dismissed: tuple[str, ...], accept_rewrite: b
 
 def synchronise(app: App, *, force: bool = False, reason: str | None = None) -> None:
     """Publish what is local, bring in what is new, and say how it went."""
-    outcome, edits = sync(app.hub, app.identity.by, force=force, reason=reason)
+    outcome, edits = app.hub.sync(app.identity.by, force=force, reason=reason)
     refused = [{"uid": item.uid, "error": item.error.message, "code": item.error.code} for item in outcome.refused]
     if edits.damages:
         app.out.exit_code = 7

@@ -9,6 +9,7 @@ import signal
 import sys
 from difflib import get_close_matches
 
+from bd.cli.app import open_clone
 from bd.cli.output import escaped
 from bd.cli.spec import DURATION, FOLDER, Argument, Command, Flag, Option, whole_number
 from bd.compat import bead_json
@@ -18,7 +19,6 @@ from bd.core.schema import AGENTS_DIR
 from bd.policy.eligibility import Eligibility
 from bd.schedule.agent_log import log_path, rotate
 from bd.store.hub_location import locate
-from bd.store.replica import Replica
 from bd.worker import job
 from bd.worker.fleet_state import look
 from bd.worker.job import GRACE_S
@@ -143,7 +143,7 @@ def _opener(app: App) -> Any:
     """Opens the hub anew: a worker lives for long, and nothing it read may."""
     app.hub.close()
     directory = app.flags.directory
-    return lambda: Replica(locate(directory))
+    return lambda: open_clone(locate(directory))
 
 
 def _stop_on_signals(worker: Worker) -> list[int]:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from bd.report.audit.steps import Step
     from bd.report.commits import Commit, Progress
+    from bd.store import Clone
     from bd.store.git.repository import GitRepo
-    from bd.store.replica import Replica
 
 
 class Violation(NamedTuple):
@@ -223,7 +223,7 @@ def examine(repo: GitRepo, tip: str, since: str | None = None, on_progress: Prog
     return judging.verdict(tip, since or begun, is_whole=not since and not is_cut, is_cut=is_cut)
 
 
-def start_of(hub: Replica, text: str, tip: str) -> str | None:
+def start_of(hub: Clone, text: str, tip: str) -> str | None:
     """The commit that `--since` means: a commit, a time, or a duration ago; None for before the hub's first commit.
 
     Raises BadInput.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bd.core.model import Bead
     from bd.report.bead_events import Transition
     from bd.report.commits import Progress
-    from bd.store.replica import Replica
+    from bd.store import Clone
 
 _NOTE = "flow.json"
 _FORMAT = 1
@@ -126,7 +126,7 @@ def _is_row(values: list[Any]) -> bool:
     return is_whole and 0 <= values[0] <= LATEST_S
 
 
-def flow_of(hub: Replica, tip: str, on_progress: Progress | None = None, *, keeps: bool = True) -> Flow:
+def flow_of(hub: Clone, tip: str, on_progress: Progress | None = None, *, keeps: bool = True) -> Flow:
     """The flow up to a commit. What was read is kept in this clone, unless it is only about the past (`keeps`)."""
     noted = hub.noted_json(_NOTE, _SHAPE)
     kept = noted if noted and noted["format"] == _FORMAT and all(_is_row(row) for row in noted["rows"]) else {}

@@ -6,9 +6,9 @@ import os
 
 from bd.core import clock
 from bd.core.errors import TryAgain
+from bd.core.identity import git_author
 from bd.core.light import NamedTuple
 from bd.core.model import Damage
-from bd.operations.publish import author_of, transaction
 from bd.store.cache.hub_files import is_wanted, parse_file
 from bd.store.git.repository import Draft
 from bd.store.transaction.recovery import Settling
@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.store.replica import Replica
     from bd.store.transaction.outcome import Outcome
+    from bd.store.transaction.queue import Writing
 
 _UNTRACKED = "??"
 FOLDERS = ("beads", ".beads", ".agent-status", "artifacts")
@@ -59,12 +60,12 @@ def edited(hub: Replica) -> Edits:
     return Edits(files, damages, strangers)
 
 
-def sync(hub: Replica, by: str, *, force: bool = False, reason: str | None = None) -> tuple[Outcome, Edits]:
+def sync(hub: Replica, writing: Writing, by: str) -> tuple[Outcome, Edits]:
     """Publish everything local and bring in what is new: the outcome, and what was edited by hand.
 
     Raises RemoteUnreachable, ServerRefused, Damaged; what a newer hub refuses is kept and told.
     """
-    author = author_of(hub, by, hub.settings(hub.snapshot()))
+    author = git_author(by, hub.settings(hub.snapshot()), hub.place.user_name, hub.place.user_mail)
     hub.begin_write()  # or another sync could bring the branch along between the look at the files and the commit of them
     try:
         Settling(hub).settle_files()
@@ -72,9 +73,7 @@ def sync(hub: Replica, by: str, *, force: bool = False, reason: str | None = Non
         hand = hub.repo.ref(hub.branch)
         if edits.files:
             hand = _staged(hub, edits, hand, by, author)
-        outcome = transaction(hub, force=force, reason=reason).run(None, hand=hand)
-        if hub.on_written:
-            hub.on_written()
+        outcome = writing.run(None, hand=hand)
         return outcome._replace(notes=(*outcome.notes, *_left_out(edits.strangers))), edits
     finally:
         hub.end_write()

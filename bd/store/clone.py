@@ -1,0 +1,168 @@
+"""A clone of a hub: what the rest of bd reads from it and writes to it through.
+
+Replica answers what this clone knows; what is added here changes the hub. Every write goes through `publish`, and is on
+the hub, kept in this clone, or refused when it returns.
+"""
+
+from __future__ import annotations
+
+from bd.core import clock
+from bd.core.identity import git_author
+from bd.core.light import cached_property
+from bd.core.model import Change
+from bd.store.replica import Replica
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from bd.core.queries import Derivation
+    from bd.core.settings import Settings
+    from bd.store.contract import OperationReader
+    from bd.store.hub_location import Place
+    from bd.store.snapshot import CachedSnapshot
+    from bd.store.sync import Edits
+    from bd.store.transaction.drafts import Chain, Decides
+    from bd.store.transaction.outcome import Outcome
+    from bd.store.transaction.queue import Writing
+
+
+class Clone(Replica):
+    """An opened clone; made by the composition root (cli/app.py), which hands in all that the store does not know.
+
+    `operations` reads operations back from commits. `on_step` is told every step of a write by name.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        operations: OperationReader,
+        *,
+        flags: Mapping[str, Any] | None = None,
+        on_progress: Callable[[int, int, str], None] | None = None,
+        on_wait: Callable[[], None] | None = None,
+        on_note: Callable[[str], None] | None = None,
+        on_step: Callable[[str], None] | None = None,
+        derivations: Sequence[Derivation] = (),
+    ) -> None:
+        super().__init__(place, flags, on_progress=on_progress, on_wait=on_wait, on_note=on_note, derivations=derivations)
+        self._operations = operations
+        self._on_step = on_step
+
+    def at(self, place: Place) -> Clone:
+        """Another clone on this machine, opened in the same way; the listeners are this one's alone."""
+        return Clone(place, self._operations, flags=self.flags, on_step=self._on_step, derivations=self.derivations)
+
+    # --- writing ---
+
+    def publish(self, operation: Decides) -> Outcome:
+        """Carry an operation out. Raises its refusal, TryAgain (with `written`), ServerRefused, Damaged."""
+        outcome = self.writing().run(operation)
+        self._has_written()
+        return outcome
+
+    def create_hub(self, operation: Decides) -> Outcome:
+        """Carry out the operation that makes the hub itself: there need not be any yet. Raises the same."""
+        return self.writing().run(operation, creates_hub=True)
+
+    def catch_up(self) -> bool:
+        """Publish what was kept in this clone while the hub was away, until when it sees nothing new; whether there was any.
+
+        For what looks by itself, and may write nothing for long. Raises RemoteUnreachable, and what the hub refuses.
+        """
+        is_behind = bool(self.remote) and self.view() != (self.published() or self.view())
+        if is_behind:
+            self.writing().run(None)
+        return is_behind
+
+    def sync(self, by: str, *, force: bool = False, reason: str | None = None) -> tuple[Outcome, Edits]:
+        """Publish everything local, hand edits included, and bring in what is new: the outcome, and what was edited by hand.
+
+        `force` also takes hand edits of claims, for a `reason`. Raises RemoteUnreachable, ServerRefused, Damaged; what a
+        newer hub refuses is kept and told.
+        """
+        from bd.store.sync import sync  # noqa: PLC0415  most commands publish what was typed alone
+
+        outcome, edits = sync(self, self.writing(force=force, reason=reason), by)
+        self._has_written()
+        return outcome, edits
+
+    def _has_written(self) -> None:
+        if self.on_written:
+            self.on_written()
+
+    def writing(self, *, force: bool = False, reason: str | None = None) -> Writing:
+        """What writes to this clone's hub; `force` also takes hand edits of claims, for a `reason`."""
+        from bd.store.transaction.queue import Writing as Writer  # noqa: PLC0415  readers need none of it
+
+        def by_difference(commit: str, parent: str, author: str) -> Decides:
+            return self._operations.by_difference(self, commit, parent, author, force=force, reason=reason)
+
+        return Writer(
+            self,
+            world=self.context,
+            author=self.author,
+            revive=self._revive,
+            by_difference=by_difference,
+            on_step=self._on_step,
+        )
+
+    def context(self, snapshot: CachedSnapshot, beats: Mapping[str, str] | None, *, is_folded: bool = False) -> Any:
+        """What a decision may know besides the snapshot; `is_folded`: by the hub's settings alone, for an operation of another clone."""
+        if is_folded:
+            from bd.core.settings import of_hub  # noqa: PLC0415  only for what others ask
+
+            return self._operations.context(clock.now(), of_hub(snapshot.config()), beats, is_folded=True)
+        return self._operations.context(clock.now(), self.settings(snapshot), beats)
+
+    def author(self, by: str, settings: Settings) -> str:
+        """The git author for who asks."""
+        return git_author(by, settings, self.place.user_name, self.place.user_mail)
+
+    def _revive(self, form: Mapping[str, Any]) -> Decides:
+        return self._operations.read(self, form)
+
+    # --- rehearsing ---
+
+    def rehearsal(self, snapshot: CachedSnapshot) -> Rehearsal:
+        """Operations decided one after another on a snapshot, and none of them published."""
+        return Rehearsal(self, snapshot)
+
+    def preview(self, snapshot: CachedSnapshot, *operations: Decides) -> Change:
+        """What publishing operations one after another would change: the last one's change. Raises what publishing raises before it pushes."""
+        change, steps = Change({}, ""), self.rehearsal(snapshot)
+        for operation in operations:
+            self.check_format(snapshot, operation)
+            change = steps.add(operation)
+        return change
+
+
+class Rehearsal:
+    """For dry runs, whose word has to be the real run's: every check of a write up to its files, and no write."""
+
+    def __init__(self, clone: Clone, snapshot: CachedSnapshot) -> None:
+        self._clone = clone
+        self._snapshot = snapshot
+
+    @cached_property
+    def _chain(self) -> Chain:
+        from bd.store.transaction.drafts import Chain as Steps  # noqa: PLC0415  readers need none of it
+
+        return Steps(self._clone.repo, self._snapshot, self._clone.context(self._snapshot, None))
+
+    @property
+    def snapshot(self) -> Any:
+        """The hub as it would be by now."""
+        return self._chain.snapshot
+
+    def settings(self) -> Settings:
+        """The settings as they would hold by now."""
+        return self._clone.settings(self.snapshot)
+
+    def add(self, operation: Decides) -> Change:
+        """Decide one more operation on what the ones before it would leave. Raises its refusal, Damaged."""
+        settings = self.settings()
+        context = self._clone.context(self.snapshot, None) if self._chain.steps else None
+        author = self._clone.author(operation.by, settings)
+        return self._chain.add(operation, author, clock.unix_seconds(operation.at), tries=1, world=context)

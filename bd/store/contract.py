@@ -1,0 +1,29 @@
+"""What the store asks of others, as Protocols: an implementation is handed in by whoever opens a clone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from bd.core.settings import Settings
+    from bd.store.clone import Clone
+    from bd.store.transaction.drafts import Decides
+
+
+class OperationReader(Protocol):
+    """Reads operations back from what was kept of them, and makes what they are decided with."""
+
+    def context(self, now: datetime, settings: Settings, beats: Mapping[str, str] | None, *, is_folded: bool = False) -> Any:
+        """What a decision may know besides the snapshot."""
+        ...
+
+    def read(self, clone: Clone, form: Mapping[str, Any]) -> Decides:
+        """The operation of a JSON form. Raises KeyError or TypeError for one that this version does not know."""
+        ...
+
+    def by_difference(self, clone: Clone, commit: str, parent: str, author: str, *, force: bool, reason: str | None) -> Decides:
+        """What a commit that bd has not made changes against `parent`, as an operation."""
+        ...
