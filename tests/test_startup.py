@@ -11,7 +11,8 @@ import pytest
 
 from bd.cli.app import open_clone
 from bd.store.hub_location import locate
-from bd.store.local.last_fetch import Looked
+from bd.store.local.last_fetch import LastFetch
+from bd.store.local.state import LocalFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -117,14 +118,14 @@ CLAIM = {
     "core": "clock costs errors identity ids light model pools queries schema settings versions",
     "operations": "base capacity_file claims reader",
     "policy": "budget capacity claims dag derivations eligibility readiness roles",
-    "store": "cache clone format_version git group_commit hub_location local replica snapshot transaction trust worktree yaml",
+    "store": "cache clone contract format_version git group_commit hub_location local replica snapshot transaction trust worktree yaml",
     "store.cache": "cache database derived fingerprint hub_files paths rows",
-    "store.git": "commit_message discovery environment object_names objects porcelain process push repository trees",
+    "store.git": "commit_message discovery environment object_names objects porcelain process push remote repository trees",
     "store.group_commit": "local others",
-    "store.local": "journal json_shapes last_fetch lock rejected tokens",
+    "store.local": "journal json_shapes last_fetch lock rejected state tokens",
     "store.transaction": "batch drafts driver finish member outcome queue verdict",
     "store.trust": "state",
-    "store.worktree": "checkout follow index plain_ref plain_update",
+    "store.worktree": "checkout index plain_ref plain_update worktree",
     "store.yaml": "editor",
 }
 CLAIM_NEXT = {"policy": "critical_path priority ranking work_queue"}
@@ -144,7 +145,7 @@ def named(*families: dict[str, str]) -> set[str]:
 
 @pytest.mark.parametrize("which", ["hub-two", "--next"])
 def test_a_claim_loads_nothing_that_it_has_no_use_for(which: str, warm: Clone) -> None:
-    Looked(str(warm.path / ".git" / "bd")).now()  # who has just looked pushes first
+    LastFetch(LocalFiles(str(warm.path / ".git" / "bd"))).now()  # who has just looked pushes first
     code, packages, modules = loaded(["claim", which, "--agent", "coder"], warm.path)
     assert code == 0
     assert modules <= named(CLAIM, CLAIM_NEXT if which == "--next" else {})

@@ -52,7 +52,7 @@ class Finding(NamedTuple):
 def examine(hub: Clone, snapshot: CachedSnapshot, now: datetime, *, remote: bool = True) -> list[Finding]:
     """Every finding, the worst first."""
     found = [*_files(hub, snapshot), *_pools(snapshot), *_graph(snapshot), *_claims(snapshot, now), *_clone(hub, snapshot)]
-    if remote and hub.remote:
+    if remote and hub.remote_name:
         found += _remote(hub)
     order = {"damage": 0, "warning": 1, "note": 2}
     return sorted(found, key=lambda finding: (order[finding.level], finding.code, finding.where))
@@ -160,7 +160,7 @@ def _clone(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
     except Damaged as error:
         yield Finding("damage", "setting", CONFIG_PATH, error.message.removeprefix(f"{CONFIG_PATH} "))
     published = hub.published()
-    if hub.remote and published and published != snapshot.commit:
+    if hub.remote_name and published and published != snapshot.commit:
         count = len(hub.repo.commits_between(published, snapshot.commit))
         if count:
             yield Finding("warning", "unpublished", hub.branch, f"not published: {count} of this clone's writes; `bd sync`")
@@ -192,8 +192,8 @@ def _remote(hub: Clone) -> Iterator[Finding]:
     if beside is not None and beside != "works":
         words = f"takes no refs beside the branch ({beside}): signs of life are commits, at most every 15 minutes"
         words += ", and who is overtaken tries again by itself"
-        yield Finding("note", "no_side_refs", hub.remote or "", words)
+        yield Finding("note", "no_side_refs", hub.remote_name or "", words)
     try:
         hub.fetch()
     except BdError as error:
-        yield Finding("damage" if error.exit_code == 7 else "warning", error.code, hub.remote or "", error.message)
+        yield Finding("damage" if error.exit_code == 7 else "warning", error.code, hub.remote_name or "", error.message)

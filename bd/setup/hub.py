@@ -113,7 +113,7 @@ def _made(hub: Clone, prefix: str, domain: str | None) -> tuple[bool, Clone]:
     if not outcome.published:
         raise RemoteUnreachable("the remote can't be reached", hint="a hub is made on its remote; try again when it answers")
     write_client_folder(hub)
-    if hub.remote:
+    if hub.remote_name:
         with contextlib.suppress(TryAgain):  # whoever needs to know asks again
             hub.sides.probe(clock.now())
     return made, hub

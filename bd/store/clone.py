@@ -71,7 +71,7 @@ class Clone(Replica):
 
         For what looks by itself, and may write nothing for long. Raises RemoteUnreachable, and what the hub refuses.
         """
-        is_behind = bool(self.remote) and self.view() != (self.published() or self.view())
+        is_behind = bool(self.remote_name) and self.view() != (self.published() or self.view())
         if is_behind:
             self.writing().run(None)
         return is_behind

@@ -12,14 +12,14 @@ from bd.core.schema import CONFIG_PATH, FILE_LIMIT, FORMAT_VERSION, WRITABLE_SIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.git.repository import GitRepo
+    from bd.store.contract import Repository
     from bd.store.snapshot import CachedSnapshot
 
 # Settings of a newer format may be none that this bd can read; the line that says so is.
 _LINE = Pattern(r"(?m)^format:[ \t]*(\d{1,9})[ \t]*(?:#.*)?\r?$")
 
 
-def version_of(repo: GitRepo, snapshot: CachedSnapshot) -> int | None:
+def version_of(repo: Repository, snapshot: CachedSnapshot) -> int | None:
     """The version that a hub says it has; None where its settings say nothing of it."""
     version = snapshot.config().get("format")
     if isinstance(version, int) or snapshot.record(CONFIG_PATH) is not None:
@@ -29,7 +29,7 @@ def version_of(repo: GitRepo, snapshot: CachedSnapshot) -> int | None:
     return int(found[1]) if found else None
 
 
-def check(repo: GitRepo, snapshot: CachedSnapshot, branch_name: str, *, brings_forward: bool = False) -> None:
+def check(repo: Repository, snapshot: CachedSnapshot, branch_name: str, *, brings_forward: bool = False) -> None:
     """Refuse to write where there is no hub, or one of another format, or whose settings can't be read.
 
     `brings_forward`: for the write that ends an older format. Raises NoHub, NewerFormat, OlderFormat, Damaged.

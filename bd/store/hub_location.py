@@ -14,23 +14,23 @@ from zlib import crc32
 from bd.core.errors import BadInput, FolderGone, NoHub
 from bd.core.light import NamedTuple, suppress
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT
-from bd.store.cache.paths import place_path
+from bd.store.cache.paths import path_of, place_path
 from bd.store.git.discovery import find_repo
 from bd.store.git.environment import settings_of
 from bd.store.git.porcelain import is_ref
 from bd.store.git.repository import GitRepo
+from bd.store.local.state import LocalFiles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from bd.store.contract import LocalState, Remote
+    from bd.store.worktree.worktree import Worktree
+
 _CHECKSUM_SIZE = 8
 _FOLDER_VARIABLES = ("BEADS_DIR", "BEADS_DB", "BD_DB")
-PUBLISHED = "refs/bd/published"
-VIEW = "refs/bd/view"
-# Tips that were published once and are no longer in the hub's history, since somebody accepted a rewrite.
-REWRITTEN = "refs/bd/rewritten/"
 DEFAULT_BRANCH = "beads"
 
 
@@ -50,6 +50,28 @@ class Place(NamedTuple):
     def folder(self) -> str:
         """bd's own folder in this clone."""
         return os.path.join(self.repo.common_dir, "bd")
+
+    def connect(self) -> Remote:
+        """The server, which is this repository itself where there is no remote. Nobody is asked yet."""
+        from bd.store.git.remote import GitRemote, OwnBranch  # noqa: PLC0415  most reads ask nobody
+
+        if self.remote is None:
+            return OwnBranch(self.repo, self.branch)
+        return GitRemote(self.repo, self.remote, self.branch, self.folder)
+
+    def local_state(self) -> LocalState:
+        """What only this clone knows."""
+        return LocalFiles(self.folder)
+
+    def worktree(self) -> Worktree | None:
+        """The files of the hub branch, wherever they are checked out."""
+        from bd.store.worktree.worktree import Worktree as Files  # noqa: PLC0415  reads look at no files
+
+        return Files(self.repo, self.branch)
+
+    def cache_path(self) -> str | None:
+        """Where the cache is kept; None: for one command only."""
+        return path_of(self.folder)
 
 
 def check_branch(name: str) -> str:

@@ -10,15 +10,16 @@ Much is imported where it is used: a claim starts its fetch first, and imports t
 from __future__ import annotations
 
 import os
-from _thread import get_ident
 
 from bd.core import clock
 from bd.core.errors import NoHub, NotFound
 from bd.core.light import cached_property, json_text, json_value, suppress
 from bd.core.schema import CONFIG_PATH
-from bd.store.git.repository import ZERO, GitFailed
-from bd.store.hub_location import PUBLISHED, VIEW, Place
+from bd.store.contract import PUBLISHED, VIEW, ZERO
+from bd.store.git.repository import GitFailed
+from bd.store.hub_location import Place
 from bd.store.local.json_shapes import MAYBE_TEXT, fits
+from bd.store.local.last_fetch import LastFetch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,12 +30,10 @@ if TYPE_CHECKING:
     from bd.core.queries import Derivation
     from bd.core.settings import Settings
     from bd.store.cache.cache import Cache
-    from bd.store.git.fetch import Fetching
+    from bd.store.contract import Journal, Lock, Remote
     from bd.store.heartbeat.side_refs import SideRefs
-    from bd.store.local.journal import Journal
-    from bd.store.local.last_fetch import Looked
-    from bd.store.local.lock import CloneLock
     from bd.store.snapshot import CachedSnapshot
+    from bd.store.worktree.worktree import Worktree
 
 _TRACKED = "tracked"
 HEARD = "heard.json"
@@ -57,6 +56,7 @@ class Replica:
         self.place = place
         self.derivations = derivations
         self.repo = place.repo
+        self.local = place.local_state()
         self.flags = dict(flags or {})
         self.on_progress = on_progress
         self.on_wait = on_wait
@@ -64,10 +64,12 @@ class Replica:
         self.on_written: Callable[[], None] | None = None  # told after every write of this process, and every sync
         self._cache: Cache | None = None
         self._memory: list[Cache] = []
-        self._held: CloneLock | None = None
+        self._held: Lock | None = None
         # Whether the hub was looked at a moment ago, when the lock was taken: a write may push before it looks.
         self.was_fresh = False
-        self.looked: Looked
+        # What other clones asked for at the last look, by uid.
+        self.requests: Mapping[str, str] = {}
+        self.looked = LastFetch(self.local)
         # The tip that the hub was known to have, when the lock was taken.
         self.published_before: str | None = None
         self._said: dict[str, Any] | None = None
@@ -81,11 +83,9 @@ class Replica:
         self.repo.close()
 
     @cached_property
-    def fetching(self) -> Fetching:
-        """The fetch of the hub branch."""
-        from bd.store.git.fetch import Fetching as Fetch  # noqa: PLC0415  who may push first fetches nothing
-
-        return Fetch(self.repo, self.place)
+    def remote(self) -> Remote:
+        """The server that the hub is shared through."""
+        return self.place.connect()
 
     @cached_property
     def sides(self) -> SideRefs:
@@ -93,14 +93,17 @@ class Replica:
         from bd.store.heartbeat.side_refs import SideRefs as Beside  # noqa: PLC0415  most commands need none of it
 
         self.repo.timeout_s = self.settings().git_timeout  # a sign of life takes no lock
-        return Beside(self.repo, self.place)
+        return Beside(self.repo, self.remote, self.local, self.place.url or self.remote_name)
 
     @cached_property
+    def worktree(self) -> Worktree | None:
+        """The files of the hub branch; None where there can be none."""
+        return self.place.worktree()
+
+    @property
     def journal(self) -> Journal:
         """What this clone has begun and not yet settled."""
-        from bd.store.local.journal import Journal as Folder  # noqa: PLC0415  readers need none of it
-
-        return Folder(os.path.join(self.place.folder, "journal"))
+        return self.local.journal
 
     # --- where things are ---
 
@@ -113,20 +116,21 @@ class Replica:
         return self.branch.removeprefix("refs/heads/")
 
     @property
-    def remote(self) -> str | None:
+    def remote_name(self) -> str | None:
+        """What git calls the server that the hub is shared through; None for a hub that is this repository's own."""
         return self.place.remote
 
     @property
     def published_ref(self) -> str:
-        return PUBLISHED if self.remote else self.branch
+        return PUBLISHED if self.remote_name else self.branch
 
     def published(self) -> str | None:
         """The last tip known to be on the hub."""
-        return self.repo.ref(self.published_ref) or self.repo.ref(f"refs/remotes/{self.remote}/{self.branch_name}")
+        return self.repo.ref(self.published_ref) or self.repo.ref(f"refs/remotes/{self.remote_name}/{self.branch_name}")
 
     def view(self) -> str:
         """The commit that reads answer from. Raises NoHub when there is none."""
-        if not self.remote:
+        if not self.remote_name:
             tip = self.repo.ref(self.branch)
         else:
             tip = self.repo.ref(VIEW) or self.repo.ref(PUBLISHED)
@@ -139,10 +143,10 @@ class Replica:
     def _with_tracked(self, view: str | None) -> str | None:
         """The view, moved on by what plain `git pull` or `git fetch` brought in meanwhile."""
         name = self.branch_name
-        tracked = self.repo.ref(f"refs/remotes/{self.remote}/{name}")
+        tracked = self.repo.ref(f"refs/remotes/{self.remote_name}/{name}")
         if tracked is None:
             return view or self.repo.ref(self.branch)
-        if tracked == view or tracked == self._noted(_TRACKED):
+        if tracked == view or tracked == self.local.read(_TRACKED):
             return view or tracked
         if self._held is not None:  # a fetch is under way, and sets the same refs
             return view or tracked
@@ -154,37 +158,26 @@ class Replica:
             except GitFailed:  # a writer of this clone was faster
                 return self.repo.ref(VIEW) or tracked
             view = tracked
-        self._note(_TRACKED, tracked)
+        self._note_tracked(tracked)
         return view
 
     def ignore_tracked(self) -> None:
         """Take what git's own remote-tracking branch now has as known: it brings in nothing."""
-        self._note(_TRACKED, self.repo.ref(f"refs/remotes/{self.remote}/{self.branch_name}") or "")
+        self._note_tracked(self.repo.ref(f"refs/remotes/{self.remote_name}/{self.branch_name}") or "")
 
-    def _noted(self, name: str) -> str | None:
-        try:
-            with open(os.path.join(self.place.folder, name), encoding="utf-8", errors="replace") as file:
-                return file.read().strip()
-        except OSError:
-            return None
-
-    def _note(self, name: str, text: str) -> None:
+    def _note_tracked(self, tip: str) -> None:
         with suppress(OSError):
-            os.makedirs(self.place.folder, exist_ok=True)
-            with open(os.path.join(self.place.folder, name), "w", encoding="utf-8") as file:
-                file.write(text)
+            self.local.write(_TRACKED, tip)
 
-    def lock(self) -> CloneLock:
+    def lock(self) -> Lock:
         """This clone's writer lock; says so when it has to be waited for."""
-        from bd.store.local.lock import CloneLock as Lock  # noqa: PLC0415  readers need none of it
-
         settings = self.settings()
         self.repo.timeout_s = settings.git_timeout
-        return Lock(os.path.join(self.place.folder, "lock"), settings.lock_timeout, self.on_wait)
+        return self.local.lock(settings.lock_timeout, self.on_wait)
 
     def has_beaten(self) -> bool:
         """Whether a claim of this clone gives signs of life beside the branch."""
-        return os.path.isdir(os.path.join(self.place.folder, "beats"))
+        return self.local.has_any("beats")
 
     def begin_write(self, *, fetch: bool = True) -> None:
         """Take the writer lock, then start the fetch, so that it runs while the rest is imported.
@@ -203,13 +196,10 @@ class Replica:
             self._begin(lock, fetch=fetch)
         return True
 
-    def _begin(self, lock: CloneLock, *, fetch: bool) -> None:
-        from bd.store.local.last_fetch import Looked  # noqa: PLC0415  readers need none of it
-
+    def _begin(self, lock: Lock, *, fetch: bool) -> None:
         self._held = lock
-        self.looked = Looked(self.place.folder)
         self.published_before = self.published()
-        self.was_fresh = bool(self.remote) and self.looked.is_fresh(self.settings().fresh_time)
+        self.was_fresh = bool(self.remote_name) and self.looked.is_fresh(self.settings().fresh_time)
         if fetch and not self.was_fresh:
             self.begin_fetch()
 
@@ -217,8 +207,8 @@ class Replica:
         """Let go of the writer lock; a fetch that nobody waited for is waited for first."""
         if self._held is None:
             return
-        if "fetching" in self.__dict__:
-            self.fetching.drop()
+        if "remote" in self.__dict__:
+            self.remote.drop_fetch()
         held, self._held = self._held, None
         held.__exit__()
 
@@ -227,12 +217,9 @@ class Replica:
     @property
     def cache(self) -> Cache:
         if self._cache is None:
-            with suppress(OSError):
-                os.makedirs(self.place.folder, exist_ok=True)
             from bd.store.cache.cache import Cache  # noqa: PLC0415
-            from bd.store.cache.paths import path_of  # noqa: PLC0415
 
-            self._cache = Cache(path_of(self.place.folder), self.repo)
+            self._cache = Cache(self.place.cache_path(), self.repo)
             self._cache.derivations = self.derivations
         return self._cache
 
@@ -312,19 +299,21 @@ class Replica:
 
     def begin_fetch(self) -> None:
         """Start the fetch of the hub branch; `finish_fetch` waits for it. Only under the lock."""
-        if self.remote:
-            self.fetching.begin()
+        self.remote.begin_fetch()
 
     def finish_fetch(self) -> str | None:
         """The remote's tip, now in the published ref; see fetch.py for what it raises."""
-        tip = self.fetching.finish()
-        if self.fetching.is_probed:
+        found = self.remote.fetch()
+        self.requests = found.requests
+        if found.is_probed:
             self.sides.take_word(clock.now())
-        return tip
+        if found.tip and self.remote_name:
+            self.looked.now()
+        return found.tip
 
     def fetch(self) -> str:
         """Bring in what is new, for reads that ask for it; the view moves when nothing is unpublished here."""
-        if not self.remote:
+        if not self.remote_name:
             return self.view()
         with self.lock():
             before, view = self.repo.ref(PUBLISHED), self.repo.ref(VIEW)
@@ -338,6 +327,8 @@ class Replica:
 
     def stamp(self) -> None:
         """Touch the file by which existing clients see that something was written; never through a link, which a hub could track."""
+        if self.worktree is None:
+            return
         folder = self.client_folder()
         flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         with suppress(OSError):
@@ -354,26 +345,20 @@ class Replica:
 
     def note_json(self, name: str, value: Any) -> None:
         """Keep a small JSON note of this clone, whole or not at all."""
-        path = os.path.join(self.place.folder, name)
-        fresh = f"{path}.{os.getpid()}-{get_ident()}"
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(fresh, "w", encoding="utf-8") as file:
-            file.write(json_text(value))
-        os.replace(fresh, path)
+        self.local.write(name, json_text(value))
 
     def noted_json(self, name: str, shape: Any = dict) -> Any:
         """A note of this clone, of this shape; None when there is none or it can't be read, and then it is written again."""
+        text = self.local.read(name)
         try:
-            with open(os.path.join(self.place.folder, name), encoding="utf-8") as file:
-                found = json_value(file.read())
-        except (OSError, ValueError):
+            found = json_value(text) if text else None
+        except ValueError:
             return None
         return found if fits(found, shape) else None
 
     def drop_note(self, name: str) -> None:
         """Forget a note of this clone."""
-        with suppress(OSError):
-            os.unlink(os.path.join(self.place.folder, name))
+        self.local.drop(name)
 
     def commit_at(self, text: str) -> str:
         """The hub's commit that `--at` means: a commit, a time, or a duration ago. Raises NotFound and BadInput."""

@@ -10,7 +10,7 @@ from bd.core.identity import git_author
 from bd.core.light import NamedTuple
 from bd.core.model import Damage
 from bd.store.cache.hub_files import is_wanted, parse_file
-from bd.store.git.repository import Draft
+from bd.store.contract import Draft
 from bd.store.transaction.recovery import Settling
 from bd.store.worktree import checkout
 

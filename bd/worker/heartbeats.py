@@ -12,7 +12,7 @@ from bd.operations.capacity_file import capacity_of
 from bd.operations.heartbeat import Heartbeat as Sign
 from bd.policy.liveness import FAR_INTERVAL_S, NEAR_INTERVAL_S, RECORD_EVERY_S, last_commit_of
 from bd.policy.stealing import queues
-from bd.store.git.push import SideRef, list_remote
+from bd.store.contract import SideRef
 from bd.store.heartbeat.side_refs import AGENTS, CLAIMS
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ class Heartbeat(NamedTuple):
 def is_near(hub: Clone) -> bool:
     """Whether the remote is a path or this machine."""
     url = hub.place.url or ""
-    return not hub.remote or url.startswith(_NEAR) or ("://" not in url and ":" not in url)
+    return not hub.remote_name or url.startswith(_NEAR) or ("://" not in url and ":" not in url)
 
 
 def heartbeat_for(hub: Clone, settings: Settings) -> Heartbeat:
@@ -77,9 +77,9 @@ def adopt(hub: Clone, token: str) -> None:
 
 def branch_tip(hub: Clone) -> str:
     """The hub branch's tip, asked for and not fetched. Raises TryAgain."""
-    if not hub.remote:
+    if not hub.remote_name:
         return hub.repo.ref(hub.branch) or ""
-    return list_remote(hub.repo, hub.remote, hub.branch).get(hub.branch, "")
+    return hub.remote.list(hub.branch).get(hub.branch, "")
 
 
 def is_due_on_branch(claim: Mapping[str, Any], every_s: float = BRANCH_EVERY_S) -> bool:

@@ -18,7 +18,7 @@ from bd.operations.archive import Archive
 from bd.operations.friction_beads import TellFriction
 from bd.policy import friction
 from bd.schedule.sources import run_due
-from bd.store.git.push import SideRef
+from bd.store.contract import SideRef
 from bd.store.git.repository import GitTimeout
 from bd.store.heartbeat.side_refs import CLAIMS, PROBES
 from bd.store.local import observations

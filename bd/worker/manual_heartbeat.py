@@ -115,7 +115,7 @@ def _begin(hub: Clone, bead_id: str, token: str, interval_s: float) -> None:
     """Make the ref of a claim that promised no signs: alone in this clone, so that the write that ends the claim takes it along."""
     hub.begin_write()
     try:
-        _refuse_ended(hub, bead_id, token, hub.finish_fetch() if hub.remote else None)
+        _refuse_ended(hub, bead_id, token, hub.finish_fetch() if hub.remote_name else None)
         if not heartbeats.beat(hub, token, interval_s):
             _go_on(hub, token, interval_s)
     finally:

@@ -85,7 +85,7 @@ def ref_folders(hub: Clone) -> list[str]:
 
 def _git_dir(hub: Clone) -> str:
     """The git folder that the hub's branch is in; empty where it is on another machine."""
-    if not hub.remote:
+    if not hub.remote_name:
         return hub.repo.common_dir
     url = (hub.place.url or "").removeprefix("file://")
     path = os.path.join(hub.repo.work_tree or hub.repo.git_dir, os.path.expanduser(url))

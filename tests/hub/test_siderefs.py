@@ -11,7 +11,7 @@ from bd.cli.app import open_clone
 from bd.core import clock
 from bd.core.errors import BadInput, StaleToken
 from bd.operations.claims import Claim, Release
-from bd.store.git.push import SideRef
+from bd.store.contract import SideRef
 from bd.store.git.repository import deletion
 from bd.store.heartbeat.objects import beat_age_s, beat_at
 from bd.store.heartbeat.side_refs import CLAIMS

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from bd.core.errors import Damaged
+from bd.store.contract import Draft
 from bd.store.git.discovery import find_repo
 from bd.store.git.objects import LooseWriter
-from bd.store.git.repository import Draft, GitRepo
+from bd.store.git.repository import GitRepo
 from tests.truth import git
 
 

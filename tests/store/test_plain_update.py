@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.store.contract import Draft
 from bd.store.git.discovery import find_repo
-from bd.store.git.repository import Draft, GitRepo
+from bd.store.git.repository import GitRepo
 from bd.store.worktree import plain_update
 from bd.store.worktree.checkout import LockedIndex, bring_along
 from tests.truth import git

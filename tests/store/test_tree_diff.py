@@ -16,7 +16,7 @@ from tests.truth import git
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bd.store.git.porcelain import Entry
+    from bd.store.contract import Entry
 
 MODES = ("100644", "100755", "120000", "160000")
 PART = st.sampled_from(["a", "b", "a.b", "a-b", "ü", "x y"])

@@ -45,7 +45,7 @@ def run(app: App, since: str | None) -> None:
     start = start_of(hub, since, tip) if since else None
     found = examine(hub.repo, tip, start, hub.on_progress)
     if not app.flags.at:
-        gone = lineage(hub.repo, tip, hub.branch, hub.remote)
+        gone = lineage(hub.repo, tip, hub.branch, hub.remote_name)
         found = found._replace(violations=(*found.violations, *gone))
     if not found.holds:
         app.out.exit_code = 7

@@ -51,7 +51,7 @@ def _value(app: App, key: str) -> Any:
     if name == "branch":
         return app.hub.branch_name
     if name == "remote":
-        return app.hub.remote or ""
+        return app.hub.remote_name or ""
     return app.snapshot().config().get(name, "")
 
 
@@ -68,7 +68,7 @@ def show(app: App) -> None:
     rows = [[name, _text(_shown(name, getattr(settings, name))), settings.sources[name], key.help] for name, key in KEYS.items()]
     rows += [
         ["branch", app.hub.branch_name, "clone", "the branch the hub is on"],
-        ["remote", app.hub.remote or "(none)", "clone", "what it is shared through"],
+        ["remote", app.hub.remote_name or "(none)", "clone", "what it is shared through"],
     ]
     if app.out.is_json:
         app.out.object({row[0]: {"value": _value(app, row[0]), "source": row[2]} for row in rows})

@@ -46,7 +46,7 @@ def run(app: App, schema: bool) -> None:
     if app.out.is_json:
         app.out.object(shown)
         return
-    app.out.line(f"Hub: {app.hub.branch_name}" + (f" on {app.hub.remote}" if app.hub.remote else ", no remote"))
+    app.out.line(f"Hub: {app.hub.branch_name}" + (f" on {app.hub.remote_name}" if app.hub.remote_name else ", no remote"))
     app.out.line(f"Folder: {shown['database_path']}")
     app.out.line(f"{number} beads, prefix {app.settings().prefix}, bd {__version__}")
 
@@ -92,7 +92,7 @@ def context(app: App, bead: str | None) -> None:
         "repo_root": hub.repo.work_tree or hub.repo.git_dir,
         "backend": "git-yaml",
         "branch": hub.branch_name,
-        "remote": hub.remote or "",
+        "remote": hub.remote_name or "",
         "bd_version": __version__,
     }
     if app.out.is_json:

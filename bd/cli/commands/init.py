@@ -46,7 +46,7 @@ def run(app: App, folder: str | None, prefix: str | None, remote: str | None, br
             {
                 "path": where,
                 "branch": hub.branch,
-                "remote": hub.remote or "",
+                "remote": hub.remote_name or "",
                 "prefix": hub.snapshot(commit).config().get("prefix", chosen),
                 "created": made,
                 "commit": commit,
@@ -56,7 +56,7 @@ def run(app: App, folder: str | None, prefix: str | None, remote: str | None, br
     name = hub.branch.removeprefix("refs/heads/")
     app.out.said(
         f"✓ {'Made a hub' if made else 'The hub is there'}: {where}, branch {name}"
-        + (f", shared through {hub.remote}" if hub.remote else "")
+        + (f", shared through {hub.remote_name}" if hub.remote_name else "")
     )
     app.out.said('  Next: bd create "The first thing to do"')
 

@@ -26,14 +26,14 @@ def overview(app: App) -> None:
     if app.out.is_json:
         shown = {
             "branch": hub.branch,
-            "remote": hub.remote or "",
+            "remote": hub.remote_name or "",
             "commit": snapshot.commit,
             "identity": who.by,
             "phases": counts,
         }
         app.out.object({**shown, **({"paused": dict(paused)} if paused else {})})
         return
-    where = f"{hub.branch.removeprefix('refs/heads/')}" + (f" on {hub.remote}" if hub.remote else ", no remote")
+    where = f"{hub.branch.removeprefix('refs/heads/')}" + (f" on {hub.remote_name}" if hub.remote_name else ", no remote")
     app.out.line(f"Hub: {where}, at {snapshot.commit[:7]}. You are {who.by} ({who.source}).")
     app.out.line(", ".join(f"{number} {phase.replace('_', ' ')}" for phase, number in counts.items()) or "No live beads.")
     if paused:

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bd.store.git.porcelain import Entry
+    from bd.store.contract import Entry
     from bd.store.git.repository import GitRepo
 
 

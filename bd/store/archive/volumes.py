@@ -14,14 +14,15 @@ import re
 
 from bd.core.light import NamedTuple
 from bd.core.schema import is_volume, volume_of
+from bd.store.contract import Entry
 from bd.store.git.object_names import name_of
-from bd.store.git.porcelain import Entry, is_oid
+from bd.store.git.porcelain import is_oid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from bd.store.git.objects import ObjectReader
+    from bd.store.contract import Objects
 
 # What is larger is none of bd's making, and is not read.
 LIMIT = 64_000_000
@@ -89,7 +90,7 @@ def compose(documents: Mapping[str, bytes]) -> bytes:
 class Shelf:
     """The volumes of one repository, as far as they were looked into: documents by the name that they would have as files."""
 
-    def __init__(self, objects: ObjectReader) -> None:
+    def __init__(self, objects: Objects) -> None:
         self._objects = objects
         self._volumes: dict[str, Volume] = {}
         # Where a document is: the volume's object, and the bead.
@@ -131,14 +132,14 @@ class Shelf:
         return found
 
 
-def shelf_of(objects: ObjectReader) -> Shelf:
+def shelf_of(objects: Objects) -> Shelf:
     """The one shelf of a repository's reader."""
     if objects.shelf is None:
         objects.shelf = Shelf(objects)
     return objects.shelf
 
 
-def looked_into(objects: ObjectReader, entries: Iterable[Entry]) -> list[Entry]:
+def looked_into(objects: Objects, entries: Iterable[Entry]) -> list[Entry]:
     """What git lists, with the beads of each volume in its place; a volume itself only where something is wrong with it."""
     shelf, found = shelf_of(objects), []
     for entry in entries:

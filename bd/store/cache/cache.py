@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead
     from bd.core.queries import Derivation, Sought
-    from bd.store.git.porcelain import Entry
-    from bd.store.git.repository import GitRepo
+    from bd.store.contract import Entry, Repository
     from bd.store.trust.authority import Standing
 
 _DOUBLED = "(SELECT id FROM beads GROUP BY id HAVING count(*) > 1)"
@@ -45,7 +44,7 @@ def _is_sound(row: tuple[Any, ...], packed: Sequence[int]) -> bool:
 class Cache:
     """The open cache. `commit` is what it holds; `move_to` brings it to another commit."""
 
-    def __init__(self, path: str | None, repo: GitRepo) -> None:
+    def __init__(self, path: str | None, repo: Repository) -> None:
         self._repo = repo
         db = database.opened(path) if path else None
         self._path = path if db else None
@@ -135,9 +134,11 @@ class Cache:
             self._fill(wanted, commit, on_progress)
         else:
             self.store(parse_entries(self._repo, wanted, on_progress), commit)
-        is_new = known is None and state.was_anybody_allowed(self._repo, commit)
+        # That the file of who may sign is gone by now says nothing.
+        is_new = known is None and self._repo.ever_had(commit, SIGNERS_PATH)
         if (note := self._meta(state.KEY)) or is_new or any(entry.path == SIGNERS_PATH for entry in wanted):
-            note, rows = state.forward(self._repo, note, commit, {entry.path for entry in wanted})
+            repo: Any = self._repo  # signatures stand on git alone
+            note, rows = state.forward(repo, note, commit, {entry.path for entry in wanted})
             self.store(rows, commit)
             self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (state.KEY, note))
 

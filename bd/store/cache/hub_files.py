@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from bd.store.git.porcelain import Entry
-    from bd.store.git.repository import GitRepo
+    from bd.store.contract import Entry, Repository
 
 # A symbolic link or a submodule in place of a file.
 _FILE_MODES = frozenset({"100644", "100755"})
@@ -59,12 +58,12 @@ def bead_id_of(path: str) -> str | None:
     return None
 
 
-def entries_of(repo: GitRepo, old: str | None, new: str, *paths: str) -> Sequence[Entry]:
+def entries_of(repo: Repository, old: str | None, new: str, *paths: str) -> Sequence[Entry]:
     """The files in which two commits differ (`old` None: every file), as if each archived bead had one of its own."""
     return with_volumes(repo, repo.diff(old, new, *paths))
 
 
-def with_volumes(repo: GitRepo, entries: Sequence[Entry]) -> Sequence[Entry]:
+def with_volumes(repo: Repository, entries: Sequence[Entry]) -> Sequence[Entry]:
     """What git lists, with the beads of each volume in its place."""
     if not any(is_volume(entry.path) or volume_of(entry.path) for entry in entries):
         return entries
@@ -74,7 +73,7 @@ def with_volumes(repo: GitRepo, entries: Sequence[Entry]) -> Sequence[Entry]:
 
 
 def parse_entries(
-    repo: GitRepo, entries: Sequence[Entry], on_progress: Callable[[int, int], None] | None = None
+    repo: Repository, entries: Sequence[Entry], on_progress: Callable[[int, int], None] | None = None
 ) -> Iterator[Row | str]:
     """Read and parse files of a commit; a removed one comes out as its bare path."""
     present: list[Entry] = []

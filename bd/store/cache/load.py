@@ -17,7 +17,7 @@ import sys
 
 from bd.store.cache.hub_files import Row, parse_entries
 from bd.store.cache.rows import Packed, packed
-from bd.store.git.porcelain import Entry
+from bd.store.contract import Entry
 from bd.store.git.repository import GitRepo
 
 TYPE_CHECKING = False
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import IO
+
+    from bd.store.contract import Repository
 
 # What is read, sent and stored at once.
 PIECE = 100
@@ -37,13 +39,19 @@ _PIPE_SIZE = 1 << 20
 _SERVE = "import sys; sys.path[:] = {path!r}; from bd.store.cache.load import serve; serve()"
 
 
-def read_all(repo: GitRepo, entries: Sequence[Entry], on_progress: Callable[[int, int], None] | None) -> Iterator[list[Packed]]:
+def read_all(
+    repo: Repository, entries: Sequence[Entry], on_progress: Callable[[int, int], None] | None
+) -> Iterator[list[Packed]]:
     """Every file as it goes into the cache, some at a time. All of them have to be there: none is a removal."""
     pieces = [entries[start : start + PIECE] for start in range(0, len(entries), PIECE)]
     number = min(_cores(), _MOST, len(entries) // WORTH_A_PROCESS)
     done = 0
     with contextlib.ExitStack() as stack:
-        readers = [stack.enter_context(_Reader(repo, pieces[place::number])) for place in range(number)] if number > 1 else []
+        readers = (
+            [stack.enter_context(_Reader(repo, pieces[place::number])) for place in range(number)]
+            if isinstance(repo, GitRepo) and number > 1
+            else []
+        )
         for place, piece in enumerate(pieces):
             answer = readers[place % number].answer(len(piece)) if readers else None
             yield answer if answer is not None else _read_here(repo, piece)
@@ -52,7 +60,7 @@ def read_all(repo: GitRepo, entries: Sequence[Entry], on_progress: Callable[[int
                 on_progress(done, len(entries))
 
 
-def _read_here(repo: GitRepo, piece: Sequence[Entry]) -> list[Packed]:
+def _read_here(repo: Repository, piece: Sequence[Entry]) -> list[Packed]:
     return [packed(row) for row in parse_entries(repo, piece) if isinstance(row, Row)]
 
 

@@ -11,10 +11,9 @@ import os
 from bd.core import clock
 from bd.core.errors import HubRewritten, RemoteUnreachable, TryAgain
 from bd.core.light import suppress
+from bd.store.contract import PUBLISHED, Fetched
 from bd.store.git.push import unreachable
 from bd.store.git.repository import FETCH_FLAGS, GitTimeout, every_ref
-from bd.store.hub_location import PUBLISHED, Place
-from bd.store.local.last_fetch import Looked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,17 +36,17 @@ _GONE = ("not our ref", "did not send all necessary objects", "bad object", "mis
 class Fetching:
     """One command's fetches, under the clone's lock. One may be begun early, so that it runs while the rest is imported."""
 
-    def __init__(self, repo: GitRepo, place: Place) -> None:
+    def __init__(self, repo: GitRepo, remote: str, branch: str, folder: str) -> None:
         self._repo = repo
-        self._folder = place.folder
-        self._remote = place.remote or ""
-        self._branch = place.branch
-        self._name = place.branch.removeprefix("refs/heads/")
+        self._folder = folder
+        self._remote = remote
+        self._branch = branch
+        self._name = branch.removeprefix("refs/heads/")
         self._fetching: subprocess.Popen[bytes] | None = None
         self._was_killed = False
         self._is_alone = False
-        self.intents: dict[str, str] = {}
-        self.is_probed = False
+        self._requests: dict[str, str] = {}
+        self._is_probed = False
 
     def drop(self) -> None:
         """Wait for a fetch that nobody has waited for."""
@@ -58,7 +57,7 @@ class Fetching:
                 os.unlink(os.path.join(self._folder, _FETCHING))
 
     def begin(self) -> None:
-        """Start the fetch of the hub branch; `finish_fetch` waits for it. Only under the lock."""
+        """Start the fetch of the hub branch; `finish` waits for it. Only under the lock."""
         if self._fetching is None:
             mark = os.path.join(self._folder, _FETCHING)
             self._was_killed = self._was_killed or os.path.exists(mark)  # we hold the lock: whoever left it is dead
@@ -83,22 +82,22 @@ class Fetching:
         found = self._repo.refs(_SEEN) if self._repo.has_reftable() else loose_refs(self._repo, _SEEN)
         split = {ref.removeprefix(_SEEN).partition("/")[2]: oid for ref, oid in found.items()}
         if not self._is_alone:  # else nobody has asked
-            self.intents = {name.removeprefix("intents/"): oid for name, oid in split.items() if name.startswith("intents/")}
-        self.is_probed = self.is_probed or any(name.startswith("probed") for name in split)
+            self._requests = {name.removeprefix("intents/"): oid for name, oid in split.items() if name.startswith("intents/")}
+        self._is_probed = self._is_probed or any(name.startswith("probed") for name in split)
         if found and self._repo.has_reftable():
             self._repo.update_refs([(name, None, None) for name in found])
         elif found:
             remove_refs(self._repo, _SEEN)
 
-    def finish(self) -> str | None:
-        """The remote's tip, now in the published ref. None when the remote has no such branch yet.
+    def finish(self) -> Fetched:
+        """The remote's tip, now in the published ref, and what waits beside it. No tip when the remote has no such branch yet.
 
         Raises RemoteUnreachable, and HubRewritten when the tip does not descend from what was
         published before, or when a branch that was there is gone.
         """
         before = self._repo.ref(PUBLISHED)
         words = self._fetch_once()
-        if words and self._is_shallow() and "non-fast-forward" in words:
+        if words and self._repo.is_shallow and "non-fast-forward" in words:
             words = self._deepen(before)
         if words and (PUBLISHED + ".lock" in words or "cannot lock ref" in words):
             self._free_published()
@@ -108,11 +107,10 @@ class Fetching:
             words = self._fetch_once()
             self._is_alone = False
         if not words:
-            Looked(self._folder).now()
-            return self._repo.ref(PUBLISHED)
+            return Fetched(self._repo.ref(PUBLISHED), self._requests, self._is_probed)
         if "couldn't find remote ref" in words:
             if before is None:
-                return None
+                return Fetched(None, self._requests, self._is_probed)
             raise HubRewritten(
                 f"the hub branch {self._name} is gone from {self._remote}",
                 hint=f"`git push {self._remote} {PUBLISHED}:{self._branch}` brings it back as this clone last saw it; "
@@ -155,9 +153,6 @@ class Fetching:
                 os.unlink(os.path.join(self._folder, _FETCHING))
         self._take_beside()
         return "" if code == 0 else err + out.decode("utf-8", "replace") or "fetch failed"
-
-    def _is_shallow(self) -> bool:
-        return os.path.exists(os.path.join(self._repo.common_dir, "shallow"))
 
     def _deepen(self, base: str | None) -> str:
         """Fetch more history until the base is in it, so that a shallow clone is not taken for a rewrite."""

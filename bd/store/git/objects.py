@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from typing import IO
 
     from bd.store.archive.volumes import Shelf
+    from bd.store.contract import Draft
     from bd.store.git.process import Process
-    from bd.store.git.repository import Draft, GitRepo
+    from bd.store.git.repository import GitRepo
 
     _Blob = tuple[bytes | None, bytes]  # its mode (None: as it is there), its raw object name
 

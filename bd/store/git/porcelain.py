@@ -7,7 +7,8 @@ Does not belong here: running git (repository.py, push.py, checkout.py).
 from __future__ import annotations
 
 from bd.core.errors import Damaged
-from bd.core.light import NamedTuple, Pattern
+from bd.core.light import Pattern
+from bd.store.contract import Entry, PushLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,29 +39,6 @@ def is_ref(text: str) -> bool:
 def _is_mode(text: str) -> bool:
     """Whether the text is how git writes the kind of an entry: five or six octal figures."""
     return len(text) in (5, 6) and not text.strip("01234567")
-
-
-class Entry(NamedTuple):
-    """A path of a tree and its blob; `oid` None when the path is gone. `mode` is git's octal text.
-
-    `old` is the blob that was there before, where two commits were compared; None where there was no file.
-    """
-
-    path: str
-    oid: str | None
-    mode: str = "100644"
-    old: str | None = None
-
-
-class PushLine(NamedTuple):
-    """One ref's line of `push --porcelain`: its flag, and the server's summary."""
-
-    flag: str
-    summary: str
-
-    @property
-    def landed(self) -> bool:
-        return self.flag in (" ", "*", "=", "+", "-")
 
 
 def tree_entries(out: bytes) -> list[Entry]:

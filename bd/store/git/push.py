@@ -6,15 +6,15 @@ What happened is read from `push --porcelain`, a line a ref; the exit status is 
 from __future__ import annotations
 
 from bd.core.errors import RemoteUnreachable
-from bd.core.light import NamedTuple
-from bd.store.git.porcelain import PushLine as PushLine  # noqa: PLC0414  others have it from here
+from bd.store.contract import PushLine as PushLine  # noqa: PLC0414  others have it from here
 from bd.store.git.porcelain import push_lines, remote_refs
-from bd.store.git.repository import ZERO, GitFailed, GitTimeout, deletion, refspec
+from bd.store.git.repository import GitFailed, GitTimeout, deletion, refspec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from bd.store.contract import SideRef
     from bd.store.git.repository import GitRepo
 
 # How servers and git itself say that a ref is not what was expected.
@@ -45,14 +45,6 @@ def _reason_in(words: str) -> str:
     return lines[at].removeprefix("fatal: ") if lines else "no words"
 
 
-class SideRef(NamedTuple):
-    """A ref beside the branch that is to be moved: to `new` (None deletes it) from exactly `old` (None: there is none)."""
-
-    ref: str
-    new: str | None
-    old: str | None
-
-
 def push(
     repo: GitRepo,
     remote: str,
@@ -80,11 +72,6 @@ def push(
         told = {ref: PushLine("!", "[remote rejected] (atomic push failed)") for _, ref in branches}
         return {**told, **{side.ref: PushLine("!", "[remote rejected] (not together with others)") for side in sides}}, err
     return push_lines(out), err
-
-
-def move_here(repo: GitRepo, updates: Sequence[tuple[str, str | None, str | None]], sides: Sequence[SideRef]) -> None:
-    """The same in the hub itself, where there is no remote: one transaction of refs. Raises GitFailed."""
-    repo.update_refs([*updates, *((side.ref, side.new, side.old or (ZERO if side.new else None)) for side in sides)])
 
 
 def list_remote(repo: GitRepo, remote: str, *patterns: str) -> dict[str, str]:

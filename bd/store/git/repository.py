@@ -12,19 +12,19 @@ from __future__ import annotations
 import os
 
 from bd.core.errors import BadInput, BdError, Damaged, NoHub, TryAgain
-from bd.core.light import NamedTuple
+from bd.store.contract import ZERO, Entry
 from bd.store.git.environment import NO_WATCHER, QUIET, UPDATES_CHECKOUT, environment
-from bd.store.git.porcelain import Entry, difference, is_oid, is_ref, local_refs, tree_entries
+from bd.store.git.porcelain import difference, is_oid, is_ref, local_refs, tree_entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from bd.store.contract import Draft
     from bd.store.git.objects import ObjectReader
     from bd.store.git.process import Process
 
-ZERO = "0" * 40
 FETCH_FLAGS = ("--no-tags", "--refmap=", "--no-write-fetch-head", "--no-recurse-submodules")
 GITLINK = "160000"  # the mode of a submodule
 # A change of more files than this goes through fast-import.
@@ -286,7 +286,36 @@ class GitRepo:
             raise GitFailed(args, code, err)
         return out
 
+    def messages(self, tip: str, since: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """(commit, message) of what `tip` has and the common history of `since` has not, newest first; as far as git can tell."""
+        there = list(since)
+        if len(there) > 1:
+            there = self.run("merge-base", "--octopus", *there, check=False)[1].decode().split()
+        _, out, _ = self.run("log", "-z", "--format=%H%n%B", tip, *(f"^{commit}" for commit in there), check=False)
+        for record in out.decode("utf-8", "replace").split("\0"):
+            commit, _, text = record.partition("\n")
+            if commit:
+                yield commit, text
+
+    def ever_had(self, commit: str, path: str) -> bool:
+        """Whether there was ever a file at this path, in all of a commit's history."""
+        return bool(self.run("rev-list", "--max-count=1", "--full-history", commit, "--", path)[1])
+
+    @property
+    def is_shallow(self) -> bool:
+        """Whether history is cut off somewhere."""
+        return os.path.exists(os.path.join(self.common_dir, "shallow"))
+
     # --- writing objects ---
+
+    def write_object(self, kind: str, data: bytes, length: int) -> str:
+        """One object; its name, of so many figures. Raises OSError, and GitFailed where nothing can be written."""
+        from bd.store.git.objects import LooseWriter  # noqa: PLC0415  readers need none of it
+
+        writer = LooseWriter(self)
+        if writer.is_usable():
+            return writer.write(kind.encode(), data, length)
+        return self.run("hash-object", "-w", "-t", kind, "--stdin", data=data)[1].decode().strip()
 
     def write_commits(self, base: str | None, drafts: Sequence[Draft]) -> list[str]:
         """Make a chain of commits on top of `base` without index or working tree; returns their ids.
@@ -371,20 +400,6 @@ class GitRepo:
             key, _, value = record.partition("\n")
             found.setdefault(key, []).append(value)
         return found
-
-
-class Draft(NamedTuple):
-    """A commit to be made: message, author (`Name <mail>`), seconds, files (None deletes), modes of those not plain.
-
-    `sign` makes of a raw commit a signed one.
-    """
-
-    message: str
-    author: str
-    at_s: int
-    files: dict[str, bytes | None]
-    modes: Mapping[str, str] = {}
-    sign: Callable[[bytes], bytes] | None = None
 
 
 def disk_error(words: str) -> BdError:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bd.core.errors import BadInput, HubRewritten, NoHub, TryAgain
 from bd.core.schema import CONFIG_PATH
+from bd.store.contract import PUBLISHED, REWRITTEN, VIEW
 from bd.store.git.push import list_remote
-from bd.store.hub_location import PUBLISHED, REWRITTEN, VIEW
 from bd.store.local import rejected
 from bd.store.worktree import checkout
 
@@ -24,14 +24,14 @@ def accept_rewrite(hub: Replica) -> tuple[str, list[str]]:
     Raises RemoteUnreachable, TryAgain (edited files are in the way), and NoHub when the branch
     is gone: that too is accepted, and what was unpublished is kept.
     """
-    if not hub.remote:
+    if not hub.remote_name:
         raise BadInput("this hub has no remote whose history could have been rewritten")
     repo = hub.repo
     with hub.lock():
         tip = _remote_tip(hub)
         if tip and repo.objects.read(f"{tip}:{CONFIG_PATH}") is None:
             raise NoHub(
-                f"the branch {hub.branch_name} holds no hub on {hub.remote}",
+                f"the branch {hub.branch_name} holds no hub on {hub.remote_name}",
                 hint="is the hub on another branch? `bd init` finds it",
             )
         published, view = repo.ref(PUBLISHED), repo.ref(VIEW)
@@ -53,15 +53,15 @@ def accept_rewrite(hub: Replica) -> tuple[str, list[str]]:
         hub.stamp()
     if tip is None:
         raise NoHub(
-            f"the hub branch {hub.branch_name} is gone from {hub.remote}",
-            hint=f"`git push {hub.remote} {hub.branch_name}` brings back what is in this clone; `bd init` makes a new hub",
+            f"the hub branch {hub.branch_name} is gone from {hub.remote_name}",
+            hint=f"`git push {hub.remote_name} {hub.branch_name}` brings back what is in this clone; `bd init` makes a new hub",
         )
     return tip, lost
 
 
 def _remote_tip(hub: Replica) -> str | None:
     """The tip that the remote has now, its objects here; None when the branch is gone."""
-    remote = hub.remote or ""
+    remote = hub.remote_name or ""
     fetched = False
     for _ in range(_LOOKS):
         tip = list_remote(hub.repo, remote, hub.branch).get(hub.branch)

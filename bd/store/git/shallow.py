@@ -1,11 +1,9 @@
-"""Shallow clones: whether this is one, and more history where it is needed to tell what is new.
+"""Shallow clones: more history where it is needed to tell what is new.
 
 Belongs here: fetching history. Does not belong here: who needs it (replay.py).
 """
 
 from __future__ import annotations
-
-import os
 
 from bd.store.git.repository import FETCH_FLAGS
 
@@ -16,16 +14,12 @@ if TYPE_CHECKING:
 _DEPTHS = (("--deepen", "100"), ("--deepen", "2500"), ("--unshallow",))
 
 
-def is_shallow(repo: GitRepo) -> bool:
-    return os.path.exists(os.path.join(repo.common_dir, "shallow"))
-
-
 def join(repo: GitRepo, remote: str, branch: str, base: str, tip: str) -> None:
     """Fetch history until the branch's `base` and `tip` have a commit in common, or there is no more.
 
     Without it all that the clone ever had would count as unpublished after somebody's `git fetch --depth 1`.
     """
     for depth in _DEPTHS:
-        if not is_shallow(repo) or repo.run("merge-base", base, tip, check=False)[1].strip():
+        if not repo.is_shallow or repo.run("merge-base", base, tip, check=False)[1].strip():
             return
         repo.run("fetch", "--quiet", *FETCH_FLAGS, *depth, "--end-of-options", remote, branch, check=False)

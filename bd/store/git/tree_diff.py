@@ -5,7 +5,7 @@ Belongs here: comparing trees. Does not belong here: what git says where it has 
 
 from __future__ import annotations
 
-from bd.store.git.porcelain import Entry
+from bd.store.contract import Entry
 from bd.store.git.trees import FOLDER, Tree, TreeEntry
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bd.core import clock
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import json_text
-from bd.store.git.push import SideRef
+from bd.store.contract import SideRef
 from bd.store.group_commit import requests
 from bd.store.group_commit.requests import INTENTS
 from bd.store.transaction.member import is_portable
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bd.store.local.journal import Entry
+    from bd.store.contract import JournalEntry
     from bd.store.replica import Replica
     from bd.store.transaction.member import Member
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Asking:
     """One transaction's intents. `push_s` is how long the last push of them took."""
 
-    def __init__(self, hub: Replica, entry: Entry) -> None:
+    def __init__(self, hub: Replica, entry: JournalEntry) -> None:
         self._hub = hub
         self._entry = entry
         self.push_s = 0.0

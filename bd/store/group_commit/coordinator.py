@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from bd.store.git.push import SideRef
+    from bd.store.contract import JournalEntry, SideRef
     from bd.store.group_commit.others import Others
-    from bd.store.local.journal import Entry
     from bd.store.replica import Replica
     from bd.store.transaction.batch import Rounds
     from bd.store.transaction.member import Member
@@ -42,13 +41,20 @@ class Folding:
     """One transaction among the other clones' ones. Alone once the server has refused what others asked for."""
 
     def __init__(
-        self, hub: Replica, entry: Entry, rounds: Rounds, pushing: Pushing, *, may_ask: bool, on_step: Callable[[str], None]
+        self,
+        hub: Replica,
+        entry: JournalEntry,
+        rounds: Rounds,
+        pushing: Pushing,
+        *,
+        may_ask: bool,
+        on_step: Callable[[str], None],
     ) -> None:
         self._hub = hub
         self._rounds = rounds
         self._pushing = pushing
         self._step = on_step
-        self._may_ask = may_ask and bool(hub.remote)
+        self._may_ask = may_ask and bool(hub.remote_name)
         self.asking = Asking(hub, entry)
         self.is_alone = False
         self.has_lost = self._has_cleared = False
@@ -57,7 +63,7 @@ class Folding:
 
     def waiting(self, base: str, party: Sequence[Member], left: Mapping[str, SideRef]) -> Others:
         """What other clones ask for at this base, and what removes the intents that nobody waits for (`left` among them)."""
-        if not self._hub.remote or not self._hub.fetching.intents:  # `left` are among these
+        if not self._hub.remote_name or not self._hub.requests:  # `left` are among these
             return NOBODY
         if not self._hub.sides.usable() or self._hub.cache.requires_signatures():  # nobody carries anything out any more
             self._clear_away(left)
@@ -72,7 +78,7 @@ class Folding:
         if self._has_cleared:
             return
         self._has_cleared = True
-        gone = requests.abandoned(self._hub, requests.read(self._hub, self._hub.fetching.intents), clock.now())
+        gone = requests.abandoned(self._hub, requests.read(self._hub, self._hub.requests), clock.now())
         for side in {**{intent.uid: intent.burial for intent in gone}, **left}.values():
             with suppress(RemoteUnreachable):  # the server takes no such refs at all now: another time
                 self._hub.sides.move([side])

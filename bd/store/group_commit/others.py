@@ -6,7 +6,7 @@ from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store.git.push import SideRef
+    from bd.store.contract import SideRef
     from bd.store.group_commit.requests import Intent
     from bd.store.transaction.drafts import Decides
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from bd.store.git.repository import GitRepo
+    from bd.store.contract import Repository
     from bd.store.replica import Replica
     from bd.store.transaction.batch import Rounds
     from bd.store.transaction.recovery import Settling
 
 
-def hear(repo: GitRepo, members: Sequence[Member], listed: Mapping[str, str], tip: str, snapshot: Any) -> bool:
+def hear(repo: Repository, members: Sequence[Member], listed: Mapping[str, str], tip: str, snapshot: Any) -> bool:
     """Take in what became of those that were asked for on the remote; False when only another look can tell."""
     gone = [member for member in members if member.see(listed)]
     if not gone:
@@ -43,11 +43,11 @@ def hear(repo: GitRepo, members: Sequence[Member], listed: Mapping[str, str], ti
 def invited(hub: Replica, rounds: Rounds, settling: Settling, snapshot: Any, number: int) -> list[Member]:
     """The operations that wait for this clone's lock, beside so many that have it: until they are answered nobody else is let in."""
     party: list[Member] = []
-    for path, data in local.take(hub.journal, local.kin(hub), local.AT_ONCE - number):
+    for path, data in local.take(hub, local.AT_ONCE - number):
         try:
             member = Member(rounds.revive(data["form"]), path)
         except (KeyError, TypeError, BdError) as error:
-            local.answer(path, {"answer": {"code": "bug", "message": f"a bug in bd: {error!r}"}})
+            hub.journal.answer(path, {"answer": {"code": "bug", "message": f"a bug in bd: {error!r}"}})
             continue
         settling.tell([member], snapshot)
         party.append(member)

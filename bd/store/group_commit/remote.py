@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def others(hub: Replica, revive: Callable[[Mapping[str, Any]], Decides], base: str, own: set[str]) -> Others:
     """The intents of other clones that may be folded on this base; and what removes those that nobody waits for."""
-    seen = {uid: oid for uid, oid in hub.fetching.intents.items() if uid not in own}
+    seen = {uid: oid for uid, oid in hub.requests.items() if uid not in own}
     if not seen:
         return NOBODY
     found = requests.read(hub, seen)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from bd.store.git.repository import GitRepo
+    from bd.store.contract import Repository
 
 KEY = "Bd-Verdict"
 
@@ -34,19 +34,14 @@ def line(uid: str, answer: Mapping[str, Any]) -> str:
     return f"{KEY}: {uid} {answer.get('code', 'ok')} {text}\n"
 
 
-def since(repo: GitRepo, bases: Iterable[str], tip: str) -> dict[str, Verdict]:
+def since(repo: Repository, bases: Iterable[str], tip: str) -> dict[str, Verdict]:
     """What became of every operation between these commits and the tip, by uid, as far as this clone's history reaches."""
     known = [base for base in dict.fromkeys(bases) if base and base != tip]
     if not known:
         return {}
     there = [base for base, data in zip(known, repo.objects.read_many(known), strict=True) if data is not None]
-    if len(there) > 1:  # from the oldest on: what landed before a newer one counts too
-        there = repo.run("merge-base", "--octopus", *there, check=False)[1].decode().split()
-    args = ["log", "-z", "--format=%H%n%B", tip, *(f"^{base}" for base in there)]
-    _, out, _ = repo.run(*args, check=False)
     found: dict[str, Verdict] = {}
-    for record in out.decode("utf-8", "replace").split("\0"):
-        commit, _, text = record.partition("\n")
+    for commit, text in repo.messages(tip, there):  # from the oldest on: what landed before a newer one counts too
         for uid, answer in _told(text):
             found.setdefault(uid, Verdict(commit, answer))
     return found

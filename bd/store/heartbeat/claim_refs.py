@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.store.git.push import SideRef
+from bd.store.contract import SideRef
 from bd.store.heartbeat.side_refs import CLAIMS
 
 TYPE_CHECKING = False

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from bd.core.errors import TryAgain
 from bd.store.git.object_names import name_of
-from bd.store.git.objects import LooseWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from bd.store.git.repository import GitRepo
+    from bd.store.contract import Repository
 
 WEEK_S = 7 * 86400
 # How far ahead of this clock another one may be (docs/protocol.md, "Signs of life").
@@ -35,18 +34,14 @@ def _slot(at_s: float, interval_s: float) -> int:
     return int(at_s % WEEK_S) // size * size
 
 
-def beat_at(repo: GitRepo, at: datetime, interval_s: float, length: int) -> str:
+def beat_at(repo: Repository, at: datetime, interval_s: float, length: int) -> str:
     """The name of the beat of an instant, written into this clone. Raises TryAgain where nothing can be written."""
     data = _content(_slot(at.timestamp(), interval_s), length)
-    writer = LooseWriter(repo)
     try:
-        if writer.is_usable():
-            writer.write(b"tree", b"", length)
-            return writer.write(b"commit", data, length)
+        repo.write_object("tree", b"", length)
+        return repo.write_object("commit", data, length)
     except OSError as error:
         raise TryAgain(f"this clone can't be written: {error}", hint="check the rights of its .git folder") from error
-    repo.run("hash-object", "-w", "-t", "tree", "--stdin", data=b"")
-    return repo.run("hash-object", "-w", "-t", "commit", "--stdin", data=data)[1].decode().strip()
 
 
 def beat_age_s(oid: str, now: datetime, interval_s: float) -> float | None:

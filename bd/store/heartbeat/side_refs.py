@@ -8,16 +8,14 @@ fetched by ref. In a hub without a remote they are refs of the hub itself.
 from __future__ import annotations
 
 import os
-from _thread import get_ident
 
 from bd.core import clock
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import json_text, json_value, suppress
+from bd.store.contract import PushLine, SideRef
 from bd.store.git.object_names import name_of
-from bd.store.git.objects import LooseWriter
 from bd.store.git.porcelain import is_oid
-from bd.store.git.push import MOVED, PushLine, SideRef, list_remote, move_here, push
-from bd.store.git.repository import FETCH_FLAGS, GitFailed, GitTimeout
+from bd.store.git.push import MOVED
 from bd.store.heartbeat.objects import beat_at
 from bd.store.local.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits
 
@@ -27,8 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from bd.store.git.repository import GitRepo
-    from bd.store.hub_location import Place
+    from bd.store.contract import LocalState, PushAnswer, Remote, Repository
 
 CLAIMS = "refs/bd/claims/"
 AGENTS = "refs/bd/agents/"
@@ -37,6 +34,7 @@ PROBES = "refs/bd/probe/"
 _PROBED_MARK = "refs/bd/probed"
 _PROBED = "siderefs.json"
 _HEARD = "heard.json"
+_BEATS = "beats/"
 # When a server that refuses such refs is asked again: a week after its probe, sooner where it had taken them before.
 _ASK_AGAIN_S, _ASK_SOON_S = 7 * 86400, 3600
 _RECORD_LIMIT = 1_000_000
@@ -47,18 +45,20 @@ _HEARD_SHAPE = {"oid": str, "record": dict}
 class SideRefs:
     """The refs beside the branch as one clone uses them."""
 
-    def __init__(self, repo: GitRepo, place: Place) -> None:
+    def __init__(self, repo: Repository, remote: Remote, local: LocalState, url: str | None) -> None:
+        """`url` is where the server is, for what is noted of it; None for a hub that is shared through none."""
         self._repo = repo
-        self._folder = place.folder
-        self._remote = place.remote
-        self._url = place.url or place.remote or ""
+        self._remote = remote
+        self._local = local
+        self._is_shared = url is not None
+        self._url = url or ""
         self._usable: bool | None = None
 
     # --- may they be used? ---
 
     def usable(self) -> bool:
         """Whether the probe has succeeded here; False as long as nobody has probed. Asks nobody."""
-        if not self._remote:
+        if not self._is_shared:
             return True
         if self._usable is None:
             self._usable = bool(self._noted(_PROBED).get(self._url, {}).get("works"))
@@ -75,7 +75,7 @@ class SideRefs:
 
     def verdict(self) -> str | None:
         """What the probe found, in words; None when there was none."""
-        if not self._remote:
+        if not self._is_shared:
             return "works"
         found = self._probe_noted()
         return None if not found else "works" if found.get("works") else str(found.get("why") or "refused")
@@ -85,7 +85,7 @@ class SideRefs:
 
         Raises RemoteUnreachable. A server that refused is asked again after a week.
         """
-        if not self._remote or self._is_probed(at):
+        if not self._is_shared or self._is_probed(at):
             return self.usable()
         ref = f"{PROBES}{os.getpid()}-{os.urandom(4).hex()}"
         length = self._name_length()
@@ -123,7 +123,7 @@ class SideRefs:
 
     def give_up(self, why: str, at: datetime) -> None:
         """The server has refused them after all: this clone does without for now."""
-        if self._remote:
+        if self._is_shared:
             self._note_probe(at, works=False, why=why)
 
     def _note_probe(self, at: datetime, *, works: bool, why: str) -> None:
@@ -138,9 +138,7 @@ class SideRefs:
 
     def listing(self, *prefixes: str) -> dict[str, str]:
         """The refs below these prefixes as they now are. Raises RemoteUnreachable: a look that failed is no look."""
-        if not self._remote:
-            return {ref: oid for prefix in prefixes for ref, oid in self._repo.refs(prefix).items()}
-        return list_remote(self._repo, self._remote, *(f"{prefix}*" for prefix in prefixes))
+        return self._remote.list(*prefixes)
 
     def beats(self) -> dict[str, str]:
         """The beat of each claim that gives signs of life, by token."""
@@ -152,9 +150,8 @@ class SideRefs:
         known = {name: kept for name, kept in known.items() if fits(kept, _HEARD_SHAPE)} if isinstance(known, dict) else {}
         names = {ref.removeprefix(AGENTS): oid for ref, oid in refs.items() if ref.startswith(AGENTS)}
         missing = [AGENTS + name for name, oid in names.items() if known.get(name, {}).get("oid") != oid]
-        if missing and self._remote:
-            args = ("fetch", "--quiet", *FETCH_FLAGS, "--end-of-options", self._remote, *missing)
-            self._repo.run(*args, check=False)
+        if missing:
+            self._remote.fetch_objects(missing)
         heard: dict[str, Any] = {}
         for name, oid in names.items():
             kept = known.get(name, {})
@@ -188,10 +185,9 @@ class SideRefs:
     def commit(self, text: str, author: str, at: datetime) -> str:
         """A commit without files and parents that carries a text. Raises OSError."""
         length = self._name_length()
-        writer = LooseWriter(self._repo)
-        tree = writer.write(b"tree", b"", length)
+        tree = self._repo.write_object("tree", b"", length)
         stamp = f"{author} {int(at.timestamp())} +0000"
-        return writer.write(b"commit", f"tree {tree}\nauthor {stamp}\ncommitter {stamp}\n\n{text}\n".encode(), length)
+        return self._repo.write_object("commit", f"tree {tree}\nauthor {stamp}\ncommitter {stamp}\n\n{text}\n".encode(), length)
 
     def create(self, sides: Sequence[SideRef]) -> str:
         """Make side refs, all or none: `made`, `refused`, or `unknown` where there was no answer."""
@@ -212,24 +208,15 @@ class SideRefs:
 
         Raises RemoteUnreachable, also where the server said anything else than that.
         """
-        if not self._remote:
-            try:
-                move_here(self._repo, [], sides)
-            except GitFailed:
-                return False
-            return True
         lines, words = self._push(sides)
         if lines and all(line.landed for line in lines.values()):
             return True
         if moved(lines):
             return False
-        raise RemoteUnreachable(f"the remote {self._remote} did not take the sign of life: {words.strip()[-300:]}")
+        raise RemoteUnreachable(f"the remote did not take the sign of life: {words.strip()[-300:]}")
 
-    def _push(self, sides: Sequence[SideRef]) -> tuple[dict[str, PushLine], str]:
-        try:
-            return push(self._repo, self._remote or "", [], sides)
-        except GitTimeout as error:
-            raise RemoteUnreachable(f"the remote {self._remote} does not answer: {error}") from None
+    def _push(self, sides: Sequence[SideRef]) -> PushAnswer:
+        return self._remote.push(None, None, sides)
 
     def _name_length(self) -> int:
         tip = self._repo.ref("refs/bd/published") or self._repo.ref("HEAD") or ""
@@ -239,44 +226,30 @@ class SideRefs:
 
     def last_beat(self, token: str) -> str | None:
         """The value that this clone last gave a claim's ref."""
-        with suppress(OSError, ValueError), open(self._beat_path(token), encoding="ascii") as file:
-            text = file.read().strip()
-            return text if is_oid(text) else None
-        return None
+        text = (self._local.read(_BEATS + token) or "").strip()
+        return text if is_oid(text) else None
 
     def note_beat(self, token: str, oid: str | None) -> None:
         """Remember a claim's beat; None when the claim has ended."""
-        path = self._beat_path(token)
+        if oid is None:
+            self._local.drop(_BEATS + token)
+            return
         with suppress(OSError):
-            if oid is None:
-                os.unlink(path)
-                return
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(f"{path}.new", "w", encoding="ascii") as file:
-                file.write(f"{oid}\n")
-            os.replace(f"{path}.new", path)
-
-    def _beat_path(self, token: str) -> str:
-        return os.path.join(self._folder, "beats", token)
+            self._local.write(_BEATS + token, f"{oid}\n")
 
     # --- this clone's notes ---
 
     def _noted(self, name: str) -> dict[str, Any]:
+        text = self._local.read(name)
         try:
-            with open(os.path.join(self._folder, name), encoding="utf-8") as file:
-                found = json_value(file.read())
-        except (OSError, ValueError, RecursionError):
+            found = json_value(text) if text else None
+        except (ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
 
     def _note(self, name: str, value: Any) -> None:
-        path = os.path.join(self._folder, name)
         with suppress(OSError):
-            os.makedirs(self._folder, exist_ok=True)
-            fresh = f"{path}.{os.getpid()}-{get_ident()}"  # a worker's threads note things at the same time
-            with open(fresh, "w", encoding="utf-8") as file:
-                file.write(json_text(value))
-            os.replace(fresh, path)
+            self._local.write(name, json_text(value))
 
 
 def moved(lines: Mapping[str, PushLine]) -> bool:

@@ -21,8 +21,10 @@ else:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
+
+    from bd.store.contract import JournalEntry
 
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
@@ -31,6 +33,7 @@ STATES = frozenset({"begun", "waiting", "asked", "pushing", "unknown", "won"})
 # An entry that another process of the clone has taken over, and what it answered.
 TAKEN = ".taken"
 ANSWERED = ".answer"
+_WAITING = ".json"
 
 
 class Entry:
@@ -176,7 +179,73 @@ class Journal:
         except FileNotFoundError:
             return True
 
-    def drop_orphans(self) -> None:
+    # --- between the processes of a clone: the first rename wins ---
+
+    def take(self, fits: Callable[[Mapping[str, Any]], bool], number: int) -> list[tuple[str, dict[str, Any]]]:
+        """Up to so many waiting entries that fit, by their key, from now on the caller's to answer."""
+        taken: list[tuple[str, dict[str, Any]]] = []
+        for path, data in self._of_the_living(_WAITING):
+            if len(taken) >= number:
+                break
+            if data.get("state") != "waiting" or not fits(data):
+                continue
+            target = path.removesuffix(_WAITING) + TAKEN
+            with suppress(OSError):  # else its author has withdrawn it
+                os.rename(path, target)
+                taken.append((target, data))
+        return taken
+
+    def answer(self, key: str, told: Mapping[str, Any]) -> None:
+        """Answer an operation that was taken, whole or not at all."""
+        target = key.removesuffix(TAKEN) + ANSWERED
+        fresh = f"{target}.{os.getpid()}"
+        with open(fresh, "w", encoding="utf-8") as file:
+            file.write(json_text(told))
+        os.replace(fresh, target)
+
+    def answer_for_the_dead(self, uid: str, told: Mapping[str, Any]) -> None:
+        """The same for one that a holder took and did not live to answer; nothing where nobody waits any more."""
+        key = os.path.join(self._folder, uid + TAKEN)
+        if os.path.exists(key):
+            self.answer(key, told)
+
+    def answered(self, entry: JournalEntry) -> dict[str, Any] | None:
+        """The answer that an entry got; from then on it goes with it, and the entry is not put back."""
+        stem = entry.path.removesuffix(TAKEN).removesuffix(_WAITING)
+        try:
+            with open(stem + ANSWERED, encoding="utf-8") as file:
+                told = json_value(file.read())
+        except (OSError, ValueError):
+            return None
+        if not isinstance(told, dict):
+            return None
+        entry.path = stem + TAKEN
+        return told
+
+    def put_back(self) -> None:
+        """Let those be taken again that a holder took and did not live to answer. Only under the lock."""
+        self._drop_orphans()
+        for path, _ in self._of_the_living(TAKEN):
+            if not os.path.exists(path.removesuffix(TAKEN) + ANSWERED):
+                with suppress(OSError):
+                    os.rename(path, path.removesuffix(TAKEN) + _WAITING)
+
+    def withdraw(self, entry: JournalEntry) -> bool:
+        """Take a waiting entry back; False when a holder has it already."""
+        gone = entry.path.removesuffix(_WAITING) + ".withdrawn"
+        try:
+            os.rename(entry.path, gone)
+        except OSError:
+            return False
+        entry.path = gone
+        return True
+
+    def reclaim(self, entry: JournalEntry) -> None:
+        """The lock is the author's and nobody has answered: the entry is its author's again."""
+        with suppress(OSError):
+            os.rename(entry.path.removesuffix(_WAITING) + TAKEN, entry.path)
+
+    def _drop_orphans(self) -> None:
         """Remove answers whose authors died between the removal of their entry and that of the answer."""
         with suppress(FileNotFoundError):
             for name in os.listdir(self._folder):
@@ -184,7 +253,7 @@ class Journal:
                 if name.endswith(ANSWERED) and not os.path.exists(path.removesuffix(ANSWERED) + TAKEN):
                     os.unlink(path)
 
-    def of_the_living(self, suffix: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _of_the_living(self, suffix: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """(path, data) of the entries with this ending whose process is there, oldest first."""
         try:
             names = sorted(os.listdir(self._folder))

@@ -5,20 +5,22 @@ Times are those of the machine's boot-time clock: nobody sets it, and after a re
 
 from __future__ import annotations
 
-import os
-
 from bd.core import clock
 from bd.core.light import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.store.contract import LocalState
 
 # After a lost race, a write looks first for this long: somebody else is writing.
 RACED_S = 60.0
 
 
-class Looked:
-    """The two notes in bd's folder of a clone. Both only save time: without them, a write fetches first."""
+class LastFetch:
+    """Two notes of a clone. Both only save time: without them, a write fetches first."""
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
+    def __init__(self, local: LocalState) -> None:
+        self._local = local
 
     def now(self) -> None:
         """The hub has just been looked at."""
@@ -39,15 +41,14 @@ class Looked:
         return raced_s is not None and raced_s <= RACED_S
 
     def _note(self, name: str) -> None:
-        with suppress(OSError), open(os.path.join(self._folder, name), "w", encoding="utf-8") as file:
-            file.write(f"{clock.uptime():.3f} {clock.boot_id()}\n")
+        with suppress(OSError):
+            self._local.write(name, f"{clock.uptime():.3f} {clock.boot_id()}\n")
 
     def _age_s(self, name: str) -> float | None:
         """How long ago, in seconds; None when never since the machine was started."""
+        up_s, _, boot = (self._local.read(name) or "").strip().partition(" ")
         try:
-            with open(os.path.join(self._folder, name), encoding="utf-8") as file:
-                up_s, _, boot = file.read().strip().partition(" ")
             age_s = clock.uptime() - float(up_s)
-        except (OSError, ValueError):
+        except ValueError:
             return None
         return age_s if age_s >= 0 and boot == clock.boot_id() else None

@@ -10,8 +10,7 @@ from __future__ import annotations
 from bd.core import clock
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple, cached_property
-from bd.store.git.push import SideRef
-from bd.store.hub_location import VIEW
+from bd.store.contract import VIEW, SideRef
 from bd.store.transaction.drafts import Chain
 
 TYPE_CHECKING = False
@@ -149,7 +148,7 @@ class Rounds:
 
     def _pending(self, base: str | None, hand: str | None) -> list[Pending]:
         """The operations that this clone has not published yet."""
-        view = self._hub.repo.ref(VIEW) if self._hub.remote else None
+        view = self._hub.repo.ref(VIEW) if self._hub.remote_name else None
         if view == self._hub.published_before:  # a fetch never takes anything away
             view = None
         return self._replay.unpublished(base, view, hand) if {view, hand} - {None, base} else []

@@ -22,9 +22,9 @@ from bd.core.schema import (
 )
 from bd.core.settings import hub_setting
 from bd.store.cache.hub_files import Row, is_wanted, parse_file
+from bd.store.contract import Draft
 from bd.store.git import commit_message
 from bd.store.git.object_names import name_of
-from bd.store.git.repository import Draft
 from bd.store.yaml import editor
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
     from bd.core.schema import Kind
-    from bd.store.git.repository import GitRepo
+    from bd.store.contract import Repository
     from bd.store.snapshot import CachedSnapshot
 
     class Decides(Protocol):
@@ -67,7 +67,7 @@ class Step(NamedTuple):
 class Chain:
     """Steps on top of a base. `add` decides one more operation; what it refuses leaves the chain as it was."""
 
-    def __init__(self, repo: GitRepo, snapshot: CachedSnapshot, world: Any) -> None:
+    def __init__(self, repo: Repository, snapshot: CachedSnapshot, world: Any) -> None:
         self._repo = repo
         self._world = world
         self.base = snapshot

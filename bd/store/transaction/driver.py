@@ -10,8 +10,8 @@ from __future__ import annotations
 from bd.core import clock
 from bd.core.errors import BdError, NoHub, RemoteUnreachable
 from bd.core.light import cached_property
+from bd.store.contract import PUBLISHED, VIEW
 from bd.store.group_commit.others import NOBODY
-from bd.store.hub_location import PUBLISHED, VIEW
 from bd.store.transaction.member import Member, needs_beats, told, won
 from bd.store.transaction.outcome import Outcome
 from bd.store.transaction.verdict import Pushing, refused_by_server
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from bd.store.contract import JournalEntry, Repository
     from bd.store.group_commit.coordinator import Folding
     from bd.store.group_commit.others import Others
-    from bd.store.local.journal import Entry
     from bd.store.replica import Replica
     from bd.store.transaction.batch import Round, Rounds
     from bd.store.transaction.drafts import Decides
@@ -40,7 +40,7 @@ class Transaction:
     def __init__(
         self,
         hub: Replica,
-        entry: Entry,
+        entry: JournalEntry,
         rounds: Rounds,
         *,
         operation: Decides | None,
@@ -50,7 +50,7 @@ class Transaction:
         rng: random.Random | None,
     ) -> None:
         self._hub = hub
-        self._repo = hub.repo
+        self._repo: Repository = hub.repo
         self._entry = entry
         self._rounds = rounds
         self._operation = operation
@@ -73,7 +73,7 @@ class Transaction:
         self._may_push_first = hub.was_fresh and not creates_hub and hand is None and not needs_beats(operation)
         self._has_looked = self._has_just_looked = self._is_last_look = False
         self._first_view = self._repo.ref(VIEW)
-        self._has_unpublished = bool(hub.remote) and self._first_view not in (None, hub.published_before)
+        self._has_unpublished = bool(hub.remote_name) and self._first_view not in (None, hub.published_before)
 
     # What only a look has a use for: who may push first imports none of it, and who fetches does so meanwhile.
 
@@ -138,7 +138,7 @@ class Transaction:
             self._may_push_first = False
         if needs_beats(self._operation):  # listed first: the branch must not be older than the list
             self._rounds.beats = self._hub.sides.beats() if self._hub.sides.may_list() else None
-        if not self._hub.remote:
+        if not self._hub.remote_name:
             tip = self._repo.ref(self._hub.branch)
         elif self._has_just_looked and self._rounds.beats is None:
             tip = self._repo.ref(PUBLISHED)
@@ -150,7 +150,7 @@ class Transaction:
             tip = self._hub.finish_fetch()
         self._has_looked, self._has_just_looked = True, False
         if tip is None and not self._creates_hub:
-            where = f" on {self._hub.remote}" if self._hub.remote else ""
+            where = f" on {self._hub.remote_name}" if self._hub.remote_name else ""
             raise NoHub(f"the hub branch {self._hub.branch_name} does not exist{where}", hint="`bd init` makes a hub")
         self._see(tip)
         return True
@@ -183,7 +183,7 @@ class Transaction:
         self.settling.tell(self._open(), snapshot)
         from bd.store.group_commit import pending  # noqa: PLC0415  imported while git fetches
 
-        return pending.hear(self._repo, self._open(), self._hub.fetching.intents, self._base or "", snapshot)
+        return pending.hear(self._repo, self._open(), self._hub.requests, self._base or "", snapshot)
 
     def _invite(self, snapshot: Any) -> None:
         """Take the operations along that wait for this clone's lock, once."""
@@ -279,10 +279,10 @@ class Transaction:
         self._entry.sync()
         self._hub.cache.write_found()
         from bd.store.transaction import finish  # noqa: PLC0415  imported while git pushes
-        from bd.store.worktree import plain_update  # noqa: PLC0415
 
         assert finish
-        plain_update.prepare(self._repo, self._hub.branch, commit)
+        if self._hub.worktree:
+            self._hub.worktree.prepare(commit)
 
     def _note(self, made: Round, commits: list[str]) -> None:
         """Write to the journal what is about to be pushed, and what it answers to whom."""
@@ -313,7 +313,7 @@ class Transaction:
                 raise give_up.stuck(verdict.words, in_doubt=self.in_doubt)
             self._go_bare()
         self._refuse_to_go_on()
-        if verdict.kind == "lost" and self._hub.remote:
+        if verdict.kind == "lost" and self._hub.remote_name:
             self._see(self._repo.ref(PUBLISHED))
             has_asked = any(member.intent for member in self._open())
             if has_asked or self._folding.may_ask(self._open(), self._snapshot()):
@@ -387,7 +387,7 @@ class Transaction:
         arrival = finish.Arrival(tip, made, base, self._first_view, self._hand, half_way, landed is not None)
         outcome = finish.arrive(self._hub, arrival, self._own, self._rounds, self._step)
         tries = max(self._tries, 1)
-        self._is_unheard = not finish.answer(self._party, tip, tries)
+        self._is_unheard = not finish.answer(self._hub, self._party, tip, tries)
         return outcome._replace(tries=tries, notes=(*self.lapsed, *outcome.notes))
 
     def _unreachable(self, error: RemoteUnreachable) -> Outcome:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple
-from bd.store.group_commit import local
+from bd.store.contract import PUBLISHED, VIEW
 from bd.store.local import rejected
 from bd.store.transaction.member import told
 from bd.store.transaction.outcome import Outcome
-from bd.store.worktree.follow import follow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bd.core.model import Change
-    from bd.store.git.push import SideRef
+    from bd.store.contract import SideRef
     from bd.store.replica import Replica
     from bd.store.transaction.batch import Round, Rounds
     from bd.store.transaction.member import Member
@@ -51,12 +50,12 @@ def arrive(hub: Replica, arrival: Arrival, own: Member | None, rounds: Rounds, o
     return outcome if own is None else outcome._replace(change=own.change, refusal=own.refusal)
 
 
-def answer(party: Sequence[Member], tip: str, tries: int) -> bool:
+def answer(hub: Replica, party: Sequence[Member], tip: str, tries: int) -> bool:
     """Tell the neighbours what became of their operations; whether that went well. What is still open is its author's again."""
     try:
         for member in party:
             if member.path and member.is_settled:
-                local.answer(member.path, {"commit": tip, "tries": tries, "answer": told(member.change, member.refusal)})
+                hub.journal.answer(member.path, {"commit": tip, "tries": tries, "answer": told(member.change, member.refusal)})
     except OSError:
         return False
     return True
@@ -67,10 +66,10 @@ def _come_along(hub: Replica, arrival: Arrival, rounds: Rounds, on_step: Callabl
     refused = made.refused if made else []
     for item in refused:
         rejected.keep(hub, item.uid, item.commit, str(item.error))
-    is_behind = bool(arrival.first_view and base and arrival.first_view != base and hub.remote)
+    is_behind = bool(arrival.first_view and base and arrival.first_view != base and hub.remote_name)
     received = len(hub.repo.commits_between(arrival.first_view, base or "")) if is_behind and counts else 0
     notes = _note_renamed(hub, made.renamed if made else {})
-    notes += follow(hub, base, tip, hand=arrival.hand, half_way=arrival.half_way)
+    notes += _follow(hub, base, arrival)
     if is_behind or arrival.landed:
         hub.stamp()
     replayed = 0
@@ -85,6 +84,18 @@ def _come_along(hub: Replica, arrival: Arrival, rounds: Rounds, on_step: Callabl
     return Outcome(
         None, published=True, commit=tip, replayed=replayed, received=received, refused=tuple(refused), notes=tuple(notes)
     )
+
+
+def _follow(hub: Replica, base: str | None, arrival: Arrival) -> list[str]:
+    """Bring the files and the private refs to the published tip; notes where the files stay. Without a remote both are there."""
+    if not hub.remote_name:
+        return []
+    notes: list[str] = []
+    if hub.worktree:
+        known = hub.published_before
+        notes = hub.worktree.follow(base, arrival.tip, known=known, hand=arrival.hand, half_way=arrival.half_way)
+    hub.repo.set_private_refs({name: arrival.tip for name in (PUBLISHED, VIEW) if hub.repo.ref(name) != arrival.tip})
+    return notes
 
 
 def _own_sides(made: Round) -> list[list[SideRef]]:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from bd.core.errors import BdError
     from bd.core.model import Change, Snapshot
-    from bd.store.git.push import SideRef
+    from bd.store.contract import SideRef
     from bd.store.transaction.drafts import Decides
 
 
@@ -63,7 +63,7 @@ class Member:
         """What deletes its intent, where it has one."""
         if not self.intent:
             return None
-        from bd.store.git.push import SideRef as Ref  # noqa: PLC0415
+        from bd.store.contract import SideRef as Ref  # noqa: PLC0415
         from bd.store.group_commit.requests import INTENTS  # noqa: PLC0415  most operations are never asked for
 
         return Ref(INTENTS + self.uid, None, self.intent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bd.core import clock
 from bd.core.errors import TryAgain
-from bd.store.hub_location import PUBLISHED, VIEW
+from bd.store.contract import PUBLISHED, VIEW
 from bd.store.transaction.drafts import Chain
 from bd.store.transaction.finish import note_last
 from bd.store.transaction.outcome import Outcome

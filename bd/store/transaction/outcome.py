@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.core.errors import BdError
     from bd.core.model import Change
-    from bd.store.local.journal import Entry
+    from bd.store.contract import JournalEntry
     from bd.store.transaction.replay import RefusedReplay
 
 
@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
     received: int = 0
     refused: tuple[RefusedReplay, ...] = ()
     notes: tuple[str, ...] = ()
-    entry: Entry | None = None
+    entry: JournalEntry | None = None
     refusal: BdError | None = None
 
     def acknowledge(self) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-    from bd.store.local.journal import Entry
+    from bd.store.contract import JournalEntry
     from bd.store.replica import Replica
     from bd.store.transaction.drafts import Decides
 
@@ -63,7 +63,7 @@ class Writing:
         finally:
             self._hub.end_write()
 
-    def _under_lock(self, operation: Decides | None, entry: Entry, *, hand: str | None, creates_hub: bool) -> Outcome:
+    def _under_lock(self, operation: Decides | None, entry: JournalEntry, *, hand: str | None, creates_hub: bool) -> Outcome:
         transaction = Transaction(
             self._hub,
             entry,
@@ -97,7 +97,7 @@ class Writing:
             if self._hub.on_note:
                 self._hub.on_note(note)
 
-    def _through_a_neighbour(self, entry: Entry, form: dict[str, Any]) -> Outcome | None:
+    def _through_a_neighbour(self, entry: JournalEntry, form: dict[str, Any]) -> Outcome | None:
         """Wait for whoever holds the lock to carry the operation out; None when the lock is ours after all."""
         from bd.core import versions  # noqa: PLC0415  most writes find the lock free
         from bd.store.group_commit import local  # noqa: PLC0415
@@ -107,7 +107,9 @@ class Writing:
         entry.write(durably=False, state="waiting", form=form, kin=kin, rules=rules, tokens=tokens, since=since)
         settings = self._hub.settings()
         try:
-            told = local.wait(entry, self._hub.try_write, patience_s=settings.lock_timeout, on_wait=self._hub.on_wait)
+            told = local.wait(
+                self._hub.journal, entry, self._hub.try_write, patience_s=settings.lock_timeout, on_wait=self._hub.on_wait
+            )
         except TimeoutError:
             if entry.data["state"] == "unknown":
                 _keep(entry)
@@ -116,7 +118,7 @@ class Writing:
             entry.remove()
             raise self._hub.lock().timed_out() from None
         except BaseException:
-            if local.withdraw(entry):
+            if local.withdraw(self._hub.journal, entry):
                 entry.remove()
             else:
                 entry.close()
@@ -144,7 +146,7 @@ def _no_step(name: str) -> None:
     """The default step hook: tests stop or interleave here."""
 
 
-def _told(entry: Entry, outcome: Outcome) -> Outcome:
+def _told(entry: JournalEntry, outcome: Outcome) -> Outcome:
     """The outcome with the entry of a claim that was won, until whoever asked knows it. Raises a refusal."""
     if outcome.change is not None and outcome.change.tokens:
         return outcome._replace(entry=entry)
@@ -154,7 +156,7 @@ def _told(entry: Entry, outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _leave(entry: Entry, error: BaseException, *, in_doubt: bool, pushed: dict[str, Any]) -> None:
+def _leave(entry: JournalEntry, error: BaseException, *, in_doubt: bool, pushed: dict[str, Any]) -> None:
     """Keep the entry of an operation that may still land; drop it otherwise."""
     if entry.data["state"] == "begun" and pushed and in_doubt:
         _keep(entry, **pushed)
@@ -165,7 +167,7 @@ def _leave(entry: Entry, error: BaseException, *, in_doubt: bool, pushed: dict[s
         entry.remove()
 
 
-def _keep(entry: Entry, **changes: Any) -> None:
+def _keep(entry: JournalEntry, **changes: Any) -> None:
     with suppress(OSError):  # it says enough as it is
         entry.write(state="unknown", **changes)
     entry.close()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 from bd.core import clock
 from bd.core.errors import TryAgain
-from bd.store.git.push import SideRef
-from bd.store.group_commit import local, verdict_trailers
+from bd.store.contract import SideRef
+from bd.store.group_commit import verdict_trailers
 from bd.store.group_commit.requests import INTENTS, VALID_S
-from bd.store.local.journal import TAKEN
 from bd.store.transaction import unpublished
 
 TYPE_CHECKING = False
@@ -17,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from bd.store.contract import JournalEntry, Repository
     from bd.store.group_commit.verdict_trailers import Verdict
-    from bd.store.local.journal import Entry
     from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.drafts import Decides
@@ -37,7 +34,7 @@ class Settling:
 
     def __init__(self, hub: Replica, notes: list[str] | None = None) -> None:
         self._hub = hub
-        self._repo = hub.repo
+        self._repo: Repository = hub.repo
         self._inheritors: set[str] = set()
         self._has_put_back = False
         self.landed: list[str] = []
@@ -72,7 +69,7 @@ class Settling:
 
     def settle_files(self) -> None:
         """Without a remote: move files back that a killed process had moved ahead of the branch, before they look like edits."""
-        tip = None if self._hub.remote else self._repo.ref(self._hub.branch)
+        tip = None if self._hub.remote_name else self._repo.ref(self._hub.branch)
         if tip and not self._hub.journal.is_empty():
             self.settle(tip, self._hub.snapshot(tip), [])
 
@@ -91,7 +88,7 @@ class Settling:
                 continue
             self._settle_one(entry, tip, current, waiting)
         if is_first:  # later on, what is taken was taken by this very transaction
-            local.put_back(self._hub.journal)
+            self._hub.journal.put_back()
 
     def _refuse_unreadable(self) -> None:
         """Write nothing beside an entry that this version can't read: a newer one may know what became of its push."""
@@ -101,15 +98,13 @@ class Settling:
             words = f"this clone's journal has an operation that this bd can't read: {unreadable[0]}"
             raise TryAgain(words, hint=hint, written="unknown")
 
-    def _settle_one(self, entry: Entry, tip: str, current: set[Any], waiting: Iterable[Decides]) -> None:
-        from bd.store.worktree import checkout  # noqa: PLC0415  only where somebody has died
-
+    def _settle_one(self, entry: JournalEntry, tip: str, current: set[Any], waiting: Iterable[Decides]) -> None:
         data = entry.data
         commits, tokens = data.get("commits") or [], data.get("tokens") or []
         held = any(token in current for token in tokens)
-        where = checkout.holder(self._repo, self._hub.branch)
-        if commits and data.get("base") and where:
-            checkout.undo_half(where, data["base"], commits[-1])
+        files = self._hub.worktree
+        if commits and data.get("base") and files:
+            files.undo_half(data["base"], commits[-1])
         asked = self._asked(entry, tip)
         has_landed = bool(commits) and self._repo.is_ancestor(commits[-1], tip)
         if data["state"] == "won" or held or asked == "done" or has_landed:
@@ -128,14 +123,15 @@ class Settling:
                 return
             self._give_up(entry, tip)  # nothing was pushed; or somebody else's commit stands where ours had to
             entry.remove()
-        elif not self._hub.remote and commits:
+        elif not self._hub.remote_name and commits:
             # Index and files were moved to a commit that its writer did not live to publish.
-            checkout.take_back(self._repo, self._hub.branch, commits[-1], data.get("hand") or tip)
+            if files:
+                files.take_back(commits[-1], data.get("hand") or tip)
             entry.remove()
         else:
             self._suspect(data)
 
-    def _give_up(self, entry: Entry, tip: str, *, is_settled: bool = False) -> None:
+    def _give_up(self, entry: JournalEntry, tip: str, *, is_settled: bool = False) -> None:
         """Keep what its author was not told of, and name it: what the hub or a neighbour refused, and what never arrived."""
         answer = unpublished.answer_to(self._hub, entry, tip, self.heard)
         if answer is None and is_settled:
@@ -144,13 +140,13 @@ class Settling:
         if note:
             self.notes.append(note)
 
-    def _asked(self, entry: Entry, tip: str) -> str:
+    def _asked(self, entry: JournalEntry, tip: str) -> str:
         """What became of the intents that the dead one had left on the remote: done, waiting, or empty for nothing."""
         data = entry.data
         intents: Mapping[str, str] = data.get("intents") or {}
         if not intents:
             return ""
-        listed = {uid: oid for uid, oid in self._hub.fetching.intents.items() if intents.get(uid) == oid}
+        listed = {uid: oid for uid, oid in self._hub.requests.items() if intents.get(uid) == oid}
         self.left.update({uid: SideRef(INTENTS + uid, None, oid) for uid, oid in listed.items()})
         self.asked_on.update(dict.fromkeys(listed, data.get("asked_on") or ""))
         found = verdict_trailers.since(self._repo, [data.get("asked_on") or ""], tip)
@@ -177,9 +173,7 @@ class Settling:
         """Its author died before it could answer those whose operations it had carried out."""
         for uid, told in (data.get("batch") or {}).items():
             self.heard[uid] = verdict_trailers.Verdict(commits[-1] if commits else "", told)
-            path = os.path.join(self._hub.place.folder, "journal", uid + TAKEN)
-            if os.path.exists(path):
-                local.answer(path, {"commit": commits[-1] if commits else "", "answer": told})
+            self._hub.journal.answer_for_the_dead(uid, {"commit": commits[-1] if commits else "", "answer": told})
 
     def _is_inherited(self, waiting: Iterable[Decides], data: Mapping[str, Any]) -> bool:
         """Whether one of these operations takes over what a dead process of the same agent had won."""

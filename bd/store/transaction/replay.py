@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from bd.core.errors import CODES, BdError, Damaged
 from bd.core.light import NamedTuple
+from bd.store.contract import REWRITTEN
 from bd.store.git import commit_message, shallow
-from bd.store.hub_location import REWRITTEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ class Replay:
     def unpublished(self, base: str | None, view: str | None, hand: str | None) -> list[Pending]:
         """The pending operations in order: this clone's `view`, then the commits of the local branch tip `hand`."""
         tips = [tip for tip in (view, hand) if tip and tip != base]
-        if base and self._hub.remote and tips and shallow.is_shallow(self._repo):
+        if base and self._hub.remote_name and tips and self._repo.is_shallow:
             for tip in tips:
-                shallow.join(self._repo, self._hub.remote, self._hub.branch, base, tip)
+                shallow.join(self._repo, self._hub.remote_name, self._hub.branch, base, tip)
         past = self._repo.refs(REWRITTEN).values() if tips else ()
         commits: list[str] = []
         for tip in tips:
@@ -105,12 +105,8 @@ class Replay:
         if base is None:
             return {}
         outside = {parent for commit in commits for parent in self._parents(commit)} - {*commits}
-        _, out, _ = self._repo.run("merge-base", "--octopus", *outside, check=False)
-        began = [f"^{commit}" for commit in out.decode().split()]
-        form = "--format=%H %(trailers:key=Bd-Uid,valueonly,separator=%x20)"
-        _, out, _ = self._repo.run("log", form, base, *began, check=False)
-        lines = (line.split() for line in out.decode("utf-8", "replace").splitlines())
-        return {uid: commit for commit, *uids in filter(None, lines) for uid in uids}
+        known = self._repo.messages(base, sorted(outside))
+        return {uid: commit for commit, text in known for uid in commit_message.parse(text).get("Bd-Uid", ())}
 
     def _amended(self, item: Pending, twin: str, landed: Mapping[str, str]) -> Pending | None:
         """What a person made of a commit of bd's that is on the hub as `twin` (`git commit --amend`, a rebase).

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bd.core import clock
 from bd.core.light import NamedTuple, json_value
 from bd.store.git import commit_message
-from bd.store.group_commit import local, requests, verdict_trailers
+from bd.store.group_commit import requests, verdict_trailers
 from bd.store.local import rejected
 
 TYPE_CHECKING = False
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from bd.store.contract import JournalEntry
     from bd.store.group_commit.verdict_trailers import Verdict
-    from bd.store.local.journal import Entry
     from bd.store.replica import Replica
 
 # What means nothing any more when it comes late, and holds no text of anybody's.
@@ -33,11 +33,11 @@ class _Lost(NamedTuple):
     commit: str
 
 
-def answer_to(hub: Replica, entry: Entry, tip: str, heard: Mapping[str, Verdict]) -> Mapping[str, Any] | None:
+def answer_to(hub: Replica, entry: JournalEntry, tip: str, heard: Mapping[str, Verdict]) -> Mapping[str, Any] | None:
     """What became of an operation by whoever carried it out: another commit of its uid, a verdict, a neighbour; None for nothing."""
     if entry.uid in heard:
         return heard[entry.uid].answer
-    told = (local.answered(entry.path) or {}).get("answer")
+    told = (hub.journal.answered(entry) or {}).get("answer")
     if isinstance(told, dict):
         return told
     since = [entry.data.get(key) or "" for key in ("base", "asked_on", "since")]
@@ -45,7 +45,7 @@ def answer_to(hub: Replica, entry: Entry, tip: str, heard: Mapping[str, Verdict]
     return found.answer if found else None
 
 
-def give_up(hub: Replica, entry: Entry, answer: Mapping[str, Any] | None) -> str:
+def give_up(hub: Replica, entry: JournalEntry, answer: Mapping[str, Any] | None) -> str:
     """Keep an operation that was refused or never arrived, unless it lapses; the note for whoever works here, or nothing."""
     if answer is not None and "code" not in answer:
         return ""
@@ -62,7 +62,7 @@ def give_up(hub: Replica, entry: Entry, answer: Mapping[str, Any] | None) -> str
     return f"{lost.subject}: {why}; it is kept: {words}"
 
 
-def _lost(hub: Replica, entry: Entry) -> _Lost | None:
+def _lost(hub: Replica, entry: JournalEntry) -> _Lost | None:
     """The operation behind an entry: from the commit that was pushed, the intent that was asked, or its form."""
     for commit in entry.data.get("commits") or ():
         _, text = commit_message.split_commit(hub.repo.objects.read(commit) or b"")
@@ -86,7 +86,7 @@ def _named(form: Mapping[str, Any], commit: str) -> _Lost:
     return _Lost(form["verb"], f"{form['verb']}: {what} by {str(form.get('by')).split(':', 1)[-1]}", commit)
 
 
-def _written_down(hub: Replica, entry: Entry) -> str:
+def _written_down(hub: Replica, entry: JournalEntry) -> str:
     """A commit that holds an operation of which none was built."""
     now, author = clock.now(), "bd <kept@bd>"
     text = requests.text_of(entry.data["form"], author=author, base=entry.data.get("since") or "", at=now, tries=1)

@@ -7,16 +7,15 @@ answer, it may still land); `refused` (for good); `unsided` (the refs beside the
 from __future__ import annotations
 
 from bd.core import clock
-from bd.core.errors import RemoteUnreachable, ServerRefused, TryAgain
+from bd.core.errors import RemoteUnreachable, ServerRefused
 from bd.core.light import NamedTuple
-from bd.store.git.push import MOVED, move_here, push
-from bd.store.git.repository import ZERO, GitFailed, GitTimeout
+from bd.store.git.push import MOVED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bd.store.git.push import PushLine, SideRef
+    from bd.store.contract import PushLine, Repository, SideRef
     from bd.store.replica import Replica
 
 # A server that says one of these will say it again.
@@ -66,7 +65,7 @@ class Pushing:
 
     def __init__(self, hub: Replica, on_step: Callable[[str], None], hand: str | None) -> None:
         self._hub = hub
-        self._repo = hub.repo
+        self._repo: Repository = hub.repo
         self._step = on_step
         self._hand = hand
         self._unanswered: list[str] = []
@@ -95,21 +94,18 @@ class Pushing:
 
         `meanwhile` is done while git connects. `exactly`: only if the branch is at `base`, for who has not looked just now. A branch that is gone is not made anew.
         """
-        if not self._hub.remote:
+        if not self._hub.remote_name:
             if meanwhile:
                 meanwhile()
             return self._publish_here(commit, base, sides)
         words = ""
         lines: Mapping[str, PushLine] = {}
-        lease = {self._hub.branch: base} if exactly and base else {}
         begun = clock.monotonic()
         self._unanswered.append(commit)
         try:
-            lines, words = push(
-                self._repo, self._hub.remote, [(commit, self._hub.branch)], sides, leases=lease, meanwhile=meanwhile
-            )
-        except GitTimeout as error:
-            words = str(error)
+            lines, words = self._hub.remote.push(commit, base, sides, exactly=exactly, meanwhile=meanwhile)
+        except RemoteUnreachable as error:
+            words = error.message
         self.push_s = clock.monotonic() - begun
         line = lines.get(self._hub.branch)
         if line is not None and line.landed:
@@ -148,26 +144,16 @@ class Pushing:
 
     def _publish_here(self, commit: str, base: str | None, sides: Sequence[SideRef]) -> Verdict:
         """Without a remote: the checkout first, then the branch by compare-and-swap."""
-        from bd.store.worktree import checkout  # noqa: PLC0415  with a remote, it is imported while git pushes
-
-        branch = self._hub.branch
-        where = checkout.holder(self._repo, branch)
-        if where is not None:
-            try:
-                checkout.bring_along(where, self._hand or base, commit)
-            except checkout.InTheWay as error:
-                raise TryAgain(
-                    f"the hub branch is checked out here and can't be moved: {error}",
-                    hint=error.hint,
-                ) from error
+        files = self._hub.worktree
+        if files and files.move_ahead(self._hand or base, commit):
             self._step("checked-out")
-        try:
-            move_here(self._repo, [(branch, commit, base or ZERO)], sides)
-        except GitFailed as error:
-            tip = self._repo.ref(branch)
-            checkout.take_back(self._repo, branch, commit, self._hand or tip)
-            return Verdict("stuck", error.stderr.strip()) if tip == base else Verdict("lost")
-        return Verdict("landed", commit=commit)
+        lines, words = self._hub.remote.push(commit, base, sides)
+        if lines[self._hub.branch].landed:
+            return Verdict("landed", commit=commit)
+        tip = self._repo.ref(self._hub.branch)
+        if files:
+            files.take_back(commit, self._hand or tip)
+        return Verdict("stuck", words) if tip == base else Verdict("lost")
 
 
 def _never_sent(words: str) -> bool:

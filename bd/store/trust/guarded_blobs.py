@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from bd.store.git.porcelain import Entry
+    from bd.store.contract import Entry
     from bd.store.git.repository import GitRepo
 
 _KEPT = 20_000

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from bd.store.git.porcelain import Entry
+    from bd.store.contract import Entry
     from bd.store.git.repository import GitRepo
     from bd.store.trust.authority import Standing
     from bd.store.trust.guarded_blobs import Contents

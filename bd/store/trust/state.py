@@ -28,11 +28,6 @@ _STANDING: tuple[Any, ...] = ([str], bool, int)
 DECIDING = frozenset({SIGNERS_PATH, CONFIG_PATH})
 
 
-def was_anybody_allowed(repo: GitRepo, commit: str) -> bool:
-    """Whether anybody was ever let in to sign, in all of a history: that the file is gone by now says nothing."""
-    return bool(repo.run("rev-list", "--max-count=1", "--full-history", commit, "--", SIGNERS_PATH)[1])
-
-
 def standing_of(note: str | None) -> Standing:
     """Who may sign, of a note."""
     from bd.store.trust.authority import NOBODY, Standing  # noqa: PLC0415  most hubs ask for no signatures

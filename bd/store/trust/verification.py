@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from bd.store.git.porcelain import Entry
+    from bd.store.contract import Entry
     from bd.store.git.repository import GitRepo
     from bd.store.trust.merges import Believed
     from bd.store.trust.signatures import Signature

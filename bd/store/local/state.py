@@ -1,0 +1,61 @@
+"""What only this clone knows, in files of bd's own folder: notes, the journal, the writer lock."""
+
+from __future__ import annotations
+
+import os
+from _thread import get_ident
+
+from bd.core.light import cached_property, suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bd.store.local.journal import Journal
+    from bd.store.local.lock import CloneLock
+
+
+class LocalFiles:
+    """The folder of one clone. It is made with the first thing that is kept in it."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    @cached_property
+    def journal(self) -> Journal:
+        """What this clone has begun and not yet settled."""
+        from bd.store.local.journal import Journal as Folder  # noqa: PLC0415  readers need none of it
+
+        return Folder(os.path.join(self._folder, "journal"))
+
+    def lock(self, timeout_s: float, on_wait: Callable[[], None] | None = None) -> CloneLock:
+        """The writer lock; whoever enters it waits so long, and `on_wait` says so."""
+        from bd.store.local.lock import CloneLock as Lock  # noqa: PLC0415  readers need none of it
+
+        return Lock(os.path.join(self._folder, "lock"), timeout_s, on_wait)
+
+    def read(self, name: str) -> str | None:
+        """A note; None when there is none or it can't be read."""
+        try:
+            with open(os.path.join(self._folder, name), encoding="utf-8", errors="replace") as file:
+                return file.read()
+        except OSError:
+            return None
+
+    def write(self, name: str, text: str) -> None:
+        """Keep a note, whole or not at all. Raises OSError."""
+        path = os.path.join(self._folder, name)
+        fresh = f"{path}.{os.getpid()}-{get_ident()}"  # a worker's threads note things at the same time
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(fresh, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(fresh, path)
+
+    def drop(self, name: str) -> None:
+        """Forget a note."""
+        with suppress(OSError):
+            os.unlink(os.path.join(self._folder, name))
+
+    def has_any(self, folder: str) -> bool:
+        """Whether there has ever been a note below this name."""
+        return os.path.isdir(os.path.join(self._folder, folder))

@@ -1,0 +1,262 @@
+"""What only one clone knows, in memory: notes, the journal, the writer lock. Several processes of the clone share it."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+from bd.core import clock
+from bd.core.errors import LockTimeout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from bd.store.contract import JournalEntry
+
+_ENTRY, _TAKEN, _WITHDRAWN = ".json", ".taken", ".withdrawn"
+
+
+class SharedState:
+    """What the processes of one clone share, and what a crash of their machine leaves of it."""
+
+    def __init__(self) -> None:
+        self.notes: dict[str, str] = {}
+        self.records: dict[str, _Record] = {}
+        self.holder: MemoryState | None = None
+        self.guard = threading.RLock()
+
+    def crash(self) -> None:
+        """The machine goes down: every process ends, and every step that was not synced is lost."""
+        with self.guard:
+            self.holder = None
+            for uid, record in list(self.records.items()):
+                record.owner = None
+                del record.lines[record.synced :]
+                if not record.lines:
+                    del self.records[uid]
+
+
+class _Record:
+    """An entry as it is kept: its steps as text, how many of them are on the disk, and whose it is."""
+
+    def __init__(self, owner: MemoryState) -> None:
+        self.owner: MemoryState | None = owner
+        self.lines: list[str] = []
+        self.synced = 0
+        self.suffix = _ENTRY
+        self.answer: str | None = None
+
+    def data(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.lines[-1])
+        return found
+
+
+class MemoryState:
+    """One process's view of it; `die` is what kill -9 does."""
+
+    def __init__(self, shared: SharedState) -> None:
+        self.shared = shared
+        self.journal = MemoryJournal(self)
+
+    def die(self) -> None:
+        """The process ends: its lock and its entries are free."""
+        with self.shared.guard:
+            if self.shared.holder is self:
+                self.shared.holder = None
+            for record in self.shared.records.values():
+                if record.owner is self:
+                    record.owner = None
+
+    def lock(self, timeout_s: float, on_wait: Callable[[], None] | None = None) -> MemoryLock:
+        """The writer lock; whoever enters it waits so long."""
+        return MemoryLock(self, timeout_s, on_wait)
+
+    def read(self, name: str) -> str | None:
+        """A note; None when there is none."""
+        return self.shared.notes.get(name)
+
+    def write(self, name: str, text: str) -> None:
+        """Keep a note."""
+        self.shared.notes[name] = text
+
+    def drop(self, name: str) -> None:
+        """Forget a note."""
+        self.shared.notes.pop(name, None)
+
+    def has_any(self, folder: str) -> bool:
+        """Whether there is a note below this name."""
+        return any(name.startswith(f"{folder}/") for name in self.shared.notes)
+
+
+class MemoryLock:
+    """One writer a clone."""
+
+    def __init__(self, state: MemoryState, timeout_s: float, on_wait: Callable[[], None] | None) -> None:
+        self._state = state
+        self._timeout_s = timeout_s
+        self._on_wait = on_wait
+
+    def __enter__(self) -> MemoryLock:
+        deadline = clock.monotonic() + self._timeout_s
+        while not self.try_enter():
+            if clock.monotonic() >= deadline:
+                raise self.timed_out()
+            clock.sleep(0.001)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._state.shared.guard:
+            self._state.shared.holder = None
+
+    def try_enter(self) -> bool:
+        """Take the lock if nobody has it; whether that went well."""
+        with self._state.shared.guard:
+            if self._state.shared.holder is not None:
+                return False
+            self._state.shared.holder = self._state
+            return True
+
+    def timed_out(self) -> LockTimeout:
+        """The error of who waited for it in vain."""
+        return LockTimeout(f"another process has been writing in this clone for {self._timeout_s:.0f} s")
+
+
+class MemoryEntry:
+    """One operation's entry."""
+
+    def __init__(self, state: MemoryState, uid: str, data: dict[str, Any]) -> None:
+        self._state = state
+        self._uid = uid
+        self.data = data
+        self.path = uid + _ENTRY
+
+    @property
+    def uid(self) -> str:
+        return self._uid
+
+    @property
+    def _record(self) -> _Record | None:
+        return self._state.shared.records.get(self._uid)
+
+    def write(self, *, durably: bool = True, **changes: Any) -> None:
+        """Record a step."""
+        with self._state.shared.guard:
+            self.data.update(changes)
+            record = self._state.shared.records.setdefault(self._uid, _Record(self._state))
+            record.owner = self._state
+            record.lines.append(json.dumps(self.data))
+            if durably:
+                record.synced = len(record.lines)
+
+    def sync(self) -> None:
+        """Bring what was written through to the disk."""
+        with self._state.shared.guard:
+            if self._record is not None:
+                self._record.synced = len(self._record.lines)
+
+    def remove(self) -> None:
+        """The operation is settled."""
+        with self._state.shared.guard:
+            self._state.shared.records.pop(self._uid, None)
+
+    def close(self) -> None:
+        """Leave it to whoever comes next."""
+        with self._state.shared.guard:
+            if self._record is not None:
+                self._record.owner = None
+
+
+class MemoryJournal:
+    """What a clone has begun and not yet settled, as one of its processes sees it."""
+
+    def __init__(self, state: MemoryState) -> None:
+        self._state = state
+
+    @property
+    def _records(self) -> dict[str, _Record]:
+        return self._state.shared.records
+
+    def begin(self, uid: str, **data: Any) -> MemoryEntry:
+        """A new entry, there from its first `write` on."""
+        return MemoryEntry(self._state, uid, {"uid": uid, "state": "begun", **data})
+
+    def is_empty(self) -> bool:
+        return not self._records
+
+    def unreadable(self) -> list[str]:
+        """Every entry was written by this very version."""
+        return []
+
+    def of_the_dead(self) -> Iterator[MemoryEntry]:
+        """The entries whose process is gone, oldest first, those last that a neighbour had taken over; ours meanwhile."""
+        for uid, record in sorted(self._records.items(), key=lambda pair: (pair[1].suffix == _TAKEN, pair[0])):
+            if record.owner is not None:
+                continue
+            record.owner = self._state
+            entry = MemoryEntry(self._state, uid, record.data())
+            entry.path = uid + record.suffix
+            try:
+                yield entry
+            finally:
+                entry.close()
+
+    # --- between the processes of a clone ---
+
+    def take(self, fits: Callable[[Mapping[str, Any]], bool], number: int) -> list[tuple[str, dict[str, Any]]]:
+        """Up to so many waiting entries that fit, by their key, from now on the caller's to answer."""
+        with self._state.shared.guard:
+            taken: list[tuple[str, dict[str, Any]]] = []
+            for uid, record in sorted(self._records.items()):
+                is_alive = record.owner not in (None, self._state)
+                if len(taken) < number and is_alive and record.suffix == _ENTRY:
+                    data = record.data()
+                    if data.get("state") == "waiting" and fits(data):
+                        record.suffix = _TAKEN
+                        taken.append((uid + _TAKEN, data))
+            return taken
+
+    def answer(self, key: str, told: Mapping[str, Any]) -> None:
+        """Answer an operation that was taken."""
+        self.answer_for_the_dead(key.removesuffix(_TAKEN), told)
+
+    def answer_for_the_dead(self, uid: str, told: Mapping[str, Any]) -> None:
+        """The same for one that a holder took and did not live to answer; nothing where nobody waits any more."""
+        with self._state.shared.guard:
+            record = self._records.get(uid)
+            if record is not None and record.suffix == _TAKEN:
+                record.answer = json.dumps(told)
+
+    def answered(self, entry: JournalEntry) -> dict[str, Any] | None:
+        """The answer that an entry got."""
+        record = self._records.get(entry.uid)
+        if record is None or record.answer is None:
+            return None
+        entry.path = entry.uid + _TAKEN
+        told: dict[str, Any] = json.loads(record.answer)
+        return told
+
+    def put_back(self) -> None:
+        """Let those be taken again that a holder took and did not live to answer. Only under the lock."""
+        with self._state.shared.guard:
+            for record in self._records.values():
+                if record.suffix == _TAKEN and record.owner is not None and record.answer is None:
+                    record.suffix = _ENTRY
+
+    def withdraw(self, entry: JournalEntry) -> bool:
+        """Take a waiting entry back; False when a holder has it already."""
+        with self._state.shared.guard:
+            record = self._records.get(entry.uid)
+            if record is None or record.suffix != _ENTRY:
+                return False
+            record.suffix = _WITHDRAWN
+            entry.path = entry.uid + _WITHDRAWN
+            return True
+
+    def reclaim(self, entry: JournalEntry) -> None:
+        """The lock is the author's and nobody has answered: the entry is its author's again."""
+        with self._state.shared.guard:
+            record = self._records.get(entry.uid)
+            if record is not None and record.suffix == _TAKEN:
+                record.suffix = _ENTRY

@@ -1,0 +1,46 @@
+"""Where a hub in memory is: a server, and one clone of it."""
+
+from __future__ import annotations
+
+from bd.store.memory.local_state import MemoryState, SharedState
+from bd.store.memory.repository import MemoryRepository
+from bd.store.memory.server import MemoryRemote, MemoryServer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+class MemoryPlace:
+    """What hub_location.Place is on git. Each clone that is opened on it is another process of the same clone."""
+
+    remote = "origin"
+    user_name = ""
+    user_mail = ""
+    folder = ""
+
+    def __init__(
+        self, server: MemoryServer, *, branch: str = "refs/heads/main", settings: Mapping[str, Any] | None = None
+    ) -> None:
+        self.server = server
+        self.branch = branch
+        self.url = f"memory:{id(server)}"
+        self.repo = MemoryRepository()
+        self.shared = SharedState()
+        self.clone_layer: Mapping[str, Any] = settings or {}
+        self.user_layer: Mapping[str, Any] = {}
+
+    def connect(self) -> MemoryRemote:
+        """The clone's connection to the server."""
+        return MemoryRemote(self.repo, self.server, self.branch)
+
+    def local_state(self) -> MemoryState:
+        """What this clone knows, as a new process sees it."""
+        return MemoryState(self.shared)
+
+    def worktree(self) -> None:
+        """Nobody checks anything out."""
+
+    def cache_path(self) -> None:
+        """The cache is kept for as long as the clone is open."""

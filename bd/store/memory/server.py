@@ -1,0 +1,110 @@
+"""The hub as a server in memory, and one clone's connection to it."""
+
+from __future__ import annotations
+
+import threading
+
+from bd.core.errors import HubRewritten
+from bd.store.contract import PUBLISHED, Fetched, PushAnswer, PushLine
+from bd.store.memory.repository import MemoryRepository
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bd.store.contract import SideRef
+
+_REQUESTS = "refs/bd/intents/"
+_PROBED = "refs/bd/probed"
+_LANDED = PushLine(" ", "")
+
+
+class MemoryServer:
+    """What all clones of a hub share: its commits and refs. One push at a time."""
+
+    def __init__(self) -> None:
+        self.repository = MemoryRepository()
+        self.lock = threading.RLock()
+
+
+class MemoryRemote:
+    """One clone's connection, as `contract.Remote` asks for it; the answers are those of a git server."""
+
+    def __init__(self, clone: MemoryRepository, server: MemoryServer, branch: str) -> None:
+        self._clone = clone
+        self._server = server
+        self._branch = branch
+
+    def begin_fetch(self) -> None:
+        """A fetch takes no time here."""
+
+    def drop_fetch(self) -> None:
+        """Nothing was begun."""
+
+    def fetch(self) -> Fetched:
+        """What the server has, its objects here, and its tip in the published ref. Raises HubRewritten."""
+        with self._server.lock:
+            there = self._server.repository
+            tip, before = there.ref(self._branch), self._clone.ref(PUBLISHED)
+            beside = there.refs(_REQUESTS)
+            for commit in filter(None, (tip, *beside.values())):
+                there.objects.copy_to(self._clone.objects, commit)
+            is_probed = bool(there.refs(_PROBED))
+        if tip is None and before is not None:
+            raise HubRewritten(f"the hub branch {self._branch} is gone")
+        if tip and before and not self._clone.is_ancestor(before, tip):
+            raise HubRewritten("the hub's history was rewritten: its tip does not descend from what was published")
+        if tip:
+            self._clone.set_private_refs({PUBLISHED: tip})
+        return Fetched(tip, {ref.removeprefix(_REQUESTS): oid for ref, oid in beside.items()}, is_probed)
+
+    def fetch_objects(self, refs: Sequence[str]) -> None:
+        """Bring the objects of these refs here."""
+        with self._server.lock:
+            for ref in refs:
+                oid = self._server.repository.ref(ref)
+                if oid:
+                    self._server.repository.objects.copy_to(self._clone.objects, oid)
+
+    def list(self, *prefixes: str) -> dict[str, str]:
+        """The server's refs that start with one of these."""
+        with self._server.lock:
+            return {ref: oid for prefix in prefixes for ref, oid in self._server.repository.refs(prefix).items()}
+
+    def push(
+        self,
+        commit: str | None,
+        base: str | None,
+        sides: Sequence[SideRef] = (),
+        *,
+        exactly: bool = False,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> PushAnswer:
+        """Move the branch to `commit` (None: not at all), and the refs beside it, all or nothing; `exactly` only from `base`."""
+        if meanwhile:
+            meanwhile()
+        with self._server.lock:
+            there = self._server.repository
+            wrong = {side.ref: "[rejected] (stale info)" for side in sides if there.ref(side.ref) != side.old}
+            if commit:
+                reason = self._why_not(commit, base if exactly else None)
+                wrong.update({self._branch: reason} if reason else {})
+            names = [*([self._branch] if commit else []), *(side.ref for side in sides)]
+            if wrong:
+                lines = {name: PushLine("!", wrong.get(name, "[rejected] (atomic push failed)")) for name in names}
+                return PushAnswer(lines, "error: failed to push some refs")
+            moves = [(self._branch, commit)] if commit else []
+            for name, new in [*moves, *((side.ref, side.new) for side in sides)]:
+                if new:
+                    self._clone.objects.copy_to(there.objects, new)
+                there.update_refs([(name, new, None)])
+            return PushAnswer(dict.fromkeys(names, _LANDED), "")
+
+    def _why_not(self, commit: str, base: str | None) -> str:
+        """Why the branch does not move to a commit, in git's words; empty where it does."""
+        tip = self._server.repository.ref(self._branch)
+        if base and tip != base:
+            return "[rejected] (stale info)"
+        if tip is None or self._clone.is_ancestor(tip, commit):
+            return ""
+        return "[rejected] (fetch first)"

@@ -1,0 +1,94 @@
+"""The files of a checked-out hub branch: they follow what was published, whoever published it."""
+
+from __future__ import annotations
+
+from bd.core.errors import TryAgain
+from bd.store.contract import ZERO
+from bd.store.git.repository import GitFailed
+from bd.store.worktree import checkout, plain_ref
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.store.git.repository import GitRepo
+
+
+class Worktree:
+    """Wherever in this clone the hub branch (a full ref) is checked out; nothing is done where it is not."""
+
+    def __init__(self, repo: GitRepo, branch: str) -> None:
+        self._repo = repo
+        self._branch = branch
+
+    def prepare(self, commit: str) -> None:
+        """Work out the move to a commit that is being pushed."""
+        from bd.store.worktree import plain_update  # noqa: PLC0415  imported while git pushes
+
+        plain_update.prepare(self._repo, self._branch, commit)
+
+    # --- ahead of the branch, where there is no remote ---
+
+    def move_ahead(self, start: str | None, commit: str) -> bool:
+        """Bring the files to a commit that the branch is to get; whether there are any. Raises TryAgain where they can't be moved."""
+        where = checkout.holder(self._repo, self._branch)
+        if where is None:
+            return False
+        try:
+            checkout.bring_along(where, start, commit)
+        except checkout.InTheWay as error:
+            words = f"the hub branch is checked out here and can't be moved: {error}"
+            raise TryAgain(words, hint=error.hint) from error
+        return True
+
+    def take_back(self, commit: str, tip: str | None) -> None:
+        """The branch did not get the commit that the files were moved to: move them back, as far as that goes."""
+        checkout.take_back(self._repo, self._branch, commit, tip)
+
+    def undo_half(self, base: str, commit: str) -> None:
+        """Put back the files that a bd killed in the middle of a move from `base` to `commit` had already written."""
+        where = checkout.holder(self._repo, self._branch)
+        if where:
+            checkout.undo_half(where, base, commit)
+
+    # --- behind the branch ---
+
+    def follow(self, base: str | None, tip: str, *, known: str | None, hand: str | None, half_way: list[str]) -> list[str]:
+        """Bring a checked-out branch and its files to the published tip; notes where that does not go.
+
+        `known` is the tip that was published before, `hand` the local commit that was published with it, `half_way` where a
+        killed command may have left the files.
+        """
+        if not checkout.is_checked_out(self._repo, self._branch):
+            return []
+        here = self._repo.ref(self._branch)
+        if here == tip and not hand:
+            return []
+        notes = self._bring_along(here, tip, (None, base, known), hand, half_way)
+        return self._move_branch(here, tip, hand) if not notes and here != tip else notes
+
+    def _move_branch(self, here: str | None, tip: str, hand: str | None) -> list[str]:
+        """The checked-out branch follows its files; where somebody else moves or locks it, they go back."""
+        if here and plain_ref.move(self._repo, self._branch, tip, here):
+            return []
+        try:
+            self._repo.update_refs([(self._branch, tip, here or ZERO)])
+        except GitFailed as error:
+            self.take_back(tip, hand or self._repo.ref(self._branch))
+            return [f"your branch stays where it was: {error}"]
+        return []
+
+    def _bring_along(
+        self, here: str | None, tip: str, expected: tuple[str | None, ...], hand: str | None, half_way: list[str]
+    ) -> list[str]:
+        if not hand and here not in expected and not self._repo.is_ancestor(here or "", tip):
+            return ["your branch has commits of its own; `bd sync` publishes them"]
+        # Index and files may be ahead of the ref: edits that sync has staged, or a command killed half way.
+        starts = [hand, here] if hand else [here, *(one for one in half_way if checkout.has_come_to(self._repo, here, one))]
+        words = ""
+        for start in dict.fromkeys(starts):
+            try:
+                checkout.bring_along(self._repo, start, tip)
+            except checkout.InTheWay as error:
+                words = words or str(error)
+            else:
+                return []
+        return [f"the files here stay as they were: {words}"]
