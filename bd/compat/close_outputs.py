@@ -11,7 +11,7 @@ from bd.core.errors import BadInput
 from bd.core.schema import FILE_LIMIT
 from bd.operations.handoff import parse_artifact
 from bd.operations.stored_outputs import packed
-from bd.store.archive.artifacts import is_elsewhere, reference
+from bd.store.artifacts import is_elsewhere, reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

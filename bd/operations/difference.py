@@ -6,9 +6,9 @@ from bd.core import ids
 from bd.core.clock import time_of_seconds
 from bd.core.schema import BEADS_DIR, fields_of_path, is_volume, volume_of
 from bd.operations.hand_edits import HandCommit
-from bd.store.cache.hub_files import bead_id_of, entries_of, is_wanted
 from bd.store.git import commit_message
 from bd.store.git.repository import GITLINK
+from bd.store.hub_files import bead_id_of, entries_of, is_wanted
 from bd.store.yaml import codec
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ from bd.core.errors import BadInput, NoSuchAgent, Refused
 from bd.core.model import Change
 from bd.core.schema import SIGNERS_PATH, agent_path
 from bd.operations.base import Operation, register
-from bd.store.local import agent_cards
+from bd.store.trust import agent_cards
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,14 +1,14 @@
 """Outputs that are stored in the hub beside their beads: `stores`, an argument of what ends an attempt.
 
 It maps a file's name to its content in base64. A commit's own words leave the content out: it lies in the same commit,
-and a replay takes it from there. Does not belong here: what a reference may name (store/archive/artifacts.py).
+and a replay takes it from there. Does not belong here: what a reference may name (store/artifacts.py).
 """
 
 from __future__ import annotations
 
 from bd.core.errors import BadInput
 from bd.core.schema import ARTIFACTS_DIR
-from bd.store.git.object_names import name_of
+from bd.store.object_names import name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from bd.core.clock import time_of_seconds
 from bd.core.light import NamedTuple
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR
-from bd.store.cache.hub_files import bead_id_of, with_volumes
 from bd.store.contract import Entry
 from bd.store.git import commit_message
+from bd.store.hub_files import bead_id_of, with_volumes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

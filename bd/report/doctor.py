@@ -21,8 +21,8 @@ from bd.core.schema import (
 from bd.operations.capacity_file import capacity_of
 from bd.policy.dag import awaited, find_cycle, find_parent_loop
 from bd.policy.liveness import is_ahead, last_commit_of
-from bd.store.cache.hub_files import bead_id_of
 from bd.store.format_version import version_of
+from bd.store.hub_files import bead_id_of
 from bd.store.local.rejected import kept
 from bd.store.local.tokens import Tokens
 from bd.store.sync import edited

@@ -9,8 +9,8 @@ from bd.core.errors import TryAgain
 from bd.core.identity import git_author
 from bd.core.light import NamedTuple
 from bd.core.model import Damage
-from bd.store.cache.hub_files import is_wanted, parse_file
 from bd.store.contract import Draft
+from bd.store.hub_files import is_wanted, parse_file
 from bd.store.transaction.recovery import Settling
 from bd.store.worktree import checkout
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.core.errors import BadInput
-from bd.store.local import agent_cards
+from bd.store.trust import agent_cards
 from tests.running import Clone, run_here
 from tests.truth import git, tip_file
 

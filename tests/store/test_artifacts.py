@@ -8,7 +8,7 @@ import pytest
 
 from bd.cli.app import open_clone
 from bd.core.errors import BadInput
-from bd.store.archive.artifacts import reference
+from bd.store.artifacts import reference
 from bd.store.hub_location import locate
 from bd.store.replica import Replica
 from tests.truth import commit_file

@@ -17,7 +17,7 @@ from bd.store.archive.volumes import compose
 from bd.store.cache import paths
 from bd.store.cache.cache import Cache
 from bd.store.cache.database import SCHEMA
-from bd.store.cache.hub_files import Row, bead_id_of, is_wanted, parse_file
+from bd.store.hub_files import Row, bead_id_of, is_wanted, parse_file
 from bd.store.hub_location import locate
 from bd.store.replica import Replica
 from bd.store.yaml import editor
@@ -154,7 +154,7 @@ def test_what_an_own_write_leaves_is_as_built_cold(local_hub: Clone, hub_of: Cal
 def test_a_bead_is_parsed_once_per_content(
     local_hub: Clone, hub_of: Callable[[], Replica], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bd.store.cache import hub_files as files_module
+    from bd.store import hub_files as files_module
 
     for number in range(5):
         commit_file(local_hub.path, bead_path(f"hub-{number}"), text_of(f"hub-{number}"))

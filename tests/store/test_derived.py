@@ -21,7 +21,7 @@ from bd.policy.derivations import PHASES
 from bd.policy.work_queue import phases, ready_beads
 from bd.report.selection import Wanted, lineup
 from bd.store.cache.cache import Cache
-from bd.store.cache.hub_files import Row, parse_file
+from bd.store.hub_files import Row, parse_file
 from bd.store.snapshot import CachedSnapshot
 from bd.store.yaml import editor
 from tests.clocks import START

@@ -8,7 +8,7 @@ from bd.cli.values import flat
 from bd.core.errors import BadInput
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent, known_agent
 from bd.report.agents import names_of
-from bd.store.local import agent_cards
+from bd.store.trust import agent_cards
 from bd.worker.heartbeats import forget
 
 TYPE_CHECKING = False

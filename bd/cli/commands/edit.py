@@ -11,12 +11,12 @@ from bd.cli.questions import open_editor
 from bd.cli.spec import Argument, Command
 from bd.core.errors import BadInput
 from bd.operations.hand_edits import Edit
-from bd.store.cache.hub_files import parse_file
+from bd.store.hub_files import parse_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
-    from bd.store.cache.hub_files import Row
+    from bd.store.hub_files import Row
     from bd.store.transaction.outcome import Outcome
 
 

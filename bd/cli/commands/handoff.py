@@ -7,7 +7,7 @@ from bd.cli.validation import seals_of
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
 from bd.operations.handoff import Handoff, parse_artifact, with_artifacts
-from bd.store.archive.artifacts import reference
+from bd.store.artifacts import reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from bd.core.identity import identify
 from bd.core.ids import check_agent
 from bd.core.schema import agent_path, capacity_path
 from bd.operations.signers import Allow, Revoke, lines_of
-from bd.store.local import agent_cards
-from bd.store.trust import signing
+from bd.store.trust import agent_cards, signing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 
 from bd.core.light import NamedTuple
 from bd.core.schema import BEADS_DIR, FILE_LIMIT
-from bd.store.cache.hub_files import bead_id_of
+from bd.store.hub_files import bead_id_of
 from bd.store.yaml import codec
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ Belongs here: finding the files of a bead that is not active. Does not belong he
 from __future__ import annotations
 
 from bd.core.schema import ARCHIVE_DIR, bead_path
-from bd.store.cache.hub_files import bead_id_of, entries_of
+from bd.store.hub_files import bead_id_of, entries_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

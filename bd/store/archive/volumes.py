@@ -15,8 +15,8 @@ import re
 from bd.core.light import NamedTuple
 from bd.core.schema import is_volume, volume_of
 from bd.store.contract import Entry
-from bd.store.git.object_names import name_of
 from bd.store.git.porcelain import is_oid
+from bd.store.object_names import name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

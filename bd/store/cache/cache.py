@@ -17,8 +17,8 @@ from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SI
 from bd.core.settings import hub_setting
 from bd.store.cache import database, derived
 from bd.store.cache.derived import chunks, marks
-from bd.store.cache.hub_files import Row, entries_of, is_wanted, parse_entries
 from bd.store.cache.rows import DEPENDS, WAITS, Packed, head_of, is_sealed, opened, packed, whole_of
+from bd.store.hub_files import Row, entries_of, is_wanted, parse_entries
 from bd.store.trust import state
 
 TYPE_CHECKING = False

@@ -15,10 +15,10 @@ import marshal
 import os
 import sys
 
-from bd.store.cache.hub_files import Row, parse_entries
 from bd.store.cache.rows import Packed, packed
 from bd.store.contract import Entry
 from bd.store.git.repository import GitRepo
+from bd.store.hub_files import Row, parse_entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.store.cache.hub_files import Row
+    from bd.store.hub_files import Row
 
 # What nearly every head has, kept as a tuple in this order: half the time of a dictionary to load.
 _HEAD_KEYS = (

@@ -7,16 +7,16 @@ from bd.core.errors import RemoteUnreachable
 from bd.core.light import json_text
 from bd.store.contract import SideRef
 from bd.store.group_commit import requests
+from bd.store.group_commit.member import is_portable
 from bd.store.group_commit.requests import INTENTS
-from bd.store.transaction.member import is_portable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bd.store.contract import JournalEntry
+    from bd.store.group_commit.member import Member
     from bd.store.replica import Replica
-    from bd.store.transaction.member import Member
 
 
 class Asking:

@@ -12,9 +12,9 @@ from bd.core.light import suppress
 from bd.core.settings import of_hub, same_decisions
 from bd.store.group_commit import order, remote, requests
 from bd.store.group_commit.asking import Asking
+from bd.store.group_commit.member import is_portable
 from bd.store.group_commit.others import NOBODY
 from bd.store.group_commit.requests import INTENTS
-from bd.store.transaction.member import is_portable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.store.contract import JournalEntry, SideRef
+    from bd.store.group_commit.member import Member
     from bd.store.group_commit.others import Others
     from bd.store.replica import Replica
     from bd.store.transaction.batch import Rounds
-    from bd.store.transaction.member import Member
     from bd.store.transaction.verdict import Pushing
 
 # Who has asked leaves the others this part of a push time to ask too, so that the first one carries more along.

@@ -6,7 +6,7 @@ order without a word, and no clock, name or clone is favoured: at the next tip i
 
 from __future__ import annotations
 
-from bd.store.git.object_names import name_of
+from bd.store.object_names import name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

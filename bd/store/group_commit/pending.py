@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bd.core.errors import BdError
 from bd.store.group_commit import local, verdict_trailers
-from bd.store.transaction.member import Member
+from bd.store.group_commit.member import Member
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

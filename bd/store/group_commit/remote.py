@@ -9,8 +9,8 @@ from bd.core import clock
 from bd.core.errors import BdError
 from bd.core.versions import same_rules
 from bd.store.group_commit import answer, requests, verdict_trailers
+from bd.store.group_commit.member import is_portable
 from bd.store.group_commit.others import NOBODY, Others, Stranger
-from bd.store.transaction.member import is_portable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

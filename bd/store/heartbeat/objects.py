@@ -9,7 +9,7 @@ everywhere, a name alone also tells when its beat was given, within a week.
 from __future__ import annotations
 
 from bd.core.errors import TryAgain
-from bd.store.git.object_names import name_of
+from bd.store.object_names import name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bd.core.errors import Damaged, TryAgain
 from bd.core.schema import volume_of
 from bd.store.contract import ZERO, Entry
-from bd.store.git.object_names import name_of
+from bd.store.object_names import name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

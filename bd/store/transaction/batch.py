@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Change
+    from bd.store.group_commit.member import Member
     from bd.store.group_commit.others import Others, Stranger
     from bd.store.heartbeat.claim_refs import Beating
     from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.drafts import Decides
-    from bd.store.transaction.member import Member
     from bd.store.transaction.replay import Pending, RefusedReplay, Replay
 
     Decided = tuple[Change | None, BdError | None]

@@ -21,10 +21,10 @@ from bd.core.schema import (
     volume_of,
 )
 from bd.core.settings import hub_setting
-from bd.store.cache.hub_files import Row, is_wanted, parse_file
 from bd.store.contract import Draft
 from bd.store.git import commit_message
-from bd.store.git.object_names import name_of
+from bd.store.hub_files import Row, is_wanted, parse_file
+from bd.store.object_names import name_of
 from bd.store.yaml import editor
 
 TYPE_CHECKING = False

@@ -11,8 +11,8 @@ from bd.core import clock
 from bd.core.errors import BdError, NoHub, RemoteUnreachable
 from bd.core.light import cached_property
 from bd.store.contract import PUBLISHED, VIEW
+from bd.store.group_commit.member import Member, needs_beats, told, won
 from bd.store.group_commit.others import NOBODY
-from bd.store.transaction.member import Member, needs_beats, told, won
 from bd.store.transaction.outcome import Outcome
 from bd.store.transaction.verdict import Pushing, refused_by_server
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple
 from bd.store.contract import PUBLISHED, VIEW
+from bd.store.group_commit.member import told
 from bd.store.local import rejected
-from bd.store.transaction.member import told
 from bd.store.transaction.outcome import Outcome
 
 TYPE_CHECKING = False
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from bd.core.model import Change
     from bd.store.contract import SideRef
+    from bd.store.group_commit.member import Member
     from bd.store.replica import Replica
     from bd.store.transaction.batch import Round, Rounds
-    from bd.store.transaction.member import Member
 
 
 class Arrival(NamedTuple):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from bd.core.errors import RemoteUnreachable, ServerRefused, TryAgain
 from bd.core.light import json_text, suppress
+from bd.store.group_commit.member import is_portable, needs_beats
 from bd.store.local.journal import HAS_FLOCK
 from bd.store.transaction.batch import Rounds
 from bd.store.transaction.driver import Transaction
-from bd.store.transaction.member import is_portable, needs_beats
 from bd.store.transaction.outcome import Outcome
 
 TYPE_CHECKING = False

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.store.contract import JournalEntry, Repository
+    from bd.store.group_commit.member import Member
     from bd.store.group_commit.verdict_trailers import Verdict
     from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.drafts import Decides
-    from bd.store.transaction.member import Member
 
 
 class Settling:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.store.archive.locations import Archived
-    from bd.store.cache.hub_files import Row
     from bd.store.git.repository import GitRepo
+    from bd.store.hub_files import Row
     from bd.store.trust.authority import Standing
 
 KEY = "belief"
@@ -74,7 +74,7 @@ def forward(repo: GitRepo, note: str | None, commit: str, changed: set[str]) -> 
 
 def _rows(repo: GitRepo, archived: Archived, commit: str, key: str, masks: Mapping[str, Any]) -> Iterator[Row | str]:
     """The files of a key as they stand, or with what is believed in the place of what stands there."""
-    from bd.store.cache.hub_files import parse_entries, parse_file  # noqa: PLC0415
+    from bd.store.hub_files import parse_entries, parse_file  # noqa: PLC0415
     from bd.store.trust import guarded_fields  # noqa: PLC0415  the same
 
     if "/" in key:

@@ -14,9 +14,9 @@ from bd.core import signers
 from bd.core.light import NamedTuple, suppress
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
 from bd.core.settings import hub_setting
-from bd.store.cache.hub_files import with_volumes
 from bd.store.git import commit_message
 from bd.store.git.porcelain import difference
+from bd.store.hub_files import with_volumes
 from bd.store.trust import guarded_fields, signatures
 from bd.store.trust.authority import Standing
 from bd.store.trust.guarded_blobs import Contents, key_of

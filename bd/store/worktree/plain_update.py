@@ -15,9 +15,9 @@ import stat
 
 from bd.core.errors import BdError
 from bd.core.light import suppress
-from bd.store.git.object_names import LARGE, hash_of, name_of
 from bd.store.git.objects import open_plainly
 from bd.store.git.trees import FOLDER
+from bd.store.object_names import LARGE, hash_of, name_of
 from bd.store.worktree.index import Folder, Index, Item, Unfit
 
 TYPE_CHECKING = False
