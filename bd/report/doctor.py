@@ -23,8 +23,8 @@ from bd.policy.dag import awaited, find_cycle, find_parent_loop
 from bd.policy.liveness import is_ahead, last_commit_of
 from bd.store.format_version import version_of
 from bd.store.hub_files import bead_id_of
-from bd.store.local.rejected import kept
 from bd.store.local.tokens import Tokens
+from bd.store.rejected import kept
 from bd.store.sync import edited
 
 TYPE_CHECKING = False

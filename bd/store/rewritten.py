@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bd.core.errors import BadInput, HubRewritten, NoHub, TryAgain
 from bd.core.schema import CONFIG_PATH
+from bd.store import rejected
 from bd.store.contract import PUBLISHED, REWRITTEN, VIEW
 from bd.store.git.push import list_remote
-from bd.store.local import rejected
 from bd.store.worktree import checkout
 
 TYPE_CHECKING = False

@@ -7,8 +7,8 @@ from bd.core.errors import RemoteUnreachable
 from bd.core.light import NamedTuple
 from bd.policy import liveness
 from bd.policy.liveness import Sight
+from bd.store import observations
 from bd.store.heartbeat.objects import beat_age_s
-from bd.store.local import observations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from bd.operations.archive import Archive
 from bd.operations.friction_beads import TellFriction
 from bd.policy import friction
 from bd.schedule.sources import run_due
+from bd.store import observations
 from bd.store.contract import SideRef
 from bd.store.git.repository import GitTimeout
 from bd.store.heartbeat.side_refs import CLAIMS, PROBES
-from bd.store.local import observations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

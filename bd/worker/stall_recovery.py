@@ -5,7 +5,7 @@ from __future__ import annotations
 from bd.core import clock
 from bd.operations.heartbeat import Reassign
 from bd.policy.liveness import overdue_claims
-from bd.store.local.observations import last_look_s
+from bd.store.observations import last_look_s
 from bd.worker.fleet_state import LOOK_EVERY_S, look
 
 TYPE_CHECKING = False

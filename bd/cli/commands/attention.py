@@ -7,7 +7,7 @@ from bd.cli.output import escaped
 from bd.cli.spec import Command
 from bd.core.clock import age_text
 from bd.report.attention import gather
-from bd.store.local.rejected import kept
+from bd.store.rejected import kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

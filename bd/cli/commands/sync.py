@@ -5,7 +5,7 @@ from __future__ import annotations
 from bd.cli.spec import Command, Flag, Option
 from bd.core import clock
 from bd.core.errors import NotFound
-from bd.store.local.rejected import dismiss, kept
+from bd.store.rejected import dismiss, kept
 from bd.store.rewritten import accept_rewrite
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ from bd.report import commits
 from bd.report.audit import rules
 from bd.report.audit.bead_versions import Versions
 from bd.report.audit.rules import BeadChange
-from bd.store.archive.locations import Archived
+from bd.store.bead_locations import Archived
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from bd.core.clock import SKEW_S, instant_of, time_text
 from bd.core.light import NamedTuple, json_text, json_value
 from bd.core.versions import REQUEST, REQUESTS_READ, rules
+from bd.store import observations
 from bd.store.contract import SideRef
-from bd.store.local import observations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -143,8 +143,11 @@ class Transaction:
         elif self._has_just_looked and self._rounds.beats is None:
             tip = self._repo.ref(PUBLISHED)
         else:
-            from bd.store.group_commit import coordinator, pending  # noqa: PLC0415  while git fetches
-            from bd.store.transaction import recovery  # noqa: PLC0415  while git fetches
+            from bd.store.group_commit import coordinator  # noqa: PLC0415  while git fetches
+            from bd.store.transaction import (
+                pending,
+                recovery,
+            )
 
             assert coordinator and pending and recovery  # noqa: PT018
             tip = self._hub.finish_fetch()
@@ -181,7 +184,7 @@ class Transaction:
         if self.settling.is_unsure:
             return False
         self.settling.tell(self._open(), snapshot)
-        from bd.store.group_commit import pending  # noqa: PLC0415  imported while git fetches
+        from bd.store.transaction import pending  # noqa: PLC0415  imported while git fetches
 
         return pending.hear(self._repo, self._open(), self._hub.requests, self._base or "", snapshot)
 
@@ -189,7 +192,7 @@ class Transaction:
         """Take the operations along that wait for this clone's lock, once."""
         if self._own is None or self._creates_hub or self._hand:
             return
-        from bd.store.group_commit import pending  # noqa: PLC0415  imported while git fetches
+        from bd.store.transaction import pending  # noqa: PLC0415  imported while git fetches
 
         self._party += pending.invited(self._hub, self._rounds, self.settling, snapshot, len(self._party))
 

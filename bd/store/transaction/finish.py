@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple
+from bd.store import rejected
 from bd.store.contract import PUBLISHED, VIEW
 from bd.store.group_commit.member import told
-from bd.store.local import rejected
 from bd.store.transaction.outcome import Outcome
 
 TYPE_CHECKING = False

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from bd.core import clock
 from bd.core.light import NamedTuple, json_value
+from bd.store import rejected
 from bd.store.git import commit_message
 from bd.store.group_commit import requests, verdict_trailers
-from bd.store.local import rejected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

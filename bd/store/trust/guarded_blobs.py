@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bd.core.ids import is_bead_id
 from bd.core.schema import BEADS_DIR, FILE_LIMIT, bead_path
-from bd.store.archive.locations import Archived
+from bd.store.bead_locations import Archived
 from bd.store.hub_files import bead_id_of, is_wanted
 from bd.store.trust import guarded_fields
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from bd.store.archive.locations import Archived
+    from bd.store.bead_locations import Archived
     from bd.store.git.repository import GitRepo
     from bd.store.hub_files import Row
     from bd.store.trust.authority import Standing
@@ -53,7 +53,7 @@ def _read(note: str) -> dict[str, Any]:
 
 def forward(repo: GitRepo, note: str | None, commit: str, changed: set[str]) -> tuple[str, list[Row | str]]:
     """The note at a commit, and the files that have to be read otherwise than they stand there, or as they stand again."""
-    from bd.store.archive.locations import Archived  # noqa: PLC0415  the same
+    from bd.store.bead_locations import Archived  # noqa: PLC0415  the same
     from bd.store.trust import authority, verification  # noqa: PLC0415  most hubs ask for no signatures
 
     known = _read(note) if note else {"commit": None, "masks": {}}
