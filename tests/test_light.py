@@ -22,7 +22,8 @@ from bd.core.clock import is_canonical
 from bd.core.errors import BadInput
 from bd.core.ids import agent_from_person, check_prefix, is_agent, is_bead_id
 from bd.store.git import porcelain
-from bd.store.git.porcelain import is_oid, is_ref
+from bd.store.git.porcelain import is_ref
+from bd.store.object_names import is_oid
 from bd.store.yaml import codec, editor, types
 
 

@@ -6,8 +6,8 @@ from bd.core.errors import NotFound, WrongState
 from bd.core.schema import BEADS_DIR, bead_path
 from bd.operations.undo import Undo
 from bd.store.git import commit_message
-from bd.store.git.porcelain import is_oid
 from bd.store.hub_files import bead_id_of, entries_of
+from bd.store.object_names import is_oid
 from bd.store.yaml import codec
 
 TYPE_CHECKING = False

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OperationReader:
-    """What a clone is opened with (store/contract.py). Most writes read nothing back, and import nothing for it."""
+    """What a clone is opened with (store/clone.py). Most writes read nothing back, and import nothing for it."""
 
     def context(self, now: datetime, settings: Settings, beats: Mapping[str, str] | None, *, is_folded: bool = False) -> World:
         """What a decision may know besides the snapshot."""

@@ -15,17 +15,31 @@ from bd.store.replica import Replica
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from datetime import datetime
+    from typing import Any, Protocol
 
     from bd.core.queries import Derivation
     from bd.core.settings import Settings
-    from bd.store.contract import OperationReader
     from bd.store.hub_location import Place
     from bd.store.snapshot import CachedSnapshot
     from bd.store.sync import Edits
     from bd.store.transaction.drafts import Chain, Decides
     from bd.store.transaction.outcome import Outcome
     from bd.store.transaction.queue import Writing
+
+    class OperationReader(Protocol):
+        """Reads operations back from what was kept of them, and makes what they are decided with."""
+
+        def context(self, now: datetime, settings: Settings, beats: Mapping[str, str] | None, *, is_folded: bool = False) -> Any:
+            """What a decision may know besides the snapshot."""
+
+        def read(self, clone: Clone, form: Mapping[str, Any]) -> Decides:
+            """The operation of a JSON form. Raises KeyError or TypeError for one that this version does not know."""
+
+        def by_difference(
+            self, clone: Clone, commit: str, parent: str, author: str, *, force: bool, reason: str | None
+        ) -> Decides:
+            """What a commit that bd has not made changes against `parent`, as an operation."""
 
 
 class Clone(Replica):

@@ -12,13 +12,7 @@ from bd.core.light import NamedTuple
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
     from typing import Any, Protocol
-
-    from bd.core.settings import Settings
-    from bd.store.archive.volumes import Shelf
-    from bd.store.clone import Clone
-    from bd.store.transaction.drafts import Decides
 
 
 # The private refs of a clone: the last tip known to be on the hub, and what reads answer from: that, and what is not published yet.
@@ -99,7 +93,8 @@ if TYPE_CHECKING:
     class Objects(Protocol):
         """Reads objects by name, or a file by `<commit>:<path>`."""
 
-        shelf: Shelf | None
+        # What of the archive was looked into (archive/volumes.py).
+        shelf: Any
 
         def read(self, name: str, *, at_most: int | None = None) -> bytes | None:
             """The content; None for what is not here. `at_most` bytes of it."""
@@ -291,19 +286,3 @@ if TYPE_CHECKING:
 
         def has_any(self, folder: str) -> bool:
             """Whether there has ever been a note below this name."""
-
-    # --- whoever knows what is written -------------------------------------------------------
-
-    class OperationReader(Protocol):
-        """Reads operations back from what was kept of them, and makes what they are decided with."""
-
-        def context(self, now: datetime, settings: Settings, beats: Mapping[str, str] | None, *, is_folded: bool = False) -> Any:
-            """What a decision may know besides the snapshot."""
-
-        def read(self, clone: Clone, form: Mapping[str, Any]) -> Decides:
-            """The operation of a JSON form. Raises KeyError or TypeError for one that this version does not know."""
-
-        def by_difference(
-            self, clone: Clone, commit: str, parent: str, author: str, *, force: bool, reason: str | None
-        ) -> Decides:
-            """What a commit that bd has not made changes against `parent`, as an operation."""

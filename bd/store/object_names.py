@@ -13,6 +13,11 @@ LARGE = 250_000
 SHA256_LENGTH = 64
 
 
+def is_oid(text: str) -> bool:
+    """Whether the text is a whole object name, of SHA-1 or of SHA-256."""
+    return len(text) in (40, 64) and not text.strip("0123456789abcdef")
+
+
 def name_of(kind: bytes, data: bytes, length: int) -> str:
     """The object name of some content, in the hash of a repository whose names have this length."""
     name: str = _hash(length, len(data))(kind + b" %d\0" % len(data) + data).hexdigest()

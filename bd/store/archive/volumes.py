@@ -15,8 +15,7 @@ import re
 from bd.core.light import NamedTuple
 from bd.core.schema import is_volume, volume_of
 from bd.store.contract import Entry
-from bd.store.git.porcelain import is_oid
-from bd.store.object_names import name_of
+from bd.store.object_names import is_oid, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,9 +133,10 @@ class Shelf:
 
 def shelf_of(objects: Objects) -> Shelf:
     """The one shelf of a repository's reader."""
-    if objects.shelf is None:
-        objects.shelf = Shelf(objects)
-    return objects.shelf
+    shelf: Shelf | None = objects.shelf
+    if shelf is None:
+        shelf = objects.shelf = Shelf(objects)
+    return shelf
 
 
 def looked_into(objects: Objects, entries: Iterable[Entry]) -> list[Entry]:

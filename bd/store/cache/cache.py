@@ -113,7 +113,7 @@ class Cache:
                 self._db.execute("ROLLBACK")
             raise
 
-    def _leave(self, commit: str, on_progress: Callable[[int, int], None] | None, error: database.Error | None = None) -> None:
+    def _leave(self, commit: str, on_progress: Callable[[int, int], None] | None, error: Exception | None = None) -> None:
         """Go on in memory; a damaged file is removed, so that the next command makes it anew."""
         with suppress(database.Error):
             self._db.close()
@@ -138,7 +138,10 @@ class Cache:
         is_new = known is None and self._repo.ever_had(commit, SIGNERS_PATH)
         if (note := self._meta(state.KEY)) or is_new or any(entry.path == SIGNERS_PATH for entry in wanted):
             repo: Any = self._repo  # signatures stand on git alone
-            note, rows = state.forward(repo, note, commit, {entry.path for entry in wanted})
+            try:
+                note, rows = state.forward(repo, note, commit, {entry.path for entry in wanted})
+            except state.ForeignNote as error:
+                raise database.Unsound(str(error)) from error
             self.store(rows, commit)
             self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (state.KEY, note))
 
@@ -146,7 +149,7 @@ class Cache:
         """Who may sign, as it is at the commit that the cache holds."""
         try:
             return state.standing_of(self._meta(state.KEY))
-        except database.Unsound as error:
+        except state.ForeignNote as error:
             if self._path is None or self.commit is None:
                 raise
             self._leave(self.commit, None, error)

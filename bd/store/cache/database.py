@@ -136,7 +136,7 @@ def index(db: Connection) -> None:
         db.execute(f"CREATE {words}")
 
 
-def is_damage(error: Error) -> bool:
+def is_damage(error: Exception) -> bool:
     """Whether the file itself is no good."""
     return isinstance(error, Unsound) or getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF in _DAMAGED
 

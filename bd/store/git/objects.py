@@ -16,9 +16,9 @@ from _thread import get_ident
 
 from bd.core.errors import BadInput, Damaged, TryAgain
 from bd.core.schema import volume_of
-from bd.store.git.porcelain import is_oid, size_in
+from bd.store.git.porcelain import size_in
 from bd.store.git.trees import FOLDER, Tree, TreeEntry
-from bd.store.object_names import name_of
+from bd.store.object_names import is_oid, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bd.core.errors import Damaged
 from bd.core.light import Pattern
 from bd.store.contract import Entry, PushLine
+from bd.store.object_names import is_oid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,11 +23,6 @@ _FILE = ":100"
 
 # Names of these alone, without a dot, are refs whatever git's rules are.
 _PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/"
-
-
-def is_oid(text: str) -> bool:
-    """Whether the text is a whole object name, of SHA-1 or of SHA-256."""
-    return len(text) in (40, 64) and not text.strip("0123456789abcdef")
 
 
 def is_ref(text: str) -> bool:

@@ -14,7 +14,8 @@ import os
 from bd.core.errors import BadInput, BdError, Damaged, NoHub, TryAgain
 from bd.store.contract import ZERO, Entry
 from bd.store.git.environment import NO_WATCHER, QUIET, UPDATES_CHECKOUT, environment
-from bd.store.git.porcelain import difference, is_oid, is_ref, local_refs, tree_entries
+from bd.store.git.porcelain import difference, is_ref, local_refs, tree_entries
+from bd.store.object_names import is_oid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from bd.store.group_commit.member import Member
     from bd.store.group_commit.others import Others
     from bd.store.replica import Replica
-    from bd.store.transaction.batch import Rounds
-    from bd.store.transaction.verdict import Pushing
+    from bd.store.transaction.drafts import Decides
 
 # Who has asked leaves the others this part of a push time to ask too, so that the first one carries more along.
 GATHERING = 0.5
@@ -44,15 +43,18 @@ class Folding:
         self,
         hub: Replica,
         entry: JournalEntry,
-        rounds: Rounds,
-        pushing: Pushing,
+        revive: Callable[[Mapping[str, Any]], Decides],
+        author: Callable[[str, Any], str],
+        push_s: Callable[[], float],
         *,
         may_ask: bool,
         on_step: Callable[[str], None],
     ) -> None:
         self._hub = hub
-        self._rounds = rounds
-        self._pushing = pushing
+        self._revive = revive
+        self._author = author
+        # How long the last push of the branch took, in seconds.
+        self._last_push_s = push_s
         self._step = on_step
         self._may_ask = may_ask and bool(hub.remote_name)
         self.asking = Asking(hub, entry)
@@ -70,7 +72,7 @@ class Folding:
             return NOBODY
         if self.is_alone:
             return NOBODY
-        others = remote.others(self._hub, self._rounds.revive, base, {*(member.uid for member in party), *left})
+        others = remote.others(self._hub, self._revive, base, {*(member.uid for member in party), *left})
         return others._replace(burials=[*others.burials, *left.values()]) if left else others
 
     def _clear_away(self, left: Mapping[str, SideRef]) -> None:
@@ -103,7 +105,7 @@ class Folding:
             if (others.strangers and place == 0) or not self.may_ask(members, snapshot):
                 return False
             self.has_lost = False
-            self._may_ask = self.asking.ask(members, base, lambda by: self._rounds.author(by, snapshot), tries)
+            self._may_ask = self.asking.ask(members, base, lambda by: self._author(by, snapshot), tries)
             if self._may_ask:
                 self._step("asked")
                 self._watch(members, GATHERING * self.asking.push_s)
@@ -125,7 +127,7 @@ class Folding:
 
     @property
     def _push_s(self) -> float:
-        return max(self._pushing.push_s, self.asking.push_s)
+        return max(self._last_push_s(), self.asking.push_s)
 
     def _watch(self, members: Sequence[Member], pause_s: float) -> None:
         """Wait until an intent of ours is gone or it is our turn. Names are listed for that, which spares most of a look.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Change
     from bd.store.replica import Replica
-    from bd.store.transaction.drafts import Chain, Decides
+    from bd.store.transaction.drafts import Decides
 
 
 def others(hub: Replica, revive: Callable[[Mapping[str, Any]], Decides], base: str, own: set[str]) -> Others:
@@ -50,7 +50,7 @@ def _revived(revive: Callable[[Mapping[str, Any]], Decides], form: Mapping[str, 
     return operation if is_portable(operation) else None
 
 
-def fold(chain: Chain, stranger: Stranger, world: Any, told: list[str]) -> bool:
+def fold(add: Callable[..., Change], stranger: Stranger, world: Any, told: list[str]) -> bool:
     """Carry another clone's operation out; whether its intent is answered by that. Refusals are told by the last commit."""
     intent, operation = stranger
 
@@ -59,7 +59,7 @@ def fold(chain: Chain, stranger: Stranger, world: Any, told: list[str]) -> bool:
 
     try:
         at_s = clock.unix_seconds(operation.at)
-        change = chain.add(operation, intent.author, at_s, tries=intent.tries, world=world(), told=trailer)
+        change = add(operation, intent.author, at_s, tries=intent.tries, world=world(), told=trailer)
     except BdError as error:
         told.append(verdict_trailers.line(intent.uid, answer.of_error(error)))
         return True

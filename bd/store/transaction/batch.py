@@ -136,7 +136,7 @@ class Rounds:
     def _fold(self, chain: Chain, stranger: Stranger, snapshot: CachedSnapshot, told: list[str]) -> bool:
         from bd.store.group_commit import remote  # noqa: PLC0415  most rounds carry nobody along
 
-        return remote.fold(chain, stranger, lambda: self.world(snapshot, None, is_folded=True), told)
+        return remote.fold(chain.add, stranger, lambda: self.world(snapshot, None, is_folded=True), told)
 
     # --- what is not published yet ---
 

@@ -83,7 +83,15 @@ class Transaction:
         from bd.store.group_commit.coordinator import Folding as Among  # noqa: PLC0415
 
         may_ask = self._hand is None and not self._creates_hub and not self._has_unpublished
-        return Among(self._hub, self._entry, self._rounds, self._pushing, may_ask=may_ask, on_step=self._step)
+        return Among(
+            self._hub,
+            self._entry,
+            self._rounds.revive,
+            self._rounds.author,
+            lambda: self._pushing.push_s,
+            may_ask=may_ask,
+            on_step=self._step,
+        )
 
     @cached_property
     def settling(self) -> Settling:
@@ -144,10 +152,7 @@ class Transaction:
             tip = self._repo.ref(PUBLISHED)
         else:
             from bd.store.group_commit import coordinator  # noqa: PLC0415  while git fetches
-            from bd.store.transaction import (
-                pending,
-                recovery,
-            )
+            from bd.store.transaction import pending, recovery  # noqa: PLC0415  while git fetches
 
             assert coordinator and pending and recovery  # noqa: PT018
             tip = self._hub.finish_fetch()

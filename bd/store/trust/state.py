@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bd.core.light import json_text
 from bd.core.schema import CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
-from bd.store.cache.database import Unsound
 from bd.store.local.json_shapes import MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
@@ -26,6 +25,10 @@ _SHAPE = {"commit": MAYBE_TEXT, "standing": list, "masks": {...: (str, dict, typ
 _STANDING: tuple[Any, ...] = ([str], bool, int)
 # What decides whose word counts.
 DECIDING = frozenset({SIGNERS_PATH, CONFIG_PATH})
+
+
+class ForeignNote(ValueError):
+    """A note that nobody of us has written."""
 
 
 def standing_of(note: str | None) -> Standing:
@@ -47,7 +50,7 @@ def _read(note: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         pass
     if not fits(found, _SHAPE) or len(found["standing"]) != len(_STANDING) or not all(map(fits, found["standing"], _STANDING)):
-        raise Unsound("what is believed was written by somebody else")
+        raise ForeignNote("what is believed was written by somebody else")
     return found  # type: ignore[no-any-return]
 
 
