@@ -3,7 +3,7 @@
 Read first: base.py, then claims.py as an example.
 
 - An operation is made once, with everything it will ever need: ids, tokens and times are minted by whoever creates it.
-- `decide(snapshot, world)` returns a Change, or raises a refusal. It may be called many times, on one tip after another, and
+- `decide(snapshot, context)` returns a Change, or raises a refusal. It may be called many times, on one tip after another, and
   may run in another process or another clone; it has no side effects.
 - registry.py reads an operation back from its JSON form (replay, crash recovery, requests of other clones).
 - reader.py reads operations back from commits and requests, for the store.

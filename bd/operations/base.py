@@ -1,4 +1,4 @@
-"""What an operation is: a value with a pure `decide(snapshot, world) -> Change`.
+"""What an operation is: a value with a pure `decide(snapshot, context) -> Change`.
 
 A transaction calls `decide` again on every newer snapshot until the remote accepts the
 result, so it does no I/O and takes everything from its arguments. The operation's JSON form
@@ -10,7 +10,6 @@ from __future__ import annotations
 from bd.core import ids
 from bd.core.clock import instant_of
 from bd.core.errors import BdError, NoSuchBead
-from bd.core.light import NamedTuple
 from bd.core.model import Change
 from bd.policy import claims
 
@@ -21,21 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
-    from bd.core.settings import Settings
-
-
-class World(NamedTuple):
-    """What a decision may know besides the snapshot: the time of deciding, the settings, and signs of life.
-
-    `beats` are the refs of the claims that give signs of life, by token, listed before the branch was fetched; None
-    where nobody asked for them (`Operation.needs_beats`) or the remote has no such refs. `is_folded`: decided for
-    somebody in another clone, who may be gone by now.
-    """
-
-    now: datetime
-    settings: Settings
-    beats: Mapping[str, str] | None = None
-    is_folded: bool = False
+    from bd.core.operation import DecisionContext
 
 
 class Operation:
@@ -59,7 +44,7 @@ class Operation:
     def prepare(self) -> None:
         """Mint every name the operation will ever need into `args`; called once, when it is made."""
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         """The change on this snapshot; an empty one when it already holds this operation's result.
 
         Raises Refused and its kin. May be called many times.
@@ -76,14 +61,14 @@ class Operation:
         return False
 
     @property
-    def needs_beats(self) -> bool:
+    def needs_heartbeats(self) -> bool:
         """Whether `decide` has to see the signs of life that claims give beside the branch."""
         return False
 
     @property
     def is_portable(self) -> bool:
         """Whether another process may carry it out: `decide` needs nothing but the snapshot and this operation's form."""
-        return not self.needs_beats
+        return not self.needs_heartbeats
 
     def without_side_refs(self) -> None:
         """The server takes no refs beside the branch after all: claims give their signs of life on it."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 # `--deps` kinds that mean "the new bead waits for the other".
@@ -112,7 +112,7 @@ class Create(Operation):
         for spec in self.args["beads"]:
             follow_parent(spec, renamed)
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         specs = self.args["beads"]
         present = [snapshot.by_uid(spec["uid"]) for spec in specs]
         if all(present):
@@ -123,7 +123,7 @@ class Create(Operation):
         keys = self.known_keys(snapshot)
         for spec in specs:  # names first, so that one bead of the call may wait for a later one
             known = keys.get(spec.get("idempotency_key", ""))
-            new_id = known or self._new_id(spec, snapshot, world, beads, names)
+            new_id = known or self._new_id(spec, snapshot, context, beads, names)
             if spec.get("name"):
                 names[spec["name"]] = new_id
             touched.append(new_id)
@@ -134,7 +134,7 @@ class Create(Operation):
         for new_id, spec in new:
             if not self.args.get("force"):
                 refuse_away(spec.get("assignee"), snapshot, self.asked_at)
-            beads[new_id] = self._made(new_id, with_refs(spec, names), edges[new_id], snapshot, world)
+            beads[new_id] = self._made(new_id, with_refs(spec, names), edges[new_id], snapshot, context)
         for new_id, spec_edges in edges.items():
             self._let_wait(spec_edges.blocks, new_id, snapshot, beads)
         made = self.made_before(touched)
@@ -181,7 +181,7 @@ class Create(Operation):
         return {**{key: str(spent[key]) for key in wanted if key in spent}, **there}
 
     def _new_id(
-        self, spec: dict[str, Any], snapshot: Snapshot, world: World, taken: Mapping[str, Any], names: dict[str, str]
+        self, spec: dict[str, Any], snapshot: Snapshot, context: DecisionContext, taken: Mapping[str, Any], names: dict[str, str]
     ) -> str:
         def is_taken(bead_id: str) -> bool:
             return bead_id in taken or snapshot.exists(bead_id)
@@ -198,11 +198,11 @@ class Create(Operation):
         parent = spec.get("parent")
         if parent:
             parent = names.get(parent) or self.find(parent, snapshot).id
-        return ids.bead_id(world.settings.prefix, spec["uid"], is_taken, parent)
+        return ids.bead_id(context.settings.prefix, spec["uid"], is_taken, parent)
 
-    def _made(self, new_id: str, spec: dict[str, Any], edges: _Edges, snapshot: Snapshot, world: World) -> Bead:
+    def _made(self, new_id: str, spec: dict[str, Any], edges: _Edges, snapshot: Snapshot, context: DecisionContext) -> Bead:
         given = {key: value for key, value in spec.items() if key in BEAD_FIELDS}
-        fields = {key: value for key, value in checked(given, world).items() if value not in (None, [], {})}
+        fields = {key: value for key, value in checked(given, context).items() if value not in (None, [], {})}
         if edges.parent:
             fields["parent"] = edges.parent
             above = snapshot.head(edges.parent)
@@ -210,7 +210,7 @@ class Create(Operation):
                 labels = sorted({*fields.get("labels", []), *above.labels})
                 fields.update({"labels": labels} if labels else {})
         stamp = time_text(self.asked_at)
-        status = check_status(str(fields.get("status", "open")), world)
+        status = check_status(str(fields.get("status", "open")), context)
         fields.setdefault("priority", 2)
         bead = Bead(
             {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -39,7 +39,7 @@ class Edit(Operation):
 
     verb: ClassVar[str] = "edit"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         bead_id = self.args["ids"][0]
         old, new = self.args.get("old"), self.args.get("new")
         uid = (old or new or {}).get("uid")
@@ -67,7 +67,7 @@ class Edit(Operation):
         change = with_ages(change, snapshot, self.asked_at)
         refuse_circles(change, snapshot)
         refuse_overlap(change, snapshot)
-        return with_capacity(change, snapshot, tip.holders, world.now)
+        return with_capacity(change, snapshot, tip.holders, context.now)
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         """A replay reads the commit's difference, where the person's text is too."""
@@ -204,7 +204,7 @@ class HandCommit(Operation):
     def is_portable(self) -> bool:
         return False
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         self.refusals = []
         change = Change({}, "")
         for edit in self.args["edits"]:
@@ -214,7 +214,7 @@ class HandCommit(Operation):
             args = {"ids": [edit["id"]], **{key: edit.get(key) for key in ("old", "new", "text", "new_uid", "path")}}
             args |= {key: self.args.get(key) for key in ("force", "reason")}
             try:
-                part = Edit(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args).decide(after, world)
+                part = Edit(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args).decide(after, context)
             except BdError as error:
                 self.refusals.append(error)
                 continue

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
     from bd.core.model import Bead, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 class _Said(Operation):
@@ -43,7 +43,7 @@ class WaitHuman(_Said):
 
     verb: ClassVar[str] = "wait-human"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         question = (self.args.get("reason") or "").strip()
         if not question:
             raise BadInput("waiting for a person needs a question")
@@ -55,7 +55,7 @@ class WaitHuman(_Said):
         parked = lifecycle.parked_for_human(bead, question, self.asked_at)
         after = self._with_sign(bead, self.with_words(parked, question))
         change = Change({bead.id: after}, subject("wait-human", [bead.id], self.by), touched=(bead.id,))
-        return with_capacity(change, snapshot, bead.holders, world.now, alive=had if had == self.agent else None)
+        return with_capacity(change, snapshot, bead.holders, context.now, alive=had if had == self.agent else None)
 
 
 @register
@@ -64,7 +64,7 @@ class Answer(_Said):
 
     verb: ClassVar[str] = "answer"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         text = (self.args.get("text") or "").strip()
         if not text:
             raise BadInput("an empty answer")
@@ -72,5 +72,5 @@ class Answer(_Said):
         if self.has_been_said(bead):
             return Change({}, "", touched=(bead.id,))
         answered = lifecycle.answered(bead, kept_s(bead.get("prefer_agent") or "", snapshot), self.asked_at)
-        after = attended(self.with_words(answered, text), "comment", self, snapshot, world)
+        after = attended(self.with_words(answered, text), "comment", self, snapshot, context)
         return Change({bead.id: after}, subject("answer", [bead.id], self.by), touched=(bead.id,))

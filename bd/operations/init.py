@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 _IGNORED = (".stamp", "issues.jsonl")
 
@@ -40,7 +40,7 @@ class Init(Operation):
     def needs_remote(self) -> bool:
         return True
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         there = snapshot.record(CONFIG_PATH) or {}
         if "format" in there:
             return Change({}, "")

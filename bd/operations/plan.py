@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -31,7 +31,7 @@ class ApplyPlan(Create):
                 task["idempotency_key"] = f"{root['idempotency_key']}/{task['name']}"
         super().prepare()
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         specs = self.args["beads"]
         key = specs[0].get("idempotency_key")
         known = self.known_keys(snapshot) if key else {}
@@ -40,7 +40,7 @@ class ApplyPlan(Create):
             gone = sum(not snapshot.exists(bead_id) for bead_id in result.values())
             note = f"this plan was applied before, as {known[key]}; nothing is made again"
             return Change({}, "", touched=tuple(result.values()), result=result, notes=(note + _gone_words(gone),))
-        return super().decide(snapshot, world)
+        return super().decide(snapshot, context)
 
 
 def _gone_words(gone: int) -> str:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from bd.operations.base import World
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
     from typing import Any
 
-    from bd.core.settings import Settings
     from bd.operations.base import Operation
     from bd.store import Clone
 
 
 class OperationReader:
     """What a clone is opened with (store/contract.py). Most writes read nothing back, and import nothing for it."""
-
-    def context(self, now: datetime, settings: Settings, beats: Mapping[str, str] | None, *, is_folded: bool = False) -> World:
-        """What a decision may know besides the snapshot."""
-        return World(now, settings, beats, is_folded)
 
     def read(self, clone: Clone, form: Mapping[str, Any]) -> Operation:
         """The operation of a JSON form. Raises KeyError or TypeError for one that this version does not know."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -31,7 +31,7 @@ class AddTrigger(Operation):
     def prepare(self) -> None:
         self.args["trigger"].setdefault("uid", ids.mint())
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         given = self.args["trigger"]
         name = check_agent(given["name"])
         on = parse_on(given["on"])
@@ -43,7 +43,7 @@ class AddTrigger(Operation):
             raise WrongState(f"there is a trigger {name} already", hint=f"`bd trigger remove {name}` first")
         trial = filled(deepcopy(given["plan"]), {})
         ApplyPlan(by=self.by, at=self.at, beads=[{**spec, "title": spec["title"] or "x"} for spec in trial]).decide(
-            snapshot, world
+            snapshot, context
         )
         record = {
             "name": name,
@@ -62,7 +62,7 @@ class RemoveTrigger(Operation):
 
     verb: ClassVar[str] = "trigger-remove"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = self.args["name"]
         if snapshot.record(trigger_path(name)) is None:
             raise NotFound(f"there is no trigger {name}", hint="`bd trigger list` names them")

@@ -10,6 +10,7 @@ from bd.core import clock
 from bd.core.identity import git_author
 from bd.core.light import cached_property
 from bd.core.model import Change
+from bd.core.operation import DecisionContext
 from bd.store.replica import Replica
 
 TYPE_CHECKING = False
@@ -101,20 +102,22 @@ class Clone(Replica):
 
         return Writer(
             self,
-            world=self.context,
+            context=self.context,
             author=self.author,
             revive=self._revive,
             by_difference=by_difference,
             on_step=self._on_step,
         )
 
-    def context(self, snapshot: CachedSnapshot, beats: Mapping[str, str] | None, *, is_folded: bool = False) -> Any:
-        """What a decision may know besides the snapshot; `is_folded`: by the hub's settings alone, for an operation of another clone."""
-        if is_folded:
+    def context(
+        self, snapshot: CachedSnapshot, heartbeats: Mapping[str, str] | None, *, is_request: bool = False
+    ) -> DecisionContext:
+        """What a decision may know besides the snapshot; `is_request`: by the hub's settings alone, for an operation of another clone."""
+        if is_request:
             from bd.core.settings import of_hub  # noqa: PLC0415  only for what others ask
 
-            return self._operations.context(clock.now(), of_hub(snapshot.config()), beats, is_folded=True)
-        return self._operations.context(clock.now(), self.settings(snapshot), beats)
+            return DecisionContext(clock.now(), of_hub(snapshot.config()), heartbeats, is_request=True)
+        return DecisionContext(clock.now(), self.settings(snapshot), heartbeats)
 
     def author(self, by: str, settings: Settings) -> str:
         """The git author for who asks."""
@@ -165,4 +168,4 @@ class Rehearsal:
         settings = self.settings()
         context = self._clone.context(self.snapshot, None) if self._chain.steps else None
         author = self._clone.author(operation.by, settings)
-        return self._chain.add(operation, author, clock.unix_seconds(operation.at), tries=1, world=context)
+        return self._chain.add(operation, author, clock.unix_seconds(operation.at), tries=1, context=context)

@@ -6,19 +6,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
-    from bd.core.settings import Settings
     from bd.store.clone import Clone
     from bd.store.transaction.drafts import Decides
 
 
 class OperationReader(Protocol):
-    """Reads operations back from what was kept of them, and makes what they are decided with."""
-
-    def context(self, now: datetime, settings: Settings, beats: Mapping[str, str] | None, *, is_folded: bool = False) -> Any:
-        """What a decision may know besides the snapshot."""
-        ...
+    """Reads operations back from what was kept of them."""
 
     def read(self, clone: Clone, form: Mapping[str, Any]) -> Decides:
         """The operation of a JSON form. Raises KeyError or TypeError for one that this version does not know."""

@@ -414,9 +414,9 @@ def test_a_hub_is_made_once() -> None:
     assert store.decide(made).is_empty
     from bd.store.empty_snapshot import EMPTY
 
-    change = made.decide(EMPTY, store.world)
+    change = made.decide(EMPTY, store.context)
     assert change.records == {CONFIG_PATH: {"format": FORMAT_VERSION, "prefix": "hub", "domain": "d"}}
-    assert made.decide(EMPTY, store.world) == change
+    assert made.decide(EMPTY, store.context) == change
 
 
 def test_one_failure_of_many_is_told_and_the_rest_is_done() -> None:

@@ -50,7 +50,7 @@ def _revived(revive: Callable[[Mapping[str, Any]], Decides], form: Mapping[str, 
     return operation if is_portable(operation) else None
 
 
-def fold(chain: Chain, stranger: Stranger, world: Any, told: list[str]) -> bool:
+def fold(chain: Chain, stranger: Stranger, context: Any, told: list[str]) -> bool:
     """Carry another clone's operation out; whether its intent is answered by that. Refusals are told by the last commit."""
     intent, operation = stranger
 
@@ -59,7 +59,7 @@ def fold(chain: Chain, stranger: Stranger, world: Any, told: list[str]) -> bool:
 
     try:
         at_s = clock.unix_seconds(operation.at)
-        change = chain.add(operation, intent.author, at_s, tries=intent.tries, world=world(), told=trailer)
+        change = chain.add(operation, intent.author, at_s, tries=intent.tries, context=context(), told=trailer)
     except BdError as error:
         told.append(verdict_trailers.line(intent.uid, answer.of_error(error)))
         return True

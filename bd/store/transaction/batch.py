@@ -60,13 +60,13 @@ class Rounds:
         self,
         hub: Replica,
         *,
-        world: Callable[..., Any],
+        context: Callable[..., Any],
         author: Callable[[str, Any], str],
         revive: Callable[[Mapping[str, Any]], Decides],
         by_difference: Callable[[str, str, str], Decides],
     ) -> None:
         self._hub = hub
-        self.world = world
+        self.context = context
         self._author = author
         self.revive = revive
         self._by_difference = by_difference
@@ -91,8 +91,8 @@ class Rounds:
         tries: int,
     ) -> Round:
         """The round on this base. Raises what a refusal of the only operation on no base at all is."""
-        world = self.world(snapshot, self.beats)
-        chain = Chain(self._hub.repo, snapshot, world)
+        context = self.context(snapshot, self.beats)
+        chain = Chain(self._hub.repo, snapshot, context)
         refused, renamed = self._onto(chain, self._pending(base, hand), declined, tries)
         by_uid = {member.uid: member for member in members}
         foreign = {stranger.intent.uid: stranger for stranger in others.strangers}
@@ -107,23 +107,23 @@ class Rounds:
             member = by_uid[uid]
             if renamed:
                 member.operation.follow(renamed)
-            decided[uid] = self._own(chain, member, world, base, tries, declined)
+            decided[uid] = self._own(chain, member, context, base, tries, declined)
             if member.burial:
                 intents_of[uid] = member.burial
         if told and chain.steps:
             chain.tell("".join(told))
-        sides = self._beside(chain, world.now)
+        sides = self._beside(chain, context.now)
         _with_intents(chain, sides, intents_of, others.burials)
-        return Round(base, chain, world.settings, refused, renamed, decided, sides, frozenset(foreign))
+        return Round(base, chain, context.settings, refused, renamed, decided, sides, frozenset(foreign))
 
     def _own(
-        self, chain: Chain, member: Member, world: Any, base: str | None, tries: int, declined: Mapping[str, BdError]
+        self, chain: Chain, member: Member, context: Any, base: str | None, tries: int, declined: Mapping[str, BdError]
     ) -> Decided:
         if member.uid in declined:
             return None, declined[member.uid]
         operation = member.operation
         try:
-            author = self._author(operation.by, world.settings)
+            author = self._author(operation.by, context.settings)
             return chain.add(operation, author, clock.unix_seconds(operation.at), tries=tries), None
         except BdError as error:
             if base is None:
@@ -137,7 +137,7 @@ class Rounds:
     def _fold(self, chain: Chain, stranger: Stranger, snapshot: CachedSnapshot, told: list[str]) -> bool:
         from bd.store.group_commit import remote  # noqa: PLC0415  most rounds carry nobody along
 
-        return remote.fold(chain, stranger, lambda: self.world(snapshot, None, is_folded=True), told)
+        return remote.fold(chain, stranger, lambda: self.context(snapshot, None, is_request=True), told)
 
     # --- what is not published yet ---
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         @property
         def verb(self) -> str: ...
 
-        def decide(self, snapshot: Snapshot, world: Any) -> Change: ...
+        def decide(self, snapshot: Snapshot, context: Any) -> Change: ...
         def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]: ...
         def renamed(self, change: Change) -> dict[str, str]: ...
         def follow(self, renamed: Mapping[str, str]) -> None: ...
@@ -67,9 +67,9 @@ class Step(NamedTuple):
 class Chain:
     """Steps on top of a base. `add` decides one more operation; what it refuses leaves the chain as it was."""
 
-    def __init__(self, repo: GitRepo, snapshot: CachedSnapshot, world: Any) -> None:
+    def __init__(self, repo: GitRepo, snapshot: CachedSnapshot, context: Any) -> None:
         self._repo = repo
-        self._world = world
+        self._context = context
         self.base = snapshot
         self.snapshot: Snapshot = snapshot
         self.steps: list[Step] = []
@@ -92,15 +92,15 @@ class Chain:
         *,
         tries: int,
         original: str | None = None,
-        world: Any = None,
+        context: Any = None,
         told: Callable[[Change], str] | None = None,
     ) -> Change:
         """Decide an operation on the chain's end; an empty change adds no step. Raises what `decide` raises.
 
-        `world` is another one than the chain's, for an operation of somebody else; `told` gives further trailers.
+        `context` is another one than the chain's, for an operation of somebody else; `told` gives further trailers.
         """
         before = self.snapshot
-        change = operation.decide(before, world or self._world)
+        change = operation.decide(before, context or self._context)
         if change.is_empty:
             return change
         kept = dict(self._texts), dict(self._rows)
@@ -114,7 +114,7 @@ class Chain:
         were = [before.head(bead_id) for bead_id in change.beads]
         held = [claim for bead in were if bead is not None for claim in bead.claims]
         holds = [claim for bead in change.beads.values() if bead is not None for claim in bead.claims]
-        sign = self._signer(operation, change, before) if world is None else None  # nothing is signed for another clone
+        sign = self._signer(operation, change, before) if context is None else None  # nothing is signed for another clone
         self.steps.append(Step(operation, change, files, Draft(text, author, at_s, files, change.modes, sign), held, holds))
         self._sum = _joined(self._sum, change)
         self.snapshot = Overlay(self.base, self._sum)
@@ -122,7 +122,7 @@ class Chain:
 
     def _signer(self, operation: Decides, change: Change, before: Snapshot) -> Callable[[bytes], bytes] | None:
         """What signs an operation's commit, where this clone or the hub wants that."""
-        settings = self._world.settings
+        settings = self._context.settings
         if not (settings.sign or settings.require_signed or _decides(change, before)):
             return None
         from bd.store.trust import signing  # noqa: PLC0415  most hubs ask for no signatures

@@ -12,7 +12,7 @@ from bd.core.errors import BdError, NoHub, RemoteUnreachable
 from bd.core.light import cached_property
 from bd.store.group_commit.others import NOBODY
 from bd.store.hub_location import PUBLISHED, VIEW
-from bd.store.transaction.member import Member, needs_beats, told, won
+from bd.store.transaction.member import Member, needs_heartbeats, told, won
 from bd.store.transaction.outcome import Outcome
 from bd.store.transaction.verdict import Pushing, refused_by_server
 
@@ -70,7 +70,7 @@ class Transaction:
         self._tries = self._stuck = 0
         self._deadline: float | None = None
         self._base: str | None = None
-        self._may_push_first = hub.was_fresh and not creates_hub and hand is None and not needs_beats(operation)
+        self._may_push_first = hub.was_fresh and not creates_hub and hand is None and not needs_heartbeats(operation)
         self._has_looked = self._has_just_looked = self._is_last_look = False
         self._first_view = self._repo.ref(VIEW)
         self._has_unpublished = bool(hub.remote) and self._first_view not in (None, hub.published_before)
@@ -136,7 +136,7 @@ class Transaction:
                 if self._base:
                     return False
             self._may_push_first = False
-        if needs_beats(self._operation):  # listed first: the branch must not be older than the list
+        if needs_heartbeats(self._operation):  # listed first: the branch must not be older than the list
             self._rounds.beats = self._hub.sides.beats() if self._hub.sides.may_list() else None
         if not self._hub.remote:
             tip = self._repo.ref(self._hub.branch)

@@ -103,9 +103,9 @@ def won(change: Change | None, before: Snapshot, inherited: Collection[str]) -> 
     return [token for token, bead_id in pairs if token in inherited or not was_there(token, bead_id)]
 
 
-def needs_beats(operation: Decides | None) -> bool:
+def needs_heartbeats(operation: Decides | None) -> bool:
     """Whether the signs of life beside the branch have to be listed before the branch is fetched."""
-    return bool(getattr(operation, "needs_beats", False))
+    return bool(getattr(operation, "needs_heartbeats", False))
 
 
 def is_portable(operation: Decides | None) -> bool:

@@ -10,7 +10,7 @@ from bd.core.light import json_text, suppress
 from bd.store.local.journal import HAS_FLOCK
 from bd.store.transaction.batch import Rounds
 from bd.store.transaction.driver import Transaction
-from bd.store.transaction.member import is_portable, needs_beats
+from bd.store.transaction.member import is_portable, needs_heartbeats
 from bd.store.transaction.outcome import Outcome
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ class Writing:
         self,
         hub: Replica,
         *,
-        world: Callable[..., Any],
+        context: Callable[..., Any],
         author: Callable[[str, Any], str],
         revive: Callable[[Mapping[str, Any]], Decides],
         by_difference: Callable[[str, str, str], Decides],
@@ -39,7 +39,7 @@ class Writing:
         rng: random.Random | None = None,
     ) -> None:
         self._hub = hub
-        self._rounds = Rounds(hub, world=world, author=author, revive=revive, by_difference=by_difference)
+        self._rounds = Rounds(hub, context=context, author=author, revive=revive, by_difference=by_difference)
         self._step = on_step or _no_step
         self._rng = rng
 
@@ -50,7 +50,7 @@ class Writing:
         those. Raises the operation's refusal, TryAgain (with `written`), ServerRefused, Damaged.
         """
         entry = self._hub.journal.begin(operation.uid if operation else "sync", **_names(operation))
-        fetch = not needs_beats(operation)
+        fetch = not needs_heartbeats(operation)
         try:
             if not self._hub.try_write(fetch=fetch):
                 # Waiting by the entry works where it can be seen whether its process lives.
