@@ -96,7 +96,7 @@ class Replay:
                 refused.append(RefusedReplay(uid, item.commit, error))
                 continue
             renamed.update(item.operation.renamed(change))
-            errors = [*getattr(item.operation, "refusals", []), *map(_error_of, change.failures)]
+            errors = [*change.refusals, *map(_error_of, change.failures)]
             refused += [RefusedReplay(uid, item.commit, error) for error in errors]
         return refused, renamed
 
