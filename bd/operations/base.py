@@ -70,13 +70,6 @@ class Operation:
         """Whether another process may carry it out: `decide` needs nothing but the snapshot and this operation's form."""
         return not self.needs_heartbeats
 
-    def without_side_refs(self) -> None:
-        """The server takes no refs beside the branch after all: claims give their signs of life on it."""
-        following = self.args.get("next")
-        for args in (self.args, following if isinstance(following, dict) else {}):
-            if args.get("heartbeat"):
-                args["heartbeat"] = {"interval_s": max(900, args["heartbeat"]["interval_s"]), "by": "branch"}
-
     @property
     def agent(self) -> str:
         """The name the operation's author goes by, without the kind before the colon."""

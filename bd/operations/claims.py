@@ -49,6 +49,9 @@ _MONEY_HINTS = {
     "ceiling": "`bd cost {1}` shows what it cost; `bd update {1} --budget-ceiling USD` raises the ceiling",
 }
 
+# Heartbeats that are commits on the branch come no more often than this.
+_BRANCH_INTERVAL_S = 900
+
 
 @register
 class Claim(Operation):
@@ -84,7 +87,7 @@ class Claim(Operation):
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         form = super().pinned(change, before)
         tokens = [token for token, _ in change.tokens]
-        form["args"] = {**form["args"], "new_tokens": tokens, "ids": list(change.touched)}
+        form["args"] = {**as_promised(form["args"], change), "new_tokens": tokens, "ids": list(change.touched)}
         for key in ("next", "inherited", "held_tokens"):
             form["args"].pop(key, None)
         return form
@@ -126,9 +129,11 @@ class Claim(Operation):
         claim["version"] = __version__
         if context.is_request:  # its author may have died while it waited: see policy/liveness.py
             claim["folded"] = True
-        if self.args.get("heartbeat"):
-            claim["heartbeat_interval_s"] = self.args["heartbeat"]["interval_s"]
-            claim["heartbeat_by"] = self.args["heartbeat"]["by"]
+        heartbeat = self.args.get("heartbeat")
+        if heartbeat and context.takes_side_refs:
+            claim["heartbeat_interval_s"], claim["heartbeat_by"] = heartbeat["interval_s"], heartbeat["by"]
+        elif heartbeat:  # each is a commit then
+            claim["heartbeat_interval_s"], claim["heartbeat_by"] = max(_BRANCH_INTERVAL_S, heartbeat["interval_s"]), "branch"
         return claim
 
     def _take(self, bead: Bead, index: int, snapshot: Snapshot, context: DecisionContext) -> Bead:
@@ -284,6 +289,16 @@ class Claim(Operation):
     def _own(self, bead: Bead) -> dict[str, Any]:
         """Of the claims on a bead, this agent's; the one of an exclusive bead."""
         return bead.get("claim") or next(claim for claim in bead.claims[::-1] if claim.get("agent") == self.name)
+
+
+def as_promised(args: Mapping[str, Any], change: Change) -> dict[str, Any]:
+    """A claim's arguments with the heartbeats that its change promises: others than asked for where the remote takes no side refs."""
+    made = {token for token, _ in change.tokens}
+    there = (claim for bead in change.beads.values() if bead is not None for claim in bead.claims)
+    promised = next((claim for claim in there if claim.get("token") in made and claim.get("heartbeat_by")), None)
+    if promised is None or not args.get("heartbeat"):
+        return dict(args)
+    return {**args, "heartbeat": {"interval_s": promised["heartbeat_interval_s"], "by": promised["heartbeat_by"]}}
 
 
 def _untouched_first(beads: Iterable[Bead], context: DecisionContext) -> Iterator[Bead]:

@@ -11,7 +11,7 @@ from bd.core.errors import AlreadyClosed, BdError, NothingReady, StaleToken, Sti
 from bd.core.model import Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
-from bd.operations.claims import Claim
+from bd.operations.claims import Claim, as_promised
 from bd.operations.heat import attended
 from bd.operations.stored_outputs import files_of, with_stored, without_contents
 from bd.policy import lifecycle, spending, validation
@@ -174,6 +174,8 @@ class Close(Operation):
         form = super().pinned(change, before)
         claimed = {bead_id for _, bead_id in change.tokens}
         form["args"]["ids"] = [bead_id for bead_id in change.touched if bead_id not in claimed]
+        if form["args"].get("next"):
+            form["args"]["next"] = as_promised(form["args"]["next"], change)
         if form["args"].get("stores"):
             form["args"]["stores"] = without_contents(form["args"]["stores"], len(before.commit))
         return form

@@ -642,6 +642,35 @@ def test_what_would_be_a_lie_without_the_remote(operation: Claim | Close | Relea
     assert operation.needs_remote is needs
 
 
+# --- a remote without side refs ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "promised"),
+    [
+        ({"interval_s": 30, "by": "ref"}, {"interval_s": 900, "by": "branch"}),
+        ({"interval_s": 3600, "by": "ref"}, {"interval_s": 3600, "by": "branch"}),
+        ({"interval_s": 1200, "by": "branch"}, {"interval_s": 1200, "by": "branch"}),
+    ],
+)
+def test_without_side_refs_heartbeats_are_commits_and_rarer(asked: dict[str, Any], promised: dict[str, Any]) -> None:
+    store = MemoryStore(held("hub-h", "coder", "t"), make_bead("hub-a"))
+    context = store.context._replace(takes_side_refs=False)
+    operations = [
+        (claim("coder", "hub-a", heartbeat=asked), lambda args: args),
+        (Close(ids=["hub-h"], next={"agent": "coder", "heartbeat": asked}, **by("coder", hub_h="t")), lambda args: args["next"]),
+    ]
+    for operation, args_of in operations:
+        for there, heartbeat in ((context, promised), (store.context, asked)):
+            change = operation.decide(store.tip, there)
+            taken = change.beads["hub-a"]
+            assert taken is not None
+            made = taken.get("claim")
+            assert (made["heartbeat_interval_s"], made["heartbeat_by"]) == (heartbeat["interval_s"], heartbeat["by"])
+            assert args_of(operation.pinned(change, store.tip)["args"])["heartbeat"] == heartbeat, "the commit says what holds"
+            assert args_of(operation.form()["args"])["heartbeat"] == asked
+
+
 # --- what holds beside a claim of the same exclusive name ----------------------------------------
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Change
+    from bd.core.operation import DecisionContext
     from bd.store.group_commit.others import Others, Stranger
     from bd.store.heartbeat.claim_refs import Beating
     from bd.store.replica import Replica
@@ -60,24 +61,32 @@ class Rounds:
         self,
         hub: Replica,
         *,
-        context: Callable[..., Any],
+        context: Callable[..., DecisionContext],
         author: Callable[[str, Any], str],
         revive: Callable[[Mapping[str, Any]], Decides],
         by_difference: Callable[[str, str, str], Decides],
     ) -> None:
         self._hub = hub
-        self.context = context
+        self._context = context
         self._author = author
         self.revive = revive
         self._by_difference = by_difference
         self.beating: Beating | None = None
-        self.beats: Mapping[str, str] | None = None
+        self.heartbeats: Mapping[str, str] | None = None
+        self.takes_side_refs = True  # until the remote refuses them
 
     def author(self, by: str, snapshot: CachedSnapshot) -> str:
         """The git author for who asks, on a snapshot."""
         return self._author(by, self._hub.settings(snapshot))
 
     # --- deciding ---
+
+    def context(
+        self, snapshot: CachedSnapshot, heartbeats: Mapping[str, str] | None = None, *, is_request: bool = False
+    ) -> DecisionContext:
+        """What a decision on a snapshot may know besides it."""
+        made = self._context(snapshot, heartbeats, is_request=is_request)
+        return made if self.takes_side_refs else made._replace(takes_side_refs=False)
 
     def decide(
         self,
@@ -91,7 +100,7 @@ class Rounds:
         tries: int,
     ) -> Round:
         """The round on this base. Raises what a refusal of the only operation on no base at all is."""
-        context = self.context(snapshot, self.beats)
+        context = self.context(snapshot, self.heartbeats)
         chain = Chain(self._hub.repo, snapshot, context)
         refused, renamed = self._onto(chain, self._pending(base, hand), declined, tries)
         by_uid = {member.uid: member for member in members}
@@ -117,7 +126,13 @@ class Rounds:
         return Round(base, chain, context.settings, refused, renamed, decided, sides, frozenset(foreign))
 
     def _own(
-        self, chain: Chain, member: Member, context: Any, base: str | None, tries: int, declined: Mapping[str, BdError]
+        self,
+        chain: Chain,
+        member: Member,
+        context: DecisionContext,
+        base: str | None,
+        tries: int,
+        declined: Mapping[str, BdError],
     ) -> Decided:
         if member.uid in declined:
             return None, declined[member.uid]
@@ -137,7 +152,7 @@ class Rounds:
     def _fold(self, chain: Chain, stranger: Stranger, snapshot: CachedSnapshot, told: list[str]) -> bool:
         from bd.store.group_commit import remote  # noqa: PLC0415  most rounds carry nobody along
 
-        return remote.fold(chain, stranger, lambda: self.context(snapshot, None, is_request=True), told)
+        return remote.fold(chain, stranger, lambda: self.context(snapshot, is_request=True), told)
 
     # --- what is not published yet ---
 
@@ -170,8 +185,8 @@ class Rounds:
             from bd.store.heartbeat.claim_refs import Beating as Beside  # noqa: PLC0415  a plain claim has no such refs
 
             self.beating = Beside(self._hub.sides)
-        if self.beats is not None:
-            self.beating.take(self.beats)
+        if self.heartbeats is not None:
+            self.beating.take(self.heartbeats)
         return [self.beating.refs_of(step.claims_before, step.claims_after, at) for step in chain.steps]
 
 

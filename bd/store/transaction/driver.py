@@ -137,10 +137,10 @@ class Transaction:
                     return False
             self._may_push_first = False
         if needs_heartbeats(self._operation):  # listed first: the branch must not be older than the list
-            self._rounds.beats = self._hub.sides.beats() if self._hub.sides.may_list() else None
+            self._rounds.heartbeats = self._hub.sides.beats() if self._hub.sides.may_list() else None
         if not self._hub.remote:
             tip = self._repo.ref(self._hub.branch)
-        elif self._has_just_looked and self._rounds.beats is None:
+        elif self._has_just_looked and self._rounds.heartbeats is None:
             tip = self._repo.ref(PUBLISHED)
         else:
             from bd.store.group_commit import coordinator, pending  # noqa: PLC0415  while git fetches
@@ -341,8 +341,7 @@ class Transaction:
         self._folding.is_alone = self._is_bare = True
         self._folding.asking.withdraw(self._open())
         self._stuck = STUCK_LIMIT - 1
-        for member in self._open():
-            getattr(member.operation, "without_side_refs", bool)()
+        self._rounds.takes_side_refs = False
 
     def _look_beside(self, verdict: Verdict) -> None:
         """A ref beside the branch is not as this clone knew it, or the server refuses such refs after all."""

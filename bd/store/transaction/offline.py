@@ -30,7 +30,7 @@ def keep_here(
     base = hub.view()
     snapshot = hub.snapshot(base)
     hub.check_format(snapshot)
-    chain = Chain(hub.repo, snapshot, rounds.context(snapshot, None))
+    chain = Chain(hub.repo, snapshot, rounds.context(snapshot))
     change = chain.add(operation, rounds.author(operation.by, snapshot), clock.unix_seconds(operation.at), tries=1)
     if not chain.steps:
         return Outcome(change, published=False, commit=base)
