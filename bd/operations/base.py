@@ -32,6 +32,7 @@ class Operation:
     """
 
     verb: ClassVar[str] = ""
+    brings_forward: ClassVar[bool] = False
 
     def __init__(self, *, by: str, at: str, uid: str | None = None, tokens: Mapping[str, str] | None = None, **args: Any) -> None:
         self.by = by
@@ -128,7 +129,15 @@ class Operation:
             form["tokens"] = used
         return form
 
-    # --- replays ---
+    def journal_fields(self) -> dict[str, Any]:
+        """What crash recovery has to know of it: the agent that it claims for, and the beads that were named."""
+        return {"agent": self.args.get("agent"), "ids": self.args.get("ids")}
+
+    # --- what becomes of it ---
+
+    def inherit(self, data: Mapping[str, Any]) -> bool:
+        """Take over the claim that a process of the same agent won here and died before it could say so."""
+        return False
 
     def renamed(self, change: Change) -> dict[str, str]:
         """Beads of this operation that got another id than in the commit it was read back from: old -> new."""

@@ -51,6 +51,10 @@ class Close(Operation):
     def is_portable(self) -> bool:
         return super().is_portable and not self.args.get("stores")
 
+    def journal_fields(self) -> dict[str, Any]:
+        following = self.args.get("next")
+        return {**super().journal_fields(), **({"agent": following["agent"]} if following else {})}
+
     def inherit(self, data: Mapping[str, Any]) -> bool:
         """With `next`: take over the claim that a process of the same agent won here and died before it could say so."""
         following = self.args.get("next")

@@ -21,8 +21,10 @@ class OperationReader:
 
         return from_json(with_contents(clone, form))
 
-    def by_difference(self, clone: Clone, commit: str, parent: str, author: str, *, force: bool, reason: str | None) -> Operation:
-        """What a commit that bd has not made changes against `parent`, as an operation."""
+    def by_difference(
+        self, clone: Clone, commit: str, parent: str, author: str, *, uid: str | None, force: bool, reason: str | None
+    ) -> Operation:
+        """What a commit that bd has not made changes against `parent`, as an operation; of another `uid` than its trailers name."""
         from bd.operations.difference import operation_of  # noqa: PLC0415
 
-        return operation_of(clone, commit, parent, author, force=force, reason=reason)
+        return operation_of(clone, commit, parent, author, uid=uid, force=force, reason=reason)

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from bd.core.operation import Operation
     from bd.core.queries import Derivation
     from bd.core.settings import Settings
     from bd.store.contract import OperationReader
     from bd.store.hub_location import Place
     from bd.store.snapshot import CachedSnapshot
     from bd.store.sync import Edits
-    from bd.store.transaction.drafts import Chain, Decides
+    from bd.store.transaction.drafts import Chain
     from bd.store.transaction.outcome import Outcome
     from bd.store.transaction.queue import Writing
 
@@ -57,13 +58,13 @@ class Clone(Replica):
 
     # --- writing ---
 
-    def publish(self, operation: Decides) -> Outcome:
+    def publish(self, operation: Operation) -> Outcome:
         """Carry an operation out. Raises its refusal, TryAgain (with `written`), ServerRefused, Damaged."""
         outcome = self.writing().run(operation)
         self._has_written()
         return outcome
 
-    def create_hub(self, operation: Decides) -> Outcome:
+    def create_hub(self, operation: Operation) -> Outcome:
         """Carry out the operation that makes the hub itself: there need not be any yet. Raises the same."""
         return self.writing().run(operation, creates_hub=True)
 
@@ -97,8 +98,8 @@ class Clone(Replica):
         """What writes to this clone's hub; `force` also takes hand edits of claims, for a `reason`."""
         from bd.store.transaction.queue import Writing as Writer  # noqa: PLC0415  readers need none of it
 
-        def by_difference(commit: str, parent: str, author: str) -> Decides:
-            return self._operations.by_difference(self, commit, parent, author, force=force, reason=reason)
+        def by_difference(commit: str, parent: str, author: str, uid: str | None) -> Operation:
+            return self._operations.by_difference(self, commit, parent, author, uid=uid, force=force, reason=reason)
 
         return Writer(
             self,
@@ -123,7 +124,7 @@ class Clone(Replica):
         """The git author for who asks."""
         return git_author(by, settings, self.place.user_name, self.place.user_mail)
 
-    def _revive(self, form: Mapping[str, Any]) -> Decides:
+    def _revive(self, form: Mapping[str, Any]) -> Operation:
         return self._operations.read(self, form)
 
     # --- rehearsing ---
@@ -132,7 +133,7 @@ class Clone(Replica):
         """Operations decided one after another on a snapshot, and none of them published."""
         return Rehearsal(self, snapshot)
 
-    def preview(self, snapshot: CachedSnapshot, *operations: Decides) -> Change:
+    def preview(self, snapshot: CachedSnapshot, *operations: Operation) -> Change:
         """What publishing operations one after another would change: the last one's change. Raises what publishing raises before it pushes."""
         change, steps = Change({}, ""), self.rehearsal(snapshot)
         for operation in operations:
@@ -163,7 +164,7 @@ class Rehearsal:
         """The settings as they would hold by now."""
         return self._clone.settings(self.snapshot)
 
-    def add(self, operation: Decides) -> Change:
+    def add(self, operation: Operation) -> Change:
         """Decide one more operation on what the ones before it would leave. Raises its refusal, Damaged."""
         settings = self.settings()
         context = self._clone.context(self.snapshot, None) if self._chain.steps else None

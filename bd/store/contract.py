@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bd.core.operation import Operation
     from bd.store.clone import Clone
-    from bd.store.transaction.drafts import Decides
 
 
 class OperationReader(Protocol):
     """Reads operations back from what was kept of them."""
 
-    def read(self, clone: Clone, form: Mapping[str, Any]) -> Decides:
+    def read(self, clone: Clone, form: Mapping[str, Any]) -> Operation:
         """The operation of a JSON form. Raises KeyError or TypeError for one that this version does not know."""
         ...
 
-    def by_difference(self, clone: Clone, commit: str, parent: str, author: str, *, force: bool, reason: str | None) -> Decides:
-        """What a commit that bd has not made changes against `parent`, as an operation."""
+    def by_difference(
+        self, clone: Clone, commit: str, parent: str, author: str, *, uid: str | None, force: bool, reason: str | None
+    ) -> Operation:
+        """What a commit that bd has not made changes against `parent`, as an operation; of another `uid` than its trailers name."""
         ...

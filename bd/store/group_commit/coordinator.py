@@ -14,7 +14,6 @@ from bd.store.group_commit import order, remote, requests
 from bd.store.group_commit.asking import Asking
 from bd.store.group_commit.others import NOBODY
 from bd.store.group_commit.requests import INTENTS
-from bd.store.transaction.member import is_portable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ class Folding:
         """Whether others may carry these operations out: each can be told, and others would decide the same."""
         if not self._may_ask or self.is_alone or not self._hub.sides.usable():
             return False
-        if not all(is_portable(member.operation) for member in members):
+        if not all(member.operation.is_portable for member in members):
             return False
         if self._hub.cache.requires_signatures():  # nobody signs for another clone
             return False

@@ -10,7 +10,6 @@ from bd.core.errors import BdError
 from bd.core.versions import same_rules
 from bd.store.group_commit import answer, requests, verdict_trailers
 from bd.store.group_commit.others import NOBODY, Others, Stranger
-from bd.store.transaction.member import is_portable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,11 +17,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Change
+    from bd.core.operation import Operation
     from bd.store.replica import Replica
-    from bd.store.transaction.drafts import Chain, Decides
+    from bd.store.transaction.drafts import Chain
 
 
-def others(hub: Replica, revive: Callable[[Mapping[str, Any]], Decides], base: str, own: set[str]) -> Others:
+def others(hub: Replica, revive: Callable[[Mapping[str, Any]], Operation], base: str, own: set[str]) -> Others:
     """The intents of other clones that may be folded on this base; and what removes those that nobody waits for."""
     seen = {uid: oid for uid, oid in hub.fetching.intents.items() if uid not in own}
     if not seen:
@@ -41,13 +41,13 @@ def others(hub: Replica, revive: Callable[[Mapping[str, Any]], Decides], base: s
     return Others(strangers[: requests.AT_ONCE], [intent.burial for intent in gone])
 
 
-def _revived(revive: Callable[[Mapping[str, Any]], Decides], form: Mapping[str, Any]) -> Decides | None:
+def _revived(revive: Callable[[Mapping[str, Any]], Operation], form: Mapping[str, Any]) -> Operation | None:
     """The operation of a form; None for one that this version does not know, or that only its author may carry out."""
     try:
         operation = revive(form)
     except Exception:  # noqa: BLE001  whatever it is, it is left to its author
         return None
-    return operation if is_portable(operation) else None
+    return operation if operation.is_portable else None
 
 
 def fold(chain: Chain, stranger: Stranger, context: Any, told: list[str]) -> bool:

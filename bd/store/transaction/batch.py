@@ -21,12 +21,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Change
-    from bd.core.operation import DecisionContext
+    from bd.core.operation import DecisionContext, Operation
     from bd.store.group_commit.others import Others, Stranger
     from bd.store.heartbeat.claim_refs import Beating
     from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
-    from bd.store.transaction.drafts import Decides
     from bd.store.transaction.member import Member
     from bd.store.transaction.replay import Pending, RefusedReplay, Replay
 
@@ -55,7 +54,7 @@ class Round(NamedTuple):
 
 
 class Rounds:
-    """Decides the rounds of one transaction."""
+    """Operation the rounds of one transaction."""
 
     def __init__(
         self,
@@ -63,8 +62,8 @@ class Rounds:
         *,
         context: Callable[..., DecisionContext],
         author: Callable[[str, Any], str],
-        revive: Callable[[Mapping[str, Any]], Decides],
-        by_difference: Callable[[str, str, str], Decides],
+        revive: Callable[[Mapping[str, Any]], Operation],
+        by_difference: Callable[[str, str, str, str | None], Operation],
     ) -> None:
         self._hub = hub
         self._context = context

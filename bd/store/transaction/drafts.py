@@ -30,33 +30,19 @@ from bd.store.yaml import editor
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any, Protocol
+    from typing import Any
 
     from bd.core.model import Snapshot
+    from bd.core.operation import DecisionContext, Operation
     from bd.core.schema import Kind
     from bd.store.git.repository import GitRepo
     from bd.store.snapshot import CachedSnapshot
-
-    class Decides(Protocol):
-        """What a chain needs of an operation (bd.operations.base.Operation)."""
-
-        uid: str
-        by: str
-        at: str
-
-        @property
-        def verb(self) -> str: ...
-
-        def decide(self, snapshot: Snapshot, context: Any) -> Change: ...
-        def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]: ...
-        def renamed(self, change: Change) -> dict[str, str]: ...
-        def follow(self, renamed: Mapping[str, str]) -> None: ...
 
 
 class Step(NamedTuple):
     """One decided operation: what it changes, the files as they will be, and the claims on its beads before and after."""
 
-    operation: Decides
+    operation: Operation
     change: Change
     files: dict[str, bytes | None]
     draft: Draft
@@ -67,7 +53,7 @@ class Step(NamedTuple):
 class Chain:
     """Steps on top of a base. `add` decides one more operation; what it refuses leaves the chain as it was."""
 
-    def __init__(self, repo: GitRepo, snapshot: CachedSnapshot, context: Any) -> None:
+    def __init__(self, repo: GitRepo, snapshot: CachedSnapshot, context: DecisionContext) -> None:
         self._repo = repo
         self._context = context
         self.base = snapshot
@@ -86,13 +72,13 @@ class Chain:
 
     def add(
         self,
-        operation: Decides,
+        operation: Operation,
         author: str,
         at_s: int,
         *,
         tries: int,
         original: str | None = None,
-        context: Any = None,
+        context: DecisionContext | None = None,
         told: Callable[[Change], str] | None = None,
     ) -> Change:
         """Decide an operation on the chain's end; an empty change adds no step. Raises what `decide` raises.
@@ -120,7 +106,7 @@ class Chain:
         self.snapshot = Overlay(self.base, self._sum)
         return change
 
-    def _signer(self, operation: Decides, change: Change, before: Snapshot) -> Callable[[bytes], bytes] | None:
+    def _signer(self, operation: Operation, change: Change, before: Snapshot) -> Callable[[bytes], bytes] | None:
         """What signs an operation's commit, where this clone or the hub wants that."""
         settings = self._context.settings
         if not (settings.sign or settings.require_signed or _decides(change, before)):

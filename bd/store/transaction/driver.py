@@ -12,7 +12,7 @@ from bd.core.errors import BdError, NoHub, RemoteUnreachable
 from bd.core.light import cached_property
 from bd.store.group_commit.others import NOBODY
 from bd.store.hub_location import PUBLISHED, VIEW
-from bd.store.transaction.member import Member, needs_heartbeats, told, won
+from bd.store.transaction.member import Member, told, won
 from bd.store.transaction.outcome import Outcome
 from bd.store.transaction.verdict import Pushing, refused_by_server
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from bd.core.operation import Operation
     from bd.store.group_commit.coordinator import Folding
     from bd.store.group_commit.others import Others
     from bd.store.local.journal import Entry
     from bd.store.replica import Replica
     from bd.store.transaction.batch import Round, Rounds
-    from bd.store.transaction.drafts import Decides
     from bd.store.transaction.recovery import Settling
     from bd.store.transaction.verdict import Verdict
 
@@ -43,7 +43,7 @@ class Transaction:
         entry: Entry,
         rounds: Rounds,
         *,
-        operation: Decides | None,
+        operation: Operation | None,
         hand: str | None,
         creates_hub: bool,
         on_step: Callable[[str], None],
@@ -61,6 +61,7 @@ class Transaction:
         self._pushing = Pushing(hub, on_step, hand)
         self._own = Member(operation) if operation is not None else None
         self._party = [self._own] if self._own else []
+        self._needs_heartbeats = operation is not None and operation.needs_heartbeats
         self._made: dict[str, Round] = {}
         self._declined: dict[str, BdError] = {}
         self.lapsed: list[str] = []  # what was found out of operations that never arrived
@@ -70,7 +71,7 @@ class Transaction:
         self._tries = self._stuck = 0
         self._deadline: float | None = None
         self._base: str | None = None
-        self._may_push_first = hub.was_fresh and not creates_hub and hand is None and not needs_heartbeats(operation)
+        self._may_push_first = hub.was_fresh and not creates_hub and hand is None and not self._needs_heartbeats
         self._has_looked = self._has_just_looked = self._is_last_look = False
         self._first_view = self._repo.ref(VIEW)
         self._has_unpublished = bool(hub.remote) and self._first_view not in (None, hub.published_before)
@@ -136,7 +137,7 @@ class Transaction:
                 if self._base:
                     return False
             self._may_push_first = False
-        if needs_heartbeats(self._operation):  # listed first: the branch must not be older than the list
+        if self._needs_heartbeats:  # listed first: the branch must not be older than the list
             self._rounds.heartbeats = self._hub.sides.beats() if self._hub.sides.may_list() else None
         if not self._hub.remote:
             tip = self._repo.ref(self._hub.branch)

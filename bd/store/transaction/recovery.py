@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from bd.core.operation import Operation
     from bd.store.group_commit.verdict_trailers import Verdict
     from bd.store.local.journal import Entry
     from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
-    from bd.store.transaction.drafts import Decides
     from bd.store.transaction.member import Member
 
 
@@ -76,7 +76,7 @@ class Settling:
         if tip and not self._hub.journal.is_empty():
             self.settle(tip, self._hub.snapshot(tip), [])
 
-    def settle(self, tip: str, snapshot: CachedSnapshot, operations: Iterable[Decides]) -> None:
+    def settle(self, tip: str, snapshot: CachedSnapshot, operations: Iterable[Operation]) -> None:
         """Find out what became of everything that dead processes of this clone had begun, as this tip shows it."""
         self.left, self.asked_on, self.may_land, self.is_unsure = {}, {}, {}, False
         is_first, self._has_put_back = not self._has_put_back, True
@@ -101,7 +101,7 @@ class Settling:
             words = f"this clone's journal has an operation that this bd can't read: {unreadable[0]}"
             raise TryAgain(words, hint=hint, written="unknown")
 
-    def _settle_one(self, entry: Entry, tip: str, current: set[Any], waiting: Iterable[Decides]) -> None:
+    def _settle_one(self, entry: Entry, tip: str, current: set[Any], waiting: Iterable[Operation]) -> None:
         from bd.store.worktree import checkout  # noqa: PLC0415  only where somebody has died
 
         data = entry.data
@@ -181,11 +181,10 @@ class Settling:
             if os.path.exists(path):
                 local.answer(path, {"commit": commits[-1] if commits else "", "answer": told})
 
-    def _is_inherited(self, waiting: Iterable[Decides], data: Mapping[str, Any]) -> bool:
+    def _is_inherited(self, waiting: Iterable[Operation], data: Mapping[str, Any]) -> bool:
         """Whether one of these operations takes over what a dead process of the same agent had won."""
         for operation in waiting:
-            inherit = getattr(operation, "inherit", None)
-            if inherit is not None and operation.uid not in self._inheritors and inherit(data):
+            if operation.uid not in self._inheritors and operation.inherit(data):
                 self._inheritors.add(operation.uid)
                 self.inherited.update(data.get("tokens") or [])
                 return True

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from bd.core.operation import Operation
     from bd.store.replica import Replica
-    from bd.store.transaction.drafts import Chain, Decides
+    from bd.store.transaction.drafts import Chain
 
 
 class Pending(NamedTuple):
     """An operation waiting to be published, and the commit it comes from; `original` is a person's message."""
 
-    operation: Decides
+    operation: Operation
     commit: str
     author: str
     at_s: int
@@ -43,8 +44,8 @@ class Replay:
     def __init__(
         self,
         hub: Replica,
-        revive: Callable[[Mapping[str, Any]], Decides],
-        by_difference: Callable[[str, str, str], Decides],
+        revive: Callable[[Mapping[str, Any]], Operation],
+        by_difference: Callable[[str, str, str, str | None], Operation],
     ) -> None:
         self._hub = hub
         self._repo = hub.repo
@@ -125,8 +126,7 @@ class Replay:
         same = not self._repo.diff(twin, commit) if parent == twin else self._patch(commit) == self._patch(twin)
         if same:
             return None
-        operation = self._by_difference(commit, parent, item.author)
-        operation.uid = commit
+        operation = self._by_difference(commit, parent, item.author, commit)
         original = commit_message.split_commit(self._repo.objects.read(commit) or b"")[1].split("\n\nBd-Op:", maxsplit=1)[0]
         return item._replace(operation=operation, original=original)
 
@@ -157,7 +157,7 @@ class Replay:
             if not self._repo.run("diff-tree", "-c", "--name-only", "-r", "--no-commit-id", commit)[1].strip():
                 return None
         original = text.split("\n\nBd-Op:", maxsplit=1)[0]
-        return Pending(self._by_difference(commit, parent, author), commit, author, at_s, original)
+        return Pending(self._by_difference(commit, parent, author, None), commit, author, at_s, original)
 
 
 def _error_of(failure: Mapping[str, Any]) -> BdError:
