@@ -90,11 +90,11 @@ if TYPE_CHECKING:
 
         # --- what becomes of it ---
 
-        def renamed(self, change: Change) -> dict[str, str]:
-            """Beads of this operation that got another id than in the commit it was read back from: old -> new."""
+        def new_ids(self, change: Change) -> dict[str, str]:
+            """The beads of this operation that a change of it gives other ids than it names: old -> new."""
 
-        def follow(self, renamed: Mapping[str, str]) -> None:
-            """Name beads by their new ids, where the replay of earlier operations gave them other ones."""
+        def renamed(self, ids: Mapping[str, str]) -> Operation:
+            """The operation that names these beads by their new ids (old -> new)."""
 
-        def inherit(self, data: Mapping[str, Any]) -> bool:
-            """Take over the claim that a process of the same agent won here and died before it could say so."""
+        def inheriting(self, entry: Mapping[str, Any]) -> Operation | None:
+            """The operation that takes over the claim which a dead process of the same agent won, by its journal entry; None for no heir."""

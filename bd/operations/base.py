@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
-    from typing import Any, ClassVar
+    from typing import Any, ClassVar, Self
 
     from bd.core.model import Bead, Snapshot
     from bd.core.operation import DecisionContext
@@ -135,17 +135,24 @@ class Operation:
 
     # --- what becomes of it ---
 
-    def inherit(self, data: Mapping[str, Any]) -> bool:
-        """Take over the claim that a process of the same agent won here and died before it could say so."""
-        return False
+    def inheriting(self, entry: Mapping[str, Any]) -> Self | None:
+        """The operation that takes over the claim which a dead process of the same agent won, by its journal entry; None for no heir."""
+        return None
 
-    def renamed(self, change: Change) -> dict[str, str]:
-        """Beads of this operation that got another id than in the commit it was read back from: old -> new."""
+    def new_ids(self, change: Change) -> dict[str, str]:
+        """The beads of this operation that a change of it gives other ids than it names: old -> new."""
         return {}
 
-    def follow(self, renamed: Mapping[str, str]) -> None:
-        """Name beads by their new ids, where the replay of earlier operations gave them other ones."""
-        self.args = {key: _following(key, value, renamed) for key, value in self.args.items()}
+    def renamed(self, ids: Mapping[str, str]) -> Self:
+        """The operation that names these beads by their new ids (old -> new)."""
+        return self._with(self._renamed_args(ids))
+
+    def _renamed_args(self, renamed: Mapping[str, str]) -> dict[str, Any]:
+        return {key: _following(key, value, renamed) for key, value in self.args.items()}
+
+    def _with(self, args: Mapping[str, Any]) -> Self:
+        """The same operation, of the same uid, with other arguments."""
+        return type(self)(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args)
 
     # --- for subclasses ---
 

@@ -27,7 +27,7 @@ from bd.policy.readiness import standing
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any, ClassVar
+    from typing import Any, ClassVar, Self
 
     from bd.core.model import Bead, Snapshot
     from bd.core.operation import DecisionContext
@@ -96,14 +96,12 @@ class Claim(Operation):
     def name(self) -> str:
         return str(self.args["agent"])
 
-    def inherit(self, data: Mapping[str, Any]) -> bool:
-        """Take over the claim that a process of the same agent won here and died before it could say so."""
-        mine = data.get("agent") == self.name and not self.args.get("resume")
+    def inheriting(self, entry: Mapping[str, Any]) -> Self | None:
+        mine = entry.get("agent") == self.name and not self.args.get("resume")
         asked = self.args.get("ids")
-        if not mine or (asked and (data.get("verb") != "claim" or set(asked) != set(data.get("ids") or []))):
-            return False
-        self.args["inherited"] = list(data["tokens"])
-        return True
+        if not mine or (asked and (entry.get("verb") != "claim" or set(asked) != set(entry.get("ids") or []))):
+            return None
+        return self._with({**self.args, "inherited": list(entry["tokens"])})
 
     def _already_won(self, snapshot: Snapshot) -> dict[str, str]:
         mine = (*self.args["new_tokens"], *self.args.get("inherited", ()))

@@ -22,7 +22,7 @@ from bd.policy.readiness import is_blocked, phase_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, ClassVar
+    from typing import Any, ClassVar, Self
 
     from bd.core.model import Bead, Snapshot
     from bd.core.operation import DecisionContext
@@ -55,13 +55,11 @@ class Close(Operation):
         following = self.args.get("next")
         return {**super().journal_fields(), **({"agent": following["agent"]} if following else {})}
 
-    def inherit(self, data: Mapping[str, Any]) -> bool:
-        """With `next`: take over the claim that a process of the same agent won here and died before it could say so."""
+    def inheriting(self, entry: Mapping[str, Any]) -> Self | None:
         following = self.args.get("next")
-        if not following or data.get("agent") != following["agent"]:
-            return False
-        following["inherited"] = list(data["tokens"])
-        return True
+        if not following or entry.get("agent") != following["agent"]:
+            return None
+        return self._with({**self.args, "next": {**following, "inherited": list(entry["tokens"])}})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         owners: set[str | None] = set()

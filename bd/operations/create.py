@@ -59,11 +59,10 @@ def _gone_words(bead_id: str) -> str:
     return f"{bead_id} was made with this idempotency key before, and has been deleted; nothing is made for it again"
 
 
-def follow_parent(spec: dict[str, Any], renamed: Mapping[str, str]) -> None:
+def with_parents_id(spec: dict[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
     """A child's id starts with its parent's: where that was minted anew, the child's follows."""
     above, dot, rest = (spec.get("id") or "").rpartition(".")
-    if spec.get("minted") and above in renamed:
-        spec["id"] = f"{renamed[above]}{dot}{rest}"
+    return {**spec, "id": f"{renamed[above]}{dot}{rest}"} if spec.get("minted") and above in renamed else spec
 
 
 def with_refs(fields: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
@@ -101,16 +100,14 @@ class Create(Operation):
     def prepare(self) -> None:
         for spec in self.args["beads"]:
             spec.setdefault("uid", ids.mint())
-        self._ids_before = [spec.get("id") for spec in self.args["beads"]]
 
-    def renamed(self, change: Change) -> dict[str, str]:
-        pairs = zip(self._ids_before, change.touched, strict=True)
+    def new_ids(self, change: Change) -> dict[str, str]:
+        pairs = zip((spec.get("id") for spec in self.args["beads"]), change.touched, strict=True)
         return {old: new for old, new in pairs if old and old != new}
 
-    def follow(self, renamed: Mapping[str, str]) -> None:
-        super().follow(renamed)
-        for spec in self.args["beads"]:
-            follow_parent(spec, renamed)
+    def _renamed_args(self, renamed: Mapping[str, str]) -> dict[str, Any]:
+        args = super()._renamed_args(renamed)
+        return {**args, "beads": [with_parents_id(spec, renamed) for spec in args["beads"]]}
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         specs = self.args["beads"]
@@ -263,16 +260,15 @@ class MakesOne(Operation):
         new = self.args.get("new")
         if new:
             new.setdefault("uid", ids.mint())
-        self._id_before: str | None = (new or {}).get("id")
 
-    def renamed(self, change: Change) -> dict[str, str]:
+    def new_ids(self, change: Change) -> dict[str, str]:
+        before = (self.args.get("new") or {}).get("id")
         made = change.touched[-1] if change.touched else None
-        return {self._id_before: made} if self._id_before and made and made != self._id_before else {}
+        return {before: made} if before and made and made != before else {}
 
-    def follow(self, renamed: Mapping[str, str]) -> None:
-        super().follow(renamed)
-        if self.args.get("new"):
-            follow_parent(self.args["new"], renamed)
+    def _renamed_args(self, renamed: Mapping[str, str]) -> dict[str, Any]:
+        args = super()._renamed_args(renamed)
+        return {**args, "new": with_parents_id(args["new"], renamed)} if args.get("new") else args
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         form = super().pinned(change, before)

@@ -590,8 +590,8 @@ def dead(token: str, **data: Any) -> dict[str, Any]:
 def test_the_next_claim_of_the_same_agent_is_handed_what_a_dead_process_won() -> None:
     store = MemoryStore(make_bead("hub-a"), make_bead("hub-b"))
     ((token, _),) = store.publish(claim("coder")).tokens
-    following = claim("coder")
-    assert following.inherit(dead(token))
+    following = claim("coder").inheriting(dead(token))
+    assert following is not None
     change = store.publish(following)
     assert change.is_empty
     assert change.tokens == ((token, "hub-a"),)
@@ -615,15 +615,16 @@ def test_the_next_claim_of_the_same_agent_is_handed_what_a_dead_process_won() ->
     ],
 )
 def test_who_inherits(operation: Claim | Close, data: dict[str, Any], inherits: bool) -> None:
-    assert operation.inherit(dead("t", **data)) is inherits
+    assert (operation.inheriting(dead("t", **data)) is not None) is inherits
 
 
 def test_a_close_and_next_inherits_too() -> None:
     store = MemoryStore(held("hub-h", "coder", "t"), make_bead("hub-a"), make_bead("hub-b"))
     ((token, _),) = store.publish(claim("coder")).tokens
     operation = Close(ids=["hub-h"], next={"agent": "coder"}, **by("coder", hub_h="t"))
-    assert operation.inherit(dead(token))
-    change = store.publish(operation)
+    heir = operation.inheriting(dead(token))
+    assert heir is not None
+    change = store.publish(heir)
     assert change.tokens == ((token, "hub-a"),)
     assert store.bead("hub-h").status == "closed"
     assert store.bead("hub-b").claim is None

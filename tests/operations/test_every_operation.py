@@ -369,8 +369,7 @@ def test_edges_follow_a_bead_whose_id_was_minted_anew(operation: Operation, edge
     store = a_hub()
     form = operation.pinned(store.decide(operation), store.tip)
     minted_anew(store)
-    again = revived(form)
-    again.follow({"hub-a": "hub-a9"})
+    again = revived(form).renamed({"hub-a": "hub-a9"})
     change = store.decide(again)
     (bead,) = change.beads.values()
     assert bead is not None
@@ -383,8 +382,7 @@ def test_removing_an_edge_follows_too() -> None:
     form = operation.pinned(store.decide(operation), store.tip)
     minted_anew(store)
     store.put(store.bead("hub-b").evolve(depends_on=["hub-a9", "hub-a"]))
-    again = revived(form)
-    again.follow({"hub-a": "hub-a9"})
+    again = revived(form).renamed({"hub-a": "hub-a9"})
     change = store.decide(again)
     assert [bead and bead.depends_on for bead in change.beads.values()] == [["hub-a"]]
 

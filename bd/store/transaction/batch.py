@@ -72,6 +72,7 @@ class Rounds:
         self._by_difference = by_difference
         self.beating: Beating | None = None
         self.heartbeats: Mapping[str, str] | None = None
+        self._has_replayed = False
         self.takes_side_refs = True  # until the remote refuses them
 
     def author(self, by: str, snapshot: CachedSnapshot) -> str:
@@ -113,9 +114,7 @@ class Rounds:
                     intents_of[uid] = foreign[uid].intent.burial
                 continue
             member = by_uid[uid]
-            if renamed:
-                member.operation.follow(renamed)
-            decided[uid] = self._own(chain, member, context, base, tries, declined)
+            decided[uid] = self._own(chain, member, context, renamed, base, tries, declined)
             if member.burial:
                 intents_of[uid] = member.burial
         if told and chain.steps:
@@ -129,13 +128,14 @@ class Rounds:
         chain: Chain,
         member: Member,
         context: DecisionContext,
+        renamed: Mapping[str, str],
         base: str | None,
         tries: int,
         declined: Mapping[str, BdError],
     ) -> Decided:
         if member.uid in declined:
             return None, declined[member.uid]
-        operation = member.operation
+        operation = member.operation.renamed(renamed) if renamed else member.operation
         try:
             author = self._author(operation.by, context.settings)
             return chain.add(operation, author, clock.unix_seconds(operation.at), tries=tries), None
@@ -171,7 +171,10 @@ class Rounds:
     def _onto(
         self, chain: Chain, pending: list[Pending], declined: Mapping[str, BdError], tries: int
     ) -> tuple[list[RefusedReplay], dict[str, str]]:
-        return self._replay.onto(chain, pending, declined, tries) if pending else ([], {})
+        if not pending and not self._has_replayed:
+            return [], {}
+        self._has_replayed = True
+        return self._replay.onto(chain, pending, declined, tries)
 
     # --- the refs beside the branch ---
 

@@ -53,7 +53,6 @@ class Transaction:
         self._repo = hub.repo
         self._entry = entry
         self._rounds = rounds
-        self._operation = operation
         self._hand = hand
         self._creates_hub = creates_hub
         self._step = on_step
@@ -170,6 +169,11 @@ class Transaction:
             self._hub.check_format(snapshot, self._operation)
         return snapshot
 
+    @property
+    def _operation(self) -> Operation | None:
+        """The caller's own, as it is by now."""
+        return self._own.operation if self._own else None
+
     def _open(self) -> list[Member]:
         return [member for member in self._party if not member.is_settled]
 
@@ -178,7 +182,7 @@ class Transaction:
         landed = self._pushing.landed_in(self._base)
         if landed in self._made:  # not necessarily the last one that was tried
             self._take_results(self._made[landed])
-        self.settling.settle(self._base or "", snapshot, [member.operation for member in self._open()])
+        self.settling.settle(self._base or "", snapshot, self._open())
         if self.settling.is_unsure:
             return False
         self.settling.tell(self._open(), snapshot)
@@ -363,7 +367,7 @@ class Transaction:
                 verdict = self._pushing.publish(commit, base, sides)
             if verdict.kind == "refused":
                 error = refused_by_server(verdict.words)
-                if step.operation is self._operation and len(self._party) == 1:
+                if self._own is not None and step.operation.uid == self._own.uid and len(self._party) == 1:
                     raise error
                 self._declined[step.operation.uid] = error
             if verdict.kind != "landed" or verdict.commit != commit:

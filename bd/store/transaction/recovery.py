@@ -14,10 +14,9 @@ from bd.store.transaction import unpublished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from bd.core.operation import Operation
     from bd.store.group_commit.verdict_trailers import Verdict
     from bd.store.local.journal import Entry
     from bd.store.replica import Replica
@@ -76,20 +75,22 @@ class Settling:
         if tip and not self._hub.journal.is_empty():
             self.settle(tip, self._hub.snapshot(tip), [])
 
-    def settle(self, tip: str, snapshot: CachedSnapshot, operations: Iterable[Operation]) -> None:
-        """Find out what became of everything that dead processes of this clone had begun, as this tip shows it."""
+    def settle(self, tip: str, snapshot: CachedSnapshot, members: Sequence[Member]) -> None:
+        """Find out what became of everything that dead processes of this clone had begun, as this tip shows it.
+
+        One of these may take over what such a process had won.
+        """
         self.left, self.asked_on, self.may_land, self.is_unsure = {}, {}, {}, False
         is_first, self._has_put_back = not self._has_put_back, True
         self._refuse_unreadable()
         if self._hub.journal.is_empty():
             return
         current = {claim.get("token") for bead in snapshot.claimed() for claim in bead.claims}
-        waiting = [*operations]
-        own = {operation.uid for operation in waiting}
+        own = {member.uid for member in members}
         for entry in self._hub.journal.of_the_dead():
             if entry.uid in own:  # its author may have died meanwhile: this very transaction carries it out
                 continue
-            self._settle_one(entry, tip, current, waiting)
+            self._settle_one(entry, tip, current, members)
         if is_first:  # later on, what is taken was taken by this very transaction
             local.put_back(self._hub.journal)
 
@@ -101,7 +102,7 @@ class Settling:
             words = f"this clone's journal has an operation that this bd can't read: {unreadable[0]}"
             raise TryAgain(words, hint=hint, written="unknown")
 
-    def _settle_one(self, entry: Entry, tip: str, current: set[Any], waiting: Iterable[Operation]) -> None:
+    def _settle_one(self, entry: Entry, tip: str, current: set[Any], members: Sequence[Member]) -> None:
         from bd.store.worktree import checkout  # noqa: PLC0415  only where somebody has died
 
         data = entry.data
@@ -117,7 +118,7 @@ class Settling:
                 self.landed += commits[-1:]
                 self._pass_on(data, commits)
             self._give_up(entry, tip, is_settled=True)
-            if not held or self._is_inherited(waiting, data):
+            if not held or self._is_inherited(members, data):
                 entry.remove()
             elif data["state"] != "won":
                 entry.write(state="won")
@@ -181,11 +182,13 @@ class Settling:
             if os.path.exists(path):
                 local.answer(path, {"commit": commits[-1] if commits else "", "answer": told})
 
-    def _is_inherited(self, waiting: Iterable[Operation], data: Mapping[str, Any]) -> bool:
-        """Whether one of these operations takes over what a dead process of the same agent had won."""
-        for operation in waiting:
-            if operation.uid not in self._inheritors and operation.inherit(data):
-                self._inheritors.add(operation.uid)
+    def _is_inherited(self, members: Iterable[Member], data: Mapping[str, Any]) -> bool:
+        """Whether one of these takes over what a dead process of the same agent had won: it goes on with another operation."""
+        for member in members:
+            heir = None if member.uid in self._inheritors else member.operation.inheriting(data)
+            if heir is not None:
+                member.operation = heir
+                self._inheritors.add(member.uid)
                 self.inherited.update(data.get("tokens") or [])
                 return True
         return False

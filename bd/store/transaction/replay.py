@@ -51,6 +51,7 @@ class Replay:
         self._repo = hub.repo
         self._revive = revive
         self._by_difference = by_difference
+        self._new_ids: dict[str, dict[str, str]] = {}  # by the uid of the operation that gave them
 
     def unpublished(self, base: str | None, view: str | None, hand: str | None) -> list[Pending]:
         """The pending operations in order: this clone's `view`, then the commits of the local branch tip `hand`."""
@@ -80,23 +81,25 @@ class Replay:
     ) -> tuple[list[RefusedReplay], dict[str, str]]:
         """Decide the pending operations again at the chain's end: what is refused, and which ids were minted anew (old -> new).
 
-        Those that the server has declined (by uid) are left out.
+        Those that the server has declined (by uid) are left out. What has landed since the last time keeps its new ids.
         """
         refused: list[RefusedReplay] = []
-        renamed: dict[str, str] = {}
+        again = {item.operation.uid for item in pending}
+        self._new_ids = {uid: new for uid, new in self._new_ids.items() if uid not in again}
+        renamed = {old: new for pairs in self._new_ids.values() for old, new in pairs.items()}
         for item in pending:
             uid = item.operation.uid
             if uid in declined:
                 refused.append(RefusedReplay(uid, item.commit, declined[uid]))
                 continue
-            if renamed:
-                item.operation.follow(renamed)
+            operation = item.operation.renamed(renamed) if renamed else item.operation
             try:
-                change = chain.add(item.operation, item.author, item.at_s, tries=tries, original=item.original)
+                change = chain.add(operation, item.author, item.at_s, tries=tries, original=item.original)
             except BdError as error:
                 refused.append(RefusedReplay(uid, item.commit, error))
                 continue
-            renamed.update(item.operation.renamed(change))
+            self._new_ids[uid] = item.operation.new_ids(change)  # as its commit names them, not as they were renamed
+            renamed.update(self._new_ids[uid])
             errors = [*change.refusals, *map(_error_of, change.failures)]
             refused += [RefusedReplay(uid, item.commit, error) for error in errors]
         return refused, renamed
