@@ -24,26 +24,35 @@ if TYPE_CHECKING:
 
 
 class Operation:
-    """One intended change, made once and decided as often as needed.
+    """One intended change, made once and decided as often as needed. Frozen: what changes it returns another one.
 
     `uid` names the operation for ever; `at` is when it was asked for (its stamps say so, also
     when it is replayed hours later); `by` is who asks; `tokens` are the claim tokens the asker
-    holds, by bead. `args` holds all else, as JSON.
+    holds, by bead. `args` holds all else, as JSON: the operation's own copy, which nobody changes.
     """
 
     verb: ClassVar[str] = ""
     brings_forward: ClassVar[bool] = False
+    by: str
+    at: str
+    uid: str
+    tokens: Mapping[str, str]
+    args: Mapping[str, Any]
 
     def __init__(self, *, by: str, at: str, uid: str | None = None, tokens: Mapping[str, str] | None = None, **args: Any) -> None:
-        self.by = by
-        self.at = at
-        self.uid = uid or ids.mint()
-        self.tokens = dict(tokens or {})
-        self.args = args
-        self.prepare()
+        uid, args = uid or ids.mint(), _copy(args)
+        self.prepare(args)
+        self.__dict__.update(by=by, at=at, uid=uid, tokens=dict(tokens or {}), args=args)
 
-    def prepare(self) -> None:
-        """Mint every name the operation will ever need into `args`; called once, when it is made."""
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen: {name} stays as it is")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen: {name} stays as it is")
+
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        """Mint every name the operation will ever need into the arguments that it is made of. Raises BadInput."""
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         """The change on this snapshot; an empty one when it already holds this operation's result.
@@ -210,6 +219,13 @@ class Operation:
             return claims.signed(after, self.asked_at) if after.claim else after
         notes = (self.args.get("progress") or {}).get(before.id)
         return after.evolve(progress=notes) if notes else after
+
+
+def _copy(value: Any) -> Any:
+    """A JSON value that shares no map and no list with the given one."""
+    if isinstance(value, dict):
+        return {key: _copy(inner) for key, inner in value.items()}
+    return [_copy(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _following(key: str, value: Any, renamed: Mapping[str, str]) -> Any:

@@ -121,8 +121,9 @@ class Comment(Operation):
 
     verb: ClassVar[str] = "comment"
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("comment_id", ids.mint())
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         text = self.args["text"].strip()

@@ -70,9 +70,10 @@ class Claim(Operation):
     def needs_remote(self) -> bool:
         return True
 
-    def prepare(self) -> None:
-        wanted = len(self.args.get("ids") or []) or self.args.get("count", 1)
-        self.args.setdefault("new_tokens", [ids.mint() for _ in range(wanted)])
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        wanted = len(args.get("ids") or []) or args.get("count", 1)
+        args.setdefault("new_tokens", [ids.mint() for _ in range(wanted)])
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         won = self._already_won(snapshot)

@@ -38,8 +38,9 @@ class Close(Operation):
 
     verb: ClassVar[str] = "close"
 
-    def prepare(self) -> None:
-        following = self.args.get("next")
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        following = args.get("next")
         if following:
             following.setdefault("new_tokens", [ids.mint()])
 
@@ -189,8 +190,9 @@ class Reopen(Operation):
 
     verb: ClassVar[str] = "reopen"
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("comment_id", ids.mint())
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def open_again(bead: Bead) -> Bead:

@@ -97,8 +97,9 @@ class Create(Operation):
 
     verb: ClassVar[str] = "create"
 
-    def prepare(self) -> None:
-        for spec in self.args["beads"]:
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        for spec in args["beads"]:
             spec.setdefault("uid", ids.mint())
 
     def new_ids(self, change: Change) -> dict[str, str]:
@@ -256,8 +257,9 @@ class Create(Operation):
 class MakesOne(Operation):
     """An operation that makes one bead beside what it does to another: `new` are its fields, and it is touched last."""
 
-    def prepare(self) -> None:
-        new = self.args.get("new")
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        new = args.get("new")
         if new:
             new.setdefault("uid", ids.mint())
 

@@ -34,8 +34,9 @@ class Fail(Operation):
 
     verb: ClassVar[str] = "fail"
 
-    def prepare(self) -> None:
-        self.args.setdefault("jitter", round(random.random(), 4))
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("jitter", round(random.random(), 4))
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         kind = retry.check_kind(self.args.get("reason") or "")
@@ -105,8 +106,9 @@ class DlqRetry(Operation):
 
     verb: ClassVar[str] = "dlq-retry"
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("comment_id", ids.mint())
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def open_again(bead: Bead) -> Bead:
@@ -137,8 +139,9 @@ class DlqReview(Operation):
 
     verb: ClassVar[str] = "dlq-review"
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("comment_id", ids.mint())
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def review(bead: Bead) -> Bead:

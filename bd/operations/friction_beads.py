@@ -27,8 +27,9 @@ class TellFriction(Operation):
 
     verb: ClassVar[str] = "friction"
 
-    def prepare(self) -> None:
-        self.args.setdefault("uids", [ids.mint() for _ in range(AT_ONCE)])
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("uids", [ids.mint() for _ in range(AT_ONCE)])
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         there = [bead for bead in map(snapshot.by_uid, self.args["uids"]) if bead is not None]

@@ -65,9 +65,10 @@ class Handoff(MakesOne):
 
     verb: ClassVar[str] = "handoff"
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
-        super().prepare()
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("comment_id", ids.mint())
+        super().prepare(args)
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         finished = self.find(self.args["ids"][0], snapshot)

@@ -59,9 +59,10 @@ class Reassign(Operation):
 
     verb: ClassVar[str] = "reassign"
 
-    def prepare(self) -> None:
-        if "jitter" not in self.args:
-            self.args["jitter"] = random.random()
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        if "jitter" not in args:
+            args["jitter"] = random.random()
 
     @property
     def needs_remote(self) -> bool:

@@ -11,7 +11,7 @@ from bd.policy.priority import HEAT, HOTTEST, half_life_of, heated, temperature_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
     from bd.core.operation import DecisionContext
@@ -28,8 +28,9 @@ class Heat(Operation):
 
     verb: ClassVar[str] = "heat"
 
-    def prepare(self) -> None:
-        degrees = float(self.args.setdefault("degrees", HEAT["asked"]))
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        degrees = float(args.setdefault("degrees", HEAT["asked"]))
         if not 0 < abs(degrees) <= HOTTEST:
             raise BadInput(f"can't heat by {degrees:g}", hint="1 to 100 heats, -1 to -100 cools")
 

@@ -14,7 +14,7 @@ from bd.policy.preference import kept_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
     from bd.core.operation import DecisionContext
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 class _Said(Operation):
     """Something said about one bead: `ids` (one), `comment_id`, under which the words are kept among its comments."""
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("comment_id", ids.mint())
 
     def has_been_said(self, bead: Bead) -> bool:
         return any(comment.get("id") == self.args["comment_id"] for comment in bead.comments)

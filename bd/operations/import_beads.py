@@ -63,9 +63,10 @@ class Import(Operation):
 
     verb: ClassVar[str] = "import"
 
-    def prepare(self) -> None:
-        if self.args.setdefault("on_conflict", "newer") not in CONFLICT_RULES:
-            raise BadInput(f"{self.args['on_conflict']!r} is no rule for conflicts", hint="newer, skip or fail")
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        if args.setdefault("on_conflict", "newer") not in CONFLICT_RULES:
+            raise BadInput(f"{args['on_conflict']!r} is no rule for conflicts", hint="newer, skip or fail")
 
     @property
     def needs_remote(self) -> bool:

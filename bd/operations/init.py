@@ -33,8 +33,9 @@ class Init(Operation):
 
     verb: ClassVar[str] = "init"
 
-    def prepare(self) -> None:
-        self.args.setdefault("hub_id", ids.mint())
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("hub_id", ids.mint())
 
     @property
     def needs_remote(self) -> bool:

@@ -8,7 +8,7 @@ from bd.operations.create import Create
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
     from bd.core.operation import DecisionContext
@@ -24,12 +24,13 @@ class ApplyPlan(Create):
 
     verb: ClassVar[str] = "plan-apply"
 
-    def prepare(self) -> None:
-        root, *tasks = self.args["beads"]
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        root, *tasks = args["beads"]
         if root.get("idempotency_key"):
             for task in tasks:
                 task["idempotency_key"] = f"{root['idempotency_key']}/{task['name']}"
-        super().prepare()
+        super().prepare(args)
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         specs = self.args["beads"]

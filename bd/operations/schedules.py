@@ -33,8 +33,9 @@ class AddSchedule(Operation):
 
     verb: ClassVar[str] = "schedule-add"
 
-    def prepare(self) -> None:
-        self.args["schedule"].setdefault("uid", ids.mint())
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args["schedule"].setdefault("uid", ids.mint())
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         given = self.args["schedule"]
@@ -80,10 +81,11 @@ class RunSchedule(MakesOne):
 
     verb: ClassVar[str] = "schedule-run"
 
-    def prepare(self) -> None:
-        self.args.setdefault("new", {})
-        self.args["new"].setdefault("uid", ids.mint())
-        super().prepare()
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("new", {})
+        args["new"].setdefault("uid", ids.mint())
+        super().prepare(args)
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name, new = self.args["name"], self.args["new"]

@@ -16,7 +16,7 @@ from bd.policy.triggers import filled, parse_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
     from bd.core.operation import DecisionContext
@@ -28,8 +28,9 @@ class AddTrigger(Operation):
 
     verb: ClassVar[str] = "trigger-add"
 
-    def prepare(self) -> None:
-        self.args["trigger"].setdefault("uid", ids.mint())
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args["trigger"].setdefault("uid", ids.mint())
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         given = self.args["trigger"]

@@ -180,10 +180,10 @@ def test_force_counts_attempts_by_hand_but_never_fewer_and_makes_no_claim() -> N
 def test_force_ends_a_claim_by_hand() -> None:
     store = MemoryStore(held("hub-a", "coder", "t"), records={agent_path("coder"): {"name": "coder"}})
     bead = store.bead("hub-a")
-    ended = edit(bead, bead.evolve(status="open", claim=None, owner=None, assignee=None, claimed_at=None), force=True)
+    after = bead.evolve(status="open", claim=None, owner=None, assignee=None, claimed_at=None)
     with pytest.raises(BadInput, match="--force needs --reason"):
-        store.decide(ended)
-    ended.args["reason"] = "coder is gone"
+        store.decide(edit(bead, after, force=True))
+    ended = edit(bead, after, force=True, reason="coder is gone")
     assert ended.pinned(store.publish(ended), store.tip)["args"] == {"force": True, "reason": "coder is gone"}
     after = store.bead("hub-a")
     assert (after.status, after.claim, after.owner) == ("open", None, None)
