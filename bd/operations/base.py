@@ -1,4 +1,4 @@
-"""What an operation is: a value with a pure `decide(snapshot, context) -> Change`.
+"""What operations share: frozen values with a pure `decide(snapshot, context) -> Change`.
 
 A transaction calls `decide` again on every newer snapshot until the remote accepts the
 result, so it does no I/O and takes everything from its arguments. The operation's JSON form
@@ -72,7 +72,7 @@ class Operation:
 
     @property
     def needs_heartbeats(self) -> bool:
-        """Whether `decide` has to see the signs of life that claims give beside the branch."""
+        """Whether `decide` has to see the heartbeats of claims, listed before the branch is fetched."""
         return False
 
     @property

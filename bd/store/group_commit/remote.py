@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Change
-    from bd.core.operation import Operation
+    from bd.core.operation import DecisionContext, Operation
     from bd.store.replica import Replica
     from bd.store.transaction.drafts import Chain
 
@@ -50,7 +50,7 @@ def _revived(revive: Callable[[Mapping[str, Any]], Operation], form: Mapping[str
     return operation if operation.is_portable else None
 
 
-def fold(chain: Chain, stranger: Stranger, context: Any, told: list[str]) -> bool:
+def fold(chain: Chain, stranger: Stranger, context: Callable[[], DecisionContext], told: list[str]) -> bool:
     """Carry another clone's operation out; whether its intent is answered by that. Refusals are told by the last commit."""
     intent, operation = stranger
 

@@ -54,7 +54,7 @@ class Round(NamedTuple):
 
 
 class Rounds:
-    """Operation the rounds of one transaction."""
+    """Decides the rounds of one transaction."""
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-    from bd.core.operation import Operation
+    from bd.core.operation import DecisionContext, Operation
     from bd.store.local.journal import Entry
     from bd.store.replica import Replica
 
@@ -31,7 +31,7 @@ class Writing:
         self,
         hub: Replica,
         *,
-        context: Callable[..., Any],
+        context: Callable[..., DecisionContext],
         author: Callable[[str, Any], str],
         revive: Callable[[Mapping[str, Any]], Operation],
         by_difference: Callable[[str, str, str, str | None], Operation],
