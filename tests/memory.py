@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bd.core.model import Bead, Change, Damage, Overlay, Snapshot
+from bd.core.operation import DecisionContext
 from bd.core.queries import mentions
 from bd.core.schema import ARCHIVE_DIR, CONFIG_PATH, FORMAT_VERSION, LONG_FIELDS, bead_path, suffix_of
 from bd.core.settings import merge
-from bd.operations.base import World
 from tests.clocks import START
 
 if TYPE_CHECKING:
@@ -149,8 +149,8 @@ class MemoryStore:
         self.subjects: list[str] = []
 
     @property
-    def world(self) -> World:
-        return World(self.now, merge([("hub", self.tip.config())]))
+    def context(self) -> DecisionContext:
+        return DecisionContext(self.now, merge([("hub", self.tip.config())]))
 
     def put(self, *beads: Bead, **records: Mapping[str, Any]) -> None:
         """Somebody else's write: these beads as they now are."""
@@ -158,16 +158,16 @@ class MemoryStore:
 
     def decide(self, operation: Operation) -> Change:
         """What the operation would do to the tip."""
-        return operation.decide(self.tip, self.world)
+        return operation.decide(self.tip, self.context)
 
     def publish(self, operation: Operation, *, overtaken_by: Callable[[], None] | None = None) -> Change:
         """Carry an operation out. `overtaken_by` runs between its first decision and its push, which then is lost."""
         base = self.tip
-        change = operation.decide(base, self.world)
+        change = operation.decide(base, self.context)
         if overtaken_by is not None:
             overtaken_by()
         if self.tip is not base:
-            change = operation.decide(self.tip, self.world)
+            change = operation.decide(self.tip, self.context)
         if not change.is_empty:
             self.tip = self.tip.after(change)
             self.subjects.append(change.subject)

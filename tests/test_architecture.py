@@ -267,3 +267,24 @@ def test_every_module_imports_alone() -> None:
     result = subprocess.run([sys.executable, "-c", ALONE, *names], capture_output=True, text=True)
     assert result.stdout == ""
     assert result.returncode == 0, result.stderr
+
+
+def test_nothing_is_asked_of_an_operation_by_a_string() -> None:
+    """All that may be asked stands in bd/core/operation.py, where mypy holds every operation against it."""
+    (protocol,) = (
+        node
+        for node in ast.walk(ast.parse((PACKAGE / "core/operation.py").read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and node.name == "Operation"
+    )
+    names = {node.name for node in protocol.body if isinstance(node, ast.FunctionDef)} | {"args", "tokens"}
+    assert {"decide", "renamed", "is_portable"} <= names
+    asked = [
+        f"{module}:{node.lineno}"
+        for module in MODULES
+        if "attr" in (text := (PACKAGE / module).read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call)
+        and dotted(node.func) in ("getattr", "hasattr", "setattr", "delattr", "object.__setattr__")
+        and any(isinstance(one, ast.Constant) and one.value in names for one in node.args)
+    ]
+    assert asked == []

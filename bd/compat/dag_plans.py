@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bd.compat.plan_beads import Spec
     from bd.core.model import Bead, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 # What a bead is meant to be; the rest of its file is what became of it so far.
 _PLANNED = (
@@ -35,17 +35,17 @@ _ORDER = ("name", *(key for key in BEAD_FIELDS if key not in ("depends_on", "par
 _NAME_LIMIT = 40
 
 
-def read_graph(source: str, world: World | None = None) -> list[dict[str, Any]]:
+def read_graph(source: str, context: DecisionContext | None = None) -> list[dict[str, Any]]:
     """The beads of a plan file (`-`: stdin) as `ApplyPlan` takes them: the root first, and every one with a name.
 
     Raises NotFound, and BadInput and WouldCycle naming the line.
     """
-    return graph_of(bytes_of(source), "stdin" if source == "-" else source, world)
+    return graph_of(bytes_of(source), "stdin" if source == "-" else source, context)
 
 
-def graph_of(data: bytes, shown: str, world: World | None = None) -> list[dict[str, Any]]:
+def graph_of(data: bytes, shown: str, context: DecisionContext | None = None) -> list[dict[str, Any]]:
     """The same from a text that was read already; `shown` is what the errors call it."""
-    specs = read_specs(data, shown, world)
+    specs = read_specs(data, shown, context)
     root, *tasks = specs
     stray = next((task for task in tasks if task not in root.tasks), None)
     if stray is not None:

@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 _LIST_KEYS = ("nodes", "tasks", "beads", "issues")
 _ID = frozenset({"id"})
@@ -40,20 +40,20 @@ _AGENT_NAMES = {
 }
 
 
-def read_plan(source: str, world: World | None = None) -> list[dict[str, Any]]:
+def read_plan(source: str, context: DecisionContext | None = None) -> list[dict[str, Any]]:
     """The beads of a plan file (`-`: stdin) as Create takes them, those that others name first.
 
     Raises NotFound, and BadInput naming the line or the entry: for what is no YAML or JSON, a
     field no bead has, a name that nothing in the plan has.
     """
     data = bytes_of(source)
-    return [spec.value() for spec in read_specs(data, "stdin" if source == "-" else source, world)]
+    return [spec.value() for spec in read_specs(data, "stdin" if source == "-" else source, context)]
 
 
-def read_specs(data: bytes, shown: str, world: World | None = None) -> list[Spec]:
+def read_specs(data: bytes, shown: str, context: DecisionContext | None = None) -> list[Spec]:
     """The beads of a plan's text, parents before their children, every name in them checked.
 
-    With a `world` their values too, which the hub and the clock have a say in. Raises BadInput and WouldCycle.
+    With a `context` their values too, which the hub and the clock have a say in. Raises BadInput and WouldCycle.
     """
     specs: list[Spec] = []
     try:
@@ -61,8 +61,8 @@ def read_specs(data: bytes, shown: str, world: World | None = None) -> list[Spec
             specs += _specs_of(entry)
         if not specs:
             raise BadInput(f"{shown} plans nothing", hint="nothing was made")
-        if world is not None:
-            _check_values(specs, world)
+        if context is not None:
+            _check_values(specs, context)
         _resolve(specs)
         _refuse_circles(specs)
     except Misplaced as error:
@@ -70,14 +70,14 @@ def read_specs(data: bytes, shown: str, world: World | None = None) -> list[Spec
     return _parents_first(specs)
 
 
-def _check_values(specs: list[Spec], world: World) -> None:
+def _check_values(specs: list[Spec], context: DecisionContext) -> None:
     """Refuse what no bead of this hub may say: an unknown type, a time that is none."""
     for spec in specs:
         for key, value in spec.fields.items():
             try:
-                checked({key: value}, world)
+                checked({key: value}, context)
                 if key == "status":
-                    check_status(str(value), world)
+                    check_status(str(value), context)
                 refuse_unusable(key, value)
             except BadInput as error:
                 raise spec.wrong(error.message, hint=error.hint, word=key) from None

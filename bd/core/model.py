@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
+    from bd.core.errors import BdError
+
 
 class Claim(NamedTuple):
     """Who holds a bead: present only while it is claimed. Instants are canonical texts."""
@@ -291,6 +293,7 @@ class Change(NamedTuple):
     `result` what the command answers with. `texts` are files a person arranged, by path: the
     bead or record is written into that text, so that comments and spacing stay. `modes` are
     git's modes of the `files`, where they matter. `moves` are new paths for the files of done beads.
+    `failures` are the beads that failed, as JSON; `refusals` the parts of a hand-made commit that are refused: the rest goes through.
     """
 
     beads: Mapping[str, Bead | None]
@@ -305,6 +308,7 @@ class Change(NamedTuple):
     tokens: tuple[tuple[str, str], ...] = ()
     failures: tuple[Mapping[str, Any], ...] = ()
     result: Any = None
+    refusals: tuple[BdError, ...] = ()
 
     @property
     def is_empty(self) -> bool:

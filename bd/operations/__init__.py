@@ -2,8 +2,9 @@
 
 Read first: base.py, then claims.py as an example.
 
-- An operation is made once, with everything it will ever need: ids, tokens and times are minted by whoever creates it.
-- `decide(snapshot, world)` returns a Change, or raises a refusal. It may be called many times, on one tip after another, and
+- An operation is made once, with everything it will ever need (ids, tokens and times are minted when it is created), and is
+  frozen: one with other ids, or one that inherits a claim, is another operation.
+- `decide(snapshot, context)` returns a Change, or raises a refusal. It may be called many times, on one tip after another, and
   may run in another process or another clone; it has no side effects.
 - registry.py reads an operation back from its JSON form (replay, crash recovery, requests of other clones).
 - reader.py reads operations back from commits and requests, for the store.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
     Beads = dict[str, Bead | None]
 
@@ -49,19 +49,19 @@ class AddAgent(Operation):
 
     verb: ClassVar[str] = "agent-add"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = ids.check_agent(self.args["agent"])
         before = snapshot.agent(name)
         fields = {**(before or {"name": name}), **self._checked()}
         if self.args.get("skills"):
-            own = {**fields.get("skills", {}), **self._rules(world)}
+            own = {**fields.get("skills", {}), **self._rules(context)}
             fields["skills"] = {rule: words for rule, words in own.items() if words}
         fields = {key: value for key, value in fields.items() if value is not None}
         if fields == before:
             return Change({}, "", result=fields)
         words = f"{self.verb}: {name} by {self.agent}"
         change = Change({}, words, records={agent_path(name): fields}, result=fields)
-        return with_capacity(change, snapshot, [name], world.now) if snapshot.record(capacity_path(name)) else change
+        return with_capacity(change, snapshot, [name], context.now) if snapshot.record(capacity_path(name)) else change
 
     def _checked(self) -> dict[str, Any]:
         fields: dict[str, Any] = dict(self.args.get("fields") or {})
@@ -77,13 +77,13 @@ class AddAgent(Operation):
             raise BadInput("an agent can't hold fewer than no beads")
         return fields
 
-    def _rules(self, world: World) -> dict[str, list[str]]:
+    def _rules(self, context: DecisionContext) -> dict[str, list[str]]:
         rules: dict[str, list[str]] = dict(self.args["skills"])
         unknown = [rule for rule in rules if rule not in SKILL_RULES]
         if unknown:
             raise BadInput(f"no rule {', '.join(unknown)} for skills", hint=f"one of {', '.join(SKILL_RULES)}")
         if rules.get("types"):
-            rules["types"] = [check_type(kind, world) for kind in rules["types"]]
+            rules["types"] = [check_type(kind, context) for kind in rules["types"]]
         return rules
 
 
@@ -146,7 +146,7 @@ class RemoveAgent(Leaving):
 
     verb: ClassVar[str] = "agent-remove"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = known_agent(self.args["agent"], snapshot)
         released = self.given_back(name, snapshot, f"{name} was removed")
         beads = self.rerouted(name, None, snapshot, released)
@@ -162,7 +162,7 @@ class RenameAgent(Leaving):
 
     verb: ClassVar[str] = "agent-rename"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name, to = known_agent(self.args["agent"], snapshot), ids.check_agent(self.args["to"])
         if is_known(to, snapshot):
             raise IdTaken(f"an agent {to} exists already", hint="choose another name", agent=to)
@@ -179,7 +179,7 @@ class RenameAgent(Leaving):
         if record is None:
             return change
         moved = {capacity_path(name): None, capacity_path(to): record}
-        return with_capacity(change._replace(records={**records, **moved}), snapshot, [to], world.now)
+        return with_capacity(change._replace(records={**records, **moved}), snapshot, [to], context.now)
 
 
 @register
@@ -188,12 +188,12 @@ class ClearAgent(Operation):
 
     verb: ClassVar[str] = "agent-clear"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = known_agent(self.args["agent"], snapshot)
         before = snapshot.record(capacity_path(name))
         if before is None or not (before.get("recent") or before.get("overloaded_at") or before.get("failed_tasks")):
             return Change({}, "", notes=(f"{name} has no failed attempts to forget",), result=dict(before or {"agent": name}))
         forgotten = {"recent": None, "overloaded_at": None, "failed_tasks": 0}
-        record = capacity_of(name, snapshot, world.now, sign_of_life=False, changes=forgotten)
+        record = capacity_of(name, snapshot, context.now, sign_of_life=False, changes=forgotten)
         words = f"{self.verb}: {name} by {self.agent}"
         return Change({}, words, records={capacity_path(name): record}, result=record)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 # How many beads one commit moves, unless told otherwise.
 LIMIT = 2000
@@ -123,7 +123,7 @@ class Archive(Operation):
 
     verb: ClassVar[str] = "archive"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         limit = self.args.get("limit") or LIMIT
         if "ids" in self.args:
             named = (snapshot.head(bead_id) for bead_id in self.args["ids"])
@@ -132,7 +132,7 @@ class Archive(Operation):
             ]
             wanted = found
         else:
-            found = self._found(snapshot, world)
+            found = self._found(snapshot, context)
             wanted = found[:limit]
             wanted += _first_small(scattered(snapshot), limit - len(wanted), snapshot)
         moves = {bead_id: path for bead_id, path in placed(wanted, snapshot).items() if path != snapshot.path_of(bead_id)}
@@ -141,19 +141,19 @@ class Archive(Operation):
         result = {"archived": archived, "gathered": gathered, "left": max(0, len(found) - limit)}
         return Change({}, subject("archive", moves, self.by), moves=moves, touched=tuple(moves), result=result)
 
-    def _found(self, snapshot: Snapshot, world: World) -> list[Bead]:
+    def _found(self, snapshot: Snapshot, context: DecisionContext) -> list[Bead]:
         """What is old, and where nobody said how old and the active folder is crowded, as many more as it needs."""
-        found = due(snapshot, self.cutoff(world))
+        found = due(snapshot, self.cutoff(context))
         if self.args.get("older_than_s") is not None:
             return found
         active = sum(1 for _ in snapshot.live()) + sum(1 for _ in snapshot.ended())
         too_many = active - len(found) - CROWDED
         return found + due(snapshot, self.asked_at - _SOONEST)[len(found) :][:too_many] if too_many > 0 else found
 
-    def cutoff(self, world: World) -> datetime:
+    def cutoff(self, context: DecisionContext) -> datetime:
         """What ended before this is old."""
         given = self.args.get("older_than_s")
-        return self.asked_at - timedelta(seconds=world.settings.archive_after if given is None else given)
+        return self.asked_at - timedelta(seconds=context.settings.archive_after if given is None else given)
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         form = super().pinned(change, before)

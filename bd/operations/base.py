@@ -1,4 +1,4 @@
-"""What an operation is: a value with a pure `decide(snapshot, world) -> Change`.
+"""What operations share: frozen values with a pure `decide(snapshot, context) -> Change`.
 
 A transaction calls `decide` again on every newer snapshot until the remote accepts the
 result, so it does no I/O and takes everything from its arguments. The operation's JSON form
@@ -10,7 +10,6 @@ from __future__ import annotations
 from bd.core import ids
 from bd.core.clock import instant_of
 from bd.core.errors import BdError, NoSuchBead
-from bd.core.light import NamedTuple
 from bd.core.model import Change
 from bd.policy import claims
 
@@ -18,48 +17,44 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
-    from typing import Any, ClassVar
+    from typing import Any, ClassVar, Self
 
     from bd.core.model import Bead, Snapshot
-    from bd.core.settings import Settings
-
-
-class World(NamedTuple):
-    """What a decision may know besides the snapshot: the time of deciding, the settings, and signs of life.
-
-    `beats` are the refs of the claims that give signs of life, by token, listed before the branch was fetched; None
-    where nobody asked for them (`Operation.needs_beats`) or the remote has no such refs. `is_folded`: decided for
-    somebody in another clone, who may be gone by now.
-    """
-
-    now: datetime
-    settings: Settings
-    beats: Mapping[str, str] | None = None
-    is_folded: bool = False
+    from bd.core.operation import DecisionContext
 
 
 class Operation:
-    """One intended change, made once and decided as often as needed.
+    """One intended change, made once and decided as often as needed. Frozen: what changes it returns another one.
 
     `uid` names the operation for ever; `at` is when it was asked for (its stamps say so, also
     when it is replayed hours later); `by` is who asks; `tokens` are the claim tokens the asker
-    holds, by bead. `args` holds all else, as JSON.
+    holds, by bead. `args` holds all else, as JSON: the operation's own copy, which nobody changes.
     """
 
     verb: ClassVar[str] = ""
+    brings_forward: ClassVar[bool] = False
+    by: str
+    at: str
+    uid: str
+    tokens: Mapping[str, str]
+    args: Mapping[str, Any]
 
     def __init__(self, *, by: str, at: str, uid: str | None = None, tokens: Mapping[str, str] | None = None, **args: Any) -> None:
-        self.by = by
-        self.at = at
-        self.uid = uid or ids.mint()
-        self.tokens = dict(tokens or {})
-        self.args = args
-        self.prepare()
+        uid, args = uid or ids.mint(), _copy(args)
+        self.prepare(args)
+        self.__dict__.update(by=by, at=at, uid=uid, tokens=dict(tokens or {}), args=args)
 
-    def prepare(self) -> None:
-        """Mint every name the operation will ever need into `args`; called once, when it is made."""
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen: {name} stays as it is")
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen: {name} stays as it is")
+
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        """Mint every name the operation will ever need into the arguments that it is made of. Raises BadInput."""
+
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         """The change on this snapshot; an empty one when it already holds this operation's result.
 
         Raises Refused and its kin. May be called many times.
@@ -76,21 +71,14 @@ class Operation:
         return False
 
     @property
-    def needs_beats(self) -> bool:
-        """Whether `decide` has to see the signs of life that claims give beside the branch."""
+    def needs_heartbeats(self) -> bool:
+        """Whether `decide` has to see the heartbeats of claims, listed before the branch is fetched."""
         return False
 
     @property
     def is_portable(self) -> bool:
         """Whether another process may carry it out: `decide` needs nothing but the snapshot and this operation's form."""
-        return not self.needs_beats
-
-    def without_side_refs(self) -> None:
-        """The server takes no refs beside the branch after all: claims give their signs of life on it."""
-        following = self.args.get("next")
-        for args in (self.args, following if isinstance(following, dict) else {}):
-            if args.get("heartbeat"):
-                args["heartbeat"] = {"interval_s": max(900, args["heartbeat"]["interval_s"]), "by": "branch"}
+        return not self.needs_heartbeats
 
     @property
     def agent(self) -> str:
@@ -150,15 +138,30 @@ class Operation:
             form["tokens"] = used
         return form
 
-    # --- replays ---
+    def journal_fields(self) -> dict[str, Any]:
+        """What crash recovery has to know of it: the agent that it claims for, and the beads that were named."""
+        return {"agent": self.args.get("agent"), "ids": self.args.get("ids")}
 
-    def renamed(self, change: Change) -> dict[str, str]:
-        """Beads of this operation that got another id than in the commit it was read back from: old -> new."""
+    # --- what becomes of it ---
+
+    def inheriting(self, entry: Mapping[str, Any]) -> Self | None:
+        """The operation that takes over the claim which a dead process of the same agent won, by its journal entry; None for no heir."""
+        return None
+
+    def new_ids(self, change: Change) -> dict[str, str]:
+        """The beads of this operation that a change of it gives other ids than it names: old -> new."""
         return {}
 
-    def follow(self, renamed: Mapping[str, str]) -> None:
-        """Name beads by their new ids, where the replay of earlier operations gave them other ones."""
-        self.args = {key: _following(key, value, renamed) for key, value in self.args.items()}
+    def renamed(self, ids: Mapping[str, str]) -> Self:
+        """The operation that names these beads by their new ids (old -> new)."""
+        return self._with(self._renamed_args(ids))
+
+    def _renamed_args(self, renamed: Mapping[str, str]) -> dict[str, Any]:
+        return {key: _following(key, value, renamed) for key, value in self.args.items()}
+
+    def _with(self, args: Mapping[str, Any]) -> Self:
+        """The same operation, of the same uid, with other arguments."""
+        return type(self)(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args)
 
     # --- for subclasses ---
 
@@ -216,6 +219,13 @@ class Operation:
             return claims.signed(after, self.asked_at) if after.claim else after
         notes = (self.args.get("progress") or {}).get(before.id)
         return after.evolve(progress=notes) if notes else after
+
+
+def _copy(value: Any) -> Any:
+    """A JSON value that shares no map and no list with the given one."""
+    if isinstance(value, dict):
+        return {key: _copy(inner) for key, inner in value.items()}
+    return [_copy(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _following(key: str, value: Any, renamed: Mapping[str, str]) -> Any:

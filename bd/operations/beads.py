@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -37,13 +37,13 @@ class Update(Operation):
 
     verb: ClassVar[str] = "update"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         owners: set[str | None] = set()
         doers: list[str] = []
 
         def change_one(bead: Bead) -> Bead:
             owners.update(bead.holders)
-            after = self._changed(bead, snapshot, world)
+            after = self._changed(bead, snapshot, context)
             doer = self.holder_of(bead, snapshot) if after.status == "closed" else None
             if doer:
                 doers.append(doer)
@@ -58,9 +58,9 @@ class Update(Operation):
         if self.args.get("set", {}).get("exclusive"):
             refuse_overlap(change, snapshot)
         if self.args.get("status") or "assignee" in self.args.get("set", {}):
-            change = with_capacity(change, snapshot, owners, world.now)
+            change = with_capacity(change, snapshot, owners, context.now)
         for doer in doers:
-            change = with_capacity(change, snapshot, [doer], world.now, outcomes={doer: "done"})
+            change = with_capacity(change, snapshot, [doer], context.now, outcomes={doer: "done"})
         return change
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
@@ -70,9 +70,9 @@ class Update(Operation):
             form["args"]["set"] = {**self.args["set"], "parent": self.find(parent, before).id}
         return form
 
-    def _changed(self, bead: Bead, snapshot: Snapshot, world: World) -> Bead:
+    def _changed(self, bead: Bead, snapshot: Snapshot, context: DecisionContext) -> Bead:
         args = self.args
-        wanted = checked(args.get("set", {}), world)
+        wanted = checked(args.get("set", {}), context)
         status = args.get("status")
         after = bead
         if "assignee" in wanted and wanted["assignee"] != bead.assignee:
@@ -80,7 +80,7 @@ class Update(Operation):
             if not args.get("force"):
                 refuse_away(wanted["assignee"], snapshot, self.asked_at)
         if status:
-            status = check_status(status, world)
+            status = check_status(status, context)
             if status != bead.status:
                 self.guard(bead, snapshot)
                 if wanted.get("defer_until"):
@@ -89,7 +89,7 @@ class Update(Operation):
                     after = validation.sealed(after, args.get("seals") or {}, self.asked_at)
                 after = lifecycle.with_status(after, status, self.by, args.get("reason"), self.asked_at)
                 if lifecycle.is_reopening(bead, after):
-                    after = attended(after, "reopening", self, snapshot, world)
+                    after = attended(after, "reopening", self, snapshot, context)
         if "defer_until" in wanted and not wanted["defer_until"] and after.status == "open":
             after = after.evolve(reopened_at=lifecycle.open_since(bead, self.asked_at).get("reopened_at"))
         if wanted.get("parent"):
@@ -121,10 +121,11 @@ class Comment(Operation):
 
     verb: ClassVar[str] = "comment"
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("comment_id", ids.mint())
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         text = self.args["text"].strip()
         if not text:
             raise BadInput("an empty comment")
@@ -137,7 +138,7 @@ class Comment(Operation):
         }
         if any(comment.get("id") == entry["id"] for comment in bead.comments):
             return Change({}, "", touched=(bead.id,), result=entry)
-        after = attended(bead.evolve(comments=[*bead.comments, entry]), "comment", self, snapshot, world)
+        after = attended(bead.evolve(comments=[*bead.comments, entry]), "comment", self, snapshot, context)
         after = lifecycle.touch(after, self.asked_at)
         return Change({bead.id: after}, subject("comment", [bead.id], self.by), touched=(bead.id,), result=entry)
 
@@ -148,7 +149,7 @@ class Delete(Operation):
 
     verb: ClassVar[str] = "delete"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         owners: set[str | None] = set()
 
         def remove(bead: Bead) -> None:
@@ -172,7 +173,7 @@ class Delete(Operation):
             failures=tuple(failed),
             result={"dependencies_removed": freed, "references_updated": freed},
         )
-        return with_capacity(with_spent(with_ages(change, snapshot, self.asked_at), snapshot), snapshot, owners, world.now)
+        return with_capacity(with_spent(with_ages(change, snapshot, self.asked_at), snapshot), snapshot, owners, context.now)
 
 
 def _without(bead: Bead, target: str) -> Bead:
@@ -189,7 +190,7 @@ class Write(Operation):
 
     verb: ClassVar[str] = "config"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         records = {
             path: None if fields is None else {**(snapshot.record(path) or {}), **fields}
             for path, fields in self.args.get("records", {}).items()

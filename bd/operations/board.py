@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 _KINDS = (".md", ".html")
 
@@ -23,7 +23,7 @@ class PublishBoard(Operation):
 
     verb: ClassVar[str] = "board"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         path = check_path(self.args["path"])
         return Change({}, f"board: {path} by {self.agent}", files={path: self.args["text"].encode()})
 

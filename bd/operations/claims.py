@@ -27,10 +27,10 @@ from bd.policy.readiness import standing
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any, ClassVar
+    from typing import Any, ClassVar, Self
 
     from bd.core.model import Bead, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 # What may be done about an agent that gets no work.
@@ -48,6 +48,9 @@ _MONEY_HINTS = {
     "budget": "`bd cost --by agent` shows what it spent; `bd agent add {} --budget USD` gives it more",
     "ceiling": "`bd cost {1}` shows what it cost; `bd update {1} --budget-ceiling USD` raises the ceiling",
 }
+
+# Heartbeats that are commits on the branch come no more often than this.
+_BRANCH_INTERVAL_S = 900
 
 
 @register
@@ -67,24 +70,25 @@ class Claim(Operation):
     def needs_remote(self) -> bool:
         return True
 
-    def prepare(self) -> None:
-        wanted = len(self.args.get("ids") or []) or self.args.get("count", 1)
-        self.args.setdefault("new_tokens", [ids.mint() for _ in range(wanted)])
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        wanted = len(args.get("ids") or []) or args.get("count", 1)
+        args.setdefault("new_tokens", [ids.mint() for _ in range(wanted)])
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         won = self._already_won(snapshot)
         if won:
             return Change({}, "", touched=tuple(won), tokens=tuple((won[bead_id], bead_id) for bead_id in won))
         if self.args.get("resume"):
-            return self._resume(snapshot, world)
+            return self._resume(snapshot, context)
         if self.args.get("next"):
-            return self._take_best(snapshot, world)
-        return self._take_named(snapshot, world)
+            return self._take_best(snapshot, context)
+        return self._take_named(snapshot, context)
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         form = super().pinned(change, before)
         tokens = [token for token, _ in change.tokens]
-        form["args"] = {**form["args"], "new_tokens": tokens, "ids": list(change.touched)}
+        form["args"] = {**as_promised(form["args"], change), "new_tokens": tokens, "ids": list(change.touched)}
         for key in ("next", "inherited", "held_tokens"):
             form["args"].pop(key, None)
         return form
@@ -93,14 +97,12 @@ class Claim(Operation):
     def name(self) -> str:
         return str(self.args["agent"])
 
-    def inherit(self, data: Mapping[str, Any]) -> bool:
-        """Take over the claim that a process of the same agent won here and died before it could say so."""
-        mine = data.get("agent") == self.name and not self.args.get("resume")
+    def inheriting(self, entry: Mapping[str, Any]) -> Self | None:
+        mine = entry.get("agent") == self.name and not self.args.get("resume")
         asked = self.args.get("ids")
-        if not mine or (asked and (data.get("verb") != "claim" or set(asked) != set(data.get("ids") or []))):
-            return False
-        self.args["inherited"] = list(data["tokens"])
-        return True
+        if not mine or (asked and (entry.get("verb") != "claim" or set(asked) != set(entry.get("ids") or []))):
+            return None
+        return self._with({**self.args, "inherited": list(entry["tokens"])})
 
     def _already_won(self, snapshot: Snapshot) -> dict[str, str]:
         mine = (*self.args["new_tokens"], *self.args.get("inherited", ()))
@@ -114,80 +116,84 @@ class Claim(Operation):
             wait_s = answer.retry_after_s(reason)
             raise AgentBusy(reason.text, hint=_HINTS[reason.code].format(self.name), reason=reason.code, retry_after_s=wait_s)
 
-    def _claim_map(self, token: str, *, started: bool, world: World) -> dict[str, Any]:
+    def _claim_map(self, token: str, *, started: bool, context: DecisionContext) -> dict[str, Any]:
         stamp = time_text(self.asked_at)
         claim: dict[str, Any] = {"agent": self.name, "token": token}
         if started:
             claim["started_at"] = stamp
         else:
-            claim["expires_at"] = time_text(self.asked_at + timedelta(seconds=world.settings.claim_ttl))
+            claim["expires_at"] = time_text(self.asked_at + timedelta(seconds=context.settings.claim_ttl))
         if self.args.get("host"):
             claim["host"] = self.args["host"]
         claim["version"] = __version__
-        if world.is_folded:  # its author may have died while it waited: see policy/liveness.py
+        if context.is_request:  # its author may have died while it waited: see policy/liveness.py
             claim["folded"] = True
-        if self.args.get("heartbeat"):
-            claim["heartbeat_interval_s"] = self.args["heartbeat"]["interval_s"]
-            claim["heartbeat_by"] = self.args["heartbeat"]["by"]
+        heartbeat = self.args.get("heartbeat")
+        if heartbeat and context.takes_side_refs:
+            claim["heartbeat_interval_s"], claim["heartbeat_by"] = heartbeat["interval_s"], heartbeat["by"]
+        elif heartbeat:  # each is a commit then
+            claim["heartbeat_interval_s"], claim["heartbeat_by"] = max(_BRANCH_INTERVAL_S, heartbeat["interval_s"]), "branch"
         return claim
 
-    def _take(self, bead: Bead, index: int, snapshot: Snapshot, world: World) -> Bead:
+    def _take(self, bead: Bead, index: int, snapshot: Snapshot, context: DecisionContext) -> Bead:
         started = not self.args.get("reserve") and index == 0
-        claim = self._claim_map(self.args["new_tokens"][index], started=started, world=world)
+        claim = self._claim_map(self.args["new_tokens"][index], started=started, context=context)
         reserved = budget.reserve_of(bead, snapshot)
         if reserved:
             claim["reserved_usd"] = reserved
-        if (bead.get("claim_mode") or world.settings.claim_mode) == "advisory":
+        if (bead.get("claim_mode") or context.settings.claim_mode) == "advisory":
             from bd.policy import advisory_claims  # noqa: PLC0415  few hubs need it
 
-            return advisory_claims.claimed(bead, claim, world.settings, self.asked_at)
-        return claims.claimed(bead, claim, world.settings.owner(self.name), self.asked_at)
+            return advisory_claims.claimed(bead, claim, context.settings, self.asked_at)
+        return claims.claimed(bead, claim, context.settings.owner(self.name), self.asked_at)
 
-    def _take_best(self, snapshot: Snapshot, world: World) -> Change:
-        answer = Eligibility(snapshot, self.name, world.now)
+    def _take_best(self, snapshot: Snapshot, context: DecisionContext) -> Change:
+        answer = Eligibility(snapshot, self.name, context.now)
         self._refuse_agent(answer)
         count = self.args.get("count", 1)
-        room = capacity.room(self.name, snapshot, world.now)
+        room = capacity.room(self.name, snapshot, context.now)
         beads: dict[str, Bead | None] = {}
-        for bead in _untouched_first(answer.beads(), world):
+        for bead in _untouched_first(answer.beads(), context):
             if len(beads) >= (count if room is None else min(count, room)):
                 break
-            if beads and Eligibility(Overlay(snapshot, Change(beads, "")), self.name, world.now).reasons(bead):
+            if beads and Eligibility(Overlay(snapshot, Change(beads, "")), self.name, context.now).reasons(bead):
                 continue
             whole = snapshot.bead(bead.id)
             if whole is not None:
-                beads[bead.id] = self._take(whole, len(beads), snapshot, world)
+                beads[bead.id] = self._take(whole, len(beads), snapshot, context)
         if not beads:
             raise NothingReady(
                 f"nothing is ready that fits {self.name}",
                 hint=f"`bd ready --all` shows what is ready, `bd why ID --agent {self.name}` why it does not fit",
             )
-        return self._finish(beads, list(beads), snapshot, world)
+        return self._finish(beads, list(beads), snapshot, context)
 
-    def _take_named(self, snapshot: Snapshot, world: World) -> Change:
+    def _take_named(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         taken: dict[str, Bead | None] = {}
-        answer = Eligibility(snapshot, self.name, world.now)
-        room = capacity.room(self.name, snapshot, world.now)
+        answer = Eligibility(snapshot, self.name, context.now)
+        room = capacity.room(self.name, snapshot, context.now)
         held_tokens = self.args.get("held_tokens") or {}
 
         def take(bead: Bead) -> Bead:
             if bead.claim and bead.claim.token in (held_tokens.get(bead.id), held_tokens.get("*")):
                 return bead
-            renewed = self._renewed(bead, held_tokens, taken, world) if bead.get("claims") else None
+            renewed = self._renewed(bead, held_tokens, taken, context) if bead.get("claims") else None
             if renewed is not None:
                 return renewed
             self._refuse_agent(answer)
             after = Overlay(snapshot, Change(taken, ""))
-            self._refuse(bead, after, world)
+            self._refuse(bead, after, context)
             if room is not None and len(taken) >= room:
                 raise OverCapacity(f"{self.name} has room for {room} more", id=bead.id)
-            taken[bead.id] = self._take(bead, len(taken), snapshot, world)
+            taken[bead.id] = self._take(bead, len(taken), snapshot, context)
             return taken[bead.id]  # type: ignore[return-value]
 
         _, done, failed = self.each(self.args["ids"], snapshot, take)
-        return self._finish(taken, done, snapshot, world, failed)
+        return self._finish(taken, done, snapshot, context, failed)
 
-    def _renewed(self, bead: Bead, given: Mapping[str, str], taken: dict[str, Bead | None], world: World) -> Bead | None:
+    def _renewed(
+        self, bead: Bead, given: Mapping[str, str], taken: dict[str, Bead | None], context: DecisionContext
+    ) -> Bead | None:
         """An advisory bead with this agent's own claim renewed: its token stays where it was presented. None when it has none."""
         from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
 
@@ -196,15 +202,15 @@ class Claim(Operation):
             return None
         is_known = mine.get("token") in (given.get(bead.id), given.get("*"))
         token = mine["token"] if is_known else self.args["new_tokens"][len(taken)]
-        claim = self._claim_map(token, started=not self.args.get("reserve"), world=world)
-        after = advisory_claims.renewed(bead, mine, claim, world.settings, self.asked_at)
+        claim = self._claim_map(token, started=not self.args.get("reserve"), context=context)
+        after = advisory_claims.renewed(bead, mine, claim, context.settings, self.asked_at)
         if after != bead:
             taken[bead.id] = after
         return after
 
-    def _refuse(self, bead: Bead, snapshot: Snapshot, world: World) -> None:
-        claims.refuse_held(bead, world.now)
-        where = standing(bead, snapshot, world.now)
+    def _refuse(self, bead: Bead, snapshot: Snapshot, context: DecisionContext) -> None:
+        claims.refuse_held(bead, context.now)
+        where = standing(bead, snapshot, context.now)
         if where.phase == "pending":
             raise StillBlocked(
                 f"{bead.id} is not ready: it {where.reasons[0].text}",
@@ -214,7 +220,7 @@ class Claim(Operation):
         if where.phase != "ready":
             words = where.reasons[0].text.removeprefix("is ")
             raise WrongState(f"{bead.id} is not ready: {words}", hint=f"`bd why {bead.id}` says more", id=bead.id)
-        reasons = Eligibility(snapshot, self.name, world.now).reasons(bead)
+        reasons = Eligibility(snapshot, self.name, context.now).reasons(bead)
         binding = [reason for reason in reasons if reason.code in BINDING]
         if reasons and (binding or not self.args.get("force")):
             first = (binding or reasons)[0]
@@ -223,7 +229,7 @@ class Claim(Operation):
                 hint = _MONEY_HINTS[first.code].format(self.name, first.by)
             raise DoesNotFit(f"{bead.id} {first.text}", hint=hint, id=bead.id, reason=first.code)
 
-    def _resume(self, snapshot: Snapshot, world: World) -> Change:
+    def _resume(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         names = (
             self.args.get("ids")
             or [bead.id for bead in capacity.held_by(self.name, snapshot, self.asked_at)][: len(self.args["new_tokens"])]
@@ -231,36 +237,36 @@ class Claim(Operation):
         taken: dict[str, Bead | None] = {}
 
         def take_over(bead: Bead) -> Bead:
-            renewed = self._renewed(bead, {}, taken, world) if bead.get("claims") else None
+            renewed = self._renewed(bead, {}, taken, context) if bead.get("claims") else None
             if renewed is not None:
                 return renewed
             holders = {bead.claim.agent} if bead.claim else {bead.assignee or "", bead.owner or ""} - {""}
             if bead.status != "in_progress" or not holders:
                 raise WrongState(f"{bead.id} is {bead.status}, there is nothing to resume", id=bead.id)
-            if not any(self._is_me(holder, world) for holder in holders):
+            if not any(self._is_me(holder, context) for holder in holders):
                 hint = f"`bd release {bead.id} --force --reason TEXT` frees it"
                 raise DoesNotFit(f"{bead.id} is {' and '.join(sorted(holders))}'s, not {self.name}'s", hint=hint, id=bead.id)
             if bead.claim is None:
-                self._refuse_crowd(bead, taken, snapshot, world)
-            claim = self._claim_map(self.args["new_tokens"][len(taken)], started=True, world=world)
-            taken[bead.id] = claims.resumed(bead, claim, world.settings.owner(self.name), self.asked_at)
+                self._refuse_crowd(bead, taken, snapshot, context)
+            claim = self._claim_map(self.args["new_tokens"][len(taken)], started=True, context=context)
+            taken[bead.id] = claims.resumed(bead, claim, context.settings.owner(self.name), self.asked_at)
             return taken[bead.id]  # type: ignore[return-value]
 
         if not names:
             raise NothingReady(f"{self.name} holds nothing to resume")
         _, done, failed = self.each(names, snapshot, take_over)
-        return self._finish(taken, done, snapshot, world, failed)
+        return self._finish(taken, done, snapshot, context, failed)
 
-    def _refuse_crowd(self, bead: Bead, taken: dict[str, Bead | None], snapshot: Snapshot, world: World) -> None:
+    def _refuse_crowd(self, bead: Bead, taken: dict[str, Bead | None], snapshot: Snapshot, context: DecisionContext) -> None:
         """Work that had no claim gets one: that needs room, and nobody at the same exclusive name."""
         after = Overlay(snapshot, Change(taken, ""))
-        if capacity.room(self.name, after, world.now) == 0:
+        if capacity.room(self.name, after, context.now) == 0:
             raise OverCapacity(f"{self.name} has room for 0 more", id=bead.id)
         refuse_rival(bead, after)
 
-    def _is_me(self, holder: str, world: World) -> bool:
+    def _is_me(self, holder: str, context: DecisionContext) -> bool:
         """Whether a holder's name means this agent: as agent, as owner, as git's user, or as the part before an imported @."""
-        mine = {self.name, world.settings.owner(self.name), *self.args.get("also_me", [])}
+        mine = {self.name, context.settings.owner(self.name), *self.args.get("also_me", [])}
         return holder in mine or holder.split("@", 1)[0].casefold() == self.name
 
     def _finish(
@@ -268,7 +274,7 @@ class Claim(Operation):
         taken: dict[str, Bead | None],
         done: list[str],
         snapshot: Snapshot,
-        world: World,
+        context: DecisionContext,
         failed: list[dict[str, Any]] | None = None,
     ) -> Change:
         beads = ((bead_id, taken.get(bead_id) or snapshot.bead(bead_id)) for bead_id in done)
@@ -277,28 +283,38 @@ class Claim(Operation):
             return Change({}, "", touched=tuple(done), tokens=tokens, failures=tuple(failed or ()))
         words = subject("claim", taken, f"agent:{self.name}")
         change = Change(taken, words, touched=tuple(done), tokens=tokens, failures=tuple(failed or ()))
-        return with_capacity(change, snapshot, [self.name], world.now, alive=self.name)
+        return with_capacity(change, snapshot, [self.name], context.now, alive=self.name)
 
     def _own(self, bead: Bead) -> dict[str, Any]:
         """Of the claims on a bead, this agent's; the one of an exclusive bead."""
         return bead.get("claim") or next(claim for claim in bead.claims[::-1] if claim.get("agent") == self.name)
 
 
-def _untouched_first(beads: Iterable[Bead], world: World) -> Iterator[Bead]:
+def as_promised(args: Mapping[str, Any], change: Change) -> dict[str, Any]:
+    """A claim's arguments with the heartbeats that its change promises: others than asked for where the remote takes no side refs."""
+    made = {token for token, _ in change.tokens}
+    there = (claim for bead in change.beads.values() if bead is not None for claim in bead.claims)
+    promised = next((claim for claim in there if claim.get("token") in made and claim.get("heartbeat_by")), None)
+    if promised is None or not args.get("heartbeat"):
+        return dict(args)
+    return {**args, "heartbeat": {"interval_s": promised["heartbeat_interval_s"], "by": promised["heartbeat_by"]}}
+
+
+def _untouched_first(beads: Iterable[Bead], context: DecisionContext) -> Iterator[Bead]:
     """The beads in their order, those that others are at by advisory claims last."""
     shared: list[Bead] = []
     for bead in beads:
-        if bead.get("claims") and _is_shared(bead, world):
+        if bead.get("claims") and _is_shared(bead, context):
             shared.append(bead)
         else:
             yield bead
     yield from shared
 
 
-def _is_shared(bead: Bead, world: World) -> bool:
+def _is_shared(bead: Bead, context: DecisionContext) -> bool:
     from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
 
-    return bool(advisory_claims.live(bead, world.now))
+    return bool(advisory_claims.live(bead, context.now))
 
 
 @register
@@ -307,7 +323,7 @@ class Start(Operation):
 
     verb: ClassVar[str] = "start"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def begin(bead: Bead) -> Bead:
             if not bead.claims:
                 raise WrongState(f"{bead.id} is not claimed", hint=f"`bd claim {bead.id}` first", id=bead.id)
@@ -315,7 +331,7 @@ class Start(Operation):
             if bead.get("claims"):
                 from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
 
-                return advisory_claims.started(bead, self.proof_for(bead, snapshot), world.settings, self.asked_at)
+                return advisory_claims.started(bead, self.proof_for(bead, snapshot), context.settings, self.asked_at)
             return claims.started(bead, self.asked_at)
 
         beads, done, failed = self.each(self.args["ids"], snapshot, begin)
@@ -331,7 +347,7 @@ class Release(Operation):
 
     verb: ClassVar[str] = "release"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         owners: set[str | None] = set()
 
         def give_back(bead: Bead) -> Bead:
@@ -353,4 +369,4 @@ class Release(Operation):
         ]
         words = subject("release", done, self.by)
         change = Change(beads, words, touched=tuple(done), failures=tuple(failed), notes=tuple(notes))
-        return with_capacity(change, snapshot, owners, world.now, alive=self.agent if self.agent in owners else None)
+        return with_capacity(change, snapshot, owners, context.now, alive=self.agent if self.agent in owners else None)

@@ -11,7 +11,7 @@ from bd.core.errors import AlreadyClosed, BdError, NothingReady, StaleToken, Sti
 from bd.core.model import Change, Overlay
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
-from bd.operations.claims import Claim
+from bd.operations.claims import Claim, as_promised
 from bd.operations.heat import attended
 from bd.operations.stored_outputs import files_of, with_stored, without_contents
 from bd.policy import lifecycle, spending, validation
@@ -22,10 +22,10 @@ from bd.policy.readiness import is_blocked, phase_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, ClassVar
+    from typing import Any, ClassVar, Self
 
     from bd.core.model import Bead, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -38,8 +38,9 @@ class Close(Operation):
 
     verb: ClassVar[str] = "close"
 
-    def prepare(self) -> None:
-        following = self.args.get("next")
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        following = args.get("next")
         if following:
             following.setdefault("new_tokens", [ids.mint()])
 
@@ -51,22 +52,24 @@ class Close(Operation):
     def is_portable(self) -> bool:
         return super().is_portable and not self.args.get("stores")
 
-    def inherit(self, data: Mapping[str, Any]) -> bool:
-        """With `next`: take over the claim that a process of the same agent won here and died before it could say so."""
+    def journal_fields(self) -> dict[str, Any]:
         following = self.args.get("next")
-        if not following or data.get("agent") != following["agent"]:
-            return False
-        following["inherited"] = list(data["tokens"])
-        return True
+        return {**super().journal_fields(), **({"agent": following["agent"]} if following else {})}
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def inheriting(self, entry: Mapping[str, Any]) -> Self | None:
+        following = self.args.get("next")
+        if not following or entry.get("agent") != following["agent"]:
+            return None
+        return self._with({**self.args, "next": {**following, "inherited": list(entry["tokens"])}})
+
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         owners: set[str | None] = set()
         notes: list[str] = []
         doers: list[str] = []
 
         def finish(bead: Bead) -> Bead:
             owners.update(bead.holders)
-            after = self._finished(bead, snapshot, world, notes)
+            after = self._finished(bead, snapshot, context, notes)
             doer = self.holder_of(bead, snapshot)
             if doer:
                 doers.append(doer)
@@ -77,12 +80,12 @@ class Close(Operation):
 
         beads, done, failed = self.each(self.args["ids"], snapshot, finish)
         change = Change(beads, subject("close", done, self.by), touched=tuple(done), failures=tuple(failed))
-        change = self._with_news(self._with_files(change), snapshot, world, notes)
-        change = with_capacity(change, snapshot, owners, world.now, alive=self.agent if self.agent in owners else None)
+        change = self._with_news(self._with_files(change), snapshot, context, notes)
+        change = with_capacity(change, snapshot, owners, context.now, alive=self.agent if self.agent in owners else None)
         for doer in doers:  # before the next claim: a bead done may end an overload
-            change = with_capacity(change, snapshot, [doer], world.now, outcomes={doer: "done"})
+            change = with_capacity(change, snapshot, [doer], context.now, outcomes={doer: "done"})
         if self.args.get("next") and not failed:
-            change = self._with_next(change, snapshot, world)
+            change = self._with_next(change, snapshot, context)
         return change
 
     def _with_files(self, change: Change) -> Change:
@@ -91,12 +94,12 @@ class Close(Operation):
             return change
         return change._replace(files={path: data for one in change.beads for path, data in files_of(stores, one).items()})
 
-    def _finished(self, bead: Bead, snapshot: Snapshot, world: World, notes: list[str]) -> Bead:
+    def _finished(self, bead: Bead, snapshot: Snapshot, context: DecisionContext, notes: list[str]) -> Bead:
         force = self.args.get("force", False)
         if bead.status != "closed":
             self.guard(bead, snapshot)
         if not force and not bead.is_done:
-            self._refuse_unfinished(bead, snapshot, world)
+            self._refuse_unfinished(bead, snapshot, context)
         try:
             cost = self.args.get("cost")
             paid = spending.charged(bead, cost, self.asked_at, whole=True) if cost and not bead.is_done else bead
@@ -116,8 +119,8 @@ class Close(Operation):
             return bead
         return validation.sealed(bead, self.args.get("seals") or {}, self.asked_at)
 
-    def _refuse_unfinished(self, bead: Bead, snapshot: Snapshot, world: World) -> None:
-        waits = is_blocked(bead, snapshot, world.now)
+    def _refuse_unfinished(self, bead: Bead, snapshot: Snapshot, context: DecisionContext) -> None:
+        waits = is_blocked(bead, snapshot, context.now)
         if waits:
             raise StillBlocked(
                 f"{bead.id} still waits on {', '.join(waits)}", hint="close those first, or --force", id=bead.id, blocked_by=waits
@@ -136,7 +139,7 @@ class Close(Operation):
         if bead.status == "pinned":
             raise WrongState(f"{bead.id} is pinned", hint="--force closes it all the same", id=bead.id)
 
-    def _with_news(self, change: Change, snapshot: Snapshot, world: World, notes: list[str]) -> Change:
+    def _with_news(self, change: Change, snapshot: Snapshot, context: DecisionContext, notes: list[str]) -> Change:
         """Say which beads became ready by this."""
         after = Overlay(snapshot, change)
         waiting: list[Bead] = []
@@ -144,17 +147,19 @@ class Close(Operation):
             waiting += snapshot.dependents_of(bead_id)
         others = {bead.id: bead for bead in waiting if bead.id not in change.beads}.values()
         freed = [
-            bead.id for bead in sorted(others, key=Ranking(after, world.now).key) if phase_of(bead, after, world.now) == "ready"
+            bead.id
+            for bead in sorted(others, key=Ranking(after, context.now).key)
+            if phase_of(bead, after, context.now) == "ready"
         ]
         if freed:
             notes.append(f"now ready: {', '.join(freed)}")
         return change._replace(notes=tuple(notes), result={"unblocked": freed})
 
-    def _with_next(self, change: Change, snapshot: Snapshot, world: World) -> Change:
+    def _with_next(self, change: Change, snapshot: Snapshot, context: DecisionContext) -> Change:
         following = self.args["next"]
         claim = Claim(by=self.by, at=self.at, uid=self.uid, next=True, **following)
         try:
-            taken = claim.decide(Overlay(snapshot, change), world)
+            taken = claim.decide(Overlay(snapshot, change), context)
         except BdError as nothing:
             if not isinstance(nothing, NothingReady):
                 raise
@@ -172,6 +177,8 @@ class Close(Operation):
         form = super().pinned(change, before)
         claimed = {bead_id for _, bead_id in change.tokens}
         form["args"]["ids"] = [bead_id for bead_id in change.touched if bead_id not in claimed]
+        if form["args"].get("next"):
+            form["args"]["next"] = as_promised(form["args"]["next"], change)
         if form["args"].get("stores"):
             form["args"]["stores"] = without_contents(form["args"]["stores"], len(before.commit))
         return form
@@ -183,16 +190,17 @@ class Reopen(Operation):
 
     verb: ClassVar[str] = "reopen"
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("comment_id", ids.mint())
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def open_again(bead: Bead) -> Bead:
             if bead.status == "open":
                 return bead
             opened = lifecycle.reopened(bead, self.asked_at)
             if lifecycle.is_reopening(bead, opened):
-                opened = attended(opened, "reopening", self, snapshot, world)
+                opened = attended(opened, "reopening", self, snapshot, context)
             reason = self.args.get("reason")
             if reason:
                 entry = {"id": self.args["comment_id"], "author": self.agent, "at": time_text(self.asked_at), "text": reason}
@@ -213,7 +221,7 @@ class Cancel(Operation):
 
     verb: ClassVar[str] = "cancel"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         owners: set[str | None] = set()
 
         def call_off(bead: Bead) -> Bead:
@@ -235,7 +243,7 @@ class Cancel(Operation):
         beads, done, failed = self.each(names, snapshot, call_off)
         change = Change(beads, subject("cancel", done, self.by), touched=tuple(done), failures=tuple(failed))
         change = self._settle_dependents(change, snapshot)
-        return with_capacity(change, snapshot, owners, world.now)
+        return with_capacity(change, snapshot, owners, context.now)
 
     def _with_dependents(self, names: list[str], snapshot: Snapshot) -> list[str]:
         found = [self.find(name, snapshot).id for name in names]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -29,7 +29,7 @@ class Cost(Operation):
 
     verb: ClassVar[str] = "cost"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         if not any(self.args.get(key) for key in ("usd", "token_counts", "model")):
             raise BadInput("what did it cost?", hint=f"bd cost {self.args['ids'][0]} --usd 0.42 --tokens-in 900 --tokens-out 120")
         owners: set[str] = set()
@@ -46,7 +46,7 @@ class Cost(Operation):
         beads, done, failed = self.each(self.args["ids"], snapshot, charge)
         change = Change(beads, subject("cost", done, self.by), touched=tuple(done), failures=tuple(failed))
         budgeted = [name for name in owners if name and budget.budget_of(snapshot.agent(name))]
-        return with_capacity(change, snapshot, budgeted, world.now) if budgeted else change
+        return with_capacity(change, snapshot, budgeted, context.now) if budgeted else change
 
     def _whose(self, bead: Bead, snapshot: Snapshot) -> tuple[int, str]:
         """The attempt that is meant, and whose it is. Raises BadInput and StaleToken."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 # `--deps` kinds that mean "the new bead waits for the other".
@@ -59,11 +59,10 @@ def _gone_words(bead_id: str) -> str:
     return f"{bead_id} was made with this idempotency key before, and has been deleted; nothing is made for it again"
 
 
-def follow_parent(spec: dict[str, Any], renamed: Mapping[str, str]) -> None:
+def with_parents_id(spec: dict[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
     """A child's id starts with its parent's: where that was minted anew, the child's follows."""
     above, dot, rest = (spec.get("id") or "").rpartition(".")
-    if spec.get("minted") and above in renamed:
-        spec["id"] = f"{renamed[above]}{dot}{rest}"
+    return {**spec, "id": f"{renamed[above]}{dot}{rest}"} if spec.get("minted") and above in renamed else spec
 
 
 def with_refs(fields: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
@@ -98,21 +97,20 @@ class Create(Operation):
 
     verb: ClassVar[str] = "create"
 
-    def prepare(self) -> None:
-        for spec in self.args["beads"]:
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        for spec in args["beads"]:
             spec.setdefault("uid", ids.mint())
-        self._ids_before = [spec.get("id") for spec in self.args["beads"]]
 
-    def renamed(self, change: Change) -> dict[str, str]:
-        pairs = zip(self._ids_before, change.touched, strict=True)
+    def new_ids(self, change: Change) -> dict[str, str]:
+        pairs = zip((spec.get("id") for spec in self.args["beads"]), change.touched, strict=True)
         return {old: new for old, new in pairs if old and old != new}
 
-    def follow(self, renamed: Mapping[str, str]) -> None:
-        super().follow(renamed)
-        for spec in self.args["beads"]:
-            follow_parent(spec, renamed)
+    def _renamed_args(self, renamed: Mapping[str, str]) -> dict[str, Any]:
+        args = super()._renamed_args(renamed)
+        return {**args, "beads": [with_parents_id(spec, renamed) for spec in args["beads"]]}
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         specs = self.args["beads"]
         present = [snapshot.by_uid(spec["uid"]) for spec in specs]
         if all(present):
@@ -123,7 +121,7 @@ class Create(Operation):
         keys = self.known_keys(snapshot)
         for spec in specs:  # names first, so that one bead of the call may wait for a later one
             known = keys.get(spec.get("idempotency_key", ""))
-            new_id = known or self._new_id(spec, snapshot, world, beads, names)
+            new_id = known or self._new_id(spec, snapshot, context, beads, names)
             if spec.get("name"):
                 names[spec["name"]] = new_id
             touched.append(new_id)
@@ -134,7 +132,7 @@ class Create(Operation):
         for new_id, spec in new:
             if not self.args.get("force"):
                 refuse_away(spec.get("assignee"), snapshot, self.asked_at)
-            beads[new_id] = self._made(new_id, with_refs(spec, names), edges[new_id], snapshot, world)
+            beads[new_id] = self._made(new_id, with_refs(spec, names), edges[new_id], snapshot, context)
         for new_id, spec_edges in edges.items():
             self._let_wait(spec_edges.blocks, new_id, snapshot, beads)
         made = self.made_before(touched)
@@ -181,7 +179,7 @@ class Create(Operation):
         return {**{key: str(spent[key]) for key in wanted if key in spent}, **there}
 
     def _new_id(
-        self, spec: dict[str, Any], snapshot: Snapshot, world: World, taken: Mapping[str, Any], names: dict[str, str]
+        self, spec: dict[str, Any], snapshot: Snapshot, context: DecisionContext, taken: Mapping[str, Any], names: dict[str, str]
     ) -> str:
         def is_taken(bead_id: str) -> bool:
             return bead_id in taken or snapshot.exists(bead_id)
@@ -198,11 +196,11 @@ class Create(Operation):
         parent = spec.get("parent")
         if parent:
             parent = names.get(parent) or self.find(parent, snapshot).id
-        return ids.bead_id(world.settings.prefix, spec["uid"], is_taken, parent)
+        return ids.bead_id(context.settings.prefix, spec["uid"], is_taken, parent)
 
-    def _made(self, new_id: str, spec: dict[str, Any], edges: _Edges, snapshot: Snapshot, world: World) -> Bead:
+    def _made(self, new_id: str, spec: dict[str, Any], edges: _Edges, snapshot: Snapshot, context: DecisionContext) -> Bead:
         given = {key: value for key, value in spec.items() if key in BEAD_FIELDS}
-        fields = {key: value for key, value in checked(given, world).items() if value not in (None, [], {})}
+        fields = {key: value for key, value in checked(given, context).items() if value not in (None, [], {})}
         if edges.parent:
             fields["parent"] = edges.parent
             above = snapshot.head(edges.parent)
@@ -210,7 +208,7 @@ class Create(Operation):
                 labels = sorted({*fields.get("labels", []), *above.labels})
                 fields.update({"labels": labels} if labels else {})
         stamp = time_text(self.asked_at)
-        status = check_status(str(fields.get("status", "open")), world)
+        status = check_status(str(fields.get("status", "open")), context)
         fields.setdefault("priority", 2)
         bead = Bead(
             {
@@ -259,20 +257,20 @@ class Create(Operation):
 class MakesOne(Operation):
     """An operation that makes one bead beside what it does to another: `new` are its fields, and it is touched last."""
 
-    def prepare(self) -> None:
-        new = self.args.get("new")
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        new = args.get("new")
         if new:
             new.setdefault("uid", ids.mint())
-        self._id_before: str | None = (new or {}).get("id")
 
-    def renamed(self, change: Change) -> dict[str, str]:
+    def new_ids(self, change: Change) -> dict[str, str]:
+        before = (self.args.get("new") or {}).get("id")
         made = change.touched[-1] if change.touched else None
-        return {self._id_before: made} if self._id_before and made and made != self._id_before else {}
+        return {before: made} if before and made and made != before else {}
 
-    def follow(self, renamed: Mapping[str, str]) -> None:
-        super().follow(renamed)
-        if self.args.get("new"):
-            follow_parent(self.args["new"], renamed)
+    def _renamed_args(self, renamed: Mapping[str, str]) -> dict[str, Any]:
+        args = super()._renamed_args(renamed)
+        return {**args, "new": with_parents_id(args["new"], renamed)} if args.get("new") else args
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         form = super().pinned(change, before)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Link, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 _BLOCKS = frozenset({"blocks", "depends-on", "blocked-by"})
 _PARENT = frozenset({"parent-child", "parent"})
@@ -84,13 +84,13 @@ class DepAdd(_Edge):
 
     verb: ClassVar[str] = "dep-add"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         bead, target = self.ends(snapshot)
         if bead.id == target.id:
             raise WouldCycle(f"{bead.id} can't depend on itself", id=bead.id)
         after = self._linked(bead, target)
         if len(after.links) > len(bead.links):
-            after = attended(after, "link", self, snapshot, world)
+            after = attended(after, "link", self, snapshot, context)
         change = self.change(bead, after, target.id)
         refuse_circles(change, snapshot)
         return change
@@ -120,7 +120,7 @@ class DepRemove(_Edge):
 
     verb: ClassVar[str] = "dep-remove"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         bead = self.find(self.args["ids"][0], snapshot)
         target = self._target_id(bead, snapshot)
         after = bead.evolve(

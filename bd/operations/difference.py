@@ -21,11 +21,18 @@ if TYPE_CHECKING:
 
 
 def operation_of(
-    hub: Clone, commit: str, parent: str, author: str, *, force: bool = False, reason: str | None = None
+    hub: Clone,
+    commit: str,
+    parent: str,
+    author: str,
+    *,
+    uid: str | None = None,
+    force: bool = False,
+    reason: str | None = None,
 ) -> HandCommit:
     """The hand edits that turn `parent` into `commit` (both commit ids; an empty parent: everything is new).
 
-    A bead file that can't be read is a refusal of its own, never carried over.
+    `uid` is another one than its trailers name. A bead file that can't be read is a refusal of its own, never carried over.
     """
     repo = hub.repo
     headers, text = commit_message.split_commit(repo.objects.read(commit) or b"")
@@ -62,7 +69,7 @@ def operation_of(
             files[entry.path] = (old_data, new_data, _at(repo, tip, entry.path))
     at = time_of_seconds(commit_message.signed_by(headers)[1])
     name = author.split(" <", maxsplit=1)[0]
-    by, uid = form.get("by") or f"human:{name}", form.get("uid") or commit
+    by, uid = form.get("by") or f"human:{name}", uid or form.get("uid") or commit
     more: dict[str, Any] = {"modes": modes, "tokens": form.get("tokens")}
     given = {"force": force, "reason": reason} if force else form.get("args") or {}
     return HandCommit(by=by, at=at, uid=uid, edits=_joined(edits, into), records=records, files=files, **more, **_forced(given))

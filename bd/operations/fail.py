@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -34,10 +34,11 @@ class Fail(Operation):
 
     verb: ClassVar[str] = "fail"
 
-    def prepare(self) -> None:
-        self.args.setdefault("jitter", round(random.random(), 4))
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("jitter", round(random.random(), 4))
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         kind = retry.check_kind(self.args.get("reason") or "")
         if not (self.args.get("error") or "").strip():
             raise BadInput(
@@ -58,7 +59,9 @@ class Fail(Operation):
             owners.extend(held.holders)
             left.update(bead.holders)
             held = self._charged(held)
-            failed = retry.after_failure(held, self._failure(held), world.settings, self.asked_at, self.args["jitter"], self.uid)
+            failed = retry.after_failure(
+                held, self._failure(held), context.settings, self.asked_at, self.args["jitter"], self.uid
+            )
             return (
                 advisory_claims.rejoined(failed, bead, held.claims[0].get("token"), self.asked_at)
                 if bead.get("claims")
@@ -67,11 +70,11 @@ class Fail(Operation):
 
         beads, done, failed = self.each(self.args["ids"], snapshot, give_up)
         change = Change(beads, subject("fail", done, self.by), touched=tuple(done), failures=tuple(failed))
-        change = with_capacity(change, snapshot, left - set(owners), world.now)  # a dead letter ends every claim on it
+        change = with_capacity(change, snapshot, left - set(owners), context.now)  # a dead letter ends every claim on it
         for owner in owners:  # each failed attempt counts in its agent's record
             alive = owner if owner == self.agent else None
             outcomes = {} if kind in retry.NOT_OF_THE_AGENT else {owner: "failed"}
-            change = with_capacity(change, snapshot, [owner], world.now, alive=alive, outcomes=outcomes)
+            change = with_capacity(change, snapshot, [owner], context.now, alive=alive, outcomes=outcomes)
         return change
 
     def _charged(self, bead: Bead) -> Bead:
@@ -103,17 +106,18 @@ class DlqRetry(Operation):
 
     verb: ClassVar[str] = "dlq-retry"
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("comment_id", ids.mint())
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def open_again(bead: Bead) -> Bead:
             if any(comment.get("id") == self.args["comment_id"] for comment in bead.comments):
                 return bead
             if bead.status != "dead_letter":
                 hint = "`bd dlq list` shows the dead letters"
                 raise WrongState(f"{bead.id} is {bead.status}, not a dead letter", hint=hint, id=bead.id)
-            opened = attended(lifecycle.reopened(bead, self.asked_at), "reopening", self, snapshot, world)
+            opened = attended(lifecycle.reopened(bead, self.asked_at), "reopening", self, snapshot, context)
             opened = opened.evolve(reviewed=True, resolution=self.args.get("resolution") or "retry")
             if not self.args.get("reason"):
                 return opened
@@ -135,10 +139,11 @@ class DlqReview(Operation):
 
     verb: ClassVar[str] = "dlq-review"
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("comment_id", ids.mint())
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def review(bead: Bead) -> Bead:
             if bead.status != "dead_letter":
                 hint = "`bd dlq list` shows the dead letters"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 TYPE_ALIASES = {
@@ -41,27 +41,27 @@ def refuse_twin(bead_id: str, snapshot: Snapshot, taken: Iterable[str] = ()) -> 
         raise IdTaken(words, hint="give the new bead another id", id=bead_id)
 
 
-def check_type(text: str, world: World) -> str:
+def check_type(text: str, context: DecisionContext) -> str:
     """The bead type, aliases resolved. Raises BadInput naming the known ones."""
     name = TYPE_ALIASES.get(text.strip().lower(), text.strip().lower())
-    known = {*TYPES, *NOT_WORK, "publish", "event", *world.settings.types}
+    known = {*TYPES, *NOT_WORK, "publish", "event", *context.settings.types}
     if name not in known:
         raise BadInput(
             f"{text!r} is no bead type here",
-            hint=f"one of {', '.join([*TYPES, *world.settings.types])}; `types:` in {'.beads/config.yaml'} adds more",
+            hint=f"one of {', '.join([*TYPES, *context.settings.types])}; `types:` in {'.beads/config.yaml'} adds more",
         )
     return name
 
 
-def check_status(text: str, world: World) -> str:
+def check_status(text: str, context: DecisionContext) -> str:
     """The stored status. Raises BadInput for one this hub does not know."""
     name = text.strip().lower().replace("-", "_")
-    if name not in {*STORED_STATUSES, "ready", "pinned", "hooked", *world.settings.statuses}:
-        raise BadInput(f"{text!r} is no status here", hint=f"one of {', '.join([*STORED_STATUSES, *world.settings.statuses])}")
+    if name not in {*STORED_STATUSES, "ready", "pinned", "hooked", *context.settings.statuses}:
+        raise BadInput(f"{text!r} is no status here", hint=f"one of {', '.join([*STORED_STATUSES, *context.settings.statuses])}")
     return name
 
 
-def checked(fields: dict[str, Any], world: World) -> dict[str, Any]:
+def checked(fields: dict[str, Any], context: DecisionContext) -> dict[str, Any]:
     """Typed-in bead fields in their stored form: times, durations, priority, type. Raises BadInput."""
     out: dict[str, Any] = {}
     for key, value in fields.items():
@@ -71,9 +71,9 @@ def checked(fields: dict[str, Any], world: World) -> dict[str, Any]:
         elif key == "title":
             out[key] = check_title(value)
         elif key == "type":
-            out[key] = check_type(str(value), world)
+            out[key] = check_type(str(value), context)
         elif kind == "time":
-            out[key] = typed_time(str(value), world.now)
+            out[key] = typed_time(str(value), context.now)
         elif kind == "duration":
             duration_s(str(value))
             out[key] = str(value)

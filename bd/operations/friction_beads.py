@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 # So many beads at once; the worst causes first.
 AT_ONCE = 5
@@ -27,10 +27,11 @@ class TellFriction(Operation):
 
     verb: ClassVar[str] = "friction"
 
-    def prepare(self) -> None:
-        self.args.setdefault("uids", [ids.mint() for _ in range(AT_ONCE)])
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("uids", [ids.mint() for _ in range(AT_ONCE)])
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         there = [bead for bead in map(snapshot.by_uid, self.args["uids"]) if bead is not None]
         if there:
             return Change({}, "", touched=tuple(bead.id for bead in there))
@@ -40,7 +41,7 @@ class TellFriction(Operation):
         if not untold:
             return Change({}, "")
         specs = [{**self._spec(cause), "uid": uid} for cause, uid in zip(untold, self.args["uids"], strict=False)]
-        made = Create(by=self.by, at=self.at, uid=self.uid, beads=specs).decide(snapshot, world)
+        made = Create(by=self.by, at=self.at, uid=self.uid, beads=specs).decide(snapshot, context)
         return made._replace(subject=subject(self.verb, made.touched, self.by), result=None)
 
     def _spec(self, cause: friction.Cause) -> dict[str, Any]:

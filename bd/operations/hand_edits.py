@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -39,7 +39,7 @@ class Edit(Operation):
 
     verb: ClassVar[str] = "edit"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         bead_id = self.args["ids"][0]
         old, new = self.args.get("old"), self.args.get("new")
         uid = (old or new or {}).get("uid")
@@ -67,7 +67,7 @@ class Edit(Operation):
         change = with_ages(change, snapshot, self.asked_at)
         refuse_circles(change, snapshot)
         refuse_overlap(change, snapshot)
-        return with_capacity(change, snapshot, tip.holders, world.now)
+        return with_capacity(change, snapshot, tip.holders, context.now)
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         """A replay reads the commit's difference, where the person's text is too."""
@@ -191,21 +191,18 @@ class HandCommit(Operation):
 
     `records` {path: (old, new, text)} are the other YAML files that bd reads, merged key by key.
 
-    What the hub refuses of it is collected in `refusals`; the rest goes through. Lives only in
+    What the hub refuses of it becomes the change's `refusals`; the rest goes through. Lives only in
     memory: its commit on the hub names no arguments, and is read from its difference.
     """
 
     verb: ClassVar[str] = "edit"
 
-    def prepare(self) -> None:
-        self.refusals: list[BdError] = []
-
     @property
     def is_portable(self) -> bool:
         return False
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
-        self.refusals = []
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
+        refusals: list[BdError] = []
         change = Change({}, "")
         for edit in self.args["edits"]:
             if edit.get("into") and not self._is_free(edit["into"], snapshot):  # where it was moved to is refused
@@ -214,9 +211,9 @@ class HandCommit(Operation):
             args = {"ids": [edit["id"]], **{key: edit.get(key) for key in ("old", "new", "text", "new_uid", "path")}}
             args |= {key: self.args.get(key) for key in ("force", "reason")}
             try:
-                part = Edit(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args).decide(after, world)
+                part = Edit(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args).decide(after, context)
             except BdError as error:
-                self.refusals.append(error)
+                refusals.append(error)
                 continue
             if part.is_empty:
                 continue
@@ -227,19 +224,24 @@ class HandCommit(Operation):
                 moves={**change.moves, **part.moves},
                 touched=(*change.touched, *part.touched),
             )
-        records, texts = self._records(Overlay(snapshot, change))
-        files = self._files(snapshot)
+        records, texts = self._records(Overlay(snapshot, change), refusals)
+        files = self._files(snapshot, refusals)
         if change.is_empty and not records and not files:
-            return Change({}, "", touched=change.touched)
+            return Change({}, "", touched=change.touched, refusals=tuple(refusals))
         modes = {path: mode for path, mode in self.args.get("modes", {}).items() if path in files}
         words = subject("edit", change.touched, self.by)
         if not change.beads and not change.moves:
             words = f"edit: {', '.join([*records, *files])} by {self.agent}"
         return change._replace(
-            records={**change.records, **records}, texts={**change.texts, **texts}, files=files, modes=modes, subject=words
+            records={**change.records, **records},
+            texts={**change.texts, **texts},
+            files=files,
+            modes=modes,
+            subject=words,
+            refusals=tuple(refusals),
         )
 
-    def _records(self, snapshot: Snapshot) -> tuple[dict[str, dict[str, Any] | None], dict[str, bytes]]:
+    def _records(self, snapshot: Snapshot, refusals: list[BdError]) -> tuple[dict[str, dict[str, Any] | None], dict[str, bytes]]:
         """The configuration, agents and capacity files of the commit, merged; and those kept as they were typed."""
         taken: dict[str, dict[str, Any] | None] = {}
         texts: dict[str, bytes] = {}
@@ -251,7 +253,7 @@ class HandCommit(Operation):
             try:
                 taken[path] = _merged_record(path, old, new, tip)
             except BdError as error:
-                self.refusals.append(error)
+                refusals.append(error)
                 continue
             if tip == old and text is not None:
                 texts[path] = text
@@ -262,7 +264,7 @@ class HandCommit(Operation):
         old, new, published = self.args["files"][path]
         return snapshot.files_changed().get(path, published) in (old, new)
 
-    def _files(self, snapshot: Snapshot) -> dict[str, bytes | None]:
+    def _files(self, snapshot: Snapshot, refusals: list[BdError]) -> dict[str, bytes | None]:
         """The other files of the commit; one that the hub changed too is refused."""
         taken: dict[str, bytes | None] = {}
         waiting = snapshot.files_changed()
@@ -273,7 +275,7 @@ class HandCommit(Operation):
             if tip == old:
                 taken[path] = new
             else:
-                self.refusals.append(WrongState(f"{path} was changed here and on the hub", path=path))
+                refusals.append(WrongState(f"{path} was changed here and on the hub", path=path))
         return taken
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:

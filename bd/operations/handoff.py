@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 # How the next bead says where it came from, where nothing else links the two yet.
 LINK = "discovered-from"
@@ -65,28 +65,29 @@ class Handoff(MakesOne):
 
     verb: ClassVar[str] = "handoff"
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
-        super().prepare()
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("comment_id", ids.mint())
+        super().prepare(args)
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         finished = self.find(self.args["ids"][0], snapshot)
         there = self._fed_before(snapshot)
         if there is not None:
             return Change({}, "", touched=(finished.id, there.id))
-        closing = self._closing(finished, snapshot, world)
+        closing = self._closing(finished, snapshot, context)
         after = Overlay(snapshot, closing)
-        following = self._next(finished, after, world)
+        following = self._next(finished, after, context)
         closed = after.bead(finished.id) or finished
         reason = self.args.get("note") or f"Handed over to {following.id}"
         handed = closed.evolve(close_reason=reason)
         return closing._replace(
-            beads={**closing.beads, finished.id: handed, following.id: self._fed(following, finished, after, world)},
+            beads={**closing.beads, finished.id: handed, following.id: self._fed(following, finished, after, context)},
             subject=subject("handoff", [finished.id], self.by, more=f" to {following.id}"),
             touched=(finished.id, following.id),
         )
 
-    def _closing(self, finished: Bead, snapshot: Snapshot, world: World) -> Change:
+    def _closing(self, finished: Bead, snapshot: Snapshot, context: DecisionContext) -> Change:
         """The end of the finished bead. Raises what a close raises, and AlreadyClosed."""
         if finished.status == "closed":
             words = f"{finished.id} is already closed by {finished.get('closed_by') or 'somebody'}"
@@ -101,7 +102,7 @@ class Handoff(MakesOne):
             "seals": args.get("seals"),
             "output": with_artifacts(finished, args.get("artifacts") or []),
         }
-        return Close(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **given).decide(snapshot, world)
+        return Close(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **given).decide(snapshot, context)
 
     def _fed_before(self, snapshot: Snapshot) -> Bead | None:
         """The next bead where it has got this already."""
@@ -112,13 +113,13 @@ class Handoff(MakesOne):
         fed = any(comment.get("id") == self.args["comment_id"] for comment in following.comments)
         return following if fed else None
 
-    def _next(self, finished: Bead, after: Snapshot, world: World) -> Bead:
+    def _next(self, finished: Bead, after: Snapshot, context: DecisionContext) -> Bead:
         """The bead that goes on, as it is before it is fed. Raises BadInput and WrongState."""
         new = self.args.get("new")
         if new:
             beside = {"priority": finished.priority, **({"parent": finished.parent} if finished.parent else {})}
             creation = Create(by=self.by, at=self.at, uid=self.uid, beads=[{**beside, **new}])
-            made = creation.decide(after, world)
+            made = creation.decide(after, context)
             bead = made.beads[made.touched[0]]
             assert bead is not None
             return bead
@@ -129,7 +130,7 @@ class Handoff(MakesOne):
             raise WrongState(f"{following.id} is {following.status}", hint=f"`bd reopen {following.id}` first", id=following.id)
         return following
 
-    def _fed(self, bead: Bead, finished: Bead, after: Snapshot, world: World) -> Bead:
+    def _fed(self, bead: Bead, finished: Bead, after: Snapshot, context: DecisionContext) -> Bead:
         """The next bead with the references, the words and the link."""
         given = self.args.get("artifacts") or []
         spec = dict(bead.get("spec") or {})
@@ -152,4 +153,4 @@ class Handoff(MakesOne):
         fed = bead.evolve(spec=spec, comments=[*bead.comments, entry], links=links)
         if self.args.get("new"):
             return fed
-        return lifecycle.touch(attended(fed, "comment", self, after, world), self.asked_at)
+        return lifecycle.touch(attended(fed, "comment", self, after, context), self.asked_at)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -34,19 +34,19 @@ class Heartbeat(Operation):
 
     verb: ClassVar[str] = "heartbeat"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def beat(bead: Bead) -> Bead:
             if not bead.claims:
                 raise WrongState(f"{bead.id} is {bead.status}, nobody holds it", id=bead.id)
             self.guard(bead, snapshot)
             if bead.get("claims"):
-                return advisory_claims.signed(bead, self.proof_for(bead, snapshot), world.settings, self.asked_at)
+                return advisory_claims.signed(bead, self.proof_for(bead, snapshot), context.settings, self.asked_at)
             signed = claims.signed(bead, self.asked_at)
             return bead if signed == bead else lifecycle.touch(signed, self.asked_at)
 
         beads, done, failed = self.each(self.args["ids"], snapshot, beat)
         change = Change(beads, subject("heartbeat", done, self.by), touched=tuple(done), failures=tuple(failed))
-        return with_capacity(change, snapshot, [self.agent], world.now, alive=self.agent) if beads else change
+        return with_capacity(change, snapshot, [self.agent], context.now, alive=self.agent) if beads else change
 
 
 @register
@@ -59,19 +59,20 @@ class Reassign(Operation):
 
     verb: ClassVar[str] = "reassign"
 
-    def prepare(self) -> None:
-        if "jitter" not in self.args:
-            self.args["jitter"] = random.random()
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        if "jitter" not in args:
+            args["jitter"] = random.random()
 
     @property
     def needs_remote(self) -> bool:
         return True
 
     @property
-    def needs_beats(self) -> bool:
+    def needs_heartbeats(self) -> bool:
         return True
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         beads: dict[str, Bead | None] = {}
         notes: list[str] = []
         done: list[str] = []
@@ -85,17 +86,17 @@ class Reassign(Operation):
             if self._is_freed(bead, stall):
                 done.append(bead.id)
                 continue
-            moved = _news(bead, stall, world.beats)
+            moved = _news(bead, stall, context.heartbeats)
             if moved:
                 notes.append(f"{bead.id} is left alone: {moved}")
                 continue
             if bead.claim is not None:
                 owners[bead.claim.agent] = None if stall.get("is_unheard") else "stalled"
-            beads[bead.id] = self._freed(bead, stall, world)
+            beads[bead.id] = self._freed(bead, stall, context)
             done.append(bead.id)
         change = Change(beads, subject("reassign", beads, self.by), touched=tuple(done), notes=tuple(notes))
         outcomes = {owner: outcome for owner, outcome in owners.items() if outcome}
-        return with_capacity(change, snapshot, owners, world.now, outcomes=outcomes) if beads else change
+        return with_capacity(change, snapshot, owners, context.now, outcomes=outcomes) if beads else change
 
     def _is_freed(self, bead: Bead, stall: Mapping[str, Any]) -> bool:
         """Whether the bead holds this operation's failure already."""
@@ -103,7 +104,7 @@ class Reassign(Operation):
         failures = bead.get("failures", [])
         return any(one.get("at") == at and one.get("attempt") == stall["attempt"] for one in failures)
 
-    def _freed(self, bead: Bead, stall: Mapping[str, Any], world: World) -> Bead:
+    def _freed(self, bead: Bead, stall: Mapping[str, Any], context: DecisionContext) -> Bead:
         claim = bead.get("claim")
         if not claim:
             return lifecycle.released(bead, stall["text"], self.asked_at, forgiven=False)
@@ -113,7 +114,7 @@ class Reassign(Operation):
         cost = spending.cost_of_attempt(bead, claim.get("attempt", 1))
         failure = retry.failure_of(bead, stall.get("reason", "stalled"), words, self.asked_at, cost_usd=cost)
         return retry.after_failure(
-            spending.presumed(bead, self.asked_at), failure, world.settings, self.asked_at, self.args["jitter"], self.uid
+            spending.presumed(bead, self.asked_at), failure, context.settings, self.asked_at, self.args["jitter"], self.uid
         )
 
 

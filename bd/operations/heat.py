@@ -11,15 +11,15 @@ from bd.policy.priority import HEAT, HOTTEST, half_life_of, heated, temperature_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
-def attended(bead: Bead, kind: str, operation: Operation, snapshot: Snapshot, world: World) -> Bead:
+def attended(bead: Bead, kind: str, operation: Operation, snapshot: Snapshot, context: DecisionContext) -> Bead:
     """The bead with the heat of a kind of attention, as of when the operation was asked for."""
-    return heated(bead, HEAT[kind], operation.asked_at, half_life_of(snapshot), now=world.now)
+    return heated(bead, HEAT[kind], operation.asked_at, half_life_of(snapshot), now=context.now)
 
 
 @register
@@ -28,25 +28,26 @@ class Heat(Operation):
 
     verb: ClassVar[str] = "heat"
 
-    def prepare(self) -> None:
-        degrees = float(self.args.setdefault("degrees", HEAT["asked"]))
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        degrees = float(args.setdefault("degrees", HEAT["asked"]))
         if not 0 < abs(degrees) <= HOTTEST:
             raise BadInput(f"can't heat by {degrees:g}", hint="1 to 100 heats, -1 to -100 cools")
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         half_life_s = half_life_of(snapshot)
         result: dict[str, int] = {}
 
         def heat(bead: Bead) -> Bead:
-            after = self._heated(bead, half_life_s, world)
-            result[bead.id] = round(temperature_at(after, world.now, half_life_s))
+            after = self._heated(bead, half_life_s, context)
+            result[bead.id] = round(temperature_at(after, context.now, half_life_s))
             return after
 
         beads, done, failed = self.each(self.args["ids"], snapshot, heat)
         return Change(beads, subject("heat", done, self.by), touched=tuple(done), failures=tuple(failed), result=result)
 
-    def _heated(self, bead: Bead, half_life_s: float, world: World) -> Bead:
+    def _heated(self, bead: Bead, half_life_s: float, context: DecisionContext) -> Bead:
         if bead.get("heated_at") == time_text(self.asked_at, exact=True):
             return bead
-        after = heated(bead, self.args["degrees"], self.asked_at, half_life_s, now=world.now)
+        after = heated(bead, self.args["degrees"], self.asked_at, half_life_s, now=context.now)
         return lifecycle.touch(after, self.asked_at) if after != bead else bead

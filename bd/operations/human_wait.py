@@ -14,17 +14,18 @@ from bd.policy.preference import kept_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 class _Said(Operation):
     """Something said about one bead: `ids` (one), `comment_id`, under which the words are kept among its comments."""
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("comment_id", ids.mint())
 
     def has_been_said(self, bead: Bead) -> bool:
         return any(comment.get("id") == self.args["comment_id"] for comment in bead.comments)
@@ -43,7 +44,7 @@ class WaitHuman(_Said):
 
     verb: ClassVar[str] = "wait-human"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         question = (self.args.get("reason") or "").strip()
         if not question:
             raise BadInput("waiting for a person needs a question")
@@ -55,7 +56,7 @@ class WaitHuman(_Said):
         parked = lifecycle.parked_for_human(bead, question, self.asked_at)
         after = self._with_sign(bead, self.with_words(parked, question))
         change = Change({bead.id: after}, subject("wait-human", [bead.id], self.by), touched=(bead.id,))
-        return with_capacity(change, snapshot, bead.holders, world.now, alive=had if had == self.agent else None)
+        return with_capacity(change, snapshot, bead.holders, context.now, alive=had if had == self.agent else None)
 
 
 @register
@@ -64,7 +65,7 @@ class Answer(_Said):
 
     verb: ClassVar[str] = "answer"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         text = (self.args.get("text") or "").strip()
         if not text:
             raise BadInput("an empty answer")
@@ -72,5 +73,5 @@ class Answer(_Said):
         if self.has_been_said(bead):
             return Change({}, "", touched=(bead.id,))
         answered = lifecycle.answered(bead, kept_s(bead.get("prefer_agent") or "", snapshot), self.asked_at)
-        after = attended(self.with_words(answered, text), "comment", self, snapshot, world)
+        after = attended(self.with_words(answered, text), "comment", self, snapshot, context)
         return Change({bead.id: after}, subject("answer", [bead.id], self.by), touched=(bead.id,))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 CONFLICT_RULES = ("newer", "skip", "fail")
 # The edges of blocks and parents are plain ids in a bead; who made them and when stands in this key of its own.
@@ -63,20 +63,21 @@ class Import(Operation):
 
     verb: ClassVar[str] = "import"
 
-    def prepare(self) -> None:
-        if self.args.setdefault("on_conflict", "newer") not in CONFLICT_RULES:
-            raise BadInput(f"{self.args['on_conflict']!r} is no rule for conflicts", hint="newer, skip or fail")
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        if args.setdefault("on_conflict", "newer") not in CONFLICT_RULES:
+            raise BadInput(f"{args['on_conflict']!r} is no rule for conflicts", hint="newer, skip or fail")
 
     @property
     def needs_remote(self) -> bool:
         """Whether a record carries a claim: that is never kept in this clone for later."""
         return any(record.get("claim") or record.get("claims") for record in self.args["beads"])
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         result: dict[str, list[Any]] = {
             key: [] for key in ("created", "updated", "unchanged", "skipped", "skipped_dependencies", "kept_as_links")
         }
-        records = self._named(snapshot, world)
+        records = self._named(snapshot, context)
         wanted = self._wanted(records, self._fresh(records, snapshot, result), snapshot, result)
         wanted, result["kept_as_links"] = untangled(wanted, snapshot)
         beads = _told_apart(wanted, snapshot, result)
@@ -87,7 +88,7 @@ class Import(Operation):
         change = Change(dict(beads), subject("import", touched, self.by), touched=tuple(touched), result=result)
         holders = {name for bead in beads.values() for name in bead.holders}
         refuse_overlap(change, snapshot)
-        return with_capacity(change, snapshot, holders, world.now) if holders else change
+        return with_capacity(change, snapshot, holders, context.now) if holders else change
 
     def _wanted(
         self, records: dict[str, dict[str, Any]], fresh: dict[str, bool], snapshot: Snapshot, result: dict[str, list[Any]]
@@ -114,7 +115,7 @@ class Import(Operation):
 
     # --- which beads ---
 
-    def _named(self, snapshot: Snapshot, world: World) -> dict[str, dict[str, Any]]:
+    def _named(self, snapshot: Snapshot, context: DecisionContext) -> dict[str, dict[str, Any]]:
         """The records by id; one without an id keeps the id it got before, or gets one now."""
         named: dict[str, dict[str, Any]] = {}
         for given in self.args["beads"]:
@@ -123,12 +124,12 @@ class Import(Operation):
                 words = json.dumps(given, sort_keys=True)
                 record["uid"] = derived_uid(words, record.get("created_at"))
                 known = snapshot.by_uid(record["uid"])
-                record["id"] = known.id if known else self._minted(record["uid"], snapshot, world, named)
+                record["id"] = known.id if known else self._minted(record["uid"], snapshot, context, named)
             named[record["id"]] = record
         return named
 
-    def _minted(self, uid: str, snapshot: Snapshot, world: World, taken: dict[str, Any]) -> str:
-        return ids.bead_id(world.settings.prefix, uid, lambda bead_id: bead_id in taken or snapshot.exists(bead_id))
+    def _minted(self, uid: str, snapshot: Snapshot, context: DecisionContext, taken: dict[str, Any]) -> str:
+        return ids.bead_id(context.settings.prefix, uid, lambda bead_id: bead_id in taken or snapshot.exists(bead_id))
 
     def _fresh(self, records: dict[str, dict[str, Any]], snapshot: Snapshot, result: dict[str, list[Any]]) -> dict[str, bool]:
         """Which of the records will be new beads here. `dedup` leaves out those whose title an open bead has."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 _IGNORED = (".stamp", "issues.jsonl")
 
@@ -33,14 +33,15 @@ class Init(Operation):
 
     verb: ClassVar[str] = "init"
 
-    def prepare(self) -> None:
-        self.args.setdefault("hub_id", ids.mint())
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("hub_id", ids.mint())
 
     @property
     def needs_remote(self) -> bool:
         return True
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         there = snapshot.record(CONFIG_PATH) or {}
         if "format" in there:
             return Change({}, "")

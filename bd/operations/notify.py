@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
     from bd.core.model import Bead, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -30,7 +30,7 @@ class Notify(Operation):
     def needs_remote(self) -> bool:
         return True
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         mine: list[str] = []
 
         def take(bead: Bead) -> Bead:
@@ -53,7 +53,7 @@ class Notified(Operation):
 
     verb: ClassVar[str] = "notified"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def done(bead: Bead) -> Bead:
             known = notification.noted(bead)
             if known.get("right") != self.args["right"] or known.get("done"):

@@ -8,10 +8,10 @@ from bd.operations.create import Create
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -24,14 +24,15 @@ class ApplyPlan(Create):
 
     verb: ClassVar[str] = "plan-apply"
 
-    def prepare(self) -> None:
-        root, *tasks = self.args["beads"]
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        root, *tasks = args["beads"]
         if root.get("idempotency_key"):
             for task in tasks:
                 task["idempotency_key"] = f"{root['idempotency_key']}/{task['name']}"
-        super().prepare()
+        super().prepare(args)
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         specs = self.args["beads"]
         key = specs[0].get("idempotency_key")
         known = self.known_keys(snapshot) if key else {}
@@ -40,7 +41,7 @@ class ApplyPlan(Create):
             gone = sum(not snapshot.exists(bead_id) for bead_id in result.values())
             note = f"this plan was applied before, as {known[key]}; nothing is made again"
             return Change({}, "", touched=tuple(result.values()), result=result, notes=(note + _gone_words(gone),))
-        return super().decide(snapshot, world)
+        return super().decide(snapshot, context)
 
 
 def _gone_words(gone: int) -> str:

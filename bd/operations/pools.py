@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
     from bd.core.model import Bead, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -29,7 +29,7 @@ class ScalePool(Operation):
 
     verb: ClassVar[str] = "pool-scale"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = ids.check_agent(self.args["pool"])
         file = snapshot.record(agent_path(name))
         if file is None:
@@ -64,7 +64,7 @@ class Retire(Leaving):
 
     verb: ClassVar[str] = "pool-retire"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = ids.check_agent(self.args["agent"])
         freed: dict[str, Bead | None] = {}
         for bead in snapshot.wholes([bead.id for bead in held_by(name, snapshot)]):
@@ -74,10 +74,10 @@ class Retire(Leaving):
         if held_by(name, after):  # somebody works under this name: it keeps its file, and what waits for it
             words = f"{self.verb}: {name} by {self.agent}"
             change = Change(freed, words, touched=tuple(sorted(freed)))
-            return with_capacity(change, snapshot, [name], world.now) if freed else Change({}, "")
+            return with_capacity(change, snapshot, [name], context.now) if freed else Change({}, "")
         beads = self.rerouted(name, None, snapshot, freed)
         change = Change(beads, f"{self.verb}: {name} by {self.agent}", touched=tuple(sorted(beads)))
         if duty_of(name, snapshot) == "offline":
-            return with_capacity(change, snapshot, [name], world.now) if beads else Change({}, "")
+            return with_capacity(change, snapshot, [name], context.now) if beads else Change({}, "")
         gone = {capacity_path(name): None} if snapshot.record(capacity_path(name)) is not None else {}
         return change._replace(records=gone)

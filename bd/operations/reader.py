@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from bd.operations.base import World
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
     from typing import Any
 
-    from bd.core.settings import Settings
     from bd.operations.base import Operation
     from bd.store import Clone
 
 
 class OperationReader:
     """What a clone is opened with (store/clone.py). Most writes read nothing back, and import nothing for it."""
-
-    def context(self, now: datetime, settings: Settings, beats: Mapping[str, str] | None, *, is_folded: bool = False) -> World:
-        """What a decision may know besides the snapshot."""
-        return World(now, settings, beats, is_folded)
 
     def read(self, clone: Clone, form: Mapping[str, Any]) -> Operation:
         """The operation of a JSON form. Raises KeyError or TypeError for one that this version does not know."""
@@ -29,8 +21,10 @@ class OperationReader:
 
         return from_json(with_contents(clone, form))
 
-    def by_difference(self, clone: Clone, commit: str, parent: str, author: str, *, force: bool, reason: str | None) -> Operation:
-        """What a commit that bd has not made changes against `parent`, as an operation."""
+    def by_difference(
+        self, clone: Clone, commit: str, parent: str, author: str, *, uid: str | None, force: bool, reason: str | None
+    ) -> Operation:
+        """What a commit that bd has not made changes against `parent`, as an operation; of another `uid` than its trailers name."""
         from bd.operations.difference import operation_of  # noqa: PLC0415
 
-        return operation_of(clone, commit, parent, author, force=force, reason=reason)
+        return operation_of(clone, commit, parent, author, uid=uid, force=force, reason=reason)

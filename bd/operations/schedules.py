@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 def _with(entries: list[dict[str, Any]], snapshot: Snapshot) -> dict[str, Any]:
@@ -33,14 +33,15 @@ class AddSchedule(Operation):
 
     verb: ClassVar[str] = "schedule-add"
 
-    def prepare(self) -> None:
-        self.args["schedule"].setdefault("uid", ids.mint())
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args["schedule"].setdefault("uid", ids.mint())
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         given = self.args["schedule"]
         name = check_agent(given["name"])
         schedules.check(given["cron"], given.get("tz", "UTC"), self.asked_at)
-        fields = checked({key: given[key] for key in schedules.BEAD_KEYS if key in given}, world)
+        fields = checked({key: given[key] for key in schedules.BEAD_KEYS if key in given}, context)
         check_title(given.get("title", ""))
         if fields.get("parent"):
             fields["parent"] = self.find(fields["parent"], snapshot).id
@@ -61,7 +62,7 @@ class RemoveSchedule(Operation):
 
     verb: ClassVar[str] = "schedule-remove"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = self.args["name"]
         entries = schedules.schedules_of(snapshot)
         kept = [one for one in entries if one["name"] != name]
@@ -80,12 +81,13 @@ class RunSchedule(MakesOne):
 
     verb: ClassVar[str] = "schedule-run"
 
-    def prepare(self) -> None:
-        self.args.setdefault("new", {})
-        self.args["new"].setdefault("uid", ids.mint())
-        super().prepare()
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args.setdefault("new", {})
+        args["new"].setdefault("uid", ids.mint())
+        super().prepare(args)
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name, new = self.args["name"], self.args["new"]
         there = snapshot.by_uid(new["uid"])
         if there is not None:
@@ -100,7 +102,7 @@ class RunSchedule(MakesOne):
         stamp = time_text(tick)
         fields = {key: schedule[key] for key in schedules.BEAD_KEYS if key in schedule}
         spec = {**fields, **new, "metadata": {"schedule": name, "tick": stamp}}
-        made = Create(by=f"cron:{name}", at=self.at, uid=self.uid, beads=[spec]).decide(snapshot, world)
+        made = Create(by=f"cron:{name}", at=self.at, uid=self.uid, beads=[spec]).decide(snapshot, context)
         moved = [{**one, "last_tick": stamp} if one["name"] == name else one for one in entries]
         words = f"schedule-run: {made.touched[0]} from {name}, due {stamp}, by {self.agent}"
         return made._replace(subject=words, records={CONFIG_PATH: _with(moved, snapshot)}, result=None)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 def lines_of(snapshot: Snapshot) -> list[str]:
@@ -46,7 +46,7 @@ class Allow(_Change):
 
     verb: ClassVar[str] = "identity-allow"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name, key = ids.check_agent(self.args["agent"]), signers.key_of(self.args["key"])
         change = self._let_in(name, key, lines_of(snapshot))
         before = snapshot.agent(name) or {"name": name}
@@ -74,7 +74,7 @@ class Revoke(_Change):
 
     verb: ClassVar[str] = "identity-revoke"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = ids.check_agent(self.args["agent"])
         lines = lines_of(snapshot)
         named = [signer for signer in signers.read(lines) if name in signer.names]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 def _open_subtasks(parent: Bead, snapshot: Snapshot) -> list[str]:
@@ -41,13 +41,13 @@ class Spawn(MakesOne):
             form["args"]["new"] = {**new, **({"depends_on": made.depends_on} if made.depends_on else {})}
         return form
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         parent = self.find(self.args["ids"][0], snapshot)
         there = snapshot.by_uid(self.args["new"]["uid"])
         if there is not None:
             return Change({}, "", touched=(parent.id, there.id))
         self._refuse(parent, snapshot)
-        made = self._made(parent, snapshot, world)
+        made = self._made(parent, snapshot, context)
         beads: dict[str, Bead | None] = {made.id: made}
         if self.args.get("wait"):
             beads[parent.id] = self._with_sign(parent, self._waiting(parent, [*_open_subtasks(parent, snapshot), made.id]))
@@ -57,7 +57,7 @@ class Spawn(MakesOne):
         if not self.args.get("wait"):
             return change
         return with_capacity(
-            change, snapshot, parent.holders, world.now, alive=self.agent if self.agent in parent.holders else None
+            change, snapshot, parent.holders, context.now, alive=self.agent if self.agent in parent.holders else None
         )
 
     def _refuse(self, parent: Bead, snapshot: Snapshot) -> None:
@@ -70,10 +70,10 @@ class Spawn(MakesOne):
             hint = "leave --wait out"
             raise WrongState(f"several agents may be at {parent.id} at once, so it can't wait for one", hint=hint, id=parent.id)
 
-    def _made(self, parent: Bead, snapshot: Snapshot, world: World) -> Bead:
+    def _made(self, parent: Bead, snapshot: Snapshot, context: DecisionContext) -> Bead:
         new = {"priority": parent.priority, **self.args["new"], "parent": parent.id}
         links = [*new.get("links", []), {"type": SPAWNED, "id": parent.id}]
-        made = Create(by=self.by, at=self.at, uid=self.uid, beads=[{**new, "links": links}]).decide(snapshot, world)
+        made = Create(by=self.by, at=self.at, uid=self.uid, beads=[{**new, "links": links}]).decide(snapshot, context)
         bead = made.beads[made.touched[0]]
         assert bead is not None
         return bead

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 AVAILABLE = "available"
 # What ends each of them.
@@ -38,7 +38,7 @@ class SetDuty(Operation):
 
     verb: ClassVar[str] = "duty"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name, duty = ids.check_agent(self.args["agent"]), self.args["duty"]
         if duty not in (*DUTIES, AVAILABLE):
             raise BadInput(f"{duty!r} is no duty", hint=f"one of {', '.join([*DUTIES, AVAILABLE])}")
@@ -49,7 +49,7 @@ class SetDuty(Operation):
             raise WrongState(f"{name} is offline", hint=f"`bd online {name}` first", agent=name)
         if ends and before and before != ends:
             raise WrongState(f"{name} is {before}, not {ends}", hint=f"`bd {_ENDED_BY[before]} {name}` ends that", agent=name)
-        record = capacity_of(name, snapshot, world.now, sign_of_life=False, changes={"status": duty})
+        record = capacity_of(name, snapshot, context.now, sign_of_life=False, changes={"status": duty})
         if before == (None if duty == AVAILABLE else duty):
             return Change({}, "", result={"agent": name, "status": record["status"]})
         result = {"agent": name, "status": record["status"]}
@@ -71,7 +71,7 @@ class Pause(_Switch):
 
     verb: ClassVar[str] = "pause"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         there = pause_of(snapshot)
         mine: dict[str, Any] = {"by": self.by, "at": time_text(self.asked_at)}
         if self.args.get("reason"):
@@ -89,7 +89,7 @@ class Resume(_Switch):
 
     verb: ClassVar[str] = "resume"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         if not pause_of(snapshot):
             return Change({}, "", notes=("the fleet is not paused",))
         left = {key: value for key, value in snapshot.config().items() if key != "paused"}

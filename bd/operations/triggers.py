@@ -16,10 +16,10 @@ from bd.policy.triggers import filled, parse_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar
+    from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -28,10 +28,11 @@ class AddTrigger(Operation):
 
     verb: ClassVar[str] = "trigger-add"
 
-    def prepare(self) -> None:
-        self.args["trigger"].setdefault("uid", ids.mint())
+    @classmethod
+    def prepare(cls, args: dict[str, Any]) -> None:
+        args["trigger"].setdefault("uid", ids.mint())
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         given = self.args["trigger"]
         name = check_agent(given["name"])
         on = parse_on(given["on"])
@@ -43,7 +44,7 @@ class AddTrigger(Operation):
             raise WrongState(f"there is a trigger {name} already", hint=f"`bd trigger remove {name}` first")
         trial = filled(deepcopy(given["plan"]), {})
         ApplyPlan(by=self.by, at=self.at, beads=[{**spec, "title": spec["title"] or "x"} for spec in trial]).decide(
-            snapshot, world
+            snapshot, context
         )
         record = {
             "name": name,
@@ -62,7 +63,7 @@ class RemoveTrigger(Operation):
 
     verb: ClassVar[str] = "trigger-remove"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = self.args["name"]
         if snapshot.record(trigger_path(name)) is None:
             raise NotFound(f"there is no trigger {name}", hint="`bd trigger list` names them")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -34,7 +34,7 @@ class Undo(Operation):
         versions = self.args["beads"].values()
         return any(_claim(one["before"]) and _claim(one["before"]) != _claim(one["after"]) for one in versions)
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         beads: dict[str, Bead | None] = {}
         names: set[str | None] = set()
         for bead_id, versions in self.args["beads"].items():
@@ -51,7 +51,7 @@ class Undo(Operation):
         words = subject("undo", touched, self.by)
         change = Change(beads, words, moves=moves, touched=touched, result={"undone": self.args["words"]})
         refuse_overlap(change, snapshot)
-        return with_capacity(change, snapshot, names, world.now)
+        return with_capacity(change, snapshot, names, context.now)
 
     def _refuse_anothers(self, tip: Bead, snapshot: Snapshot) -> None:
         """Refuse to change a claim without its token, which is no write to take back: it is ended by its holder."""

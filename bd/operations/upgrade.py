@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
     from bd.core.model import Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -30,7 +30,7 @@ class Upgrade(Operation):
     def is_portable(self) -> bool:
         return False  # another clone may have an older bd
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         settings = snapshot.record(CONFIG_PATH) or {}
         version = settings.get("format", FORMAT_VERSION)
         if version > FORMAT_VERSION:

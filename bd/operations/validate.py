@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
     from bd.core.model import Bead, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -24,7 +24,7 @@ class Validate(Operation):
 
     verb: ClassVar[str] = "validate"
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def begin(bead: Bead) -> Bead:
             if bead.claim is None:
                 raise WrongState(f"{bead.id} is {bead.status}, nobody holds it", id=bead.id)

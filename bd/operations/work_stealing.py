@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
     from bd.core.model import Bead, Snapshot
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
 
 @register
@@ -33,12 +33,12 @@ class Rebalance(Operation):
     def is_portable(self) -> bool:
         return False  # who is idle is what this clone has heard, not what the snapshot says
 
-    def decide(self, snapshot: Snapshot, world: World) -> Change:
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         done = self._done(snapshot)
         if done:
             return Change({}, "", touched=tuple(done))
         beads: dict[str, Bead | None] = {}
-        for move in cycle(snapshot, world.now).moves:
+        for move in cycle(snapshot, context.now).moves:
             bead = snapshot.bead(move.id)
             if bead is not None:
                 known = {**bead.get("metadata", {}), "stolen_from": move.source, "stolen_at": self._stamp}

@@ -10,36 +10,34 @@ from bd.core import clock
 from bd.core.identity import git_author
 from bd.core.light import cached_property
 from bd.core.model import Change
+from bd.core.operation import DecisionContext
 from bd.store.replica import Replica
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
     from typing import Any, Protocol
 
+    from bd.core.operation import Operation
     from bd.core.queries import Derivation
     from bd.core.settings import Settings
     from bd.store.hub_location import Place
     from bd.store.snapshot import CachedSnapshot
     from bd.store.sync import Edits
-    from bd.store.transaction.drafts import Chain, Decides
+    from bd.store.transaction.drafts import Chain
     from bd.store.transaction.outcome import Outcome
     from bd.store.transaction.queue import Writing
 
     class OperationReader(Protocol):
-        """Reads operations back from what was kept of them, and makes what they are decided with."""
+        """Reads operations back from what was kept of them."""
 
-        def context(self, now: datetime, settings: Settings, beats: Mapping[str, str] | None, *, is_folded: bool = False) -> Any:
-            """What a decision may know besides the snapshot."""
-
-        def read(self, clone: Clone, form: Mapping[str, Any]) -> Decides:
+        def read(self, clone: Clone, form: Mapping[str, Any]) -> Operation:
             """The operation of a JSON form. Raises KeyError or TypeError for one that this version does not know."""
 
         def by_difference(
-            self, clone: Clone, commit: str, parent: str, author: str, *, force: bool, reason: str | None
-        ) -> Decides:
-            """What a commit that bd has not made changes against `parent`, as an operation."""
+            self, clone: Clone, commit: str, parent: str, author: str, *, uid: str | None, force: bool, reason: str | None
+        ) -> Operation:
+            """What a commit that bd has not made changes against `parent`, as an operation; of another `uid` than its trailers name."""
 
 
 class Clone(Replica):
@@ -70,13 +68,13 @@ class Clone(Replica):
 
     # --- writing ---
 
-    def publish(self, operation: Decides) -> Outcome:
+    def publish(self, operation: Operation) -> Outcome:
         """Carry an operation out. Raises its refusal, TryAgain (with `written`), ServerRefused, Damaged."""
         outcome = self.writing().run(operation)
         self._has_written()
         return outcome
 
-    def create_hub(self, operation: Decides) -> Outcome:
+    def create_hub(self, operation: Operation) -> Outcome:
         """Carry out the operation that makes the hub itself: there need not be any yet. Raises the same."""
         return self.writing().run(operation, creates_hub=True)
 
@@ -110,31 +108,33 @@ class Clone(Replica):
         """What writes to this clone's hub; `force` also takes hand edits of claims, for a `reason`."""
         from bd.store.transaction.queue import Writing as Writer  # noqa: PLC0415  readers need none of it
 
-        def by_difference(commit: str, parent: str, author: str) -> Decides:
-            return self._operations.by_difference(self, commit, parent, author, force=force, reason=reason)
+        def by_difference(commit: str, parent: str, author: str, uid: str | None) -> Operation:
+            return self._operations.by_difference(self, commit, parent, author, uid=uid, force=force, reason=reason)
 
         return Writer(
             self,
-            world=self.context,
+            context=self.context,
             author=self.author,
             revive=self._revive,
             by_difference=by_difference,
             on_step=self._on_step,
         )
 
-    def context(self, snapshot: CachedSnapshot, beats: Mapping[str, str] | None, *, is_folded: bool = False) -> Any:
-        """What a decision may know besides the snapshot; `is_folded`: by the hub's settings alone, for an operation of another clone."""
-        if is_folded:
+    def context(
+        self, snapshot: CachedSnapshot, heartbeats: Mapping[str, str] | None, *, is_request: bool = False
+    ) -> DecisionContext:
+        """What a decision may know besides the snapshot; `is_request`: by the hub's settings alone, for an operation of another clone."""
+        if is_request:
             from bd.core.settings import of_hub  # noqa: PLC0415  only for what others ask
 
-            return self._operations.context(clock.now(), of_hub(snapshot.config()), beats, is_folded=True)
-        return self._operations.context(clock.now(), self.settings(snapshot), beats)
+            return DecisionContext(clock.now(), of_hub(snapshot.config()), heartbeats, is_request=True)
+        return DecisionContext(clock.now(), self.settings(snapshot), heartbeats)
 
     def author(self, by: str, settings: Settings) -> str:
         """The git author for who asks."""
         return git_author(by, settings, self.place.user_name, self.place.user_mail)
 
-    def _revive(self, form: Mapping[str, Any]) -> Decides:
+    def _revive(self, form: Mapping[str, Any]) -> Operation:
         return self._operations.read(self, form)
 
     # --- rehearsing ---
@@ -143,7 +143,7 @@ class Clone(Replica):
         """Operations decided one after another on a snapshot, and none of them published."""
         return Rehearsal(self, snapshot)
 
-    def preview(self, snapshot: CachedSnapshot, *operations: Decides) -> Change:
+    def preview(self, snapshot: CachedSnapshot, *operations: Operation) -> Change:
         """What publishing operations one after another would change: the last one's change. Raises what publishing raises before it pushes."""
         change, steps = Change({}, ""), self.rehearsal(snapshot)
         for operation in operations:
@@ -174,9 +174,9 @@ class Rehearsal:
         """The settings as they would hold by now."""
         return self._clone.settings(self.snapshot)
 
-    def add(self, operation: Decides) -> Change:
+    def add(self, operation: Operation) -> Change:
         """Decide one more operation on what the ones before it would leave. Raises its refusal, Damaged."""
         settings = self.settings()
         context = self._clone.context(self.snapshot, None) if self._chain.steps else None
         author = self._clone.author(operation.by, settings)
-        return self._chain.add(operation, author, clock.unix_seconds(operation.at), tries=1, world=context)
+        return self._chain.add(operation, author, clock.unix_seconds(operation.at), tries=1, context=context)

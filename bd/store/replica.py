@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from bd.core.operation import Operation
     from bd.core.queries import Derivation
     from bd.core.settings import Settings
     from bd.store.cache.cache import Cache
@@ -289,11 +290,13 @@ class Replica:
         ]
         return merge(layers)
 
-    def check_format(self, snapshot: CachedSnapshot, operation: Any = None) -> None:
+    def check_format(self, snapshot: CachedSnapshot, operation: Operation | None = None) -> None:
         """Refuse to write where there is no hub that this bd writes; see format_version.py for what it raises."""
         from bd.store import format_version  # noqa: PLC0415  readers need none of it
 
-        format_version.check(self.repo, snapshot, self.branch_name, brings_forward=getattr(operation, "brings_forward", False))
+        format_version.check(
+            self.repo, snapshot, self.branch_name, brings_forward=operation is not None and operation.brings_forward
+        )
 
     # --- the remote ---
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bd.compat.dag_plans import graph_of, plan_of, plan_text
 from bd.core.errors import BadInput, BdError, WouldCycle
+from bd.core.operation import DecisionContext
 from bd.core.settings import merge
-from bd.operations.base import World
 from bd.operations.plan import ApplyPlan
 from tests.clocks import START
 from tests.memory import MemoryStore, make_bead
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from bd.core.model import Bead
 
 
-WORLD = World(START, merge([]))
+CONTEXT = DecisionContext(START, merge([]))
 
 
 def graph(text: str) -> list[dict[str, Any]]:
-    return graph_of(text.encode(), "plan.yaml", WORLD)
+    return graph_of(text.encode(), "plan.yaml", CONTEXT)
 
 
 def applied(specs: list[dict[str, Any]], *there: Bead) -> tuple[MemoryStore, dict[str, str]]:

@@ -389,6 +389,45 @@ def test_a_command_that_names_the_old_id_while_it_is_minted_anew_means_its_own_b
     assert bead_of(hub, shown["id"]).priority == 0
 
 
+# Declines the first push of several commits, and follows the first push of one with a commit of its own.
+DECLINE_ONCE = """
+[ -e {marks}/declined ] && exit 0
+while read old new ref; do
+  if [ "$(git rev-list --count $old..$new)" -gt 1 ]; then touch {marks}/declined; echo "one at a time"; exit 1; fi
+done
+"""
+OVERTAKE_ONCE = """
+[ -e {marks}/overtaken ] && exit 0
+touch {marks}/overtaken
+git update-ref refs/heads/main "$(git commit-tree 'main^{{tree}}' -p main -m 'other: a commit')"
+"""
+
+
+@pytest.mark.parametrize("is_kept", [True, False], ids=["kept in the clone", "the command itself"])
+def test_what_names_a_bead_follows_also_where_the_bead_came_to_the_hub_one_push_earlier(
+    is_kept: bool, clone: Clones, hub: Path, tmp_path: Path, same_ids: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pair is declined, the new bead lands alone, and then somebody is faster."""
+    for name, value in {"NAME": "Server", "EMAIL": "server@example.org"}.items():
+        for role in ("AUTHOR", "COMMITTER"):
+            monkeypatch.setenv(f"GIT_{role}_{name}", value)
+    alice, bob = clone("alice"), clone("bob")
+    with offline(alice):
+        old = alice.here("create", "Mine", "--json").json["id"]
+        following = ["create", "Waits for it", "--id", "hub-waiting", "--deps", old]
+        if is_kept:
+            alice.here(*following)
+    bob.here("create", "Theirs")
+    hook(hub, "pre-receive", DECLINE_ONCE.format(marks=tmp_path))
+    hook(hub, "post-receive", OVERTAKE_ONCE.format(marks=tmp_path))
+    alice.here(*(["sync"] if is_kept else following))
+    assert (tmp_path / "declined").exists()
+    assert subjects(hub, "other") == ["other: a commit"]
+    [mine] = {path[6:-5] for path in tip_paths(hub) if path.startswith("beads/")} - {old, "hub-waiting"}
+    assert bead_of(hub, mine).title == "Mine"
+    assert bead_of(hub, "hub-waiting").depends_on == [mine]
+
+
 def test_an_id_that_was_chosen_is_not_changed_behind_its_choosers_back(clone: Clones, hub: Path) -> None:
     alice, bob = clone("alice"), clone("bob")
     with offline(alice):

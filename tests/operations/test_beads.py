@@ -164,7 +164,7 @@ def test_a_replayed_id_that_was_taken_is_minted_anew_and_said() -> None:
     replayed = revived(form)
     change = store.publish(replayed)
     assert change.touched == ("hub-tsv4r",)
-    assert replayed.renamed(change) == {"hub-tsv4": "hub-tsv4r"}
+    assert replayed.new_ids(change) == {"hub-tsv4": "hub-tsv4r"}
 
 
 def test_an_id_that_was_asked_for_is_refused_when_it_is_taken() -> None:

@@ -590,8 +590,8 @@ def dead(token: str, **data: Any) -> dict[str, Any]:
 def test_the_next_claim_of_the_same_agent_is_handed_what_a_dead_process_won() -> None:
     store = MemoryStore(make_bead("hub-a"), make_bead("hub-b"))
     ((token, _),) = store.publish(claim("coder")).tokens
-    following = claim("coder")
-    assert following.inherit(dead(token))
+    following = claim("coder").inheriting(dead(token))
+    assert following is not None
     change = store.publish(following)
     assert change.is_empty
     assert change.tokens == ((token, "hub-a"),)
@@ -615,15 +615,16 @@ def test_the_next_claim_of_the_same_agent_is_handed_what_a_dead_process_won() ->
     ],
 )
 def test_who_inherits(operation: Claim | Close, data: dict[str, Any], inherits: bool) -> None:
-    assert operation.inherit(dead("t", **data)) is inherits
+    assert (operation.inheriting(dead("t", **data)) is not None) is inherits
 
 
 def test_a_close_and_next_inherits_too() -> None:
     store = MemoryStore(held("hub-h", "coder", "t"), make_bead("hub-a"), make_bead("hub-b"))
     ((token, _),) = store.publish(claim("coder")).tokens
     operation = Close(ids=["hub-h"], next={"agent": "coder"}, **by("coder", hub_h="t"))
-    assert operation.inherit(dead(token))
-    change = store.publish(operation)
+    heir = operation.inheriting(dead(token))
+    assert heir is not None
+    change = store.publish(heir)
     assert change.tokens == ((token, "hub-a"),)
     assert store.bead("hub-h").status == "closed"
     assert store.bead("hub-b").claim is None
@@ -640,6 +641,35 @@ def test_a_close_and_next_inherits_too() -> None:
 )
 def test_what_would_be_a_lie_without_the_remote(operation: Claim | Close | Release, needs: bool) -> None:
     assert operation.needs_remote is needs
+
+
+# --- a remote without side refs ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "promised"),
+    [
+        ({"interval_s": 30, "by": "ref"}, {"interval_s": 900, "by": "branch"}),
+        ({"interval_s": 3600, "by": "ref"}, {"interval_s": 3600, "by": "branch"}),
+        ({"interval_s": 1200, "by": "branch"}, {"interval_s": 1200, "by": "branch"}),
+    ],
+)
+def test_without_side_refs_heartbeats_are_commits_and_rarer(asked: dict[str, Any], promised: dict[str, Any]) -> None:
+    store = MemoryStore(held("hub-h", "coder", "t"), make_bead("hub-a"))
+    context = store.context._replace(takes_side_refs=False)
+    operations = [
+        (claim("coder", "hub-a", heartbeat=asked), lambda args: args),
+        (Close(ids=["hub-h"], next={"agent": "coder", "heartbeat": asked}, **by("coder", hub_h="t")), lambda args: args["next"]),
+    ]
+    for operation, args_of in operations:
+        for there, heartbeat in ((context, promised), (store.context, asked)):
+            change = operation.decide(store.tip, there)
+            taken = change.beads["hub-a"]
+            assert taken is not None
+            made = taken.get("claim")
+            assert (made["heartbeat_interval_s"], made["heartbeat_by"]) == (heartbeat["interval_s"], heartbeat["by"])
+            assert args_of(operation.pinned(change, store.tip)["args"])["heartbeat"] == heartbeat, "the commit says what holds"
+            assert args_of(operation.form()["args"])["heartbeat"] == asked
 
 
 # --- what holds beside a claim of the same exclusive name ----------------------------------------

@@ -180,10 +180,10 @@ def test_force_counts_attempts_by_hand_but_never_fewer_and_makes_no_claim() -> N
 def test_force_ends_a_claim_by_hand() -> None:
     store = MemoryStore(held("hub-a", "coder", "t"), records={agent_path("coder"): {"name": "coder"}})
     bead = store.bead("hub-a")
-    ended = edit(bead, bead.evolve(status="open", claim=None, owner=None, assignee=None, claimed_at=None), force=True)
+    after = bead.evolve(status="open", claim=None, owner=None, assignee=None, claimed_at=None)
     with pytest.raises(BadInput, match="--force needs --reason"):
-        store.decide(ended)
-    ended.args["reason"] = "coder is gone"
+        store.decide(edit(bead, after, force=True))
+    ended = edit(bead, after, force=True, reason="coder is gone")
     assert ended.pinned(store.publish(ended), store.tip)["args"] == {"force": True, "reason": "coder is gone"}
     after = store.bead("hub-a")
     assert (after.status, after.claim, after.owner) == ("open", None, None)
@@ -295,9 +295,8 @@ def test_what_is_refused_of_a_commit_is_collected_and_the_rest_goes_through() ->
     assert store.bead("hub-a").title == "New"
     assert store.bead("hub-b").status == "in_progress"
     assert change.files == {"README": b"x"}
-    assert [type(error) for error in operation.refusals] == [StaleToken, WrongState]
-    store.decide(operation)
-    assert len(operation.refusals) == 2, "a second decision does not add to the first"
+    assert [type(error) for error in change.refusals] == [StaleToken, WrongState]
+    assert len(store.decide(operation).refusals) == 2, "a second decision does not add to the first"
 
 
 def test_edits_of_one_commit_see_each_other() -> None:
@@ -309,8 +308,8 @@ def test_edits_of_one_commit_see_each_other() -> None:
         {"id": "hub-b", "old": dict(b.fields), "new": {**b.fields, "depends_on": ["hub-a"]}},
     ]
     operation = HandCommit(edits=edits, files={}, **by())
-    store.publish(operation)
-    assert [type(error) for error in operation.refusals] == [WouldCycle]
+    change = store.publish(operation)
+    assert [type(error) for error in change.refusals] == [WouldCycle]
     assert (store.bead("hub-a").depends_on, store.bead("hub-b").depends_on) == (["hub-b"], [])
 
 
@@ -324,5 +323,6 @@ def test_records_of_a_commit_merge_key_by_key() -> None:
     assert store.tip.record(path) == {"name": "coder", "can": ["git", "go"], "max_tasks": 3}
     assert not change.texts, "the hub's version is not overwritten by the typed one"
     clash = HandCommit(edits=[], files={}, records={path: (old, {**old, "max_tasks": 5}, b"")}, **by())
-    assert store.decide(clash).is_empty
-    assert [str(error) for error in clash.refusals] == [f"{path}: max_tasks was changed here and on the hub"]
+    refused = store.decide(clash)
+    assert refused.is_empty
+    assert [str(error) for error in refused.refusals] == [f"{path}: max_tasks was changed here and on the hub"]

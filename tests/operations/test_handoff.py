@@ -141,7 +141,7 @@ def test_replayed_where_the_new_ones_id_was_taken_it_gets_another_and_says_so() 
     again = revived(form)
     second = store.publish(again)
     assert second.touched[1] != taken
-    assert again.renamed(second) == {taken: second.touched[1]}
+    assert again.new_ids(second) == {taken: second.touched[1]}
     assert store.bead(taken).title == "Somebody else's"
 
 
@@ -150,8 +150,7 @@ def test_the_new_one_follows_a_parent_whose_id_was_minted_anew() -> None:
     operation = handoff("hub-p.1x", new={"title": "More"})
     form = operation.pinned(store.decide(operation), store.tip)
     moved = MemoryStore(make_bead("hub-q9"), make_bead("hub-q9.1x", parent="hub-q9"))
-    again = revived(form)
-    again.follow({"hub-p": "hub-q9", "hub-p.1x": "hub-q9.1x"})
+    again = revived(form).renamed({"hub-p": "hub-q9", "hub-p.1x": "hub-q9.1x"})
     change = moved.publish(again)
     assert change.touched[0] == "hub-q9.1x"
     assert change.touched[1].startswith("hub-q9.")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.core.errors import StaleToken, WrongState
+from bd.core.operation import DecisionContext
 from bd.core.schema import capacity_path
-from bd.operations.base import World
 from bd.operations.heartbeat import Heartbeat, Reassign
 from tests.memory import CREATED_AT, MemoryStore, held, make_bead
 from tests.operations.asking import by
@@ -85,10 +85,10 @@ def test_whoever_is_back_in_time_keeps_the_bead(now: Bead) -> None:
 def test_a_beat_that_moved_since_keeps_the_claim() -> None:
     store = MemoryStore(held("hub-a"))
     operation = reassign(beat="b1")
-    world = store.world
-    assert operation.decide(store.tip, World(world.now, world.settings, {"01TOKEN": "b2"})).is_empty
-    assert not operation.decide(store.tip, World(world.now, world.settings, {"01TOKEN": "b1"})).is_empty
-    assert reassign(beat=None).decide(store.tip, World(world.now, world.settings, {"01TOKEN": "b1"})).is_empty
+    context = store.context
+    assert operation.decide(store.tip, DecisionContext(context.now, context.settings, {"01TOKEN": "b2"})).is_empty
+    assert not operation.decide(store.tip, DecisionContext(context.now, context.settings, {"01TOKEN": "b1"})).is_empty
+    assert reassign(beat=None).decide(store.tip, DecisionContext(context.now, context.settings, {"01TOKEN": "b1"})).is_empty
 
 
 def test_a_bead_that_is_gone_does_not_stop_the_others() -> None:

@@ -69,7 +69,7 @@ def test_who_holds_it_shows_that_it_is_being_checked() -> None:
 def test_it_stalls_like_any_other_work(hours: float) -> None:
     hub = store(claim={"heartbeat_interval_s": None})
     hub.publish(Validate(ids=["hub-a"], **by(hub_a="01TOKEN")))
-    found = stall_on(hub.bead("hub-a"), {}, hub.now + timedelta(hours=hours), hub.world.settings)
+    found = stall_on(hub.bead("hub-a"), {}, hub.now + timedelta(hours=hours), hub.context.settings)
     assert (found is not None and found.why == "validating") == (hours > 100)
 
 

@@ -98,9 +98,9 @@ def _create_one(app: App, title: str | None, *, silent: bool, force: bool, **fla
 
 def _create_many(app: App, source: str, forced: dict[str, Any], *, dry_run: bool, silent: bool) -> None:
     from bd.compat.plan_files import read_plan
-    from bd.operations.base import World
+    from bd.core.operation import DecisionContext
 
-    specs = read_plan(source, World(app.now, app.settings()))
+    specs = read_plan(source, DecisionContext(app.now, app.settings()))
     operation = Create(**app.asked(beads=specs, **forced))
     if dry_run:
         app.preview(operation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bd.cli.lookup import bead_of
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag, Group, Option
-from bd.operations.base import World
+from bd.core.operation import DecisionContext
 from bd.operations.plan import ApplyPlan
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ def apply(app: App, file: str, *, dry_run: bool, idempotency_key: str | None, pa
     from bd.compat.dag_plans import read_graph
 
     app.refuse_past()
-    specs = read_graph(file, World(app.now, app.settings()))
+    specs = read_graph(file, DecisionContext(app.now, app.settings()))
     for key, value in (("idempotency_key", idempotency_key), ("parent", parent)):
         specs[0].update({key: value} if value else {})
     forced: dict[str, Any] = {"force": True} if force else {}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from bd.core import clock
 from bd.core.errors import RemoteUnreachable
-from bd.core.light import json_text
 from bd.store.contract import SideRef
 from bd.store.group_commit import requests
-from bd.store.group_commit.member import is_portable
+from bd.store.group_commit.member import portable_form
 from bd.store.group_commit.requests import INTENTS
 
 TYPE_CHECKING = False
@@ -74,12 +73,7 @@ class Asking:
 
 
 def _text(member: Member, author: str, base: str, tries: int) -> str | None:
-    operation = member.operation
-    form = getattr(operation, "form", None)
-    if form is None or not is_portable(operation):
+    form = portable_form(member.operation)
+    if form is None:
         return None
-    try:
-        json_text(form())
-    except TypeError:  # it holds what JSON can't
-        return None
-    return requests.text_of(form(), author=author, base=base, at=clock.now(), tries=tries)
+    return requests.text_of(form, author=author, base=base, at=clock.now(), tries=tries)

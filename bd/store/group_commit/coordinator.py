@@ -12,7 +12,6 @@ from bd.core.light import suppress
 from bd.core.settings import of_hub, same_decisions
 from bd.store.group_commit import order, remote, requests
 from bd.store.group_commit.asking import Asking
-from bd.store.group_commit.member import is_portable
 from bd.store.group_commit.others import NOBODY
 from bd.store.group_commit.requests import INTENTS
 
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
+    from bd.core.operation import Operation
     from bd.store.contract import JournalEntry, SideRef
     from bd.store.group_commit.member import Member
     from bd.store.group_commit.others import Others
     from bd.store.replica import Replica
-    from bd.store.transaction.drafts import Decides
 
 # Who has asked leaves the others this part of a push time to ask too, so that the first one carries more along.
 GATHERING = 0.5
@@ -43,7 +42,7 @@ class Folding:
         self,
         hub: Replica,
         entry: JournalEntry,
-        revive: Callable[[Mapping[str, Any]], Decides],
+        revive: Callable[[Mapping[str, Any]], Operation],
         author: Callable[[str, Any], str],
         push_s: Callable[[], float],
         *,
@@ -89,7 +88,7 @@ class Folding:
         """Whether others may carry these operations out: each can be told, and others would decide the same."""
         if not self._may_ask or self.is_alone or not self._hub.sides.usable():
             return False
-        if not all(is_portable(member.operation) for member in members):
+        if not all(member.operation.is_portable for member in members):
             return False
         if self._hub.cache.requires_signatures():  # nobody signs for another clone
             return False

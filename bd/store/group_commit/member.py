@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bd.core.light import json_text
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -9,8 +11,8 @@ if TYPE_CHECKING:
 
     from bd.core.errors import BdError
     from bd.core.model import Change, Snapshot
+    from bd.core.operation import Operation
     from bd.store.contract import SideRef
-    from bd.store.transaction.drafts import Decides
 
 
 class Member:
@@ -22,7 +24,7 @@ class Member:
 
     __slots__ = ("asked_on", "change", "intent", "is_settled", "may_arrive", "missed", "operation", "path", "refusal")
 
-    def __init__(self, operation: Decides, path: str = "") -> None:
+    def __init__(self, operation: Operation, path: str = "") -> None:
         self.operation = operation
         self.path = path
         self.intent: str | None = None
@@ -103,11 +105,13 @@ def won(change: Change | None, before: Snapshot, inherited: Collection[str]) -> 
     return [token for token, bead_id in pairs if token in inherited or not was_there(token, bead_id)]
 
 
-def needs_beats(operation: Decides | None) -> bool:
-    """Whether the signs of life beside the branch have to be listed before the branch is fetched."""
-    return bool(getattr(operation, "needs_beats", False))
-
-
-def is_portable(operation: Decides | None) -> bool:
-    """Whether another process may carry the operation out: its decision needs nothing but the snapshot and its own form."""
-    return operation is not None and bool(getattr(operation, "is_portable", False))
+def portable_form(operation: Operation) -> dict[str, Any] | None:
+    """What another process needs to carry the operation out; None where only this one can."""
+    if not operation.is_portable:
+        return None
+    form = operation.form()
+    try:
+        json_text(form)
+    except TypeError:  # it holds what JSON can't
+        return None
+    return form

@@ -6,16 +6,16 @@ from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from bd.core.operation import Operation
     from bd.store.contract import SideRef
     from bd.store.group_commit.requests import Intent
-    from bd.store.transaction.drafts import Decides
 
 
 class Stranger(NamedTuple):
     """An intent of another clone, and its operation."""
 
     intent: Intent
-    operation: Decides
+    operation: Operation
 
 
 class Others(NamedTuple):

@@ -9,7 +9,6 @@ from bd.core import clock
 from bd.core.errors import BdError
 from bd.core.versions import same_rules
 from bd.store.group_commit import answer, requests, verdict_trailers
-from bd.store.group_commit.member import is_portable
 from bd.store.group_commit.others import NOBODY, Others, Stranger
 
 TYPE_CHECKING = False
@@ -18,11 +17,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Change
+    from bd.core.operation import DecisionContext, Operation
     from bd.store.replica import Replica
-    from bd.store.transaction.drafts import Decides
 
 
-def others(hub: Replica, revive: Callable[[Mapping[str, Any]], Decides], base: str, own: set[str]) -> Others:
+def others(hub: Replica, revive: Callable[[Mapping[str, Any]], Operation], base: str, own: set[str]) -> Others:
     """The intents of other clones that may be folded on this base; and what removes those that nobody waits for."""
     seen = {uid: oid for uid, oid in hub.requests.items() if uid not in own}
     if not seen:
@@ -41,16 +40,16 @@ def others(hub: Replica, revive: Callable[[Mapping[str, Any]], Decides], base: s
     return Others(strangers[: requests.AT_ONCE], [intent.burial for intent in gone])
 
 
-def _revived(revive: Callable[[Mapping[str, Any]], Decides], form: Mapping[str, Any]) -> Decides | None:
+def _revived(revive: Callable[[Mapping[str, Any]], Operation], form: Mapping[str, Any]) -> Operation | None:
     """The operation of a form; None for one that this version does not know, or that only its author may carry out."""
     try:
         operation = revive(form)
     except Exception:  # noqa: BLE001  whatever it is, it is left to its author
         return None
-    return operation if is_portable(operation) else None
+    return operation if operation.is_portable else None
 
 
-def fold(add: Callable[..., Change], stranger: Stranger, world: Any, told: list[str]) -> bool:
+def fold(add: Callable[..., Change], stranger: Stranger, context: Callable[[], DecisionContext], told: list[str]) -> bool:
     """Carry another clone's operation out; whether its intent is answered by that. Refusals are told by the last commit."""
     intent, operation = stranger
 
@@ -59,7 +58,7 @@ def fold(add: Callable[..., Change], stranger: Stranger, world: Any, told: list[
 
     try:
         at_s = clock.unix_seconds(operation.at)
-        change = add(operation, intent.author, at_s, tries=intent.tries, world=world(), told=trailer)
+        change = add(operation, intent.author, at_s, tries=intent.tries, context=context(), told=trailer)
     except BdError as error:
         told.append(verdict_trailers.line(intent.uid, answer.of_error(error)))
         return True

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Change
+    from bd.core.operation import DecisionContext, Operation
     from bd.store.group_commit.member import Member
     from bd.store.group_commit.others import Others, Stranger
     from bd.store.heartbeat.claim_refs import Beating
     from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
-    from bd.store.transaction.drafts import Decides
     from bd.store.transaction.replay import Pending, RefusedReplay, Replay
 
     Decided = tuple[Change | None, BdError | None]
@@ -59,24 +59,33 @@ class Rounds:
         self,
         hub: Replica,
         *,
-        world: Callable[..., Any],
+        context: Callable[..., DecisionContext],
         author: Callable[[str, Any], str],
-        revive: Callable[[Mapping[str, Any]], Decides],
-        by_difference: Callable[[str, str, str], Decides],
+        revive: Callable[[Mapping[str, Any]], Operation],
+        by_difference: Callable[[str, str, str, str | None], Operation],
     ) -> None:
         self._hub = hub
-        self.world = world
+        self._context = context
         self._author = author
         self.revive = revive
         self._by_difference = by_difference
         self.beating: Beating | None = None
-        self.beats: Mapping[str, str] | None = None
+        self.heartbeats: Mapping[str, str] | None = None
+        self._has_replayed = False
+        self.takes_side_refs = True  # until the remote refuses them
 
     def author(self, by: str, snapshot: CachedSnapshot) -> str:
         """The git author for who asks, on a snapshot."""
         return self._author(by, self._hub.settings(snapshot))
 
     # --- deciding ---
+
+    def context(
+        self, snapshot: CachedSnapshot, heartbeats: Mapping[str, str] | None = None, *, is_request: bool = False
+    ) -> DecisionContext:
+        """What a decision on a snapshot may know besides it."""
+        made = self._context(snapshot, heartbeats, is_request=is_request)
+        return made if self.takes_side_refs else made._replace(takes_side_refs=False)
 
     def decide(
         self,
@@ -90,8 +99,8 @@ class Rounds:
         tries: int,
     ) -> Round:
         """The round on this base. Raises what a refusal of the only operation on no base at all is."""
-        world = self.world(snapshot, self.beats)
-        chain = Chain(self._hub.repo, snapshot, world)
+        context = self.context(snapshot, self.heartbeats)
+        chain = Chain(self._hub.repo, snapshot, context)
         refused, renamed = self._onto(chain, self._pending(base, hand), declined, tries)
         by_uid = {member.uid: member for member in members}
         foreign = {stranger.intent.uid: stranger for stranger in others.strangers}
@@ -104,25 +113,30 @@ class Rounds:
                     intents_of[uid] = foreign[uid].intent.burial
                 continue
             member = by_uid[uid]
-            if renamed:
-                member.operation.follow(renamed)
-            decided[uid] = self._own(chain, member, world, base, tries, declined)
+            decided[uid] = self._own(chain, member, context, renamed, base, tries, declined)
             if member.burial:
                 intents_of[uid] = member.burial
         if told and chain.steps:
             chain.tell("".join(told))
-        sides = self._beside(chain, world.now)
+        sides = self._beside(chain, context.now)
         _with_intents(chain, sides, intents_of, others.burials)
-        return Round(base, chain, world.settings, refused, renamed, decided, sides, frozenset(foreign))
+        return Round(base, chain, context.settings, refused, renamed, decided, sides, frozenset(foreign))
 
     def _own(
-        self, chain: Chain, member: Member, world: Any, base: str | None, tries: int, declined: Mapping[str, BdError]
+        self,
+        chain: Chain,
+        member: Member,
+        context: DecisionContext,
+        renamed: Mapping[str, str],
+        base: str | None,
+        tries: int,
+        declined: Mapping[str, BdError],
     ) -> Decided:
         if member.uid in declined:
             return None, declined[member.uid]
-        operation = member.operation
+        operation = member.operation.renamed(renamed) if renamed else member.operation
         try:
-            author = self._author(operation.by, world.settings)
+            author = self._author(operation.by, context.settings)
             return chain.add(operation, author, clock.unix_seconds(operation.at), tries=tries), None
         except BdError as error:
             if base is None:
@@ -136,7 +150,7 @@ class Rounds:
     def _fold(self, chain: Chain, stranger: Stranger, snapshot: CachedSnapshot, told: list[str]) -> bool:
         from bd.store.group_commit import remote  # noqa: PLC0415  most rounds carry nobody along
 
-        return remote.fold(chain.add, stranger, lambda: self.world(snapshot, None, is_folded=True), told)
+        return remote.fold(chain.add, stranger, lambda: self.context(snapshot, is_request=True), told)
 
     # --- what is not published yet ---
 
@@ -156,7 +170,10 @@ class Rounds:
     def _onto(
         self, chain: Chain, pending: list[Pending], declined: Mapping[str, BdError], tries: int
     ) -> tuple[list[RefusedReplay], dict[str, str]]:
-        return self._replay.onto(chain, pending, declined, tries) if pending else ([], {})
+        if not pending and not self._has_replayed:
+            return [], {}
+        self._has_replayed = True
+        return self._replay.onto(chain, pending, declined, tries)
 
     # --- the refs beside the branch ---
 
@@ -169,8 +186,8 @@ class Rounds:
             from bd.store.heartbeat.claim_refs import Beating as Beside  # noqa: PLC0415  a plain claim has no such refs
 
             self.beating = Beside(self._hub.sides)
-        if self.beats is not None:
-            self.beating.take(self.beats)
+        if self.heartbeats is not None:
+            self.beating.take(self.heartbeats)
         return [self.beating.refs_of(step.claims_before, step.claims_after, at) for step in chain.steps]
 
 

@@ -30,33 +30,19 @@ from bd.store.yaml import editor
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any, Protocol
+    from typing import Any
 
     from bd.core.model import Snapshot
+    from bd.core.operation import DecisionContext, Operation
     from bd.core.schema import Kind
     from bd.store.contract import Repository
     from bd.store.snapshot import CachedSnapshot
-
-    class Decides(Protocol):
-        """What a chain needs of an operation (bd.operations.base.Operation)."""
-
-        uid: str
-        by: str
-        at: str
-
-        @property
-        def verb(self) -> str: ...
-
-        def decide(self, snapshot: Snapshot, world: Any) -> Change: ...
-        def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]: ...
-        def renamed(self, change: Change) -> dict[str, str]: ...
-        def follow(self, renamed: Mapping[str, str]) -> None: ...
 
 
 class Step(NamedTuple):
     """One decided operation: what it changes, the files as they will be, and the claims on its beads before and after."""
 
-    operation: Decides
+    operation: Operation
     change: Change
     files: dict[str, bytes | None]
     draft: Draft
@@ -67,9 +53,9 @@ class Step(NamedTuple):
 class Chain:
     """Steps on top of a base. `add` decides one more operation; what it refuses leaves the chain as it was."""
 
-    def __init__(self, repo: Repository, snapshot: CachedSnapshot, world: Any) -> None:
+    def __init__(self, repo: Repository, snapshot: CachedSnapshot, context: DecisionContext) -> None:
         self._repo = repo
-        self._world = world
+        self._context = context
         self.base = snapshot
         self.snapshot: Snapshot = snapshot
         self.steps: list[Step] = []
@@ -86,21 +72,21 @@ class Chain:
 
     def add(
         self,
-        operation: Decides,
+        operation: Operation,
         author: str,
         at_s: int,
         *,
         tries: int,
         original: str | None = None,
-        world: Any = None,
+        context: DecisionContext | None = None,
         told: Callable[[Change], str] | None = None,
     ) -> Change:
         """Decide an operation on the chain's end; an empty change adds no step. Raises what `decide` raises.
 
-        `world` is another one than the chain's, for an operation of somebody else; `told` gives further trailers.
+        `context` is another one than the chain's, for an operation of somebody else; `told` gives further trailers.
         """
         before = self.snapshot
-        change = operation.decide(before, world or self._world)
+        change = operation.decide(before, context or self._context)
         if change.is_empty:
             return change
         kept = dict(self._texts), dict(self._rows)
@@ -114,15 +100,15 @@ class Chain:
         were = [before.head(bead_id) for bead_id in change.beads]
         held = [claim for bead in were if bead is not None for claim in bead.claims]
         holds = [claim for bead in change.beads.values() if bead is not None for claim in bead.claims]
-        sign = self._signer(operation, change, before) if world is None else None  # nothing is signed for another clone
+        sign = self._signer(operation, change, before) if context is None else None  # nothing is signed for another clone
         self.steps.append(Step(operation, change, files, Draft(text, author, at_s, files, change.modes, sign), held, holds))
         self._sum = _joined(self._sum, change)
         self.snapshot = Overlay(self.base, self._sum)
         return change
 
-    def _signer(self, operation: Decides, change: Change, before: Snapshot) -> Callable[[bytes], bytes] | None:
+    def _signer(self, operation: Operation, change: Change, before: Snapshot) -> Callable[[bytes], bytes] | None:
         """What signs an operation's commit, where this clone or the hub wants that."""
-        settings = self._world.settings
+        settings = self._context.settings
         if not (settings.sign or settings.require_signed or _decides(change, before)):
             return None
         from bd.store.trust import signing  # noqa: PLC0415  most hubs ask for no signatures

@@ -11,7 +11,7 @@ from bd.core import clock
 from bd.core.errors import BdError, NoHub, RemoteUnreachable
 from bd.core.light import cached_property
 from bd.store.contract import PUBLISHED, VIEW
-from bd.store.group_commit.member import Member, needs_beats, told, won
+from bd.store.group_commit.member import Member, told, won
 from bd.store.group_commit.others import NOBODY
 from bd.store.transaction.outcome import Outcome
 from bd.store.transaction.verdict import Pushing, refused_by_server
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from bd.core.operation import Operation
     from bd.store.contract import JournalEntry, Repository
     from bd.store.group_commit.coordinator import Folding
     from bd.store.group_commit.others import Others
     from bd.store.replica import Replica
     from bd.store.transaction.batch import Round, Rounds
-    from bd.store.transaction.drafts import Decides
     from bd.store.transaction.recovery import Settling
     from bd.store.transaction.verdict import Verdict
 
@@ -43,7 +43,7 @@ class Transaction:
         entry: JournalEntry,
         rounds: Rounds,
         *,
-        operation: Decides | None,
+        operation: Operation | None,
         hand: str | None,
         creates_hub: bool,
         on_step: Callable[[str], None],
@@ -53,7 +53,6 @@ class Transaction:
         self._repo: Repository = hub.repo
         self._entry = entry
         self._rounds = rounds
-        self._operation = operation
         self._hand = hand
         self._creates_hub = creates_hub
         self._step = on_step
@@ -61,6 +60,7 @@ class Transaction:
         self._pushing = Pushing(hub, on_step, hand)
         self._own = Member(operation) if operation is not None else None
         self._party = [self._own] if self._own else []
+        self._needs_heartbeats = operation is not None and operation.needs_heartbeats
         self._made: dict[str, Round] = {}
         self._declined: dict[str, BdError] = {}
         self.lapsed: list[str] = []  # what was found out of operations that never arrived
@@ -70,7 +70,7 @@ class Transaction:
         self._tries = self._stuck = 0
         self._deadline: float | None = None
         self._base: str | None = None
-        self._may_push_first = hub.was_fresh and not creates_hub and hand is None and not needs_beats(operation)
+        self._may_push_first = hub.was_fresh and not creates_hub and hand is None and not self._needs_heartbeats
         self._has_looked = self._has_just_looked = self._is_last_look = False
         self._first_view = self._repo.ref(VIEW)
         self._has_unpublished = bool(hub.remote_name) and self._first_view not in (None, hub.published_before)
@@ -144,11 +144,11 @@ class Transaction:
                 if self._base:
                     return False
             self._may_push_first = False
-        if needs_beats(self._operation):  # listed first: the branch must not be older than the list
-            self._rounds.beats = self._hub.sides.beats() if self._hub.sides.may_list() else None
+        if self._needs_heartbeats:  # listed first: the branch must not be older than the list
+            self._rounds.heartbeats = self._hub.sides.beats() if self._hub.sides.may_list() else None
         if not self._hub.remote_name:
             tip = self._repo.ref(self._hub.branch)
-        elif self._has_just_looked and self._rounds.beats is None:
+        elif self._has_just_looked and self._rounds.heartbeats is None:
             tip = self._repo.ref(PUBLISHED)
         else:
             from bd.store.group_commit import coordinator  # noqa: PLC0415  while git fetches
@@ -177,6 +177,11 @@ class Transaction:
             self._hub.check_format(snapshot, self._operation)
         return snapshot
 
+    @property
+    def _operation(self) -> Operation | None:
+        """The caller's own, as it is by now."""
+        return self._own.operation if self._own else None
+
     def _open(self) -> list[Member]:
         return [member for member in self._party if not member.is_settled]
 
@@ -185,7 +190,7 @@ class Transaction:
         landed = self._pushing.landed_in(self._base)
         if landed in self._made:  # not necessarily the last one that was tried
             self._take_results(self._made[landed])
-        self.settling.settle(self._base or "", snapshot, [member.operation for member in self._open()])
+        self.settling.settle(self._base or "", snapshot, self._open())
         if self.settling.is_unsure:
             return False
         self.settling.tell(self._open(), snapshot)
@@ -349,8 +354,7 @@ class Transaction:
         self._folding.is_alone = self._is_bare = True
         self._folding.asking.withdraw(self._open())
         self._stuck = STUCK_LIMIT - 1
-        for member in self._open():
-            getattr(member.operation, "without_side_refs", bool)()
+        self._rounds.takes_side_refs = False
 
     def _look_beside(self, verdict: Verdict) -> None:
         """A ref beside the branch is not as this clone knew it, or the server refuses such refs after all."""
@@ -371,7 +375,7 @@ class Transaction:
                 verdict = self._pushing.publish(commit, base, sides)
             if verdict.kind == "refused":
                 error = refused_by_server(verdict.words)
-                if step.operation is self._operation and len(self._party) == 1:
+                if self._own is not None and step.operation.uid == self._own.uid and len(self._party) == 1:
                     raise error
                 self._declined[step.operation.uid] = error
             if verdict.kind != "landed" or verdict.commit != commit:

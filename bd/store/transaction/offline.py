@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
     from bd.core.errors import RemoteUnreachable
     from bd.core.model import Change
+    from bd.core.operation import Operation
     from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.batch import Rounds
-    from bd.store.transaction.drafts import Decides
 
 
 def keep_here(
-    hub: Replica, rounds: Rounds, operation: Decides | None, error: RemoteUnreachable, on_step: Callable[[str], None]
+    hub: Replica, rounds: Rounds, operation: Operation | None, error: RemoteUnreachable, on_step: Callable[[str], None]
 ) -> Outcome:
     """Keep an operation on this clone's view. Raises `error` for claims, and (kept all the same) TryAgain for what names a token."""
-    if operation is None or getattr(operation, "needs_remote", False):
+    if operation is None or operation.needs_remote:
         raise error
     base = hub.view()
     snapshot = hub.snapshot(base)
     hub.check_format(snapshot)
-    chain = Chain(hub.repo, snapshot, rounds.world(snapshot, None))
+    chain = Chain(hub.repo, snapshot, rounds.context(snapshot))
     change = chain.add(operation, rounds.author(operation.by, snapshot), clock.unix_seconds(operation.at), tries=1)
     if not chain.steps:
         return Outcome(change, published=False, commit=base)
@@ -48,9 +48,6 @@ def keep_here(
     return Outcome(change, published=False, commit=commits[-1], notes=(f"{note}; `bd sync` publishes it",))
 
 
-def _names_token(operation: Decides, change: Change, snapshot: CachedSnapshot) -> bool:
-    token_for = getattr(operation, "token_for", None)
-    if token_for is None:
-        return False
+def _names_token(operation: Operation, change: Change, snapshot: CachedSnapshot) -> bool:
     claims = (snapshot.bead(bead_id) for bead_id in change.touched)
-    return any(claim.get("token") == token_for(bead.id) for bead in claims if bead for claim in bead.claims)
+    return any(claim.get("token") == operation.token_for(bead.id) for bead in claims if bead for claim in bead.claims)

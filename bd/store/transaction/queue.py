@@ -6,8 +6,8 @@ Belongs here: one call of a writer, from its journal entry to its outcome. Does 
 from __future__ import annotations
 
 from bd.core.errors import RemoteUnreachable, ServerRefused, TryAgain
-from bd.core.light import json_text, suppress
-from bd.store.group_commit.member import is_portable, needs_beats
+from bd.core.light import suppress
+from bd.store.group_commit.member import portable_form
 from bd.store.local.journal import HAS_FLOCK
 from bd.store.transaction.batch import Rounds
 from bd.store.transaction.driver import Transaction
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
+    from bd.core.operation import DecisionContext, Operation
     from bd.store.contract import JournalEntry
     from bd.store.replica import Replica
-    from bd.store.transaction.drafts import Decides
 
 
 class Writing:
@@ -31,30 +31,30 @@ class Writing:
         self,
         hub: Replica,
         *,
-        world: Callable[..., Any],
+        context: Callable[..., DecisionContext],
         author: Callable[[str, Any], str],
-        revive: Callable[[Mapping[str, Any]], Decides],
-        by_difference: Callable[[str, str, str], Decides],
+        revive: Callable[[Mapping[str, Any]], Operation],
+        by_difference: Callable[[str, str, str, str | None], Operation],
         on_step: Callable[[str], None] | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self._hub = hub
-        self._rounds = Rounds(hub, world=world, author=author, revive=revive, by_difference=by_difference)
+        self._rounds = Rounds(hub, context=context, author=author, revive=revive, by_difference=by_difference)
         self._step = on_step or _no_step
         self._rng = rng
 
-    def run(self, operation: Decides | None, *, hand: str | None = None, creates_hub: bool = False) -> Outcome:
+    def run(self, operation: Operation | None, *, hand: str | None = None, creates_hub: bool = False) -> Outcome:
         """Publish the operation, with whatever this clone has not published yet before it.
 
         `hand` also takes the commits of that local branch tip. `operation` None publishes only
         those. Raises the operation's refusal, TryAgain (with `written`), ServerRefused, Damaged.
         """
-        entry = self._hub.journal.begin(operation.uid if operation else "sync", **_names(operation))
-        fetch = not needs_beats(operation)
+        entry = self._begun(operation)
+        fetch = operation is None or not operation.needs_heartbeats  # they are listed first
         try:
             if not self._hub.try_write(fetch=fetch):
                 # Waiting by the entry works where it can be seen whether its process lives.
-                form = _form(operation) if HAS_FLOCK and not creates_hub else None
+                form = portable_form(operation) if operation is not None and HAS_FLOCK and not creates_hub else None
                 outcome = self._through_a_neighbour(entry, form) if form is not None else None
                 if outcome is not None:
                     return _told(entry, outcome)
@@ -63,7 +63,12 @@ class Writing:
         finally:
             self._hub.end_write()
 
-    def _under_lock(self, operation: Decides | None, entry: JournalEntry, *, hand: str | None, creates_hub: bool) -> Outcome:
+    def _begun(self, operation: Operation | None) -> JournalEntry:
+        if operation is None:
+            return self._hub.journal.begin("sync", verb="sync", agent=None, ids=None)
+        return self._hub.journal.begin(operation.uid, verb=operation.verb, **operation.journal_fields())
+
+    def _under_lock(self, operation: Operation | None, entry: JournalEntry, *, hand: str | None, creates_hub: bool) -> Outcome:
         transaction = Transaction(
             self._hub,
             entry,
@@ -171,22 +176,3 @@ def _keep(entry: JournalEntry, **changes: Any) -> None:
     with suppress(OSError):  # it says enough as it is
         entry.write(state="unknown", **changes)
     entry.close()
-
-
-def _names(operation: Decides | None) -> dict[str, Any]:
-    args = getattr(operation, "args", {})
-    following = args.get("next")  # of a close that also claims
-    agent = following["agent"] if isinstance(following, dict) else args.get("agent")
-    return {"verb": operation.verb if operation else "sync", "agent": agent, "ids": args.get("ids")}
-
-
-def _form(operation: Decides | None) -> dict[str, Any] | None:
-    """What another process needs to carry the operation out; None where only this one can."""
-    if not is_portable(operation):
-        return None
-    form: dict[str, Any] = operation.form()  # type: ignore[union-attr]
-    try:
-        json_text(form)
-    except TypeError:
-        return None
-    return form

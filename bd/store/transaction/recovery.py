@@ -11,7 +11,7 @@ from bd.store.transaction import unpublished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from bd.store.contract import JournalEntry, Repository
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bd.store.group_commit.verdict_trailers import Verdict
     from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
-    from bd.store.transaction.drafts import Decides
 
 
 class Settling:
@@ -73,20 +72,22 @@ class Settling:
         if tip and not self._hub.journal.is_empty():
             self.settle(tip, self._hub.snapshot(tip), [])
 
-    def settle(self, tip: str, snapshot: CachedSnapshot, operations: Iterable[Decides]) -> None:
-        """Find out what became of everything that dead processes of this clone had begun, as this tip shows it."""
+    def settle(self, tip: str, snapshot: CachedSnapshot, members: Sequence[Member]) -> None:
+        """Find out what became of everything that dead processes of this clone had begun, as this tip shows it.
+
+        One of these may take over what such a process had won.
+        """
         self.left, self.asked_on, self.may_land, self.is_unsure = {}, {}, {}, False
         is_first, self._has_put_back = not self._has_put_back, True
         self._refuse_unreadable()
         if self._hub.journal.is_empty():
             return
         current = {claim.get("token") for bead in snapshot.claimed() for claim in bead.claims}
-        waiting = [*operations]
-        own = {operation.uid for operation in waiting}
+        own = {member.uid for member in members}
         for entry in self._hub.journal.of_the_dead():
             if entry.uid in own:  # its author may have died meanwhile: this very transaction carries it out
                 continue
-            self._settle_one(entry, tip, current, waiting)
+            self._settle_one(entry, tip, current, members)
         if is_first:  # later on, what is taken was taken by this very transaction
             self._hub.journal.put_back()
 
@@ -98,7 +99,7 @@ class Settling:
             words = f"this clone's journal has an operation that this bd can't read: {unreadable[0]}"
             raise TryAgain(words, hint=hint, written="unknown")
 
-    def _settle_one(self, entry: JournalEntry, tip: str, current: set[Any], waiting: Iterable[Decides]) -> None:
+    def _settle_one(self, entry: JournalEntry, tip: str, current: set[Any], members: Sequence[Member]) -> None:
         data = entry.data
         commits, tokens = data.get("commits") or [], data.get("tokens") or []
         held = any(token in current for token in tokens)
@@ -112,7 +113,7 @@ class Settling:
                 self.landed += commits[-1:]
                 self._pass_on(data, commits)
             self._give_up(entry, tip, is_settled=True)
-            if not held or self._is_inherited(waiting, data):
+            if not held or self._is_inherited(members, data):
                 entry.remove()
             elif data["state"] != "won":
                 entry.write(state="won")
@@ -175,12 +176,13 @@ class Settling:
             self.heard[uid] = verdict_trailers.Verdict(commits[-1] if commits else "", told)
             self._hub.journal.answer_for_the_dead(uid, {"commit": commits[-1] if commits else "", "answer": told})
 
-    def _is_inherited(self, waiting: Iterable[Decides], data: Mapping[str, Any]) -> bool:
-        """Whether one of these operations takes over what a dead process of the same agent had won."""
-        for operation in waiting:
-            inherit = getattr(operation, "inherit", None)
-            if inherit is not None and operation.uid not in self._inheritors and inherit(data):
-                self._inheritors.add(operation.uid)
+    def _is_inherited(self, members: Iterable[Member], data: Mapping[str, Any]) -> bool:
+        """Whether one of these takes over what a dead process of the same agent had won: it goes on with another operation."""
+        for member in members:
+            heir = None if member.uid in self._inheritors else member.operation.inheriting(data)
+            if heir is not None:
+                member.operation = heir
+                self._inheritors.add(member.uid)
                 self.inherited.update(data.get("tokens") or [])
                 return True
         return False

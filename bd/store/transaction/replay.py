@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from bd.core.operation import Operation
     from bd.store.replica import Replica
-    from bd.store.transaction.drafts import Chain, Decides
+    from bd.store.transaction.drafts import Chain
 
 
 class Pending(NamedTuple):
     """An operation waiting to be published, and the commit it comes from; `original` is a person's message."""
 
-    operation: Decides
+    operation: Operation
     commit: str
     author: str
     at_s: int
@@ -43,13 +44,14 @@ class Replay:
     def __init__(
         self,
         hub: Replica,
-        revive: Callable[[Mapping[str, Any]], Decides],
-        by_difference: Callable[[str, str, str], Decides],
+        revive: Callable[[Mapping[str, Any]], Operation],
+        by_difference: Callable[[str, str, str, str | None], Operation],
     ) -> None:
         self._hub = hub
         self._repo = hub.repo
         self._revive = revive
         self._by_difference = by_difference
+        self._new_ids: dict[str, dict[str, str]] = {}  # by the uid of the operation that gave them
 
     def unpublished(self, base: str | None, view: str | None, hand: str | None) -> list[Pending]:
         """The pending operations in order: this clone's `view`, then the commits of the local branch tip `hand`."""
@@ -79,24 +81,26 @@ class Replay:
     ) -> tuple[list[RefusedReplay], dict[str, str]]:
         """Decide the pending operations again at the chain's end: what is refused, and which ids were minted anew (old -> new).
 
-        Those that the server has declined (by uid) are left out.
+        Those that the server has declined (by uid) are left out. What has landed since the last time keeps its new ids.
         """
         refused: list[RefusedReplay] = []
-        renamed: dict[str, str] = {}
+        again = {item.operation.uid for item in pending}
+        self._new_ids = {uid: new for uid, new in self._new_ids.items() if uid not in again}
+        renamed = {old: new for pairs in self._new_ids.values() for old, new in pairs.items()}
         for item in pending:
             uid = item.operation.uid
             if uid in declined:
                 refused.append(RefusedReplay(uid, item.commit, declined[uid]))
                 continue
-            if renamed:
-                item.operation.follow(renamed)
+            operation = item.operation.renamed(renamed) if renamed else item.operation
             try:
-                change = chain.add(item.operation, item.author, item.at_s, tries=tries, original=item.original)
+                change = chain.add(operation, item.author, item.at_s, tries=tries, original=item.original)
             except BdError as error:
                 refused.append(RefusedReplay(uid, item.commit, error))
                 continue
-            renamed.update(item.operation.renamed(change))
-            errors = [*getattr(item.operation, "refusals", []), *map(_error_of, change.failures)]
+            self._new_ids[uid] = item.operation.new_ids(change)  # as its commit names them, not as they were renamed
+            renamed.update(self._new_ids[uid])
+            errors = [*change.refusals, *map(_error_of, change.failures)]
             refused += [RefusedReplay(uid, item.commit, error) for error in errors]
         return refused, renamed
 
@@ -121,8 +125,7 @@ class Replay:
         same = not self._repo.diff(twin, commit) if parent == twin else self._patch(commit) == self._patch(twin)
         if same:
             return None
-        operation = self._by_difference(commit, parent, item.author)
-        operation.uid = commit
+        operation = self._by_difference(commit, parent, item.author, commit)
         original = commit_message.split_commit(self._repo.objects.read(commit) or b"")[1].split("\n\nBd-Op:", maxsplit=1)[0]
         return item._replace(operation=operation, original=original)
 
@@ -153,7 +156,7 @@ class Replay:
             if not self._repo.run("diff-tree", "-c", "--name-only", "-r", "--no-commit-id", commit)[1].strip():
                 return None
         original = text.split("\n\nBd-Op:", maxsplit=1)[0]
-        return Pending(self._by_difference(commit, parent, author), commit, author, at_s, original)
+        return Pending(self._by_difference(commit, parent, author, None), commit, author, at_s, original)
 
 
 def _error_of(failure: Mapping[str, Any]) -> BdError:
