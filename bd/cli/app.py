@@ -50,11 +50,11 @@ def open_clone(place: Place, **listeners: Any) -> Clone:
 
     `listeners` are those of `Clone`: on_progress, on_wait, on_note.
     """
+    from bd.cli.derivations import DERIVATIONS
     from bd.operations.reader import OperationReader
-    from bd.policy.derivations import PHASES
     from bd.store import Clone as Opened
 
-    return Opened(place, OperationReader(), on_step=_kill_hook(), derivations=(PHASES,), **listeners)
+    return Opened(place, OperationReader(), on_step=_kill_hook(), derivations=DERIVATIONS, **listeners)
 
 
 def _kill_hook() -> Callable[[str], None] | None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
 
 _AT_ONCE = 500
+# The columns of what is no terminal.
+_NO_LIMIT = 10_000
 
 # One mark and one colour for each state, everywhere.
 MARKS = {
@@ -229,7 +231,7 @@ class Output:
     def width(self) -> int:
         """Columns to fill: the terminal's, at least 80; without one, no limit."""
         if not sys.stdout.isatty():
-            return 10_000
+            return _NO_LIMIT
         return max(80, os.get_terminal_size(sys.stdout.fileno()).columns)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -297,6 +299,21 @@ class Output:
             if failure.get("hint"):
                 sys.stderr.write(f"Hint: {escaped(failure['hint'])}\n")
             self.exit_code = self.exit_code or int(failure["exit_code"])
+
+
+class PlainOutput(Output):
+    """A result that goes to no terminal: a line is the same wherever it goes."""
+
+    @property
+    def is_terminal(self) -> bool:
+        return False
+
+    @property
+    def is_plain(self) -> bool:
+        return True
+
+    def width(self) -> int:
+        return _NO_LIMIT
 
 
 def progress_bar(what: str) -> Callable[[int, int, str], None] | None:

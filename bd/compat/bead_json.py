@@ -17,7 +17,7 @@ from bd.policy.readiness import is_blocked, phase_of, status_now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
     from typing import Any
 
@@ -36,7 +36,7 @@ _AS_THEY_ARE = frozenset(
     """.split()
 )
 SCHEMA_VERSION = 1
-# The kind of text that a store keeps for a bead in a list, and how many are written at once.
+# The derivation of a bead's entry in a list, and how many entries are written at once.
 ISSUE = "issue"
 PIECE = 500
 
@@ -106,44 +106,50 @@ def edges(bead: Bead) -> list[dict[str, Any]]:
 def listed(beads: Lineup, snapshot: Snapshot, now: datetime, size: int = 0) -> Iterator[str]:
     """The JSON text of a list in pieces: Issues with counts (of `blocks` edges) and raw edges, two spaces of indentation.
 
-    What only a change of some bead can change is rendered once and kept by the store until then. `size` is the most
-    to list; 0 is no limit.
+    The store has the entries of the beads of which it lasts (`lasting_entries`); the others are made here. `size` is
+    the most to list; 0 is no limit.
     """
     ranking = Ranking(snapshot, now)
-    entries = islice(beads.texts(ISSUE), size or None)
+    entries = islice(beads.derived(ISSUE), size or None)
     before = "[\n"
     while piece := list(islice(entries, PIECE)):
-        made = _made([bead_id for bead_id, text in piece if text is None], snapshot, ranking)
+        unknown = [bead_id for bead_id, text in piece if text is None]
+        made = dict(snapshot.derived(ISSUE, unknown))
+        made.update(_entries([bead_id for bead_id in unknown if bead_id not in made], snapshot, ranking))
         yield before + ",\n".join(_as_of_now(text or made[bead_id], ranking) for bead_id, text in piece)
         before = ",\n"
     yield "\n]\n" if before == ",\n" else "[]\n"
 
 
-def _made(ids: list[str], snapshot: Snapshot, ranking: Ranking) -> dict[str, str]:
-    """The entries of beads for which none is kept; those that last are kept from now on."""
+def lasting_entries(ids: Sequence[str], snapshot: Snapshot, now: datetime) -> dict[str, str]:
+    """The entries in a list, by id, of those beads whose entry only a change of some bead makes wrong."""
+    lasting = [bead.id for bead in snapshot.heads(ids) if is_lasting(bead, snapshot)]
+    return _entries(lasting, snapshot, Ranking(snapshot, now))
+
+
+def _entries(ids: Sequence[str], snapshot: Snapshot, ranking: Ranking) -> dict[str, str]:
+    """The entries of beads, by id, with their effective priority marked."""
     if not ids:
         return {}
-    beads = snapshot.wholes(ids)
+    beads = snapshot.wholes(list(ids))
     snapshot.heads({target for bead in beads for target in (*awaited(bead), bead.parent or bead.id)})  # all at once
-    dependents = snapshot.dependent_counts(ids)
+    dependents = snapshot.dependent_counts(list(ids))
     ranking.weigh(ids)
-    made = {bead.id: _entry(bead, dependents.get(bead.id, 0), snapshot, ranking) for bead in beads}
-    snapshot.keep(ISSUE, {bead.id: made[bead.id] for bead in beads if is_lasting(bead, snapshot)})
-    return made
+    return {bead.id: _entry(bead, dependents.get(bead.id, 0), snapshot, ranking) for bead in beads}
 
 
 _PRIORITY = '"effective_priority": "@'
 
 
 def _marked(bead: Bead, ranking: Ranking, phase: str) -> str:
-    """What stands in a kept text for the effective priority: a place that time moves, or the number itself."""
+    """What stands in an entry for the effective priority: a place that time moves, or the number itself."""
     if phase == "ready":
         return f"@{'c' if is_critical(bead) else 'r'}{ranking.place(bead, is_ready=True)!r}"
     return f"@={round(ranking.effective(bead), 3)!r}"
 
 
 def _as_of_now(text: str, ranking: Ranking) -> str:
-    """A kept text with the effective priority as it is now. What we wrote comes last, behind anything a user may have named so."""
+    """An entry with the effective priority as it is now. What we wrote comes last, behind anything a user may have named so."""
     before, _, rest = text.rpartition(_PRIORITY)
     mark, _, behind = rest.partition('"')
     points = mark[1:] if mark[0] == "=" else repr(round(ranking.at_place(float(mark[1:]), critical=mark[0] == "c"), 3))

@@ -1,11 +1,12 @@
-"""What a store may derive from beads and keep beside them: pure functions, handed to it by whoever opens the hub.
+"""What policy derives from beads for a store to keep: their phases, and of which beads anything may be kept.
 
-Belongs here: what nothing but a change of some bead makes wrong. Does not belong here: what the clock moves.
+Belongs here: what nothing but a change of some bead makes wrong. Does not belong here: what the clock moves, and who
+derives what (cli/derivations.py).
 """
 
 from __future__ import annotations
 
-from bd.core.queries import Derivation, is_calm
+from bd.core.queries import is_calm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,18 +25,16 @@ def is_lasting(bead: Bead, snapshot: Snapshot) -> bool:
     return not bead.parent or not any(parent.get("defer_until") for parent in ancestors(bead, snapshot))
 
 
-def phases(beads: Sequence[Bead], snapshot: Snapshot, now: datetime) -> dict[str, str]:
+def phases(ids: Sequence[str], snapshot: Snapshot, now: datetime) -> dict[str, str]:
     """Return the phase of each bead whose phase lasts, by id; of a ready one with its place in the order of work behind a blank."""
     from bd.policy.ranking import Ranking  # noqa: PLC0415  most commands derive nothing
     from bd.policy.readiness import phase_of  # noqa: PLC0415
 
-    found = {bead.id: phase_of(bead, snapshot, now) for bead in beads if is_lasting(bead, snapshot)}
+    beads = [bead for bead in snapshot.heads(ids) if is_lasting(bead, snapshot)]
+    found = {bead.id: phase_of(bead, snapshot, now) for bead in beads}
     ranking = Ranking(snapshot, now)
     ranking.weigh(bead_id for bead_id, phase in found.items() if phase == "ready")
     for bead in beads:
-        if found.get(bead.id) == "ready":
+        if found[bead.id] == "ready":
             found[bead.id] = f"ready {ranking.place(bead, is_ready=True)!r}"
     return found
-
-
-PHASES = Derivation("phase", phases)

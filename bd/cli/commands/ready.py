@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bd.cli.commands.bead_list import FILTERS, at_it, show_list, wanted_of
+from bd.cli.bead_lines import at_it
+from bd.cli.commands.bead_list import FILTERS, show_list, wanted_of
 from bd.cli.output import escaped
 from bd.cli.spec import Command, Flag, Option, whole_number
 from bd.core.queries import Lineup
@@ -100,7 +101,7 @@ def _claim_first(app: App, found: Lineup) -> None:
     """The Go tool's `ready --claim`: the best of what was asked for that nobody takes meanwhile, or nothing."""
     from bd.cli.claim_attempts import claim_first
 
-    outcome = claim_first(app, [bead_id for bead_id, _ in list(found.texts(""))[:_TRIES]])
+    outcome = claim_first(app, list(found.ids())[:_TRIES])
     if outcome:
         app.show_written(outcome, "Claimed")
     elif app.out.is_json:
