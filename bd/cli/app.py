@@ -434,9 +434,10 @@ class App:
 
     def _json_written(self, outcome: Outcome, beads: list[Bead], failures: list[Any], *, as_object: bool) -> None:
         from bd.compat import bead_json
+        from bd.policy.ranking import Ranking
 
-        snapshot = self.hub.snapshot(outcome.commit)
-        shown = [{**bead_json.issue(bead, snapshot, self.now), "published": outcome.published} for bead in beads]
+        ranking = Ranking(self.hub.snapshot(outcome.commit), self.now)
+        shown = [{**bead_json.issue(bead, ranking), "published": outcome.published} for bead in beads]
         for token, bead_id in outcome.change.tokens if outcome.change else ():
             for one in shown:  # of an advisory bead's claims, the asker's, where it is for every other bead
                 own = [claim for claim in one.get("claims", []) if one["id"] == bead_id and claim.get("token") == token]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bd.cli.output import PlainOutput, escaped
 from bd.policy.dag import awaited
 from bd.policy.derivations import is_lasting
+from bd.policy.readiness import Readiness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,24 +23,24 @@ if TYPE_CHECKING:
 LINE = "line"
 
 
-def line_with_state(out: Output, bead: Bead, snapshot: Snapshot, now: datetime) -> str:
+def line_with_state(out: Output, bead: Bead, readiness: Readiness) -> str:
     """The line of a bead that says its state and who has it."""
-    shared = at_it(bead, now)
+    shared = at_it(bead, readiness.now)
     who = f", {escaped(shared or bead.assignee or '')}" if shared or bead.assignee else ""
-    return out.bead_line(bead, snapshot, now, tail=f"{out.state(bead, snapshot, now)}{who}")
+    return out.bead_line(bead, readiness, tail=f"{out.state(bead, readiness)}{who}")
 
 
-def plain_lines(beads: Iterable[Bead], snapshot: Snapshot, now: datetime) -> dict[str, str]:
+def plain_lines(beads: Iterable[Bead], readiness: Readiness) -> dict[str, str]:
     """The lines of beads as text, by id."""
     shown, out = list(beads), PlainOutput()
-    snapshot.heads({target for bead in shown for target in (*awaited(bead), bead.parent or bead.id)})  # all at once
-    return {bead.id: line_with_state(out, bead, snapshot, now) for bead in shown}
+    readiness.snapshot.heads({target for bead in shown for target in (*awaited(bead), bead.parent or bead.id)})  # all at once
+    return {bead.id: line_with_state(out, bead, readiness) for bead in shown}
 
 
 def lasting_lines(ids: Sequence[str], snapshot: Snapshot, now: datetime) -> dict[str, str]:
     """The lines as text, by id, of those beads whose line only a change of some bead makes wrong."""
     beads = (bead for bead in snapshot.heads(ids) if not bead.get("claims") and is_lasting(bead, snapshot))
-    return plain_lines(beads, snapshot, now)
+    return plain_lines(beads, Readiness(snapshot, now))
 
 
 def at_it(bead: Bead, now: datetime) -> str:

@@ -146,11 +146,6 @@ class Recall:
         """
         return {}
 
-    def found(self, kind: str) -> dict[str, Any]:
-        """What pure functions found out about this snapshot, by a key of theirs, so that none finds it out twice."""
-        known: dict[str, dict[str, Any]] = self.__dict__.setdefault("_found", {})
-        return known.setdefault(kind, {})
-
     def waiting_counts(self, ids: list[str]) -> dict[str, int]:
         """How many live beads wait for each of these; those for which none do may be left out."""
         return {bead_id: len(others) for bead_id, others in self.waiters(ids).items()}

@@ -28,11 +28,10 @@ def is_lasting(bead: Bead, snapshot: Snapshot) -> bool:
 def phases(ids: Sequence[str], snapshot: Snapshot, now: datetime) -> dict[str, str]:
     """Return the phase of each bead whose phase lasts, by id; of a ready one with its place in the order of work behind a blank."""
     from bd.policy.ranking import Ranking  # noqa: PLC0415  most commands derive nothing
-    from bd.policy.readiness import phase_of  # noqa: PLC0415
 
     beads = [bead for bead in snapshot.heads(ids) if is_lasting(bead, snapshot)]
-    found = {bead.id: phase_of(bead, snapshot, now) for bead in beads}
     ranking = Ranking(snapshot, now)
+    found = {bead.id: ranking.readiness.phase(bead) for bead in beads}
     ranking.weigh(bead_id for bead_id, phase in found.items() if phase == "ready")
     for bead in beads:
         if found[bead.id] == "ready":

@@ -7,6 +7,7 @@ from itertools import islice
 from bd.cli.spec import PRIORITY, Flag, Option, list_option
 from bd.cli.values import flat, key_values
 from bd.core import clock, ids
+from bd.policy.readiness import Readiness
 from bd.report.selection import Wanted
 
 TYPE_CHECKING = False
@@ -107,11 +108,9 @@ def show_list(
     elif app.out.quiet:
         app.out.lines(islice(beads.ids(), size or None))
     else:
-        lines = _lines_with_state(app, snapshot, beads, size or None)
-        shown = (
-            app.out.bead_line(bead, snapshot, app.now, tail=tail(bead) if tail else "") for bead in islice(beads, size or None)
-        )
-        app.out.lines(lines if with_state else shown)
+        readiness = Readiness(snapshot, app.now)
+        shown = (app.out.bead_line(bead, readiness, tail=tail(bead) if tail else "") for bead in islice(beads, size or None))
+        app.out.lines(_lines_with_state(app, beads, size or None, readiness) if with_state else shown)
         if not total:
             app.out.line(empty)
         elif footer:
@@ -120,17 +119,18 @@ def show_list(
         app.out.note(f"showing {size} of {total}; --limit 0 shows all")
 
 
-def _lines_with_state(app: App, snapshot: Snapshot, beads: Lineup, size: int | None) -> Iterator[str]:
+def _lines_with_state(app: App, beads: Lineup, size: int | None, readiness: Readiness) -> Iterator[str]:
     """The lines of `bd list`: as text the store has most of them."""
     from bd.cli import bead_lines
 
     if not app.out.is_plain:
-        yield from (bead_lines.line_with_state(app.out, bead, snapshot, app.now) for bead in islice(beads, size))
+        yield from (bead_lines.line_with_state(app.out, bead, readiness) for bead in islice(beads, size))
         return
+    snapshot = readiness.snapshot
     entries = islice(beads.derived(bead_lines.LINE), size)
     while piece := list(islice(entries, _PIECE)):
         unknown = [bead_id for bead_id, text in piece if text is None]
         made = dict(snapshot.derived(bead_lines.LINE, unknown))
         others = snapshot.heads([bead_id for bead_id in unknown if bead_id not in made])
-        made.update(bead_lines.plain_lines(others, snapshot, app.now))
+        made.update(bead_lines.plain_lines(others, readiness))
         yield from (text or made[bead_id] for bead_id, text in piece)

@@ -8,7 +8,7 @@ from bd.cli.output import escaped
 from bd.cli.spec import Command, Flag, Option, whole_number
 from bd.core.queries import Lineup
 from bd.policy.ranking import Ranking
-from bd.policy.readiness import ready_since
+from bd.policy.readiness import Readiness
 from bd.policy.work_queue import ready_beads
 from bd.report.selection import Wanted, ordered, passing
 
@@ -70,8 +70,10 @@ def run(app: App, limit: int | None, sort: str, everybody: bool, explain: bool, 
         _claim_first(app, found) if take else _explain(app, found)
         return
 
+    readiness = Readiness(snapshot, now)
+
     def tail(bead: Any) -> str:
-        words = [f"ready {app.out.age(ready_since(bead, snapshot), now)}"]
+        words = [f"ready {app.out.age(readiness.since(bead), now)}"]
         waiting = snapshot.waiting_counts([bead.id]).get(bead.id)
         if waiting:
             words.append(f"unblocks {waiting}")
@@ -116,7 +118,8 @@ def _explain(app: App, found: Lineup) -> None:
     from bd.compat import bead_json
 
     snapshot = app.snapshot()
-    ready = [bead_json.issue(snapshot.bead(bead.id) or bead, snapshot, app.now) for bead in found]
+    ranking = Ranking(snapshot, app.now)
+    ready = [bead_json.issue(snapshot.bead(bead.id) or bead, ranking) for bead in found]
     blocked = blocked_objects(app, blocked_beads(app))
     summary = {"total_ready": len(ready), "total_blocked": len(blocked)}
     app.out.object({"ready": ready, "blocked": blocked, "summary": summary})
