@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from bd.cli.output import Output
     from bd.core.model import Bead, Snapshot
+    from bd.core.queries import Derive
 
 # The derivation of the lines.
 LINE = "line"
@@ -37,10 +38,15 @@ def plain_lines(beads: Iterable[Bead], readiness: Readiness) -> dict[str, str]:
     return {bead.id: line_with_state(out, bead, readiness) for bead in shown}
 
 
-def lasting_lines(ids: Sequence[str], snapshot: Snapshot, now: datetime) -> dict[str, str]:
-    """The lines as text, by id, of those beads whose line only a change of some bead makes wrong."""
-    beads = (bead for bead in snapshot.heads(ids) if not bead.get("claims") and is_lasting(bead, snapshot))
-    return plain_lines(beads, Readiness(snapshot, now))
+def lasting_lines(snapshot: Snapshot, now: datetime) -> Derive:
+    """Derive the lines as text, by id, of those beads whose line only a change of some bead makes wrong."""
+    readiness = Readiness(snapshot, now)
+
+    def derive(ids: Sequence[str]) -> dict[str, str]:
+        beads = (bead for bead in snapshot.heads(ids) if not bead.get("claims") and is_lasting(bead, snapshot))
+        return plain_lines(beads, readiness)
+
+    return derive
 
 
 def at_it(bead: Bead, now: datetime) -> str:

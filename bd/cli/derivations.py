@@ -10,28 +10,28 @@ from bd.core.queries import Derivation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from bd.core.model import Snapshot
+    from bd.core.queries import Derive
 
 
-def _phases(ids: Sequence[str], snapshot: Snapshot, now: datetime) -> Mapping[str, str]:
+def _phases(snapshot: Snapshot, now: datetime) -> Derive:
     from bd.policy.derivations import phases
 
-    return phases(ids, snapshot, now)
+    return phases(snapshot, now)
 
 
-def _entries(ids: Sequence[str], snapshot: Snapshot, now: datetime) -> Mapping[str, str]:
+def _entries(snapshot: Snapshot, now: datetime) -> Derive:
     from bd.compat.bead_json import lasting_entries
 
-    return lasting_entries(ids, snapshot, now)
+    return lasting_entries(snapshot, now)
 
 
-def _lines(ids: Sequence[str], snapshot: Snapshot, now: datetime) -> Mapping[str, str]:
+def _lines(snapshot: Snapshot, now: datetime) -> Derive:
     from bd.cli.bead_lines import lasting_lines
 
-    return lasting_lines(ids, snapshot, now)
+    return lasting_lines(snapshot, now)
 
 
 PHASES = Derivation("phase", ("core", "policy"), _phases)

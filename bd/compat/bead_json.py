@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead, Snapshot
-    from bd.core.queries import Lineup
+    from bd.core.queries import Derive, Lineup
 
 _AS_THEY_ARE = frozenset(
     """
@@ -115,20 +115,25 @@ def listed(beads: Lineup, snapshot: Snapshot, now: datetime, size: int = 0) -> I
     while piece := list(islice(entries, PIECE)):
         unknown = [bead_id for bead_id, text in piece if text is None]
         made = dict(snapshot.derived(ISSUE, unknown))
-        made.update(_entries([bead_id for bead_id in unknown if bead_id not in made], snapshot, ranking))
+        made.update(_entries([bead_id for bead_id in unknown if bead_id not in made], ranking))
         yield before + ",\n".join(_as_of_now(text or made[bead_id], ranking) for bead_id, text in piece)
         before = ",\n"
     yield "\n]\n" if before == ",\n" else "[]\n"
 
 
-def lasting_entries(ids: Sequence[str], snapshot: Snapshot, now: datetime) -> dict[str, str]:
-    """The entries in a list, by id, of those beads whose entry only a change of some bead makes wrong."""
-    lasting = [bead.id for bead in snapshot.heads(ids) if is_lasting(bead, snapshot)]
-    return _entries(lasting, snapshot, Ranking(snapshot, now))
+def lasting_entries(snapshot: Snapshot, now: datetime) -> Derive:
+    """Derive the entries in a list, by id, of those beads whose entry only a change of some bead makes wrong."""
+    ranking = Ranking(snapshot, now)
+
+    def derive(ids: Sequence[str]) -> dict[str, str]:
+        return _entries([bead.id for bead in snapshot.heads(ids) if is_lasting(bead, snapshot)], ranking)
+
+    return derive
 
 
-def _entries(ids: Sequence[str], snapshot: Snapshot, ranking: Ranking) -> dict[str, str]:
+def _entries(ids: Sequence[str], ranking: Ranking) -> dict[str, str]:
     """The entries of beads, by id, with their effective priority marked."""
+    snapshot = ranking.snapshot
     if not ids:
         return {}
     beads = snapshot.wholes(list(ids))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    Derive = Callable[[Sequence[str]], Mapping[str, str]]
     # A bead's key in an order: its number there (in the order of lists the base priority), when it was made, its id.
     Place = tuple[float, str, str]
 
@@ -45,15 +46,16 @@ class Sought(NamedTuple):
 
 
 class Derivation(NamedTuple):
-    """A column that a store fills by itself and keeps: `derive(ids, snapshot, now)` gives texts by id.
+    """A column that a store fills by itself and keeps: `begin(snapshot, now)` gives a function of ids to texts by id.
 
-    It is pure, and gives a text only where nothing but a change of some bead makes it wrong. `code` names all code of
-    bd that it may import, as packages and modules by their paths: what other code has derived does not count.
+    Both are pure; what is worked out once for many beads stands in the function. It gives a text only where nothing
+    but a change of some bead makes that wrong. `code` names all code of bd that it may import, as packages and modules
+    by their paths: what other code has derived does not count.
     """
 
     name: str
     code: Sequence[str]
-    derive: Callable[[Sequence[str], Any, datetime], Mapping[str, str]]
+    begin: Callable[[Any, datetime], Derive]
 
 
 class Settled:

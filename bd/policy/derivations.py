@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bd.core.model import Bead, Snapshot
+    from bd.core.queries import Derive
 
 
 def is_lasting(bead: Bead, snapshot: Snapshot) -> bool:
@@ -25,15 +26,19 @@ def is_lasting(bead: Bead, snapshot: Snapshot) -> bool:
     return not bead.parent or not any(parent.get("defer_until") for parent in ancestors(bead, snapshot))
 
 
-def phases(ids: Sequence[str], snapshot: Snapshot, now: datetime) -> dict[str, str]:
-    """Return the phase of each bead whose phase lasts, by id; of a ready one with its place in the order of work behind a blank."""
+def phases(snapshot: Snapshot, now: datetime) -> Derive:
+    """Derive the phase of each bead whose phase lasts, by id; of a ready one with its place in the order of work behind a blank."""
     from bd.policy.ranking import Ranking  # noqa: PLC0415  most commands derive nothing
 
-    beads = [bead for bead in snapshot.heads(ids) if is_lasting(bead, snapshot)]
     ranking = Ranking(snapshot, now)
-    found = {bead.id: ranking.readiness.phase(bead) for bead in beads}
-    ranking.weigh(bead_id for bead_id, phase in found.items() if phase == "ready")
-    for bead in beads:
-        if found[bead.id] == "ready":
-            found[bead.id] = f"ready {ranking.place(bead, is_ready=True)!r}"
-    return found
+
+    def derive(ids: Sequence[str]) -> dict[str, str]:
+        beads = [bead for bead in snapshot.heads(ids) if is_lasting(bead, snapshot)]
+        found = {bead.id: ranking.readiness.phase(bead) for bead in beads}
+        ranking.weigh(bead_id for bead_id, phase in found.items() if phase == "ready")
+        for bead in beads:
+            if found[bead.id] == "ready":
+                found[bead.id] = f"ready {ranking.place(bead, is_ready=True)!r}"
+        return found
+
+    return derive

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Snapshot
-    from bd.core.queries import Derivation, Sought
+    from bd.core.queries import Derivation, Derive, Sought
     from bd.store.contract import Entry, Repository
     from bd.store.trust.authority import Standing
 
@@ -52,6 +52,8 @@ class Cache:
         self._db = db or database.in_memory()
         self.commit = self._meta("commit")
         self._derivations = {one.name: one for one in derivations}
+        # The derivations that have begun, each with the snapshot that it goes by.
+        self._begun: dict[str, tuple[Snapshot, Derive]] = {}
         # What was derived at which commit, by name, and is not written yet; and of which beads the phase is still to be derived.
         self._unwritten: list[tuple[str, str, Mapping[str, str]]] = []
         self._underived: list[tuple[Snapshot, Sequence[str]]] = []
@@ -310,10 +312,13 @@ class Cache:
 
     def derive(self, name: str, ids: Sequence[str], snapshot: Snapshot) -> Mapping[str, str]:
         """What a derivation gives for beads of a snapshot, of which nothing is kept; from the next look on it is."""
-        derivation = self._derivations.get(name)
-        if derivation is None or not ids:
+        if name not in self._derivations or not ids:
             return {}
-        texts = derivation.derive(ids, snapshot, clock.now())
+        of, derive = self._begun.get(name, (None, None))
+        if derive is None or of is not snapshot:
+            derive = self._derivations[name].begin(snapshot, clock.now())
+            self._begun[name] = snapshot, derive
+        texts = derive(ids)
         if texts and self._path is not None and snapshot.commit == self.commit:
             self._unwritten.append((snapshot.commit, name, texts))
         return texts
