@@ -8,11 +8,15 @@ import graphlib
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 import bd
+from bd.cli.derivations import DERIVATIONS
+
+if TYPE_CHECKING:
+    from bd.core.queries import Derivation
 
 PACKAGE = Path(bd.__file__).parent
 MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if "examples" not in path.parts)
@@ -214,6 +218,31 @@ def test_policy_touches_nothing_outside() -> None:
         if module.startswith("policy/"):
             assert not {name.partition(".")[0] for name in read(module).imports} & forbidden, module
             assert not {name for _, name in read(module).calls} & {"open", "print", "input", "clock.now", "now"}, module
+
+
+def imported_by(module: str) -> set[str]:
+    """The module, and all modules of bd that it imports, by itself or through others."""
+    found: set[str] = set()
+    fresh = [module]
+    while fresh:
+        module = fresh.pop()
+        if module not in found:
+            found.add(module)
+            names = [*read(module).imports, *read(module).names_imported_from]
+            paths = [name.removeprefix("bd.").replace(".", "/") + ".py" for name in names if name.startswith("bd.")]
+            fresh += [path for path in paths if path in MODULES]
+    return found
+
+
+@pytest.mark.parametrize("derivation", DERIVATIONS, ids=lambda derivation: derivation.name)
+def test_a_derivation_names_all_code_that_it_may_import(derivation: Derivation) -> None:
+    """By that the store tells what it keeps from what another version of bd has kept."""
+    (start,) = [name for name in derivation.begin.__code__.co_names if name.startswith("bd.")]
+    used = imported_by(start.removeprefix("bd.").replace(".", "/") + ".py")
+    assert len(used) > 5
+    assert {
+        module for module in used if module not in derivation.code and module.partition("/")[0] not in derivation.code
+    } == set()
 
 
 def is_exit(name: str) -> bool:

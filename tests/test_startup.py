@@ -113,11 +113,11 @@ def test_a_read_from_a_warm_cache_loads_nothing_heavy(arguments: list[str], warm
 # All that a claim of one's own has a use for: whatever else it imports makes every agent wait, and is imported where it is used.
 CLAIM = {
     "": "cli core operations policy store",
-    "cli": "app claim_attempts commands global_options main output parse spec table values",
+    "cli": "app claim_attempts commands derivations global_options main output parse spec table values",
     "cli.commands": "claim",
     "core": "clock costs errors identity ids light model operation pools queries schema settings versions",
     "operations": "base capacity_file claims reader",
-    "policy": "budget capacity claims dag derivations eligibility readiness roles",
+    "policy": "budget capacity claims dag eligibility readiness roles",
     "store": "cache clone contract format_version git group_commit hub_files hub_location local object_names rejected replica snapshot transaction trust worktree yaml",
     "store.cache": "cache database derived fingerprint paths rows",
     "store.git": "commit_message discovery environment objects porcelain process push remote repository trees",
@@ -128,7 +128,7 @@ CLAIM = {
     "store.worktree": "checkout index plain_ref plain_update worktree",
     "store.yaml": "editor",
 }
-CLAIM_NEXT = {"policy": "critical_path priority ranking work_queue"}
+CLAIM_NEXT = {"policy": "critical_path derivations priority ranking work_queue"}
 # Of the standard library, beside what any Python starts with; `gc` and what is after it is compiled into it.
 CLAIM_LIBRARY = set("_collections _datetime _functools _sha1 _sqlite3 fcntl select zlib __future__ gc".split())
 

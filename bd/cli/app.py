@@ -50,11 +50,11 @@ def open_clone(place: Place, **listeners: Any) -> Clone:
 
     `listeners` are those of `Clone`: on_progress, on_wait, on_note.
     """
+    from bd.cli.derivations import DERIVATIONS
     from bd.operations.reader import OperationReader
-    from bd.policy.derivations import PHASES
     from bd.store import Clone as Opened
 
-    return Opened(place, OperationReader(), on_step=_kill_hook(), derivations=(PHASES,), **listeners)
+    return Opened(place, OperationReader(), on_step=_kill_hook(), derivations=DERIVATIONS, **listeners)
 
 
 def _kill_hook() -> Callable[[str], None] | None:
@@ -434,9 +434,10 @@ class App:
 
     def _json_written(self, outcome: Outcome, beads: list[Bead], failures: list[Any], *, as_object: bool) -> None:
         from bd.compat import bead_json
+        from bd.policy.ranking import Ranking
 
-        snapshot = self.hub.snapshot(outcome.commit)
-        shown = [{**bead_json.issue(bead, snapshot, self.now), "published": outcome.published} for bead in beads]
+        ranking = Ranking(self.hub.snapshot(outcome.commit), self.now)
+        shown = [{**bead_json.issue(bead, ranking), "published": outcome.published} for bead in beads]
         for token, bead_id in outcome.change.tokens if outcome.change else ():
             for one in shown:  # of an advisory bead's claims, the asker's, where it is for every other bead
                 own = [claim for claim in one.get("claims", []) if one["id"] == bead_id and claim.get("token") == token]

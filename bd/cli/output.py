@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.errors import BdError
-    from bd.core.model import Bead, Snapshot
+    from bd.core.model import Bead
+    from bd.policy.readiness import Readiness
 
 _AT_ONCE = 500
+# The columns of what is no terminal.
+_NO_LIMIT = 10_000
 
 # One mark and one colour for each state, everywhere.
 MARKS = {
@@ -229,7 +232,7 @@ class Output:
     def width(self) -> int:
         """Columns to fill: the terminal's, at least 80; without one, no limit."""
         if not sys.stdout.isatty():
-            return 10_000
+            return _NO_LIMIT
         return max(80, os.get_terminal_size(sys.stdout.fileno()).columns)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -254,11 +257,9 @@ class Output:
 
     # --- beads ---
 
-    def bead_line(self, bead: Bead, snapshot: Snapshot, now: datetime, *, tail: str = "") -> str:
+    def bead_line(self, bead: Bead, readiness: Readiness, *, tail: str = "") -> str:
         """`○ ID ● P2 type TITLE   tail`, the title cut to the width, never the id."""
-        from bd.policy.readiness import phase_of
-
-        mark, colour = MARKS[phase_of(bead, snapshot, now)]
+        mark, colour = MARKS[readiness.phase(bead)]
         head = f"{mark} {bead.id} ● P{bead.priority} {bead.type} "
         title = escaped(bead.title)
         room = self.width() - len(head) - (len(tail) + 3 if tail else 0)
@@ -271,11 +272,11 @@ class Output:
         """How long ago, for people; empty for no instant."""
         return age_text((now - instant_of(instant)).total_seconds()) if instant else ""
 
-    def state(self, bead: Bead, snapshot: Snapshot, now: datetime) -> str:
+    def state(self, bead: Bead, readiness: Readiness) -> str:
         """A bead's state in its colour."""
-        from bd.policy.readiness import phase_of, status_now
+        from bd.policy.readiness import status_now
 
-        phase, status = phase_of(bead, snapshot, now), status_now(bead, now)
+        phase, status = readiness.phase(bead), status_now(bead, readiness.now)
         word = status if status != "open" else {"pending": "blocked"}.get(phase, phase)
         return self.styled(word.replace("_", " "), MARKS[phase][1])
 
@@ -297,6 +298,21 @@ class Output:
             if failure.get("hint"):
                 sys.stderr.write(f"Hint: {escaped(failure['hint'])}\n")
             self.exit_code = self.exit_code or int(failure["exit_code"])
+
+
+class PlainOutput(Output):
+    """A result that goes to no terminal: a line is the same wherever it goes."""
+
+    @property
+    def is_terminal(self) -> bool:
+        return False
+
+    @property
+    def is_plain(self) -> bool:
+        return True
+
+    def width(self) -> int:
+        return _NO_LIMIT
 
 
 def progress_bar(what: str) -> Callable[[int, int, str], None] | None:

@@ -13,16 +13,16 @@ from bd.core.schema import JSON_NAMES
 from bd.policy.dag import awaited
 from bd.policy.derivations import is_lasting
 from bd.policy.ranking import Ranking, is_critical
-from bd.policy.readiness import is_blocked, phase_of, status_now
+from bd.policy.readiness import Readiness, status_now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
     from typing import Any
 
     from bd.core.model import Bead, Snapshot
-    from bd.core.queries import Lineup
+    from bd.core.queries import Derive, Lineup
 
 _AS_THEY_ARE = frozenset(
     """
@@ -36,17 +36,17 @@ _AS_THEY_ARE = frozenset(
     """.split()
 )
 SCHEMA_VERSION = 1
-# The kind of text that a store keeps for a bead in a list, and how many are written at once.
+# The derivation of a bead's entry in a list, and how many entries are written at once.
 ISSUE = "issue"
 PIECE = 500
 
 
-def issue(bead: Bead, snapshot: Snapshot, now: datetime, ranking: Ranking | None = None) -> dict[str, Any]:
+def issue(bead: Bead, ranking: Ranking) -> dict[str, Any]:
     """The Issue object of a bead: id first, labels sorted, times as stored, plus `phase` and `effective_priority`.
 
-    Who shows many beads hands over the `ranking` of this snapshot and instant.
+    The `ranking` is that of the snapshot and the instant at which the bead is shown, one for all that are.
     """
-    return {**_lasting(bead), **_passing(bead, snapshot, now, ranking or Ranking(snapshot, now))}
+    return {**_lasting(bead), **_passing(bead, ranking)}
 
 
 def _lasting(bead: Bead) -> dict[str, Any]:
@@ -64,11 +64,11 @@ def _lasting(bead: Bead) -> dict[str, Any]:
     return shown
 
 
-def _passing(bead: Bead, snapshot: Snapshot, now: datetime, ranking: Ranking) -> dict[str, Any]:
+def _passing(bead: Bead, ranking: Ranking) -> dict[str, Any]:
     """What other beads and the clock decide of its Issue object."""
     return {
-        "status": status_now(bead, now),
-        "phase": phase_of(bead, snapshot, now),
+        "status": status_now(bead, ranking.now),
+        "phase": ranking.readiness.phase(bead),
         "effective_priority": round(ranking.effective(bead), 3),
     }
 
@@ -106,51 +106,62 @@ def edges(bead: Bead) -> list[dict[str, Any]]:
 def listed(beads: Lineup, snapshot: Snapshot, now: datetime, size: int = 0) -> Iterator[str]:
     """The JSON text of a list in pieces: Issues with counts (of `blocks` edges) and raw edges, two spaces of indentation.
 
-    What only a change of some bead can change is rendered once and kept by the store until then. `size` is the most
-    to list; 0 is no limit.
+    The store has the entries that last (`lasting_entries`); the others are made here. `size` is the most to list;
+    0 is no limit.
     """
     ranking = Ranking(snapshot, now)
-    entries = islice(beads.texts(ISSUE), size or None)
+    entries = islice(beads.derived(ISSUE), size or None)
     before = "[\n"
     while piece := list(islice(entries, PIECE)):
-        made = _made([bead_id for bead_id, text in piece if text is None], snapshot, ranking)
+        unknown = [bead_id for bead_id, text in piece if text is None]
+        made = dict(snapshot.derived(ISSUE, unknown))
+        made.update(_entries([bead_id for bead_id in unknown if bead_id not in made], ranking))
         yield before + ",\n".join(_as_of_now(text or made[bead_id], ranking) for bead_id, text in piece)
         before = ",\n"
     yield "\n]\n" if before == ",\n" else "[]\n"
 
 
-def _made(ids: list[str], snapshot: Snapshot, ranking: Ranking) -> dict[str, str]:
-    """The entries of beads for which none is kept; those that last are kept from now on."""
+def lasting_entries(snapshot: Snapshot, now: datetime) -> Derive:
+    """Derive the entries in a list, by id, of those beads whose entry only a change of some bead makes wrong."""
+    ranking = Ranking(snapshot, now)
+
+    def derive(ids: Sequence[str]) -> dict[str, str]:
+        return _entries([bead.id for bead in snapshot.heads(ids) if is_lasting(bead, snapshot)], ranking)
+
+    return derive
+
+
+def _entries(ids: Sequence[str], ranking: Ranking) -> dict[str, str]:
+    """The entries of beads, by id, with their effective priority marked."""
+    snapshot = ranking.snapshot
     if not ids:
         return {}
-    beads = snapshot.wholes(ids)
+    beads = snapshot.wholes(list(ids))
     snapshot.heads({target for bead in beads for target in (*awaited(bead), bead.parent or bead.id)})  # all at once
-    dependents = snapshot.dependent_counts(ids)
+    dependents = snapshot.dependent_counts(list(ids))
     ranking.weigh(ids)
-    made = {bead.id: _entry(bead, dependents.get(bead.id, 0), snapshot, ranking) for bead in beads}
-    snapshot.keep(ISSUE, {bead.id: made[bead.id] for bead in beads if is_lasting(bead, snapshot)})
-    return made
+    return {bead.id: _entry(bead, dependents.get(bead.id, 0), ranking) for bead in beads}
 
 
 _PRIORITY = '"effective_priority": "@'
 
 
 def _marked(bead: Bead, ranking: Ranking, phase: str) -> str:
-    """What stands in a kept text for the effective priority: a place that time moves, or the number itself."""
+    """What stands in an entry for the effective priority: a place that time moves, or the number itself."""
     if phase == "ready":
         return f"@{'c' if is_critical(bead) else 'r'}{ranking.place(bead, is_ready=True)!r}"
     return f"@={round(ranking.effective(bead), 3)!r}"
 
 
 def _as_of_now(text: str, ranking: Ranking) -> str:
-    """A kept text with the effective priority as it is now. What we wrote comes last, behind anything a user may have named so."""
+    """An entry with the effective priority as it is now. What we wrote comes last, behind anything a user may have named so."""
     before, _, rest = text.rpartition(_PRIORITY)
     mark, _, behind = rest.partition('"')
     points = mark[1:] if mark[0] == "=" else repr(round(ranking.at_place(float(mark[1:]), critical=mark[0] == "c"), 3))
     return f'{before}"effective_priority": {points}{behind}'
 
 
-def _entry(bead: Bead, dependents: int, snapshot: Snapshot, ranking: Ranking) -> str:
+def _entry(bead: Bead, dependents: int, ranking: Ranking) -> str:
     """A bead as lines of JSON, indented for their place in a list."""
     shown = _lasting(bead)
     raw = edges(bead)
@@ -160,7 +171,7 @@ def _entry(bead: Bead, dependents: int, snapshot: Snapshot, ranking: Ranking) ->
     shown["comment_count"] = len(bead.comments)
     if bead.parent:
         shown["parent"] = bead.parent
-    phase = phase_of(bead, snapshot, ranking.now)
+    phase = ranking.readiness.phase(bead)
     shown.update(status=status_now(bead, ranking.now), phase=phase, effective_priority=_marked(bead, ranking, phase))
     shown["dependent_count"] = dependents
     return "  " + _json(shown, "  ")
@@ -187,7 +198,7 @@ def _json(value: Any, margin: str) -> str:
 def detailed(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
     """The IssueDetails of `show`: whole objects of what it depends on and what depends on it, comments, counts."""
     ranking = Ranking(snapshot, now)
-    shown = issue(bead, snapshot, now, ranking)
+    shown = issue(bead, ranking)
     above = [(edge["depends_on_id"], edge["type"]) for edge in edges(bead)]
     below = [
         (other, edge["type"])
@@ -195,10 +206,8 @@ def detailed(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
         for edge in edges(other)
         if edge["depends_on_id"] == bead.id
     ]
-    dependencies = [linked(snapshot.bead(target), kind, snapshot, now, ranking) for target, kind in above]
-    dependents = [
-        linked(snapshot.bead(other.id), kind, snapshot, now, ranking) for other, kind in sorted(below, key=_child_order)
-    ]
+    dependencies = [linked(snapshot.bead(target), kind, ranking) for target, kind in above]
+    dependents = [linked(snapshot.bead(other.id), kind, ranking) for other, kind in sorted(below, key=_child_order)]
     if above:
         shown["dependencies"] = [entry for entry in dependencies if entry]
     if below:
@@ -229,17 +238,15 @@ def _child_order(pair: tuple[Bead, str]) -> tuple[str, str]:
     return pair[0].created_at, pair[0].id
 
 
-def linked(
-    bead: Bead | None, kind: str, snapshot: Snapshot, now: datetime, ranking: Ranking | None = None
-) -> dict[str, Any] | None:
+def linked(bead: Bead | None, kind: str, ranking: Ranking) -> dict[str, Any] | None:
     """An Issue as one end of an edge."""
-    return {**issue(bead, snapshot, now, ranking), "dependency_type": kind} if bead else None
+    return {**issue(bead, ranking), "dependency_type": kind} if bead else None
 
 
-def blocked(bead: Bead, snapshot: Snapshot, now: datetime, ranking: Ranking | None = None) -> dict[str, Any]:
+def blocked(bead: Bead, ranking: Ranking) -> dict[str, Any]:
     """An Issue with what blocks it."""
-    waits = is_blocked(bead, snapshot, now)
-    return {**issue(bead, snapshot, now, ranking), "blocked_by_count": len(waits), "blocked_by": waits}
+    waits = ranking.readiness.blockers(bead)
+    return {**issue(bead, ranking), "blocked_by_count": len(waits), "blocked_by": waits}
 
 
 def comments(bead: Bead) -> list[dict[str, str]]:
@@ -260,6 +267,7 @@ def comments(bead: Bead) -> list[dict[str, str]]:
 def epics(snapshot: Snapshot, now: datetime) -> list[dict[str, Any]]:
     """The open epics with how far their children are."""
     found = []
+    ranking = Ranking(snapshot, now)
     for bead in sorted(snapshot.live(), key=lambda bead: (bead.priority, bead.created_at, bead.id)):
         if bead.type != "epic":
             continue
@@ -268,7 +276,7 @@ def epics(snapshot: Snapshot, now: datetime) -> list[dict[str, Any]]:
         whole = snapshot.bead(bead.id) or bead
         found.append(
             {
-                "epic": issue(whole, snapshot, now),
+                "epic": issue(whole, ranking),
                 "total_children": len(children),
                 "closed_children": done,
                 "eligible_for_close": bool(children) and done == len(children),
@@ -283,15 +291,16 @@ def statistics(snapshot: Snapshot, now: datetime) -> dict[str, Any]:
     by_phase: dict[str, int] = {}
     leads: list[float] = []
     blocked_count = closable = 0
+    readiness = Readiness(snapshot, now)
     for bead in snapshot.every():
         status = status_now(bead, now)
         by_status[status] = by_status.get(status, 0) + 1
-        phase = phase_of(bead, snapshot, now)
+        phase = readiness.phase(bead)
         by_phase[phase] = by_phase.get(phase, 0) + 1
         if bead.get("closed_at") and bead.created_at and status == "closed":
             leads.append((instant_of(bead.get("closed_at")) - instant_of(bead.created_at)).total_seconds() / 3600)
         if not bead.is_done:
-            blocked_count += bool(is_blocked(bead, snapshot, now))
+            blocked_count += bool(readiness.blockers(bead))
             if bead.type == "epic":
                 children = snapshot.children_of(bead.id)
                 closable += bool(children) and all(child.is_done for child in children)

@@ -60,7 +60,7 @@ def as_json(dag: Dag, shape: Shape, snapshot: Snapshot, now: datetime) -> dict[s
         "cost_usd": spent_usd(wholes),
         **({"budget_ceiling_usd": ceiling, "left_usd": left_under(wholes[0], snapshot, now)} if ceiling is not None else {}),
         "edges": [{"from": task, "to": target} for task, targets in shape.edges.items() for target in targets],
-        "beads": [bead_json.issue(bead, snapshot, now, ranking) for bead in wholes],
+        "beads": [bead_json.issue(bead, ranking) for bead in wholes],
     }
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    Derive = Callable[[Sequence[str]], Mapping[str, str]]
     # A bead's key in an order: its number there (in the order of lists the base priority), when it was made, its id.
     Place = tuple[float, str, str]
 
@@ -45,13 +46,16 @@ class Sought(NamedTuple):
 
 
 class Derivation(NamedTuple):
-    """Something that a store derives from beads by itself and keeps: `derive(beads, snapshot, now)` gives texts by id.
+    """A column that a store fills by itself and keeps: `begin(snapshot, now)` gives a function of ids to texts by id.
 
-    It is pure, and gives a text only where nothing but a change of some bead makes it wrong.
+    Both are pure; what is worked out once for many beads stands in the function. It gives a text only where nothing
+    but a change of some bead makes that wrong. `code` names all code of bd that it may import, as packages and modules
+    by their paths: what other code has derived does not count.
     """
 
-    kind: str
-    derive: Callable[[Sequence[Any], Any, datetime], Mapping[str, str]]
+    name: str
+    code: Sequence[str]
+    begin: Callable[[Any, datetime], Derive]
 
 
 class Settled:
@@ -64,8 +68,8 @@ class Settled:
         """Each bead (it may be a head) behind its place."""
         return iter(())
 
-    def texts(self, kind: str) -> Iterator[tuple[Place, str | None]]:
-        """The text of a kind that was kept for each; None where there is none."""
+    def derived(self, name: str) -> Iterator[tuple[Place, str | None]]:
+        """What is kept for each of what was derived by this name; None where nothing is."""
         return iter(())
 
 
@@ -82,8 +86,8 @@ class Resorted(Settled):
     def beads(self) -> Iterator[tuple[Place, Any]]:
         return iter(self._beads)
 
-    def texts(self, kind: str) -> Iterator[tuple[Place, str | None]]:
-        known = {place[2]: text for place, text in self._settled.texts(kind)} if self._beads else {}
+    def derived(self, name: str) -> Iterator[tuple[Place, str | None]]:
+        known = {place[2]: text for place, text in self._settled.derived(name)} if self._beads else {}
         return ((place, known.get(bead.id)) for place, bead in self._beads)
 
 
@@ -99,8 +103,8 @@ class Together(Settled):
     def beads(self) -> Iterator[tuple[Place, Any]]:
         return _merged([part.beads() for part in self._parts])
 
-    def texts(self, kind: str) -> Iterator[tuple[Place, str | None]]:
-        return _merged([part.texts(kind) for part in self._parts])
+    def derived(self, name: str) -> Iterator[tuple[Place, str | None]]:
+        return _merged([part.derived(name) for part in self._parts])
 
 
 def _merged(parts: list[Iterator[tuple[Place, Any]]]) -> Iterator[tuple[Place, Any]]:
@@ -137,16 +141,12 @@ class Recall:
         """Those of the beads sought that the store can answer for, and all those that have to be looked at."""
         return None, list(self.every() if sought.done else self.live())
 
-    def keep(self, kind: str, texts: Mapping[str, str]) -> None:
-        """Keep words about beads, by id, that nothing but a change of some bead makes wrong; a store may forget them.
+    def derived(self, name: str, ids: Sequence[str]) -> Mapping[str, str]:
+        """What the derivation of this name gives for these beads; those for which it gives nothing are left out.
 
-        `Settled.texts` gives them back.
+        By default a store derives nothing: whoever asks works it out.
         """
-
-    def found(self, kind: str) -> dict[str, Any]:
-        """What pure functions found out about this snapshot, by a key of theirs, so that none finds it out twice."""
-        known: dict[str, dict[str, Any]] = self.__dict__.setdefault("_found", {})
-        return known.setdefault(kind, {})
+        return {}
 
     def waiting_counts(self, ids: list[str]) -> dict[str, int]:
         """How many live beads wait for each of these; those for which none do may be left out."""
@@ -210,11 +210,15 @@ class Lineup:
             return iter(self._others)
         return (bead for _, bead in self._merged(self._settled.beads(), lambda bead: bead))
 
-    def texts(self, kind: str) -> Iterator[tuple[str, str | None]]:
-        """The id of each bead, and the text of a kind that was kept for it."""
+    def ids(self) -> Iterator[str]:
+        """The id of each bead."""
+        return (bead_id for bead_id, _ in self.derived(""))
+
+    def derived(self, name: str) -> Iterator[tuple[str, str | None]]:
+        """The id of each bead, and what is kept for it of what was derived by this name."""
         if self._settled is None:
             return ((bead.id, None) for bead in self._others)
-        return ((place[2], text) for place, text in self._merged(self._settled.texts(kind), lambda _: None))
+        return ((place[2], text) for place, text in self._merged(self._settled.derived(name), lambda _: None))
 
     def _merged(self, settled: Iterator[tuple[Place, Any]], told: Callable[[Any], Any]) -> Iterator[tuple[Place, Any]]:
         if not self._others or self._key is None:

@@ -9,7 +9,7 @@ from bd.core import clock
 from bd.core.clock import time_text
 from bd.policy import notification
 from bd.policy.dag import ancestors
-from bd.policy.dag_progress import children_by_parent, dag_of
+from bd.policy.dag_progress import Dags, dag_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ def _done(snapshot: Snapshot, now: datetime) -> Iterator[Occasion]:
     since = time_text(now - notification.RECENT)
     lately = [bead for bead in snapshot.every() if bead.status == "closed" and (bead.get("closed_at") or "") >= since]
     roots = {root.id: root for bead in lately for root in [*ancestors(bead, snapshot), bead][-2:] if not root.parent}
-    children = children_by_parent(snapshot) if roots else {}
+    dags = Dags(snapshot, now)
     for root in roots.values():
-        occasion = notification.done(root, snapshot, now, children) if root.id in children else None
+        occasion = notification.done(root, dags) if root.id in dags.children else None
         if occasion is not None:
             yield occasion
 

@@ -22,7 +22,7 @@ from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.policy import budget, capacity, claims
 from bd.policy.eligibility import BINDING, Eligibility, refuse_rival
-from bd.policy.readiness import standing
+from bd.policy.readiness import Readiness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class Claim(Operation):
 
     def _refuse(self, bead: Bead, snapshot: Snapshot, context: DecisionContext) -> None:
         claims.refuse_held(bead, context.now)
-        where = standing(bead, snapshot, context.now)
+        where = Readiness(snapshot, context.now).standing(bead)
         if where.phase == "pending":
             raise StillBlocked(
                 f"{bead.id} is not ready: it {where.reasons[0].text}",

@@ -17,7 +17,7 @@ from bd.operations.stored_outputs import files_of, with_stored, without_contents
 from bd.policy import lifecycle, spending, validation
 from bd.policy.dag_progress import below, children_by_parent, is_spawned
 from bd.policy.ranking import Ranking
-from bd.policy.readiness import is_blocked, phase_of
+from bd.policy.readiness import Readiness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,10 +66,11 @@ class Close(Operation):
         owners: set[str | None] = set()
         notes: list[str] = []
         doers: list[str] = []
+        readiness = Readiness(snapshot, context.now)
 
         def finish(bead: Bead) -> Bead:
             owners.update(bead.holders)
-            after = self._finished(bead, snapshot, context, notes)
+            after = self._finished(bead, readiness, notes)
             doer = self.holder_of(bead, snapshot)
             if doer:
                 doers.append(doer)
@@ -94,12 +95,12 @@ class Close(Operation):
             return change
         return change._replace(files={path: data for one in change.beads for path, data in files_of(stores, one).items()})
 
-    def _finished(self, bead: Bead, snapshot: Snapshot, context: DecisionContext, notes: list[str]) -> Bead:
+    def _finished(self, bead: Bead, readiness: Readiness, notes: list[str]) -> Bead:
         force = self.args.get("force", False)
         if bead.status != "closed":
-            self.guard(bead, snapshot)
+            self.guard(bead, readiness.snapshot)
         if not force and not bead.is_done:
-            self._refuse_unfinished(bead, snapshot, context)
+            self._refuse_unfinished(bead, readiness)
         try:
             cost = self.args.get("cost")
             paid = spending.charged(bead, cost, self.asked_at, whole=True) if cost and not bead.is_done else bead
@@ -119,15 +120,15 @@ class Close(Operation):
             return bead
         return validation.sealed(bead, self.args.get("seals") or {}, self.asked_at)
 
-    def _refuse_unfinished(self, bead: Bead, snapshot: Snapshot, context: DecisionContext) -> None:
-        waits = is_blocked(bead, snapshot, context.now)
+    def _refuse_unfinished(self, bead: Bead, readiness: Readiness) -> None:
+        waits = readiness.blockers(bead)
         if waits:
             raise StillBlocked(
                 f"{bead.id} still waits on {', '.join(waits)}", hint="close those first, or --force", id=bead.id, blocked_by=waits
             )
         unfinished = [
             child.id
-            for child in snapshot.children_of(bead.id)
+            for child in readiness.snapshot.children_of(bead.id)
             if not child.is_done and child.id not in self.args["ids"] and not is_spawned(child, bead)
         ]
         if unfinished:
@@ -146,11 +147,8 @@ class Close(Operation):
         for bead_id in change.beads:
             waiting += snapshot.dependents_of(bead_id)
         others = {bead.id: bead for bead in waiting if bead.id not in change.beads}.values()
-        freed = [
-            bead.id
-            for bead in sorted(others, key=Ranking(after, context.now).key)
-            if phase_of(bead, after, context.now) == "ready"
-        ]
+        ranking = Ranking(after, context.now)
+        freed = [bead.id for bead in sorted(others, key=ranking.key) if ranking.readiness.phase(bead) == "ready"]
         if freed:
             notes.append(f"now ready: {', '.join(freed)}")
         return change._replace(notes=tuple(notes), result={"unblocked": freed})

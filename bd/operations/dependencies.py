@@ -9,7 +9,7 @@ from bd.operations.base import Operation, register
 from bd.operations.heat import attended
 from bd.policy import lifecycle
 from bd.policy.dag import find_cycle, find_parent_loop
-from bd.policy.readiness import is_blocked, ready_since
+from bd.policy.readiness import Readiness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,13 +42,14 @@ def refuse_circles(change: Change, snapshot: Snapshot, names: Mapping[str, str] 
 
 def with_ages(change: Change, snapshot: Snapshot, asked_at: datetime) -> Change:
     """The change in which no bead gets older by an edge fewer: one that becomes ready by it counts from now, others as before."""
-    after, beads = Overlay(snapshot, change), dict(change.beads)
+    was, will = Readiness(snapshot, asked_at), Readiness(Overlay(snapshot, change), asked_at)
+    beads = dict(change.beads)
     for bead_id, bead in change.beads.items():
         before = snapshot.head(bead_id)
         if bead is None or before is None or bead.status != "open" or _edges(bead) == _edges(before):
             continue
-        since = time_text(asked_at) if is_blocked(before, snapshot, asked_at) else ready_since(before, snapshot)
-        if since and not is_blocked(bead, after, asked_at) and instant_of(ready_since(bead, after)) < instant_of(since):
+        since = time_text(asked_at) if was.blockers(before) else was.since(before)
+        if since and not will.blockers(bead) and instant_of(will.since(bead)) < instant_of(since):
             beads[bead_id] = bead.evolve(reopened_at=since)
     return change._replace(beads=beads)
 

@@ -7,8 +7,8 @@ one bead is ready (readiness.py). Nothing of this is stored: a DAG is its root a
 from __future__ import annotations
 
 from bd.core.light import NamedTuple
-from bd.policy.dag import ancestors, awaited, waits_on
-from bd.policy.readiness import holds, phase_of
+from bd.policy.dag import Graph, ancestors, awaited
+from bd.policy.readiness import Readiness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,56 +98,81 @@ def below(root: Bead, children: Mapping[str, list[Bead]]) -> list[Member]:
     return found
 
 
-def dag_of(root: Bead, snapshot: Snapshot, now: datetime, children: Mapping[str, list[Bead]] | None = None) -> Dag:
-    """The DAG under a root as it stands now."""
-    members = below(root, children if children is not None else children_by_parent(snapshot))
-    phases = {bead.id: phase_of(bead, snapshot, now) for bead in [root, *(member.bead for member in members)]}
-    dag = Dag(root, members, phases, "")
-    return dag._replace(status=_status(dag, snapshot, now))
+class Dags:
+    """The DAGs of one snapshot at one instant: made once for a decision, then asked about every root."""
+
+    __slots__ = ("_can_run", "_children", "readiness", "snapshot")
+
+    def __init__(self, snapshot: Snapshot, now: datetime) -> None:
+        self.snapshot = snapshot
+        self.readiness = Readiness(snapshot, now)
+        self._children: dict[str, list[Bead]] | None = None
+        # Of beads that wait for others, by id: chains of several DAGs may meet.
+        self._can_run: dict[str, bool] = {}
+
+    @property
+    def children(self) -> Mapping[str, list[Bead]]:
+        """The beads below each bead that has some."""
+        if self._children is None:
+            self._children = children_by_parent(self.snapshot)
+        return self._children
+
+    def every(self) -> list[Dag]:
+        """Each DAG, by the ids of their roots."""
+        return [self.of(root) for root in roots(self.snapshot, self.children)]
+
+    def of(self, root: Bead) -> Dag:
+        """The DAG under a root."""
+        members = below(root, self.children)
+        phases = {bead.id: self.readiness.phase(bead) for bead in [root, *(member.bead for member in members)]}
+        dag = Dag(root, members, phases, "")
+        return dag._replace(status=self._status(dag))
+
+    def _status(self, dag: Dag) -> str:
+        """pending, running, completed, failed (nothing can run, and something was given up or called off), or cancelled."""
+        phases = [dag.phases[task.id] for task in dag.tasks]
+        if dag.root.status == "cancelled" or all(phase == "cancelled" for phase in phases):
+            return "cancelled"
+        if all(phase in ("completed", "cancelled") for phase in phases):
+            return "completed"
+        if not any(self._runs(task, dag.phases[task.id]) for task in dag.tasks):
+            ended = {"dead_lettered", "cancelled"} & {*phases, dag.phases[dag.root.id]}
+            if ended or any(self._waits_for_ended(task) for task in dag.tasks if not task.is_done):
+                return "failed"
+        is_begun = any(task.attempts or dag.phases[task.id] not in ("pending", "ready", "cancelled") for task in dag.tasks)
+        return "running" if is_begun else "pending"
+
+    def _runs(self, bead: Bead, phase: str) -> bool:
+        """Whether the bead moves, or will once what it waits for has been closed: nothing up its chain has ended unclosed."""
+        if phase != "pending":
+            return phase in _MOVING
+        known, readiness = self._can_run, self.readiness
+        stack, on_path = [bead], {bead.id}
+        while stack:
+            current = stack[-1]
+            phase = readiness.phase(current)
+            waits = [hold for hold in readiness.holds(current) if hold.code != "deferred"] if phase == "pending" else []
+            others = [hold.other for hold in waits if hold.other is not None]
+            unknown = next((other for other in others if other.id not in known and other.id not in on_path), None)
+            if unknown is not None and current.id not in known and len(others) == len(waits):
+                stack.append(unknown)
+                on_path.add(unknown.id)
+                continue
+            stack.pop()
+            on_path.discard(current.id)
+            if phase == "pending":
+                known[current.id] = len(others) == len(waits) and all(known.get(other.id, False) for other in others)
+            else:
+                known[current.id] = phase in _MOVING
+        return known[bead.id]
+
+    def _waits_for_ended(self, bead: Bead) -> bool:
+        return any(hold.code in ("dependency_ended", "parent_cancelled") for hold in self.readiness.holds(bead))
 
 
-def _status(dag: Dag, snapshot: Snapshot, now: datetime) -> str:
-    """pending, running, completed, failed (nothing can run, and something was given up or called off), or cancelled."""
-    phases = [dag.phases[task.id] for task in dag.tasks]
-    if dag.root.status == "cancelled" or all(phase == "cancelled" for phase in phases):
-        return "cancelled"
-    if all(phase in ("completed", "cancelled") for phase in phases):
-        return "completed"
-    if not any(_can_run(task, dag.phases[task.id], snapshot, now) for task in dag.tasks):
-        ended = {"dead_lettered", "cancelled"} & {*phases, dag.phases[dag.root.id]}
-        if ended or any(_waits_for_ended(task, snapshot, now) for task in dag.tasks if not task.is_done):
-            return "failed"
-    is_begun = any(task.attempts or dag.phases[task.id] not in ("pending", "ready", "cancelled") for task in dag.tasks)
-    return "running" if is_begun else "pending"
-
-
-def _can_run(bead: Bead, phase: str, snapshot: Snapshot, now: datetime) -> bool:
-    """Whether the bead moves, or will once what it waits for has been closed: nothing up its chain has ended unclosed."""
-    if phase != "pending":
-        return phase in _MOVING
-    known: dict[str, bool] = snapshot.found("can_run")
-    stack, on_path = [bead], {bead.id}
-    while stack:
-        current = stack[-1]
-        phase = phase_of(current, snapshot, now)
-        waits = [hold for hold in holds(current, snapshot, now) if hold.code != "deferred"] if phase == "pending" else []
-        others = [hold.other for hold in waits if hold.other is not None]
-        unknown = next((other for other in others if other.id not in known and other.id not in on_path), None)
-        if unknown is not None and current.id not in known and len(others) == len(waits):
-            stack.append(unknown)
-            on_path.add(unknown.id)
-            continue
-        stack.pop()
-        on_path.discard(current.id)
-        if phase == "pending":
-            known[current.id] = len(others) == len(waits) and all(known.get(other.id, False) for other in others)
-        else:
-            known[current.id] = phase in _MOVING
-    return known[bead.id]
-
-
-def _waits_for_ended(bead: Bead, snapshot: Snapshot, now: datetime) -> bool:
-    return any(hold.code in ("dependency_ended", "parent_cancelled") for hold in holds(bead, snapshot, now))
+def dag_of(root: Bead, snapshot: Snapshot, now: datetime) -> Dag:
+    """The DAG under a root; who asks about many makes `Dags`."""
+    return Dags(snapshot, now).of(root)
 
 
 # --- its shape ------------------------------------------------------------------------------
@@ -168,8 +193,8 @@ class Shape(NamedTuple):
 
 def shape_of(dag: Dag, snapshot: Snapshot, expected_s: Callable[[Bead], float]) -> Shape:
     """The shape of a DAG; `expected_s` says how long one bead should take."""
-    tasks = {task.id: task for task in dag.tasks}
-    edges = {task.id: [one for one in dict.fromkeys(waits_on(task, snapshot)) if one in tasks] for task in tasks.values()}
+    tasks, graph = {task.id: task for task in dag.tasks}, Graph(snapshot)
+    edges = {task.id: [one for one in dict.fromkeys(graph.waits_on(task)) if one in tasks] for task in tasks.values()}
     containers = {above.id for task in tasks.values() for above in ancestors(task, snapshot)}
     waited_for = {target for task, targets in edges.items() if task not in containers for target in targets}
     work = [task for task in tasks if task not in containers] or list(tasks)

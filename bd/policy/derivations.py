@@ -1,11 +1,12 @@
-"""What a store may derive from beads and keep beside them: pure functions, handed to it by whoever opens the hub.
+"""What policy derives from beads for a store to keep: their phases, and of which beads anything may be kept.
 
-Belongs here: what nothing but a change of some bead makes wrong. Does not belong here: what the clock moves.
+Belongs here: what nothing but a change of some bead makes wrong. Does not belong here: what the clock moves, and who
+derives what (cli/derivations.py).
 """
 
 from __future__ import annotations
 
-from bd.core.queries import Derivation, is_calm
+from bd.core.queries import is_calm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bd.core.model import Bead, Snapshot
+    from bd.core.queries import Derive
 
 
 def is_lasting(bead: Bead, snapshot: Snapshot) -> bool:
@@ -24,18 +26,19 @@ def is_lasting(bead: Bead, snapshot: Snapshot) -> bool:
     return not bead.parent or not any(parent.get("defer_until") for parent in ancestors(bead, snapshot))
 
 
-def phases(beads: Sequence[Bead], snapshot: Snapshot, now: datetime) -> dict[str, str]:
-    """Return the phase of each bead whose phase lasts, by id; of a ready one with its place in the order of work behind a blank."""
+def phases(snapshot: Snapshot, now: datetime) -> Derive:
+    """Derive the phase of each bead whose phase lasts, by id; of a ready one with its place in the order of work behind a blank."""
     from bd.policy.ranking import Ranking  # noqa: PLC0415  most commands derive nothing
-    from bd.policy.readiness import phase_of  # noqa: PLC0415
 
-    found = {bead.id: phase_of(bead, snapshot, now) for bead in beads if is_lasting(bead, snapshot)}
     ranking = Ranking(snapshot, now)
-    ranking.weigh(bead_id for bead_id, phase in found.items() if phase == "ready")
-    for bead in beads:
-        if found.get(bead.id) == "ready":
-            found[bead.id] = f"ready {ranking.place(bead, is_ready=True)!r}"
-    return found
 
+    def derive(ids: Sequence[str]) -> dict[str, str]:
+        beads = [bead for bead in snapshot.heads(ids) if is_lasting(bead, snapshot)]
+        found = {bead.id: ranking.readiness.phase(bead) for bead in beads}
+        ranking.weigh(bead_id for bead_id, phase in found.items() if phase == "ready")
+        for bead in beads:
+            if found[bead.id] == "ready":
+                found[bead.id] = f"ready {ranking.place(bead, is_ready=True)!r}"
+        return found
 
-PHASES = Derivation("phase", phases)
+    return derive

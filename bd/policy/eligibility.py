@@ -13,7 +13,7 @@ from bd.core.model import Overlay
 from bd.core.schema import AGENTS_DIR
 from bd.policy import capacity
 from bd.policy.budget import Purse
-from bd.policy.readiness import Reason, is_past, ready_since
+from bd.policy.readiness import Readiness, Reason, is_past
 from bd.policy.roles import SKILL_RULES, interval_of, is_fallback, skills_of
 
 TYPE_CHECKING = False
@@ -88,6 +88,7 @@ class Eligibility:
         self.agent = agent
         self._snapshot, self._now = snapshot, now
         self._purse = Purse(agent, snapshot, now)
+        self._readiness = Readiness(snapshot, now)
         self._others: Mapping[str, Mapping[str, Any]] | None = None
         self._idle: list[Reason | None] = []
         # One bead for each kind of misfit that was met, by code.
@@ -139,7 +140,7 @@ class Eligibility:
         if preferred and preferred != name:
             from bd.policy.preference import kept_until  # noqa: PLC0415  few beads are kept for anybody
 
-            until = kept_until(bead, snapshot)
+            until = kept_until(bead, self._readiness)
             if not is_past(until, now):
                 reasons.append(Reason("preferred", f"is kept for {preferred} until {until}"))
         missing = [need for need in bead.get("needs", []) if need not in ((agent or {}).get("capabilities") or [])]
@@ -154,7 +155,7 @@ class Eligibility:
         if short:
             reasons.append(short)
         if agent is not None and not routed_to_me:
-            skill = _skill_reason(bead, name, agent, self._other_agents(), snapshot, now)
+            skill = _skill_reason(bead, name, agent, self._other_agents(), self._readiness)
             if skill:
                 reasons.append(skill)
         return reasons
@@ -233,11 +234,10 @@ def _skill_reason(
     name: str,
     agent: Mapping[str, Any],
     others: Mapping[str, Mapping[str, Any]],
-    snapshot: Snapshot,
-    now: datetime,
+    readiness: Readiness,
 ) -> Reason | None:
     if is_fallback(agent):
-        return _fallback_reason(bead, agent, others, snapshot, now)
+        return _fallback_reason(bead, agent, others, readiness)
     skills = skills_of(agent)
     if not matches_skills(bead, skills):
         return Reason("skills", f"matches none of {name}'s skills")
@@ -249,9 +249,10 @@ def _skill_reason(
 
 
 def _fallback_reason(
-    bead: Bead, agent: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]], snapshot: Snapshot, now: datetime
+    bead: Bead, agent: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]], readiness: Readiness
 ) -> Reason | None:
     """A fallback agent takes what nobody claimed for 2 cycles of the slowest live agent that fits, else 2 of its own."""
+    snapshot, now = readiness.snapshot, readiness.now
     able = [
         other
         for other, fields in others.items()
@@ -261,7 +262,7 @@ def _fallback_reason(
         and _takes_work(other, snapshot, now)
     ]
     cycle_s = max(capacity.current_interval_s(other, snapshot) for other in able) if able else interval_of(agent)
-    since = ready_since(bead, snapshot)
+    since = readiness.since(bead)
     if since and (now - instant_of(since)).total_seconds() < 2 * cycle_s:
         return Reason("fallback", "is left to the others for two cycles first")
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bd.core.clock import instant_of, time_text, timedelta
 from bd.core.light import NamedTuple
-from bd.policy.dag_progress import dag_of
+from bd.policy.dag_progress import Dags
 from bd.policy.lifecycle import waits_for_human
 
 TYPE_CHECKING = False
@@ -65,9 +65,9 @@ def stalled(bead: Bead, stall: str) -> Occasion | None:
     return Occasion(bead.id, "stalled", f"stalled/{bead.id}/{stall}") if stall and is_still else None
 
 
-def done(root: Bead, snapshot: Snapshot, now: datetime, children: Mapping[str, list[Bead]] | None = None) -> Occasion | None:
+def done(root: Bead, dags: Dags) -> Occasion | None:
     """A DAG whose work was done not long ago; older ones were done before anybody wanted to hear of it."""
-    dag = dag_of(root, snapshot, now, children)
+    dag, now = dags.of(root), dags.readiness.now
     ended = max((bead.get("closed_at") or "" for bead in dag.tasks), default="")
     if root.parent or not dag.members or dag.status != "completed" or not ended or instant_of(ended) < now - RECENT:
         return None
@@ -80,7 +80,7 @@ def occasion_of(bead: Bead, key: str, snapshot: Snapshot, now: datetime) -> Occa
     found = {
         "waiting": lambda: asked(bead),
         "stalled": lambda: stalled(bead, key.removeprefix(f"stalled/{bead.id}/")),
-        "dag_done": lambda: done(bead, snapshot, now),
+        "dag_done": lambda: done(bead, Dags(snapshot, now)),
     }.get(event, lambda: given_up(bead))()
     return found if found is not None and key in ("", found.key) else None
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bd.core.clock import instant_of, time_text, timedelta
-from bd.policy.readiness import ready_since
 from bd.policy.roles import interval_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
+    from bd.policy.readiness import Readiness
 
 # For how many of its intervals a bead is kept for the agent that had it.
 KEPT_INTERVALS = 2
@@ -19,10 +19,10 @@ def kept_s(name: str, snapshot: Snapshot) -> float:
     return KEPT_INTERVALS * interval_of(snapshot.agent(name) or {})
 
 
-def kept_until(bead: Bead, snapshot: Snapshot) -> str | None:
+def kept_until(bead: Bead, readiness: Readiness) -> str | None:
     """Until when it is offered only to its preferred agent: as it says, else counted from when it became ready."""
     preferred = bead.get("prefer_agent")
     if not preferred or bead.get("prefer_until"):
         return bead.get("prefer_until") if preferred else None
-    since = ready_since(bead, snapshot)
-    return time_text(instant_of(since) + timedelta(seconds=kept_s(preferred, snapshot))) if since else None
+    since = readiness.since(bead)
+    return time_text(instant_of(since) + timedelta(seconds=kept_s(preferred, readiness.snapshot))) if since else None

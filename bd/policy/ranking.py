@@ -22,7 +22,7 @@ from bd.policy.priority import (
     pace_of,
     temperature_at,
 )
-from bd.policy.readiness import phase_of, ready_since
+from bd.policy.readiness import Readiness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,11 +36,12 @@ if TYPE_CHECKING:
 class Ranking:
     """The order of work on one snapshot at one instant: made once, then asked about every bead."""
 
-    __slots__ = ("_chains", "_half_life_s", "_lag", "_now_min", "_per_minute", "now", "snapshot")
+    __slots__ = ("_chains", "_half_life_s", "_lag", "_now_min", "_per_minute", "now", "readiness", "snapshot")
 
     def __init__(self, snapshot: Snapshot, now: datetime) -> None:
         self.snapshot = snapshot
         self.now = now
+        self.readiness = Readiness(snapshot, now)
         self._now_min = now.timestamp() / 60
         pace = pace_of(snapshot)
         self._per_minute = pace.per_minute
@@ -83,7 +84,7 @@ class Ranking:
     def place(self, bead: Bead, *, is_ready: bool | None = None) -> float:
         """The number the order compares. Who knows the bead's phase says whether it `is_ready`: only then it ages."""
         if is_ready is None:
-            is_ready = phase_of(bead, self.snapshot, self.now) == "ready"
+            is_ready = self.readiness.phase(bead) == "ready"
         since_min = self._since_min(bead) if is_ready else self._now_min
         faster = self._rate_of(bead) - self._per_minute  # than time lifts all
         lifted = rank_of(bead.fields) + sum(self._terms(bead).values()) - faster * (self._now_min - since_min)
@@ -130,12 +131,12 @@ class Ranking:
 
     def _age_min(self, bead: Bead) -> float:
         """For how many minutes the bead has been ready; 0 where it is not."""
-        is_ready = phase_of(bead, self.snapshot, self.now) == "ready"
+        is_ready = self.readiness.phase(bead) == "ready"
         return self._now_min - self._since_min(bead) if is_ready else 0.0
 
     def _since_min(self, bead: Bead) -> float:
         """The minute since which the bead has been ready, as far as the files tell."""
-        since = ready_since(bead, self.snapshot)
+        since = self.readiness.since(bead)
         return instant_of(since).timestamp() / 60 if since else self._now_min
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bd.core.clock import age_text, instant_of
 from bd.core.light import NamedTuple
-from bd.policy.dag import ancestors, awaited, inherited, waits_on
+from bd.policy.dag import Graph, ancestors, awaited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,43 +69,87 @@ def status_now(bead: Bead, now: datetime) -> str:
     return bead.status
 
 
-def phase_of(bead: Bead, snapshot: Snapshot, now: datetime) -> str:
-    """The one phase a bead is in."""
-    get = bead.fields.get
-    status = get("status", "open")
-    if status == "deferred":
+class Readiness:
+    """Where the beads of one snapshot stand at one instant: made once for a decision, then asked about every bead."""
+
+    __slots__ = ("_graph", "now", "snapshot")
+
+    def __init__(self, snapshot: Snapshot, now: datetime) -> None:
+        self.snapshot = snapshot
+        self.now = now
+        self._graph = Graph(snapshot)
+
+    def phase(self, bead: Bead) -> str:
+        """The one phase a bead is in."""
+        get = bead.fields.get
+        status = get("status", "open")
+        if status == "deferred":
+            status = status_now(bead, self.now)
+        if status in _PHASE_OF_STATUS:
+            return _PHASE_OF_STATUS[status]
+        if status == "in_progress" or get("claim"):
+            return _phase_of_claim(bead)
+        if status == "deferred":
+            return "pending"
+        if status != "open" or get("type") in NOT_WORK:
+            return "parked"
+        may_wait = get("depends_on") or get("parent") or get("links") or get("defer_until")
+        if may_wait and next(self.holds(bead), None) is not None:
+            return "pending"
+        return "ready" if is_past(get("retry_at"), self.now) else "retrying"
+
+    def standing(self, bead: Bead) -> Standing:
+        """The bead's phase and the reasons why it is not ready (none when it is)."""
+        phase, now = self.phase(bead), self.now
+        if phase == "ready":
+            return Standing(phase)
         status = status_now(bead, now)
-    if status in _PHASE_OF_STATUS:
-        return _PHASE_OF_STATUS[status]
-    if status == "in_progress" or get("claim"):
-        return _phase_of_claim(bead)
-    if status == "deferred":
-        return "pending"
-    if status != "open" or get("type") in NOT_WORK:
-        return "parked"
-    may_wait = get("depends_on") or get("parent") or get("links") or get("defer_until")
-    if may_wait and next(holds(bead, snapshot, now), None) is not None:
-        return "pending"
-    return "ready" if is_past(get("retry_at"), now) else "retrying"
+        if phase == "retrying":
+            wait = (instant_of(bead.get("retry_at")) - now).total_seconds()
+            return Standing(phase, (Reason("retrying", f"is tried again in {age_text(wait)}"),))
+        if phase == "pending" and status == "deferred":
+            return Standing(phase, (Reason("deferred", _deferred_words(bead), bead.id),))
+        if phase == "pending":
+            return Standing(phase, tuple(_reason(hold, now) for hold in self.holds(bead)))
+        if bead.type in NOT_WORK and status == "open":
+            return Standing(phase, (Reason("not_work", f"beads of type {bead.type} are not handed out"),))
+        code = "in_progress" if phase in ("claimed", "running") else status if phase != "parked" else "parked"
+        return Standing(phase, (Reason(code, _status_words(bead, now)),))
 
+    def holds(self, bead: Bead) -> Iterator[Hold]:
+        """Everything that keeps an open bead from being ready: its deferral, its dependencies, its parents."""
+        if bead.get("defer_until") and _is_deferred(bead, self.now):
+            yield Hold("deferred", bead.id, bead)
+        for target in awaited(bead):
+            hold = _waiting(target, self.snapshot)
+            if hold:
+                yield hold
+        if not bead.parent:
+            return
+        for parent in ancestors(bead, self.snapshot):
+            if parent.status in ("cancelled", "blocked"):
+                yield Hold(f"parent_{parent.status}", parent.id, parent, parent)
+            elif _is_deferred(parent, self.now):
+                yield Hold("deferred", parent.id, parent, parent)
+            for target in self._graph.inherited(parent):
+                hold = _waiting(target, self.snapshot)
+                if hold:
+                    yield hold._replace(code="parent_waits", parent=parent)
 
-def standing(bead: Bead, snapshot: Snapshot, now: datetime) -> Standing:
-    """The bead's phase and the reasons why it is not ready (none when it is)."""
-    phase = phase_of(bead, snapshot, now)
-    if phase == "ready":
-        return Standing(phase)
-    status = status_now(bead, now)
-    if phase == "retrying":
-        wait = (instant_of(bead.get("retry_at")) - now).total_seconds()
-        return Standing(phase, (Reason("retrying", f"is tried again in {age_text(wait)}"),))
-    if phase == "pending" and status == "deferred":
-        return Standing(phase, (Reason("deferred", _deferred_words(bead), bead.id),))
-    if phase == "pending":
-        return Standing(phase, tuple(_reason(hold, now) for hold in holds(bead, snapshot, now)))
-    if bead.type in NOT_WORK and status == "open":
-        return Standing(phase, (Reason("not_work", f"beads of type {bead.type} are not handed out"),))
-    code = "in_progress" if phase in ("claimed", "running") else status if phase != "parked" else "parked"
-    return Standing(phase, (Reason(code, _status_words(bead, now)),))
+    def blockers(self, bead: Bead) -> list[str]:
+        """The ids that keep a bead from being ready through dependencies, its own or inherited."""
+        if bead.is_done:
+            return []
+        return list(dict.fromkeys(hold.by for hold in self.holds(bead) if hold.code != "deferred"))
+
+    def since(self, bead: Bead) -> str:
+        """Since when a ready bead has been so, as far as the files tell: the latest of what had to happen."""
+        instants = [bead.created_at, *(bead.get(key) or "" for key in ("reopened_at", "retry_at", "defer_until"))]
+        for target in self._graph.waits_on(bead) if bead.depends_on or bead.parent or bead.get("links") else ():
+            other = self.snapshot.head(target)
+            if other is not None:
+                instants.append(other.get("closed_at") or "")
+        return max((text for text in instants if text), key=instant_of, default="")
 
 
 def _phase_of_claim(bead: Bead) -> str:
@@ -124,27 +168,6 @@ class Hold(NamedTuple):
     by: str
     other: Bead | None
     parent: Bead | None = None
-
-
-def holds(bead: Bead, snapshot: Snapshot, now: datetime) -> Iterator[Hold]:
-    """Everything that keeps an open bead from being ready: its deferral, its dependencies, its parents."""
-    if bead.get("defer_until") and _is_deferred(bead, now):
-        yield Hold("deferred", bead.id, bead)
-    for target in awaited(bead):
-        hold = _waiting(target, snapshot)
-        if hold:
-            yield hold
-    if not bead.parent:
-        return
-    for parent in ancestors(bead, snapshot):
-        if parent.status in ("cancelled", "blocked"):
-            yield Hold(f"parent_{parent.status}", parent.id, parent, parent)
-        elif _is_deferred(parent, now):
-            yield Hold("deferred", parent.id, parent, parent)
-        for target in inherited(parent, snapshot):
-            hold = _waiting(target, snapshot)
-            if hold:
-                yield hold._replace(code="parent_waits", parent=parent)
 
 
 def _is_deferred(bead: Bead, now: datetime) -> bool:
@@ -217,20 +240,3 @@ def next_turn(snapshot: Snapshot, now: datetime) -> datetime | None:
         if bead.get(key) and bead.status in ("open", "deferred")
     ]
     return min((instant for instant in instants if instant > now), default=None)
-
-
-def ready_since(bead: Bead, snapshot: Snapshot) -> str:
-    """Since when a ready bead has been so, as far as the files tell: the latest of what had to happen."""
-    instants = [bead.created_at, *(bead.get(key) or "" for key in ("reopened_at", "retry_at", "defer_until"))]
-    for target in waits_on(bead, snapshot) if bead.depends_on or bead.parent or bead.get("links") else ():
-        other = snapshot.head(target)
-        if other is not None:
-            instants.append(other.get("closed_at") or "")
-    return max((text for text in instants if text), key=instant_of, default="")
-
-
-def is_blocked(bead: Bead, snapshot: Snapshot, now: datetime) -> list[str]:
-    """The ids that keep a bead from being ready through dependencies, its own or inherited; compat's blocked_by."""
-    if bead.is_done:
-        return []
-    return list(dict.fromkeys(hold.by for hold in holds(bead, snapshot, now) if hold.code != "deferred"))

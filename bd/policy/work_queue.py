@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bd.core.queries import Lineup, Resorted, Sought, Together
 from bd.policy.ranking import Ranking
-from bd.policy.readiness import PHASES, phase_of
+from bd.policy.readiness import PHASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def phases(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:
     """Every live bead in its phase, each list in the order of work."""
     found: dict[str, list[Bead]] = {phase: [] for phase in PHASES}
-    for bead in snapshot.live():
-        found[phase_of(bead, snapshot, now)].append(bead)
     ranking = Ranking(snapshot, now)
+    for bead in snapshot.live():
+        found[ranking.readiness.phase(bead)].append(bead)
     ranking.weigh(bead.id for beads in found.values() for bead in beads)
     for beads in found.values():
         beads.sort(key=ranking.key)
@@ -39,14 +39,14 @@ def in_phases(
     `passes` says of the beads that have to be looked at whether they are what else is sought.
     """
     settled, others = snapshot.settled(sought)
-    phase_by_id = _phases_of(others, snapshot, ranking)
+    phase_by_id = _phases_of(others, ranking)
     found = (bead for bead in others if phase_by_id[bead.id] in sought.phases and passes(bead))
     return Lineup(found, key, settled)
 
 
-def _phases_of(beads: list[Bead], snapshot: Snapshot, ranking: Ranking) -> dict[str, str]:
+def _phases_of(beads: list[Bead], ranking: Ranking) -> dict[str, str]:
     """The phase of each bead by id; the ranking knows of those that are ready what waits for them."""
-    phase_by_id = {bead.id: phase_of(bead, snapshot, ranking.now) for bead in beads}
+    phase_by_id = {bead.id: ranking.readiness.phase(bead) for bead in beads}
     ranking.weigh(bead_id for bead_id, phase in phase_by_id.items() if phase == "ready")
     return phase_by_id
 
@@ -63,7 +63,7 @@ def in_work_order(sought: Sought, snapshot: Snapshot, ranking: Ranking, passes: 
     if rest:
         waiting, others = snapshot.settled(sought._replace(phases=rest))
         parts += [Resorted(waiting, ranking.unready)] if waiting is not None else []
-    phase_by_id = _phases_of(others, snapshot, ranking)
+    phase_by_id = _phases_of(others, ranking)
     found = [bead for bead in others if phase_by_id[bead.id] in wanted and passes(bead)]
     ranking.weigh(bead.id for bead in found)
 

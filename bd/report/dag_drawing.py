@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bd.core.light import NamedTuple
 from bd.policy.dag import awaited
-from bd.policy.readiness import phase_of
+from bd.policy.readiness import Readiness
 from bd.report import html_page
 from bd.report.board.board_page import STATUSES
 from bd.report.html_page import Cell
@@ -65,7 +65,8 @@ def svg(graph: Graph, here: str, snapshot: Snapshot, now: datetime, href: Callab
     width = len(columns) * (_WIDTH + _BESIDE) - _BESIDE + 2
     height = max(map(len, columns)) * (_HEIGHT + _BELOW) - _BELOW + 2
     lines = [_line(places[before], places[after]) for before, after in graph.edges]
-    boxes = [_box(graph.beads[one], place, one == here, snapshot, now, href) for one, place in places.items()]
+    readiness = Readiness(snapshot, now)
+    boxes = [_box(graph.beads[one], place, one == here, readiness, href) for one, place in places.items()]
     frame = f'<svg class="graph" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img">'
     return Cell(f"{frame}{''.join(lines)}{''.join(boxes)}</svg>\n")
 
@@ -106,9 +107,9 @@ def _line(start: tuple[int, int], end: tuple[int, int]) -> str:
     return f'<path class="edge" d="M{x1} {y1}C{x1 + bend} {y1} {x2 - bend} {y2} {x2} {y2}"/>'
 
 
-def _box(bead: Bead, place: tuple[int, int], is_here: bool, snapshot: Snapshot, now: datetime, href: Callable[[str], str]) -> str:
+def _box(bead: Bead, place: tuple[int, int], is_here: bool, readiness: Readiness, href: Callable[[str], str]) -> str:
     x, y = place
-    word, kind = STATUSES[phase_of(bead, snapshot, now)]
+    word, kind = STATUSES[readiness.phase(bead)]
     title = bead.title if len(bead.title) <= _TITLE else f"{bead.title[: _TITLE - 1]}…"
     shape = f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_HEIGHT}" rx="4"/>'
     head = f'<text class="{kind}" x="{x + 8}" y="{y + 18}">{html_page.text(bead.id)} {html_page.text(word)}</text>'

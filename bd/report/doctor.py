@@ -19,7 +19,7 @@ from bd.core.schema import (
     capacity_path,
 )
 from bd.operations.capacity_file import capacity_of
-from bd.policy.dag import awaited, find_cycle, find_parent_loop
+from bd.policy.dag import Graph, awaited, find_parent_loop
 from bd.policy.liveness import is_ahead, last_commit_of
 from bd.store.format_version import version_of
 from bd.store.hub_files import bead_id_of
@@ -106,6 +106,7 @@ def _pools(snapshot: Snapshot) -> Iterator[Finding]:
 
 def _graph(snapshot: Snapshot) -> Iterator[Finding]:
     in_cycle: set[str] = set()
+    graph = Graph(snapshot)
     known = {bead_id_of(path) for path in snapshot.bead_paths(BEADS_DIR)}
     for bead in snapshot.every():
         for target in awaited(bead):
@@ -118,7 +119,7 @@ def _graph(snapshot: Snapshot) -> Iterator[Finding]:
                 yield Finding("note", "unknown_link", bead.id, f"has a link ({link.type}) to {link.id}, which does not exist")
         if bead.is_done or bead.id in in_cycle:
             continue
-        loop = find_parent_loop(bead, snapshot) or find_cycle([bead.id], snapshot)
+        loop = find_parent_loop(bead, snapshot) or graph.find_cycle([bead.id])
         if loop and not in_cycle & set(loop):
             in_cycle.update(loop)
             yield Finding("damage", "cycle", bead.id, f"waits for itself: {' -> '.join(loop)}")

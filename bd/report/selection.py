@@ -12,7 +12,7 @@ from bd.core.queries import Lineup, Sought
 from bd.core.schema import TYPES
 from bd.policy.dag import ancestors
 from bd.policy.ranking import Ranking
-from bd.policy.readiness import NOT_WORK, phase_of, status_now
+from bd.policy.readiness import NOT_WORK, Readiness, status_now
 from bd.policy.work_queue import in_phases, in_work_order
 
 TYPE_CHECKING = False
@@ -178,6 +178,7 @@ def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Ca
     if unknown:
         raise BadInput(f"no status {', '.join(sorted(unknown))}", hint=f"one of {', '.join(sorted(known))}")
     has_stalled = _stall_test(now, settings()) if "stalled" in names else None
+    readiness = Readiness(snapshot, now)
     stored, derived = names - set(DERIVED) | (names & {"hooked"}), names & set(DERIVED)
 
     def passes(bead: Bead) -> bool:
@@ -189,7 +190,7 @@ def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Ca
             return True
         if has_stalled and has_stalled(bead):
             return True
-        return phase_of(bead, snapshot, now) in derived
+        return readiness.phase(bead) in derived
 
     return passes
 

@@ -23,9 +23,10 @@ from bd.store.local.state import LocalFiles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from bd.core.queries import Derivation
     from bd.store.contract import LocalState, Remote
     from bd.store.worktree.worktree import Worktree
 
@@ -69,9 +70,9 @@ class Place(NamedTuple):
 
         return Files(self.repo, self.branch)
 
-    def cache_path(self) -> str | None:
-        """Where the cache is kept; None: for one command only."""
-        return path_of(self.folder)
+    def cache_path(self, derivations: Sequence[Derivation]) -> str | None:
+        """Where the cache with these derived columns is kept; None: for one command only."""
+        return path_of(self.folder, derivations)
 
 
 def check_branch(name: str) -> str:

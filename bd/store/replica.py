@@ -220,8 +220,7 @@ class Replica:
         if self._cache is None:
             from bd.store.cache.cache import Cache  # noqa: PLC0415
 
-            self._cache = Cache(self.place.cache_path(), self.repo)
-            self._cache.derivations = self.derivations
+            self._cache = Cache(self.place.cache_path(self.derivations), self.repo, self.derivations)
         return self._cache
 
     def snapshot(self, commit: str | None = None) -> CachedSnapshot:

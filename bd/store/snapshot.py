@@ -7,7 +7,7 @@ from bd.core.schema import bead_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from bd.core.queries import Settled, Sought
@@ -42,11 +42,11 @@ class CachedSnapshot(Snapshot):
         if not sought.done:  # every one of them is the only one of its id then
             self._heads.update((bead.id, bead) for bead in others)
             if sought.phases:
-                self.cache.derive_later(self, others)
+                self.cache.derive_later(self, [bead.id for bead in others])
         return self.cache.settled(sought), others
 
-    def keep(self, kind: str, texts: Mapping[str, str]) -> None:
-        self.cache.keep(kind, texts)
+    def derived(self, name: str, ids: Sequence[str]) -> Mapping[str, str]:
+        return self.cache.derive(name, ids, self)
 
     def heads(self, ids: Iterable[str]) -> list[Bead]:
         wanted = list(ids)

@@ -6,7 +6,7 @@ from bd.core import ids
 from bd.core.errors import NoSuchBead
 from bd.policy.lifecycle import waits_for_human
 from bd.policy.ranking import Ranking
-from bd.policy.readiness import phase_of
+from bd.policy.readiness import Readiness
 from bd.report import html_page
 from bd.report.board.board_page import status
 from bd.report.history import events
@@ -45,7 +45,8 @@ def _list(view: View, ask: Ask) -> Page:
     wanted = ask.query.get("status", "")
     wanted = wanted if wanted in dict(_STATUSES) else ""
     found = _found(view, query.casefold().split(), wanted)
-    rows = [_row(bead, view) for bead in found[:_LISTED]]
+    readiness = Readiness(view.snapshot, view.now)
+    rows = [_row(bead, readiness) for bead in found[:_LISTED]]
     more = f'<p class="none">and {len(found) - _LISTED} more</p>' if len(found) > _LISTED else ""
     none = "Nothing found." if query or wanted else "Nothing is open."
     head = f"{len(found)} found" if query else f"{len(found)} {dict(_STATUSES)[wanted]}"
@@ -69,9 +70,9 @@ def _filters(query: str, wanted: str) -> str:
     return f'<form class="inline" action="/beads">{"".join(fields)}<button>Find</button></form>\n'
 
 
-def _row(bead: Bead, view: View) -> tuple[str, ...]:
+def _row(bead: Bead, readiness: Readiness) -> tuple[str, ...]:
     crew = ", ".join(bead.holders) or bead.assignee or ""
-    phase = status(phase_of(bead, view.snapshot, view.now))
+    phase = status(readiness.phase(bead))
     return layout.bead_link(bead.id), bead.title, f"P{bead.priority} {bead.type}", crew, phase
 
 

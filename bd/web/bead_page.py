@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from bd.policy.dag import awaited
-from bd.policy.readiness import phase_of, standing
+from bd.policy.readiness import Readiness
 from bd.report import dag_drawing, html_page
 from bd.report.board.board_page import status
 from bd.report.html_page import Cell
@@ -57,7 +57,8 @@ def _facts(bead: Bead, snapshot: Snapshot, now: datetime) -> str:
 
 
 def _told(bead: Bead, snapshot: Snapshot, now: datetime) -> Iterator[tuple[str, Cell]]:
-    phase = phase_of(bead, snapshot, now)
+    readiness = Readiness(snapshot, now)
+    phase = readiness.phase(bead)
     yield "status", Cell(f"{status(phase)} {html_page.text(phase.replace('_', ' '))}")
     yield "gate", html_page.text(f"P{bead.priority} {bead.type}")
     for claim in bead.claims:
@@ -71,7 +72,7 @@ def _told(bead: Bead, snapshot: Snapshot, now: datetime) -> Iterator[tuple[str, 
     if bead.parent:
         yield "part of", bead_link(bead.parent)
     if not bead.is_done and bead.status != "in_progress":
-        yield from (("waits", html_page.text(reason.text)) for reason in standing(bead, snapshot, now).reasons)
+        yield from (("waits", html_page.text(reason.text)) for reason in readiness.standing(bead).reasons)
     yield from ((words, html_page.text(str(bead.get(key)))) for words, key in _FACTS if bead.get(key))
 
 
@@ -96,9 +97,8 @@ def _relations(bead: Bead, snapshot: Snapshot, now: datetime) -> str:
 
 
 def _table(beads: Iterable[Bead], snapshot: Snapshot, now: datetime) -> str:
-    rows = [
-        (bead_link(bead.id), bead.title, f"P{bead.priority} {bead.type}", status(phase_of(bead, snapshot, now))) for bead in beads
-    ]
+    readiness = Readiness(snapshot, now)
+    rows = [(bead_link(bead.id), bead.title, f"P{bead.priority} {bead.type}", status(readiness.phase(bead))) for bead in beads]
     return html_page.table(_HEADS, rows, "")
 
 

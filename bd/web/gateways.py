@@ -17,7 +17,7 @@ from bd.core.errors import BadInput
 from bd.core.ids import check_agent
 from bd.core.light import NamedTuple
 from bd.policy.eligibility import Eligibility
-from bd.policy.readiness import ready_since
+from bd.policy.readiness import Readiness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,8 +79,9 @@ class Gateway:
             return
         kept = hub.noted_json(self._note, list) or []
         posted = [str(key) for key in kept]
+        readiness = Readiness(snapshot, clock.now())
         for bead in self._ready(snapshot):
-            key = key_of(bead, snapshot, self.target.agent)
+            key = key_of(bead, readiness, self.target.agent)
             if key in posted:
                 continue
             status = self._post(bead, key)
@@ -129,10 +130,10 @@ class Gateway:
             return 0
 
 
-def key_of(bead: Bead, snapshot: CachedSnapshot, agent: str) -> str:
+def key_of(bead: Bead, readiness: Readiness, agent: str) -> str:
     """What is the same as long as a bead stays ready for an agent, and another one when it is ready anew."""
     attempts = bead.get("attempts") or 0
-    return f"{agent}/{bead.id}/{attempts}/{ready_since(bead, snapshot)}"
+    return f"{agent}/{bead.id}/{attempts}/{readiness.since(bead)}"
 
 
 def _shown(bead: Bead) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from bd.core.clock import time_text
 from bd.operations.beads import Delete, Update
 from bd.operations.dependencies import DepRemove
 from bd.operations.hand_edits import Edit
-from bd.policy.readiness import phase_of, ready_since
+from bd.policy.readiness import Readiness
 from tests.clocks import START
 from tests.memory import MemoryStore, make_bead
 from tests.operations.asking import by
@@ -41,17 +41,17 @@ def test_what_an_open_dependency_kept_back_is_ready_from_now(way: str) -> None:
     operation: Operation = WAYS[way](bead)
     store.publish(operation)
     after = store.bead("hub-a")
-    assert phase_of(after, store.tip, START) == "ready"
-    assert ready_since(after, store.tip) == NOW
+    assert Readiness(store.tip, START).phase(after) == "ready"
+    assert Readiness(store.tip, START).since(after) == NOW
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_was_ready_already_gets_no_older(way: str) -> None:
     bead = make_bead("hub-a", depends_on=["hub-b"])
     store = MemoryStore(bead, make_bead("hub-b", status="closed", closed_at=CLOSED_AT))
-    assert ready_since(bead, store.tip) == CLOSED_AT
+    assert Readiness(store.tip, START).since(bead) == CLOSED_AT
     store.publish(WAYS[way](bead))
-    assert ready_since(store.bead("hub-a"), store.tip) == CLOSED_AT
+    assert Readiness(store.tip, START).since(store.bead("hub-a")) == CLOSED_AT
 
 
 def test_what_still_waits_for_another_says_nothing_yet() -> None:
@@ -63,6 +63,6 @@ def test_what_still_waits_for_another_says_nothing_yet() -> None:
 def test_out_of_a_blocked_epic() -> None:
     epic = make_bead("hub-e", type="epic", depends_on=["hub-b"])
     store = MemoryStore(make_bead("hub-a", parent="hub-e"), make_bead("hub-b"), epic, make_bead("hub-f", type="epic"))
-    assert phase_of(store.bead("hub-a"), store.tip, START) != "ready"
+    assert Readiness(store.tip, START).phase(store.bead("hub-a")) != "ready"
     store.publish(Update(ids=["hub-a"], set={"parent": "hub-f"}, **by()))
-    assert ready_since(store.bead("hub-a"), store.tip) == NOW
+    assert Readiness(store.tip, START).since(store.bead("hub-a")) == NOW

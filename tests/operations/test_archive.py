@@ -16,7 +16,7 @@ from bd.operations.beads import Comment, Delete
 from bd.operations.close import Reopen
 from bd.operations.hand_edits import HandCommit
 from bd.operations.undo import Undo
-from bd.policy.readiness import phase_of
+from bd.policy.readiness import Readiness
 from tests.clocks import START
 from tests.memory import MemorySnapshot, MemoryStore, make_bead
 from tests.operations.asking import by, revived
@@ -133,9 +133,9 @@ def test_in_a_hub_of_the_format_before_nothing_is_gathered_wherever_it_lies() ->
 
 def test_an_archived_bead_counts_as_before() -> None:
     store = MemoryStore(ended("hub-a"), make_bead("hub-b", depends_on=["hub-a"]), make_bead("hub-c", parent="hub-a"))
-    before = {name: phase_of(store.bead(name), store.tip, START) for name in ("hub-b", "hub-c")}
+    before = {name: Readiness(store.tip, START).phase(store.bead(name)) for name in ("hub-b", "hub-c")}
     store.publish(archive())
-    assert {name: phase_of(store.bead(name), store.tip, START) for name in ("hub-b", "hub-c")} == before
+    assert {name: Readiness(store.tip, START).phase(store.bead(name)) for name in ("hub-b", "hub-c")} == before
     assert [bead.id for bead in store.tip.dependents_of("hub-a")] == ["hub-b"]
 
 

@@ -14,7 +14,7 @@ from bd.operations.claims import Claim
 from bd.operations.close import Close
 from bd.policy.eligibility import Eligibility
 from bd.policy.ranking import Ranking
-from bd.policy.readiness import PHASES, phase_of, standing
+from bd.policy.readiness import PHASES, Readiness
 from bd.policy.work_queue import phases, ready_beads
 from bd.report.selection import Wanted, lineup
 from tests.clocks import START
@@ -105,8 +105,8 @@ def test_every_bead_that_is_not_done_is_in_exactly_one_phase(beads: list[Bead]) 
     for phase, group in found.items():
         assert group == sorted(group, key=Ranking(store.tip, START).key)
         for bead in group:
-            where = standing(bead, store.tip, START)
-            assert where.phase == phase_of(bead, store.tip, START) == phase
+            where = Readiness(store.tip, START).standing(bead)
+            assert where.phase == Readiness(store.tip, START).phase(bead) == phase
             assert bool(where.reasons) == (phase != "ready"), "what is not ready has a reason, and only that"
 
 
@@ -137,7 +137,7 @@ def test_a_named_claim_succeeds_exactly_when_the_bead_is_ready(beads: list[Bead]
             taken = True
         except BdError:
             taken = False
-        assert taken == (phase_of(bead, store.tip, START) == "ready"), bead.id
+        assert taken == (Readiness(store.tip, START).phase(bead) == "ready"), bead.id
 
 
 @settings(max_examples=40)

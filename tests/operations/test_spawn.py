@@ -13,7 +13,7 @@ from bd.operations.claims import Claim
 from bd.operations.close import Cancel, Close
 from bd.operations.spawn import Spawn
 from bd.policy.eligibility import Eligibility
-from bd.policy.readiness import phase_of
+from bd.policy.readiness import Readiness
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import by
 
@@ -61,7 +61,7 @@ def test_with_wait_the_bead_is_given_back_and_no_attempt_is_spent() -> None:
     assert (bead.attempts, bead.attempts_counted) == (1, 0)
     assert bead.depends_on == [first, second], "it waits for what it had spawned before, too"
     assert bead.get("spec") == {"context_refs": ["brief.md", f"task:{first}:output", f"task:{second}:output"]}
-    assert phase_of(bead, store.tip, store.now) == "pending"
+    assert Readiness(store.tip, store.now).phase(bead) == "pending"
     assert sorted(offered(store, "coder")) == sorted([first, second])
 
 

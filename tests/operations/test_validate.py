@@ -16,7 +16,7 @@ from bd.operations.handoff import Handoff
 from bd.operations.validate import Validate
 from bd.policy import validation
 from bd.policy.liveness import stall_on
-from bd.policy.readiness import phase_of
+from bd.policy.readiness import Readiness
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import by
 
@@ -61,7 +61,11 @@ def test_who_holds_it_shows_that_it_is_being_checked() -> None:
         hub.decide(Validate(ids=["hub-b"], **by()))
     hub.publish(Validate(ids=["hub-a"], output={"artifacts": ["x"]}, **by(hub_a="01TOKEN")))
     bead = hub.bead("hub-a")
-    assert (bead.status, phase_of(bead, hub.tip, hub.now), bead.get("output")["artifacts"]) == ("validating", "validating", ["x"])
+    assert (bead.status, Readiness(hub.tip, hub.now).phase(bead), bead.get("output")["artifacts"]) == (
+        "validating",
+        "validating",
+        ["x"],
+    )
     assert bead.claim is not None
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.policy.dag import ancestors, awaited, find_cycle, find_parent_loop, inherited, is_under, waits_on
+from bd.policy.dag import Graph, ancestors, awaited, find_cycle, find_parent_loop, is_under
 from tests.memory import MemorySnapshot, make_bead
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def test_cycles_over_the_union_of_all_edges(rows: list[str], is_cycle: bool) -> 
         for bead_id, target in pairwise(cycle):
             bead = snapshot.bead(bead_id)
             assert bead is not None
-            assert target in waits_on(bead, snapshot)
+            assert target in Graph(snapshot).waits_on(bead)
 
 
 def test_only_cycles_that_the_starts_reach_are_found() -> None:
@@ -122,8 +122,8 @@ def test_a_wait_for_the_own_tree_is_not_handed_down() -> None:
     snapshot = graph("epic -> one deep x", "one ^ epic", "two ^ epic", "deep ^ two", "x")
     epic = _bead(snapshot, "epic")
     assert awaited(epic) == ["one", "deep", "x"]
-    assert inherited(epic, snapshot) == ["x"]
-    assert waits_on(_bead(snapshot, "deep"), snapshot) == ["x"]
+    assert Graph(snapshot).inherited(epic) == ["x"]
+    assert Graph(snapshot).waits_on(_bead(snapshot, "deep")) == ["x"]
 
 
 def _bead(snapshot: MemorySnapshot, bead_id: str) -> Bead:
@@ -145,7 +145,7 @@ NODES = list("abcdefgh")
 def test_a_cycle_is_found_exactly_when_no_order_of_work_exists(rows: dict[str, tuple[list[str], str | None]]) -> None:
     """Against another algorithm: strike out what waits on nothing (Kahn); what is left over is in or behind a cycle."""
     snapshot = MemorySnapshot([make_bead(name, depends_on=targets, parent=parent) for name, (targets, parent) in rows.items()])
-    waits = {bead.id: {t for t in waits_on(bead, snapshot) if snapshot.bead(t)} for bead in snapshot.every()}
+    waits = {bead.id: {t for t in Graph(snapshot).waits_on(bead) if snapshot.bead(t)} for bead in snapshot.every()}
     while True:
         free = [name for name, targets in waits.items() if not targets & waits.keys()]
         if not free:

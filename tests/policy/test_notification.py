@@ -9,6 +9,7 @@ import pytest
 
 from bd.core.settings import merge
 from bd.policy import notification, retry
+from bd.policy.dag_progress import Dags
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
 
@@ -82,10 +83,12 @@ def test_a_dag_is_done_once_and_one_of_long_ago_is_none() -> None:
         for name, at in (("hub-a", "2026-02-21T13:00:00Z"), ("hub-b", "2026-02-21T14:00:00Z"))
     )
     snapshot = MemorySnapshot([root, first, second])
-    found = notification.done(root, snapshot, START)
+    found = notification.done(root, Dags(snapshot, START))
     assert found == ("hub-r", "dag_done", "dag_done/hub-r/2026-02-21T14:00:00Z")
     assert notification.occasion_of(root, found.key, snapshot, START) == found
     assert notification.occasion_of(root, "dag_done/hub-r/2026-02-21T13:00:00Z", snapshot, START) is None
-    assert notification.done(root, snapshot, START + timedelta(days=2)) is None
-    assert notification.done(root, MemorySnapshot([root, first, second.evolve(status="open", closed_at=None)]), START) is None
-    assert notification.done(root, MemorySnapshot([root]), START) is None, "a bead alone is no DAG"
+    assert notification.done(root, Dags(snapshot, START + timedelta(days=2))) is None
+    assert (
+        notification.done(root, Dags(MemorySnapshot([root, first, second.evolve(status="open", closed_at=None)]), START)) is None
+    )
+    assert notification.done(root, Dags(MemorySnapshot([root]), START)) is None, "a bead alone is no DAG"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bd.core.model import Bead
-from bd.policy.readiness import PHASES, is_blocked, ready_since, standing, status_now
+from bd.policy.readiness import PHASES, Readiness, status_now
 from bd.policy.work_queue import phases, ready_beads
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
@@ -18,7 +18,7 @@ NOW_TEXT = "2026-02-21T15:00:00Z"
 
 def where(bead: Bead, *others: Bead) -> tuple[str, list[str]]:
     """The bead's phase and the codes of its reasons."""
-    found = standing(bead, MemorySnapshot([bead, *others]), START)
+    found = Readiness(MemorySnapshot([bead, *others]), START).standing(bead)
     return found.phase, [reason.code for reason in found.reasons]
 
 
@@ -94,12 +94,12 @@ def test_other_links_only_inform(kind: str) -> None:
 
 def test_an_archived_dependency_is_closed() -> None:
     bead, old = make_bead(depends_on=["hub-old"]), make_bead("hub-old", status="closed")
-    assert standing(bead, MemorySnapshot([bead, old], archived=["hub-old"]), START).phase == "ready"
+    assert Readiness(MemorySnapshot([bead, old], archived=["hub-old"]), START).standing(bead).phase == "ready"
 
 
 def test_a_dependency_that_does_not_exist_blocks_and_is_named() -> None:
     bead = make_bead(depends_on=["hub-gone"])
-    found = standing(bead, MemorySnapshot([bead]), START)
+    found = Readiness(MemorySnapshot([bead]), START).standing(bead)
     assert found.phase == "pending"
     assert [(reason.code, reason.by) for reason in found.reasons] == [("unknown_dependency", "hub-gone")]
 
@@ -155,7 +155,7 @@ def test_a_parent_that_does_not_exist_holds_nothing_back() -> None:
 def test_the_reason_names_the_parent_and_what_it_waits_on() -> None:
     task = make_bead("hub-t", parent="hub-epic2")
     epics = [make_bead("hub-epic1", type="epic"), make_bead("hub-epic2", type="epic", depends_on=["hub-epic1"])]
-    found = standing(task, MemorySnapshot([task, *epics]), START)
+    found = Readiness(MemorySnapshot([task, *epics]), START).standing(task)
     assert [(reason.code, reason.by) for reason in found.reasons] == [("parent_waits", "hub-epic1")]
     assert "hub-epic2" in found.reasons[0].text
     assert "hub-epic1" in found.reasons[0].text
@@ -249,7 +249,7 @@ def test_blockers(fields: dict[str, Any], blockers: list[str]) -> None:
         make_bead("hub-done", status="closed"),
         make_bead("hub-p", depends_on=["hub-c"]),
     ]
-    assert is_blocked(bead, MemorySnapshot([bead, *others]), START) == blockers
+    assert Readiness(MemorySnapshot([bead, *others]), START).blockers(bead) == blockers
 
 
 @pytest.mark.parametrize(
@@ -264,4 +264,4 @@ def test_blockers(fields: dict[str, Any], blockers: list[str]) -> None:
 def test_since_when_a_bead_is_ready(fields: dict[str, Any], since: str) -> None:
     bead = make_bead(**fields)
     done = make_bead("hub-done", status="closed", closed_at="2026-02-20T12:00:00.5Z")
-    assert ready_since(bead, MemorySnapshot([bead, done])) == since
+    assert Readiness(MemorySnapshot([bead, done]), START).since(bead) == since

@@ -119,7 +119,7 @@ def test_rules_that_are_missing_are_others(named: dict[str, object], is_taken: b
         journal = Journal(str(folder))
         taken = local.take(journal, entry["kin"], local.AT_ONCE)
         assert [data["uid"] for _, data in taken] == [entry["uid"]] * is_taken
-        local.put_back(journal)
+        journal.put_back()
     assert result_of(process).code == 0
     assert len(subjects(hub, "comment")) == 1
 

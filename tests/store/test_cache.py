@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.cli.app import open_clone
+from bd.cli.derivations import DERIVATIONS
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, agent_path, bead_path, capacity_path
 from bd.store.archive.volumes import compose
 from bd.store.cache import paths
@@ -71,7 +72,7 @@ def cold(hub: Replica, commit: str) -> dict[str, Any]:
 
 
 def cache_path(local_hub: Clone) -> Path:
-    return Path(paths.path_of(str(local_hub.path / ".git" / "bd")))
+    return Path(paths.path_of(str(local_hub.path / ".git" / "bd"), DERIVATIONS))
 
 
 # --- forward is cold --------------------------------------------------------------------------

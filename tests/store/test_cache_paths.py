@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import bd
-from bd.store.cache.fingerprint import of_sources
+from bd.cli.derivations import DERIVATIONS
+from bd.store.cache.fingerprint import fingerprint, of_sources
 
 if TYPE_CHECKING:
     from tests.running import Clone
@@ -23,7 +24,8 @@ PACKAGE = Path(bd.__file__).parent
 CHANGES = {
     "a rule": ("policy/readiness.py", "NOT_WORK = frozenset({", 'NOT_WORK = frozenset({"task", '),
     "the JSON of a bead": ("compat/bead_json.py", 'shown["comment_count"] = len(bead.comments)', 'shown["comment_count"] = 1000'),
-    "the line of a bead": ("cli/commands/bead_list.py", '"""', '"""Another. '),
+    "the line of a bead": ("cli/bead_lines.py", '"""', '"""Another. '),
+    "what a line is shown with": ("cli/output.py", '"""', '"""Another. '),
     "a field": ("core/schema.py", '"""', '"""Another. '),
     "the reader of YAML": ("store/yaml/plain_reader.py", '"""', '"""Another. '),
 }
@@ -54,10 +56,11 @@ class Version:
 @pytest.mark.parametrize("what", CHANGES)
 def test_code_that_fills_the_cache_is_in_its_fingerprint(what: str, tmp_path: Path) -> None:
     version = Version(tmp_path / "v")
-    before = of_sources(str(version.folder / "bd"))
-    assert before == of_sources(str(PACKAGE))
+    code = [part for derivation in DERIVATIONS for part in derivation.code]
+    before = of_sources(str(version.folder / "bd"), code)
+    assert before == of_sources(str(PACKAGE), code) == fingerprint(DERIVATIONS)
     version.change(*CHANGES[what])
-    assert of_sources(str(version.folder / "bd")) != before
+    assert of_sources(str(version.folder / "bd"), code) != before
 
 
 def test_each_version_answers_by_its_own_rules_whatever_the_other_cached(local_hub: Clone, tmp_path: Path) -> None:
@@ -77,6 +80,7 @@ def test_each_version_answers_by_its_own_rules_whatever_the_other_cached(local_h
 def test_two_versions_leave_each_others_cache_alone(local_hub: Clone, tmp_path: Path) -> None:
     old, new = Version(tmp_path / "old"), Version(tmp_path / "new")
     new.change(*CHANGES["a rule"])
+    new.change(*CHANGES["the reader of YAML"])
     folder = local_hub.path / ".git" / "bd"
     for version in (old, new):
         version.ask(local_hub, "list", "--all")
@@ -93,12 +97,14 @@ def test_caches_that_no_version_uses_any_more_are_removed(local_hub: Clone) -> N
     folder = local_hub.path / ".git" / "bd"
     (used,) = folder.glob("cache-*.db")
     at_s = used.stat().st_mtime
-    (folder / "place").write_bytes(b"")
-    (folder / "place-0123456789abcdef").write_bytes(b"")
-    for name, age_days in (("cache.db", 20), ("cache-0123456789abcdef.db", 15), ("cache-fedcba9876543210.db", 13)):
+    (place,) = folder.glob("place-*")
+    names = ("cache.db", 20), ("cache-0123456789abcdef.db", 15), ("cache-fedcba9876543210.db", 13)
+    places = ("place", 20), ("place-0123456789abcdef", 15), ("place-fedcba9876543210", 13)
+    for name, age_days in (*names, *places):
         (folder / name).write_bytes(b"")
         os.utime(folder / name, (at_s - age_days * 86400, at_s - age_days * 86400))
     os.utime(used, (at_s - 2 * 86400, at_s - 2 * 86400))
+    os.utime(place, (at_s - 20 * 86400, at_s - 20 * 86400))  # it is only read, however often
     assert local_hub.here("count").out.strip() == "0"
     assert {path.name for path in folder.glob("cache*.db")} == {used.name, "cache-fedcba9876543210.db"}
-    assert {path.name for path in folder.glob("place*")} == {used.name.replace("cache", "place").removesuffix(".db")}
+    assert {path.name for path in folder.glob("place*")} == {place.name, "place-fedcba9876543210"}

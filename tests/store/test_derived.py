@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bd.cli.derivations import DERIVATIONS
 from bd.compat import bead_json
 from bd.core.clock import time_text
 from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, archive_path, bead_path
 from bd.core.settings import merge
-from bd.policy.derivations import PHASES
 from bd.policy.work_queue import phases, ready_beads
 from bd.report.selection import Wanted, lineup
 from bd.store.cache.cache import Cache
@@ -101,7 +101,7 @@ def answers(snapshot: Snapshot, now: datetime) -> dict[str, Any]:
         name = f"{question} by {sort}"
         found[name] = [bead.id for bead in beads]
         assert len(beads) == len(found[name])
-        assert [bead_id for bead_id, _ in beads.texts("none")] == found[name]
+        assert list(beads.ids()) == found[name]
     assert [one for one in found[f"{Wanted()} by effective"] if one in found["ready"]] == found["ready"], "one order of work"
     for size, question, sort in (
         (0, Wanted(everything=True), "priority"),
@@ -122,8 +122,7 @@ class Both:
 
     def __init__(self, folder: str) -> None:
         self.path = str(Path(folder) / "cache.db")
-        self.cache = Cache(self.path, cast("GitRepo", None))
-        self.cache.derivations = (PHASES,)
+        self.cache = Cache(self.path, cast("GitRepo", None), DERIVATIONS)
         self._files: dict[str, tuple[str, Bead]] = {}
         self._number = 0
 
@@ -206,8 +205,7 @@ def test_what_was_found_last_is_kept_at_the_end(both: Callable[[], Both]) -> Non
     pair.commit({"hub-0": ({}, False)})
     answers(pair.cached(), START)
     pair.cache.close()
-    other.cache = Cache(pair.path, cast("GitRepo", None))
-    other.cache.derivations = (PHASES,)
+    other.cache = Cache(pair.path, cast("GitRepo", None), DERIVATIONS)
     assert other.cache.ask("SELECT id, phase FROM beads") == [("hub-0", "ready")]
 
 

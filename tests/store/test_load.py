@@ -147,7 +147,7 @@ def test_what_a_process_does_not_do_is_done_here(how: str, hub: Replica, monkeyp
 KILLED = """
 import os, signal, sys
 from bd.store.cache import load
-from bd.store.replica import Replica
+from bd.cli.app import open_clone
 from bd.store.hub_location import locate
 load.WORTH_A_PROCESS, load._cores = 1, lambda: 3
 hub = open_clone(locate())

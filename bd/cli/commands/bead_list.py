@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import islice
 
 from bd.cli.spec import PRIORITY, Flag, Option, list_option
 from bd.cli.values import flat, key_values
 from bd.core import clock, ids
-from bd.policy.dag import awaited
+from bd.policy.readiness import Readiness
 from bd.report.selection import Wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from datetime import datetime
     from typing import Any
 
     from bd.cli.app import App
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from bd.core.queries import Lineup
 
 _TIMES = ("created_after", "created_before", "updated_after", "updated_before", "closed_after", "closed_before")
-_LINE, _PIECE = "line", 500
+_PIECE = 500
 # The filters that list, ready, count and search share.
 FILTERS = (
     list_option("--type", "-t", name="types", help="Only these types."),
@@ -95,11 +93,11 @@ def show_list(
     empty: str,
     tail: Callable[[Bead], str] | None = None,
     footer: str = "",
-    keeps: Callable[[Bead], bool] | None = None,
+    with_state: bool = False,
 ) -> None:
     """Print a list: JSON whole unless limited, text cut at the default with what it left out.
 
-    `keeps` says of which beads the line, its tail too, lasts as long as no bead changes.
+    A line may have a `tail`, or be one `with_state`, as those of `bd list` are.
     """
     total = len(beads)
     size = limit if limit is not None else (0 if app.out.is_json else default_limit)
@@ -108,13 +106,11 @@ def show_list(
 
         app.out.json_text(bead_json.listed(beads, snapshot, app.now, size))
     elif app.out.quiet:
-        app.out.lines(bead_id for bead_id, _ in islice(beads.texts(""), size or None))
+        app.out.lines(islice(beads.ids(), size or None))
     else:
-        made = partial(_line, app, snapshot, tail)
-        if keeps and app.out.is_plain:
-            app.out.lines(_kept_lines(islice(beads.texts(_LINE), size or None), snapshot, made, keeps))
-        else:
-            app.out.lines(map(made, islice(beads, size or None)))
+        readiness = Readiness(snapshot, app.now)
+        shown = (app.out.bead_line(bead, readiness, tail=tail(bead) if tail else "") for bead in islice(beads, size or None))
+        app.out.lines(_lines_with_state(app, beads, size or None, readiness) if with_state else shown)
         if not total:
             app.out.line(empty)
         elif footer:
@@ -123,26 +119,18 @@ def show_list(
         app.out.note(f"showing {size} of {total}; --limit 0 shows all")
 
 
-def at_it(bead: Bead, now: datetime) -> str:
-    """Who is at an advisory bead, for people; empty for any other bead."""
-    if not bead.get("claims"):
-        return ""
-    from bd.policy import advisory_claims
+def _lines_with_state(app: App, beads: Lineup, size: int | None, readiness: Readiness) -> Iterator[str]:
+    """The lines of `bd list`: as text the store has most of them."""
+    from bd.cli import bead_lines
 
-    return advisory_claims.words(bead, now)
-
-
-def _line(app: App, snapshot: Snapshot, tail: Callable[[Bead], str] | None, bead: Bead) -> str:
-    return app.out.bead_line(bead, snapshot, app.now, tail=tail(bead) if tail else "")
-
-
-def _kept_lines(
-    entries: Iterator[tuple[str, str | None]], snapshot: Snapshot, made: Callable[[Bead], str], keeps: Callable[[Bead], bool]
-) -> Iterator[str]:
-    """The lines of a list where it goes to no terminal: those that last are kept by the store."""
+    if not app.out.is_plain:
+        yield from (bead_lines.line_with_state(app.out, bead, readiness) for bead in islice(beads, size))
+        return
+    snapshot = readiness.snapshot
+    entries = islice(beads.derived(bead_lines.LINE), size)
     while piece := list(islice(entries, _PIECE)):
-        beads = snapshot.heads([bead_id for bead_id, text in piece if text is None])
-        snapshot.heads({target for bead in beads for target in (*awaited(bead), bead.parent or bead.id)})  # all at once
-        lines = {bead.id: made(bead) for bead in beads}
-        snapshot.keep(_LINE, {bead.id: lines[bead.id] for bead in beads if keeps(bead)})
-        yield from (text or lines[bead_id] for bead_id, text in piece)
+        unknown = [bead_id for bead_id, text in piece if text is None]
+        made = dict(snapshot.derived(bead_lines.LINE, unknown))
+        others = snapshot.heads([bead_id for bead_id in unknown if bead_id not in made])
+        made.update(bead_lines.plain_lines(others, readiness))
+        yield from (text or made[bead_id] for bead_id, text in piece)

@@ -7,7 +7,7 @@ from bd.compat import bead_json
 from bd.core import ids
 from bd.policy.dag import ancestors
 from bd.policy.ranking import Ranking
-from bd.policy.readiness import is_blocked, standing
+from bd.policy.readiness import Readiness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,20 +42,21 @@ def run(app: App, parent: str | None) -> None:
 
 def blocked_beads(app: App) -> list[Bead]:
     """Every bead that waits for others, as lists have them."""
-    snapshot, now = app.snapshot(), app.now
-    waiting = [bead for bead in snapshot.live() if bead.status != "pinned" and is_blocked(bead, snapshot, now)]
-    return sorted(waiting, key=Ranking(snapshot, now).listed)
+    snapshot, ranking = app.snapshot(), Ranking(app.snapshot(), app.now)
+    waiting = [bead for bead in snapshot.live() if bead.status != "pinned" and ranking.readiness.blockers(bead)]
+    return sorted(waiting, key=ranking.listed)
 
 
 def blocked_objects(app: App, waiting: list[Bead]) -> list[dict[str, Any]]:
     """The JSON of beads that wait."""
     snapshot, ranking = app.snapshot(), Ranking(app.snapshot(), app.now)
-    return [bead_json.blocked(snapshot.bead(bead.id) or bead, snapshot, app.now, ranking) for bead in waiting]
+    return [bead_json.blocked(snapshot.bead(bead.id) or bead, ranking) for bead in waiting]
 
 
 def show_blocked(app: App, waiting: list[Bead]) -> None:
     """Print beads that wait, each with why."""
+    readiness = Readiness(app.snapshot(), app.now)
     for bead in waiting:
-        app.out.line(app.out.bead_line(bead, app.snapshot(), app.now))
-        for reason in standing(bead, app.snapshot(), app.now).reasons:
+        app.out.line(app.out.bead_line(bead, readiness))
+        for reason in readiness.standing(bead).reasons:
             app.out.line(f"    {reason.text}")

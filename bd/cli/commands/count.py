@@ -7,7 +7,7 @@ from collections import Counter
 from bd.cli.commands.bead_list import FILTERS, wanted_of
 from bd.cli.spec import Command, Flag, list_option
 from bd.core.queries import Lineup
-from bd.policy.readiness import phase_of, status_now
+from bd.policy.readiness import Readiness, status_now
 from bd.policy.work_queue import ready_beads
 from bd.report.selection import Wanted, lineup, passing
 
@@ -58,9 +58,10 @@ def run(app: App, ready: bool, group: str | None, **flags: Any) -> None:
     if not group:
         _show_total(app, len(beads))
         return
+    readiness = Readiness(snapshot, now)
     keys: dict[str, Callable[[Bead], list[str]]] = {
         "status": lambda bead: [status_now(bead, now)],
-        "phase": lambda bead: [phase_of(bead, snapshot, now)],
+        "phase": lambda bead: [readiness.phase(bead)],
         "priority": lambda bead: [f"P{bead.priority}"],
         "type": lambda bead: [bead.type],
         "assignee": lambda bead: [bead.assignee or ""],

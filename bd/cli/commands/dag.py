@@ -10,7 +10,8 @@ from bd.core.clock import age_text
 from bd.core.errors import NoSuchBead
 from bd.operations.close import Cancel
 from bd.policy.budget import left_under
-from bd.policy.dag_progress import children_by_parent, dag_of, roots, shape_of
+from bd.policy.dag_progress import Dags, dag_of, shape_of
+from bd.policy.readiness import Readiness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,9 +56,10 @@ def _root(typed: str, snapshot: Snapshot) -> Bead:
 def _show(app: App, dag: Dag, shape: Shape, snapshot: Snapshot) -> None:
     out = app.out
     tail = f"{dag.status}, {dag.done}/{len(dag.tasks)} done"
-    out.line(out.bead_line(dag.root, snapshot, app.now, tail=tail))
+    readiness = Readiness(snapshot, app.now)
+    out.line(out.bead_line(dag.root, readiness, tail=tail))
     for member, lead in _leads(dag.members):
-        out.line(lead + out.bead_line(member.bead, snapshot, app.now, tail=_after(member.bead, shape)))
+        out.line(lead + out.bead_line(member.bead, readiness, tail=_after(member.bead, shape)))
     out.line()
     out.line(f"Starts with: {_few(shape.roots)}")
     out.line(f"Ends with:   {_few(shape.leaves)}")
@@ -112,9 +114,7 @@ LIST_DAGS = Command(
 
 def list_dags(app: App, status: str | None, *, everything: bool) -> None:
     """List the DAGs: every bead that is below nothing and has something below it."""
-    snapshot = app.snapshot()
-    children = children_by_parent(snapshot)
-    found = [dag_of(root, snapshot, app.now, children) for root in roots(snapshot, children)]
+    found = Dags(app.snapshot(), app.now).every()
     hidden = () if everything or status else ("completed", "cancelled")
     shown = [dag for dag in found if dag.status not in hidden and status in (None, dag.status)]
     shown.sort(key=lambda dag: (dag.root.priority, dag.root.created_at, dag.root.id))

@@ -8,7 +8,8 @@ from bd.compat import bead_json
 from bd.core import ids
 from bd.core.errors import BadInput
 from bd.operations.dependencies import DepAdd, DepRemove
-from bd.policy.dag import awaited, find_cycle
+from bd.policy.dag import Graph, awaited
+from bd.policy.ranking import Ranking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def list_edges(app: App, beads: tuple[str, ...], direction: str, kind: str | Non
         raw = [edge for name in names for edge in bead_json.edges(_whole(snapshot, name)) if not kind or edge["type"] == kind]
         _show_edges(app, raw)
         return
+    ranking = Ranking(snapshot, app.now)
     found: list[dict[str, Any]] = []
     for name in names:
         pairs = (
@@ -87,9 +89,7 @@ def list_edges(app: App, beads: tuple[str, ...], direction: str, kind: str | Non
             else [(edge["depends_on_id"], edge["type"]) for edge in bead_json.edges(_whole(snapshot, name))]
         )
         entries = (
-            bead_json.linked(snapshot.bead(other), its_kind, snapshot, app.now)
-            for other, its_kind in pairs
-            if not kind or its_kind == kind
+            bead_json.linked(snapshot.bead(other), its_kind, ranking) for other, its_kind in pairs if not kind or its_kind == kind
         )
         found += [entry for entry in entries if entry]
     if app.out.is_json:
@@ -143,7 +143,8 @@ def tree(app: App, bead: str, direction: str, max_depth: int, status: str | None
     snapshot = app.snapshot()
     root = ids.resolve(bead, snapshot.starting, snapshot.exists)
     nodes: list[dict[str, Any]] = []
-    _walk(app, snapshot, root, None, 0, direction, max_depth, nodes, ())
+    ranking = Ranking(snapshot, app.now)
+    _walk(ranking, root, None, 0, direction, max_depth, nodes, ())
     nodes = [node for node in nodes if not status or not node["depth"] or node.get("status") == status]
     if app.out.is_json:
         app.out.json(nodes)
@@ -153,7 +154,7 @@ def tree(app: App, bead: str, direction: str, max_depth: int, status: str | None
         return
     for node in nodes:
         found = snapshot.head(node["id"])
-        line = app.out.bead_line(found, snapshot, app.now) if found else f"{node['id']} (does not exist)"
+        line = app.out.bead_line(found, ranking.readiness) if found else f"{node['id']} (does not exist)"
         app.out.line("  " * node["depth"] + line + (" ..." if node["truncated"] else ""))
 
 
@@ -166,8 +167,7 @@ def _mermaid(nodes: list[dict[str, Any]]) -> list[str]:
 
 
 def _walk(
-    app: App,
-    snapshot: Snapshot,
+    ranking: Ranking,
     bead_id: str,
     above: str | None,
     depth: int,
@@ -176,15 +176,16 @@ def _walk(
     nodes: list[dict[str, Any]],
     path: tuple[str, ...],
 ) -> None:
+    snapshot = ranking.snapshot
     bead = snapshot.bead(bead_id)
-    shown = bead_json.issue(bead, snapshot, app.now) if bead else {"id": bead_id}
+    shown = bead_json.issue(bead, ranking) if bead else {"id": bead_id}
     cut = depth >= limit or bead_id in path
     nodes.append({**shown, "depth": depth, "truncated": cut, **({"parent_id": above} if above else {})})
     if cut or bead is None:
         return
     following = awaited(bead) if direction == "down" else [other.id for other in snapshot.dependents_of(bead_id)]
     for target in following:
-        _walk(app, snapshot, target, bead_id, depth + 1, direction, limit, nodes, (*path, bead_id))
+        _walk(ranking, target, bead_id, depth + 1, direction, limit, nodes, (*path, bead_id))
 
 
 CYCLES = Command(
@@ -197,12 +198,13 @@ CYCLES = Command(
 def cycles(app: App) -> None:
     """Find beads that wait for each other."""
     snapshot = app.snapshot()
+    graph = Graph(snapshot)
     found: list[list[str]] = []
     seen: set[str] = set()
     for bead in snapshot.live():
         if bead.id in seen:
             continue
-        cycle = find_cycle([bead.id], snapshot)
+        cycle = graph.find_cycle([bead.id])
         if cycle and not set(cycle) & seen:
             found.append(cycle)
             seen.update(cycle)

@@ -12,6 +12,8 @@ from bd.core.errors import WrongState
 from bd.operations.close import Cancel
 from bd.operations.fail import DlqRetry, DlqReview
 from bd.policy import notification
+from bd.policy.ranking import Ranking
+from bd.policy.readiness import Readiness
 from bd.report.costs import entries
 from bd.report.selection import dead_letters
 
@@ -39,7 +41,8 @@ def list_letters(app: App, unreviewed: bool) -> None:
     snapshot = app.snapshot()
     found = [bead for bead in dead_letters(snapshot) if not (unreviewed and bead.get("reviewed"))]
     if app.out.is_json:
-        app.out.json([_with_failures(bead, snapshot, app) for bead in found])
+        ranking = Ranking(snapshot, app.now)
+        app.out.json([_with_failures(bead, ranking) for bead in found])
     elif app.out.quiet:
         for bead in found:
             app.out.line(bead.id)
@@ -69,8 +72,8 @@ def _cut(text: str, width: int) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
-def _with_failures(bead: Bead, snapshot: Snapshot, app: App) -> dict[str, Any]:
-    shown = bead_json.issue(bead, snapshot, app.now)
+def _with_failures(bead: Bead, ranking: Ranking) -> dict[str, Any]:
+    shown = bead_json.issue(bead, ranking)
     known = {"failures": bead.get("failures", []), "poison_pill": bool(bead.get("poison_pill")), "total_cost_usd": _cost(bead)}
     return {
         **shown,
@@ -93,7 +96,8 @@ def show(app: App, beads: tuple[str, ...]) -> None:
     snapshot = app.snapshot()
     found = [bead_of(typed, snapshot) for typed in beads]
     if app.out.is_json:
-        app.out.json([_with_failures(bead, snapshot, app) for bead in found])
+        ranking = Ranking(snapshot, app.now)
+        app.out.json([_with_failures(bead, ranking) for bead in found])
         return
     for place, bead in enumerate(found):
         if place:
@@ -102,8 +106,8 @@ def show(app: App, beads: tuple[str, ...]) -> None:
 
 
 def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
-    out = app.out
-    out.line(out.bead_line(bead, snapshot, app.now, tail=out.state(bead, snapshot, app.now)))
+    out, readiness = app.out, Readiness(snapshot, app.now)
+    out.line(out.bead_line(bead, readiness, tail=out.state(bead, readiness)))
     if bead.status == "dead_letter":
         why = ", because it fails whoever tries it" if bead.get("poison_pill") else ""
         since = out.age(bead.get("dead_lettered_at"), app.now)

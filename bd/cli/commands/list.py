@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bd.cli.commands.bead_list import FILTERS, at_it, show_list, wanted_of
+from bd.cli.commands.bead_list import FILTERS, show_list, wanted_of
 from bd.cli.output import escaped
 from bd.cli.spec import Command, Flag, Option, list_option, whole_number
-from bd.policy.derivations import is_lasting
 from bd.report.selection import Wanted, lineup
 
 TYPE_CHECKING = False
@@ -49,18 +48,10 @@ def run(app: App, limit: int | None, sort: str, reverse: bool, ready: bool, **fl
     wanted = wanted_of(app, snapshot, **flags)
     beads = lineup(snapshot, wanted, app.now, app.settings, sort, reverse=reverse)
 
-    def tail(bead: Any) -> str:
-        if wanted.waiting:
-            age = app.out.age(bead.get("waiting_since") or bead.updated_at, app.now)
-            return f"waits for {escaped(wanted.waiting)}, {age}: {escaped(bead.get('status_reason') or 'no question noted')}"
-        shared = at_it(bead, app.now)
-        who = f", {escaped(shared or bead.assignee)}" if shared or bead.assignee else ""
-        return f"{app.out.state(bead, snapshot, app.now)}{who}"
-
-    def keeps(bead: Any) -> bool:
-        return not bead.get("claims") and is_lasting(bead, snapshot)
+    def question(bead: Any) -> str:
+        age = app.out.age(bead.get("waiting_since") or bead.updated_at, app.now)
+        return f"waits for {escaped(wanted.waiting or '')}, {age}: {escaped(bead.get('status_reason') or 'no question noted')}"
 
     empty = "No beads match." if wanted != Wanted() else "No beads that are not done. `bd create TITLE` makes one."
-    show_list(
-        app, snapshot, beads, limit=limit, default_limit=50, empty=empty, tail=tail, keeps=None if wanted.waiting else keeps
-    )
+    how: dict[str, Any] = {"tail": question} if wanted.waiting else {"with_state": True}
+    show_list(app, snapshot, beads, limit=limit, default_limit=50, empty=empty, **how)

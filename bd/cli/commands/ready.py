@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bd.cli.commands.bead_list import FILTERS, at_it, show_list, wanted_of
+from bd.cli.bead_lines import at_it
+from bd.cli.commands.bead_list import FILTERS, show_list, wanted_of
 from bd.cli.output import escaped
 from bd.cli.spec import Command, Flag, Option, whole_number
 from bd.core.queries import Lineup
 from bd.policy.ranking import Ranking
-from bd.policy.readiness import ready_since
+from bd.policy.readiness import Readiness
 from bd.policy.work_queue import ready_beads
 from bd.report.selection import Wanted, ordered, passing
 
@@ -69,8 +70,10 @@ def run(app: App, limit: int | None, sort: str, everybody: bool, explain: bool, 
         _claim_first(app, found) if take else _explain(app, found)
         return
 
+    readiness = Readiness(snapshot, now)
+
     def tail(bead: Any) -> str:
-        words = [f"ready {app.out.age(ready_since(bead, snapshot), now)}"]
+        words = [f"ready {app.out.age(readiness.since(bead), now)}"]
         waiting = snapshot.waiting_counts([bead.id]).get(bead.id)
         if waiting:
             words.append(f"unblocks {waiting}")
@@ -100,7 +103,7 @@ def _claim_first(app: App, found: Lineup) -> None:
     """The Go tool's `ready --claim`: the best of what was asked for that nobody takes meanwhile, or nothing."""
     from bd.cli.claim_attempts import claim_first
 
-    outcome = claim_first(app, [bead_id for bead_id, _ in list(found.texts(""))[:_TRIES]])
+    outcome = claim_first(app, list(found.ids())[:_TRIES])
     if outcome:
         app.show_written(outcome, "Claimed")
     elif app.out.is_json:
@@ -115,7 +118,8 @@ def _explain(app: App, found: Lineup) -> None:
     from bd.compat import bead_json
 
     snapshot = app.snapshot()
-    ready = [bead_json.issue(snapshot.bead(bead.id) or bead, snapshot, app.now) for bead in found]
+    ranking = Ranking(snapshot, app.now)
+    ready = [bead_json.issue(snapshot.bead(bead.id) or bead, ranking) for bead in found]
     blocked = blocked_objects(app, blocked_beads(app))
     summary = {"total_ready": len(ready), "total_blocked": len(blocked)}
     app.out.object({"ready": ready, "blocked": blocked, "summary": summary})

@@ -10,7 +10,7 @@ from bd.core.errors import BadInput, NotFound
 from bd.policy import advisory_claims
 from bd.policy.dag import awaited
 from bd.policy.ranking import Ranking
-from bd.policy.readiness import standing
+from bd.policy.readiness import Readiness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ def run(app: App, beads: tuple[str, ...], flagged: tuple[str, ...]) -> None:
 
 
 def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
-    out, now = app.out, app.now
-    out.line(out.bead_line(bead, snapshot, now))
-    out.line("  " + " · ".join([out.state(bead, snapshot, now), *map(escaped, _facts(app, bead, snapshot))]))
+    out, readiness = app.out, Readiness(snapshot, app.now)
+    out.line(out.bead_line(bead, readiness))
+    out.line("  " + " · ".join([out.state(bead, readiness), *map(escaped, _facts(app, bead, snapshot))]))
     out.line(f"  {_when(app, bead)}")
     for word, key in (
         ("due", "deadline"),
@@ -77,7 +77,7 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
         value = bead.get(key)
         if value:
             out.line(f"  {word}: {escaped(_in_words(value))}")
-    for reason in standing(bead, snapshot, now).reasons:
+    for reason in readiness.standing(bead).reasons:
         if not bead.is_done and bead.status != "in_progress":
             out.line(f"  {escaped(reason.text)}")
     for failure in bead.get("failures", [])[-1:]:
@@ -88,7 +88,7 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
         if bead.get(key):
             out.line(f"\n{out.styled(key.replace('_', ' '), 'bold')}\n{escaped(bead.get(key), one_line=False).rstrip()}")
     _references(app, bead)
-    _relations(app, bead, snapshot)
+    _relations(app, bead, readiness)
     _comments(app, bead)
 
 
@@ -158,7 +158,8 @@ def _comments(app: App, bead: Bead) -> None:
         app.out.line(f"\n{head}\n{escaped(comment['text'], one_line=False).rstrip()}")
 
 
-def _relations(app: App, bead: Bead, snapshot: Snapshot) -> None:
+def _relations(app: App, bead: Bead, readiness: Readiness) -> None:
+    snapshot = readiness.snapshot
     groups = {
         "parent": [bead.parent] if bead.parent else [],
         "waits on": list(awaited(bead)),
@@ -173,4 +174,4 @@ def _relations(app: App, bead: Bead, snapshot: Snapshot) -> None:
         app.out.line(f"\n{app.out.styled(word, 'bold')}")
         for member in members:
             other = snapshot.head(member)
-            app.out.line("  " + (app.out.bead_line(other, snapshot, app.now) if other else f"{member} (does not exist)"))
+            app.out.line("  " + (app.out.bead_line(other, readiness) if other else f"{member} (does not exist)"))

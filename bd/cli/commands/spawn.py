@@ -7,6 +7,7 @@ from bd.cli.spec import PRIORITY, Argument, Command, Flag, Option, list_option
 from bd.cli.values import flat, text_argument
 from bd.compat import bead_json
 from bd.operations.spawn import Spawn
+from bd.policy.ranking import Ranking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def run(app: App, bead: str, title: str, *, wait: bool, **flags: Any) -> None:
     snapshot = app.hub.snapshot(outcome.commit)
     made = snapshot.bead(made_id)
     if app.out.is_json and made is not None:
-        app.out.object({**bead_json.issue(made, snapshot, app.now), "published": outcome.published})
+        app.out.object({**bead_json.issue(made, Ranking(snapshot, app.now)), "published": outcome.published})
     elif app.out.quiet or made is None:
         app.out.line(made_id)
     else:

@@ -9,7 +9,6 @@ from bd.core.queries import rank_of
 from bd.policy.eligibility import Eligibility
 from bd.policy.priority import tier_of
 from bd.policy.ranking import Ranking
-from bd.policy.readiness import standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +46,9 @@ def run(app: App, bead: str) -> None:
     """Say why a bead is not ready, or why an agent may not take it."""
     snapshot, now = app.snapshot(), app.now
     found = bead_of(bead, snapshot)
-    where = standing(found, snapshot, now)
-    reasons, ranking = list(where.reasons), Ranking(snapshot, now)
+    ranking = Ranking(snapshot, now)
+    where = ranking.readiness.standing(found)
+    reasons = list(where.reasons)
     name = app.flags.agent
     busy = None
     if name and where.phase == "ready":

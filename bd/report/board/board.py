@@ -13,7 +13,7 @@ from bd.policy.capacity import is_presumed_offline, limit_of, status_of
 from bd.policy.eligibility import pause_of, pause_words
 from bd.policy.lifecycle import waits_for_human
 from bd.policy.priority import TIERS, base_priority, tier_of
-from bd.policy.readiness import PHASES, phase_of, standing
+from bd.policy.readiness import PHASES, Readiness
 from bd.report.agents import names_of
 from bd.report.metrics.metrics import measure
 
@@ -86,8 +86,9 @@ def _set(entry: Entry | Crew) -> dict[str, Any]:
 def gather(snapshot: Snapshot, flow: Flow, settings: Settings, now: datetime) -> Board:
     """The board of a snapshot."""
     by_phase: dict[str, list[Bead]] = {phase: [] for phase in PHASES}
+    readiness = Readiness(snapshot, now)
     for bead in snapshot.live():
-        by_phase[phase_of(bead, snapshot, now)].append(bead)
+        by_phase[readiness.phase(bead)].append(bead)
     for beads in by_phase.values():
         beads.sort(key=lambda bead: (base_priority(bead), bead.created_at, bead.id))
     held = [bead for phase in ("claimed", "running", "validating") for bead in by_phase[phase]]
@@ -99,9 +100,9 @@ def gather(snapshot: Snapshot, flow: Flow, settings: Settings, now: datetime) ->
         str(snapshot.config().get("prefix") or "hub"),
         pause_words(paused) if paused else "",
         [_crew(name, snapshot, now) for name in names_of(snapshot)],
-        sorted((_flying(bead, snapshot, settings, now) for bead in held), key=lambda entry: (entry.since, entry.id)),
+        sorted((_flying(bead, readiness, settings) for bead in held), key=lambda entry: (entry.since, entry.id)),
         {tier: entries for tier in TIERS if (entries := [_entry(b, "ready") for b in by_phase["ready"] if _tier(b) == tier])},
-        [_entry(bead, phase_of(bead, snapshot, now), text=_why(bead, snapshot, now)) for bead in blocked],
+        [_entry(bead, readiness.phase(bead), text=_why(bead, readiness)) for bead in blocked],
         [_waiting(bead) for bead in parked if waits_for_human(bead)],
         [_dead(bead) for bead in _whole(by_phase["dead_lettered"], snapshot)],
         _finished(snapshot),
@@ -123,21 +124,21 @@ def _crew(name: str, snapshot: Snapshot, now: datetime) -> Crew:
     return Crew(name, status, str((snapshot.agent(name) or {}).get("role") or ""), held, limit_of(name, snapshot))
 
 
-def _flying(bead: Bead, snapshot: Snapshot, settings: Settings, now: datetime) -> Entry:
+def _flying(bead: Bead, readiness: Readiness, settings: Settings) -> Entry:
     since = min((claim.get("started_at") or claim.get("claimed_at") or "" for claim in bead.claims), default=bead.updated_at)
     expected_s = settings.expected_s(bead.type, bead.get("expected"))
-    is_late = bool(since) and (now - instant_of(since)).total_seconds() > expected_s
+    is_late = bool(since) and (readiness.now - instant_of(since)).total_seconds() > expected_s
     attempt = max((int(claim.get("attempt", 1)) for claim in bead.claims), default=1)
     text = f"attempt {attempt}" if attempt > 1 else ""
     crew = ", ".join(dict.fromkeys(claim["agent"] for claim in bead.claims)) or bead.assignee or ""
-    return _entry(bead, phase_of(bead, snapshot, now), crew=crew, since=since, text=text, is_delayed=is_late)
+    return _entry(bead, readiness.phase(bead), crew=crew, since=since, text=text, is_delayed=is_late)
 
 
-def _why(bead: Bead, snapshot: Snapshot, now: datetime) -> str:
+def _why(bead: Bead, readiness: Readiness) -> str:
     """What it waits for, without how long that may take."""
-    if bead.get("retry_at") and phase_of(bead, snapshot, now) == "retrying":
+    if bead.get("retry_at") and readiness.phase(bead) == "retrying":
         return f"is tried again at {bead.get('retry_at')}"
-    reasons = [_without_age(reason.text) for reason in standing(bead, snapshot, now).reasons]
+    reasons = [_without_age(reason.text) for reason in readiness.standing(bead).reasons]
     return "; ".join(dict.fromkeys(reasons))
 
 

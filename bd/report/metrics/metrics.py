@@ -9,7 +9,7 @@ from bd.core.light import NamedTuple
 from bd.policy.budget import remaining
 from bd.policy.capacity import limit_of
 from bd.policy.priority import TIERS, base_priority, tier_of
-from bd.policy.readiness import phase_of
+from bd.policy.readiness import Readiness
 from bd.report import costs
 from bd.report.bead_events import CLAIMING
 
@@ -67,8 +67,9 @@ def measure(flow: Flow, snapshot: Snapshot, now: datetime, since: datetime | Non
 def queue(snapshot: Snapshot, now: datetime) -> list[dict[str, Any]]:
     """How many beads that are not done are in each phase and tier."""
     found: Counter[tuple[str, str]] = Counter()
+    readiness = Readiness(snapshot, now)
     for bead in snapshot.live():
-        found[phase_of(bead, snapshot, now), tier_of(base_priority(bead))] += 1
+        found[readiness.phase(bead), tier_of(base_priority(bead))] += 1
     order = {tier: place for place, tier in enumerate(TIERS)}
     keys = sorted(found, key=lambda key: (key[0], order[key[1]]))
     return [{"phase": phase, "tier": tier, "beads": found[phase, tier]} for phase, tier in keys]

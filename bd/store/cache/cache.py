@@ -4,8 +4,9 @@ Belongs here: keeping what was parsed. Freshness is decided by object names, nev
 deleting the file changes no answer. Where it can't be kept (a read-only clone, a full disk) the
 same thing lives in memory for one command.
 
-A bead is parsed once per content. What policy and others found out about beads is kept beside
-them until a bead changes that it was found by (derived.py).
+A bead is parsed once per content. What is derived from beads is kept beside them until a bead
+changes that it was derived by (derived.py); it is worked out here, by the derivations that the
+cache was given, and written once whoever asked has his answer.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from bd.core.model import Bead
-    from bd.core.queries import Derivation, Sought
+    from bd.core.model import Snapshot
+    from bd.core.queries import Derivation, Derive, Sought
     from bd.store.contract import Entry, Repository
     from bd.store.trust.authority import Standing
 
@@ -44,20 +45,21 @@ def _is_sound(row: tuple[Any, ...], packed: Sequence[int]) -> bool:
 class Cache:
     """The open cache. `commit` is what it holds; `move_to` brings it to another commit."""
 
-    def __init__(self, path: str | None, repo: Repository) -> None:
+    def __init__(self, path: str | None, repo: Repository, derivations: Sequence[Derivation] = ()) -> None:
         self._repo = repo
         db = database.opened(path) if path else None
         self._path = path if db else None
         self._db = db or database.in_memory()
         self.commit = self._meta("commit")
-        # What was found out at which commit, and is not written yet.
-        self._found: list[tuple[str, str, Mapping[str, str]]] = []
-        # What is derived from beads and kept beside them; and beads that were read because nothing is kept of them yet.
-        self.derivations: Sequence[Derivation] = ()
-        self._underived: list[tuple[str, Any, Sequence[Bead]]] = []
+        self._derivations = {one.name: one for one in derivations}
+        # The derivations that have begun, each with the snapshot that it goes by.
+        self._begun: dict[str, tuple[Snapshot, Derive]] = {}
+        # What was derived at which commit, by name, and is not written yet; and of which beads the phase is still to be derived.
+        self._unwritten: list[tuple[str, str, Mapping[str, str]]] = []
+        self._underived: list[tuple[Snapshot, Sequence[str]]] = []
 
     def close(self) -> None:
-        self.write_found()
+        self.write_derived()
         self._db.close()
 
     def _meta(self, key: str) -> str | None:
@@ -84,7 +86,7 @@ class Cache:
 
     def hold(self, commit: str) -> bool:
         """Begin a read transaction: from now on the cache stays at one commit. Whether it is this one."""
-        self.write_found()
+        self.write_derived()
         if self._db.in_transaction:
             self._db.execute("COMMIT")
         self._db.execute("BEGIN")
@@ -308,34 +310,38 @@ class Cache:
         for (blob,) in self.ask(derived.unsettled_query(sought), packed=(0,)):
             yield head_of(blob)
 
-    def keep(self, kind: str, texts: Mapping[str, str]) -> None:
-        """Keep what was found out about beads at this commit, by id; written when there is time for it, before the next look at the latest."""
-        if texts and self._path is not None and self.commit is not None:
-            self._found.append((self.commit, kind, texts))
+    def derive(self, name: str, ids: Sequence[str], snapshot: Snapshot) -> Mapping[str, str]:
+        """What a derivation gives for beads of a snapshot, of which nothing is kept; from the next look on it is."""
+        if name not in self._derivations or not ids:
+            return {}
+        of, derive = self._begun.get(name, (None, None))
+        if derive is None or of is not snapshot:
+            derive = self._derivations[name].begin(snapshot, clock.now())
+            self._begun[name] = snapshot, derive
+        texts = derive(ids)
+        if texts and self._path is not None and snapshot.commit == self.commit:
+            self._unwritten.append((snapshot.commit, name, texts))
+        return texts
 
-    def derive_later(self, snapshot: Any, beads: Sequence[Bead]) -> None:
-        """Note beads of this commit of which nothing is kept: what can be derived from them is, when there is time for it."""
-        if beads and self.derivations and self._path is not None and self.commit is not None:
-            self._underived.append((self.commit, snapshot, beads))
+    def derive_later(self, snapshot: Snapshot, ids: Sequence[str]) -> None:
+        """Note beads whose phase is not kept: it is derived when there is time for it, before the next look at the latest."""
+        if ids and derived.PHASE in self._derivations and self._path is not None:
+            self._underived.append((snapshot, ids))
 
-    def _derive(self) -> None:
+    def write_derived(self) -> None:
+        """Derive what was noted, and write all of it. Best effort: not where the file is busy, or has moved on."""
         noted, self._underived = self._underived, []
-        for commit, snapshot, beads in noted:
-            if commit == self.commit:
-                for derivation in self.derivations:
-                    self.keep(derivation.kind, derivation.derive(beads, snapshot, clock.now()))
-
-    def write_found(self) -> None:
-        """Write what was found out and derived. Best effort: not where the file is busy, or has moved on."""
-        self._derive()
-        found, self._found = self._found, []
-        if not found or self._path is None:
+        for snapshot, ids in noted:
+            if snapshot.commit == self.commit:
+                self.derive(derived.PHASE, ids, snapshot)
+        unwritten, self._unwritten = self._unwritten, []
+        if not unwritten or self._path is None:
             return
         with suppress(database.Error), database.beside(self._path) as db:
             (now,) = db.execute("SELECT value FROM meta WHERE key = 'commit'").fetchone() or (None,)
-            for commit, kind, texts in found:
+            for commit, name, texts in unwritten:
                 if commit == now:
-                    derived.keep(db, kind, texts)
+                    derived.keep(db, name, texts)
 
     def dependent_counts(self, ids: Sequence[str]) -> dict[str, int]:
         """How many beads wait for each of these by depends_on; none are left out."""

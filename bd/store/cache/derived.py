@@ -1,9 +1,9 @@
-"""What was found out about beads and is kept beside them: their phases, and texts that were made of them.
+"""The derived columns: the phases of beads, and texts that are made of them.
 
-Belongs here: finding beads by it, and forgetting it in time. A finding about a bead may go by the
+Belongs here: finding beads by them, and forgetting them in time. What is derived from a bead may go by the
 bead itself, by whatever it names and, from there on, by whatever those name. So a change makes
-wrong at most what is said of the beads from which the changed one can be reached. The other way round,
-how long a chain waits for a bead is a finding too: that goes as far as chains are looked at.
+wrong at most what is derived from the beads from which the changed one can be reached. The other way round,
+how long a chain waits for a bead counts too: that goes as far as chains are looked at.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bd.store.cache.cache import Cache
     from bd.store.cache.database import Connection
 
+# The derivation that beads are found by: a phase, and of a ready bead its place in the order of work behind a blank.
 PHASE = "phase"
 _LISTED, _BY_WORK = "rank, made, id, path", "place, made, id, path"
 _FIRST_PAGE, _LAST_PAGE = 64, 1024
@@ -45,8 +46,8 @@ class CachedSettled(Settled):
     def beads(self) -> Iterator[tuple[Place, Any]]:
         return ((place, Bead(head_of(blob))) for place, blob in self._rows("head", "JOIN heads USING (n)"))
 
-    def texts(self, kind: str) -> Iterator[tuple[Place, str | None]]:
-        return self._rows("text", f"LEFT JOIN texts ON texts.n = beads.n AND texts.kind = '{kind}'")
+    def derived(self, name: str) -> Iterator[tuple[Place, str | None]]:
+        return self._rows("text", f"LEFT JOIN texts ON texts.n = beads.n AND texts.kind = '{name}'")
 
     def _rows(self, column: str, join: str) -> Iterator[tuple[Place, Any]]:
         """Page by page, each a query of its own that starts behind the last one's end: any of them may have to start anew."""
@@ -107,15 +108,15 @@ def unsettled_query(sought: Sought) -> str:
     return f"{moving} UNION ALL {query} live = 1 AND phase IS NULL AND calm = 1" if sought.phases else moving
 
 
-def keep(db: Connection, kind: str, found: Mapping[str, str]) -> None:
-    """Keep findings by bead id."""
-    if kind == PHASE:
-        parts = ((text.partition(" "), bead_id) for bead_id, text in found.items())
+def keep(db: Connection, name: str, texts: Mapping[str, str]) -> None:
+    """Keep what was derived by a name, by bead id."""
+    if name == PHASE:
+        parts = ((text.partition(" "), bead_id) for bead_id, text in texts.items())
         phases = ((phase, float(place) if place else None, bead_id) for (phase, _, place), bead_id in parts)
         db.executemany(f"UPDATE beads SET phase = ?, place = ? WHERE id = ? AND live = 1 AND {_ALONE}", phases)
     else:
-        values = ((text, bead_id) for bead_id, text in found.items())
-        query = f"INSERT OR REPLACE INTO texts SELECT '{kind}', n, ? FROM beads WHERE id = ? AND {_ALONE}"
+        values = ((text, bead_id) for bead_id, text in texts.items())
+        query = f"INSERT OR REPLACE INTO texts SELECT '{name}', n, ? FROM beads WHERE id = ? AND {_ALONE}"
         db.executemany(query, values)
 
 

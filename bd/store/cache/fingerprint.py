@@ -1,7 +1,7 @@
-"""The fingerprint of the code that fills the cache.
+"""The fingerprints of the code that fills the cache.
 
-The cache keeps parsed files, and what rules and views made of them. Another version of that code may make something
-else, so each fingerprint has a cache of its own, and two versions of bd on one clone leave each other's alone.
+The cache keeps parsed files, and what derivations made of them. Another version of that code may make something else,
+so each fingerprint has a cache of its own, and two versions of bd on one clone leave each other's alone.
 """
 
 from __future__ import annotations
@@ -12,28 +12,46 @@ from zlib import crc32
 import bd
 from bd.core.versions import modules_below
 
-# Whatever a cached value can depend on: all modules of these packages, those beside them, and one more. By content: a time stamp can
-# lie.
-_PACKAGES = ("core", "policy", "store", "compat")
-_LISTING = os.path.join("cli", "commands", "bead_list.py")
-_found: str | None = None
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bd.core.queries import Derivation
+
+# What parses and stores: all modules of these packages, and those beside them. By content: a time stamp can lie.
+_STORE = ("core", "store")
+# Checksums of the parts of this installation, each worked out once a process.
+_known: dict[str, tuple[int, int]] = {}
 
 
-def fingerprint() -> str:
-    """Return 16 hex digits for the code of this installation, worked out once a process."""
-    global _found
-    if _found is None:
-        _found = of_sources(os.path.dirname(bd.__file__))
-    return _found
+def fingerprint(derivations: Sequence[Derivation] = ()) -> str:
+    """Return 16 hex digits for the code of this installation that parses files, stores them and derives from them."""
+    return of_sources(os.path.dirname(bd.__file__), (part for one in derivations for part in one.code), _known)
 
 
-def of_sources(package: str) -> str:
-    """Return the fingerprint of a copy of the package: its version, and the names and contents of its modules."""
+def of_sources(package: str, code: Iterable[str] = (), known: dict[str, tuple[int, int]] | None = None) -> str:
+    """Return the fingerprint of a copy of bd: its version, the code that stores, and more packages and modules by path.
+
+    `known` are the checksums of parts that were read before.
+    """
+    known = {} if known is None else known
     names, contents = crc32(bd.__version__.encode()), 0
     try:
-        for module in [*modules_below(package, _PACKAGES), _LISTING]:
-            with open(os.path.join(package, module), "rb", buffering=0) as file:
-                names, contents = crc32(module.encode(), names), crc32(file.read(), contents)
+        for part in ("", *sorted({*_STORE, *code})):
+            if part not in known:
+                known[part] = _checksums(package, part)
+            names, contents = (crc32(b"%08x" % one, so_far) for one, so_far in zip(known[part], (names, contents), strict=True))
     except OSError:  # no such folders: bd runs from an archive, whose version has to do
         pass
     return f"{names:08x}{contents:08x}"
+
+
+def _checksums(package: str, part: str) -> tuple[int, int]:
+    """Return the checksums of the names and the contents of a part's modules; those in no package are the empty part."""
+    names = contents = 0
+    modules = [part] if part.endswith(".py") else modules_below(package, [part] if part else ())
+    for module in modules:
+        if module.startswith(part):
+            with open(os.path.join(package, module), "rb", buffering=0) as file:
+                names, contents = crc32(module.encode(), names), crc32(file.read(), contents)
+    return names, contents

@@ -35,18 +35,17 @@ def kin(hub: Replica) -> str:
     )
 
 
-def take(hub: Replica, number: int) -> list[tuple[str, dict[str, Any]]]:
+def take(journal: Journal, kind: str, number: int) -> list[tuple[str, dict[str, Any]]]:
     """Up to this many waiting operations whose hub, settings and rules are the holder's, now the holder's to answer."""
-    own = kin(hub)
 
     def fits(data: Mapping[str, Any]) -> bool:
-        if data.get("kin") != own:
+        if data.get("kin") != kind:
             return False
         from bd.core.versions import same_rules  # noqa: PLC0415  mostly nobody waits
 
         return same_rules(data.get("rules"))
 
-    return hub.local.journal.take(fits, number)
+    return journal.take(fits, number)
 
 
 def wait(

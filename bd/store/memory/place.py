@@ -8,8 +8,10 @@ from bd.store.memory.server import MemoryRemote, MemoryServer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
+
+    from bd.core.queries import Derivation
 
 
 class MemoryPlace:
@@ -42,5 +44,5 @@ class MemoryPlace:
     def worktree(self) -> None:
         """Nobody checks anything out."""
 
-    def cache_path(self) -> None:
+    def cache_path(self, derivations: Sequence[Derivation]) -> None:
         """The cache is kept for as long as the clone is open."""

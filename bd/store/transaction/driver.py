@@ -290,7 +290,7 @@ class Transaction:
     def _while_pushing(self, commit: str) -> None:
         """Do what has to be done when the push has landed, as far as it can be done before."""
         self._entry.sync()
-        self._hub.cache.write_found()
+        self._hub.cache.write_derived()
         from bd.store.transaction import finish  # noqa: PLC0415  imported while git pushes
 
         assert finish

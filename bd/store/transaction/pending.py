@@ -43,7 +43,7 @@ def hear(repo: Repository, members: Sequence[Member], listed: Mapping[str, str],
 def invited(hub: Replica, rounds: Rounds, settling: Settling, snapshot: Any, number: int) -> list[Member]:
     """The operations that wait for this clone's lock, beside so many that have it: until they are answered nobody else is let in."""
     party: list[Member] = []
-    for path, data in local.take(hub, local.AT_ONCE - number):
+    for path, data in local.take(hub.journal, local.kin(hub), local.AT_ONCE - number):
         try:
             member = Member(rounds.revive(data["form"]), path)
         except (KeyError, TypeError, BdError) as error:

@@ -1,0 +1,58 @@
+"""The lines of `bd list`: a bead, its state and who has it, as text or for a terminal.
+
+As text a line is the same for everybody, and so one of the store's derivations (derivations.py). Whatever this module
+imports is named there.
+"""
+
+from __future__ import annotations
+
+from bd.cli.output import PlainOutput, escaped
+from bd.policy.dag import awaited
+from bd.policy.derivations import is_lasting
+from bd.policy.readiness import Readiness
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from bd.cli.output import Output
+    from bd.core.model import Bead, Snapshot
+    from bd.core.queries import Derive
+
+# The derivation of the lines.
+LINE = "line"
+
+
+def line_with_state(out: Output, bead: Bead, readiness: Readiness) -> str:
+    """The line of a bead that says its state and who has it."""
+    shared = at_it(bead, readiness.now)
+    who = f", {escaped(shared or bead.assignee or '')}" if shared or bead.assignee else ""
+    return out.bead_line(bead, readiness, tail=f"{out.state(bead, readiness)}{who}")
+
+
+def plain_lines(beads: Iterable[Bead], readiness: Readiness) -> dict[str, str]:
+    """The lines of beads as text, by id."""
+    shown, out = list(beads), PlainOutput()
+    readiness.snapshot.heads({target for bead in shown for target in (*awaited(bead), bead.parent or bead.id)})  # all at once
+    return {bead.id: line_with_state(out, bead, readiness) for bead in shown}
+
+
+def lasting_lines(snapshot: Snapshot, now: datetime) -> Derive:
+    """Derive the lines as text, by id, of those beads whose line only a change of some bead makes wrong."""
+    readiness = Readiness(snapshot, now)
+
+    def derive(ids: Sequence[str]) -> dict[str, str]:
+        beads = (bead for bead in snapshot.heads(ids) if not bead.get("claims") and is_lasting(bead, snapshot))
+        return plain_lines(beads, readiness)
+
+    return derive
+
+
+def at_it(bead: Bead, now: datetime) -> str:
+    """Who is at an advisory bead, for people; empty for any other bead."""
+    if not bead.get("claims"):
+        return ""
+    from bd.policy import advisory_claims
+
+    return advisory_claims.words(bead, now)
