@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from bd.core.clock import time_text
+from bd.core.times import time_text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from bd.core import clock as bd_clock
+from bd.core import times as bd_clock
 from tests.clocks import FakeClock
 from tests.memory import make_bead
 from tests.running import BD, Clone, Result, run_here

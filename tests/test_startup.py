@@ -114,7 +114,7 @@ CLAIM = {
     "": "cli core operations policy store",
     "cli": "app claim_attempts commands global_options main output parse spec table values",
     "cli.commands": "claim",
-    "core": "clock costs errors identity ids light model pools queries schema settings versions",
+    "core": "costs errors identity ids light model pools queries schema settings times versions",
     "operations": "base capacity_file claims reader",
     "policy": "budget capacity claims dag derivations eligibility readiness roles",
     "store": "cache clone format_version git group_commit hub_location local replica snapshot transaction trust worktree yaml",

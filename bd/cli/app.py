@@ -6,7 +6,7 @@ import os
 import sys
 
 from bd.cli.output import Handle, Output, can_be_heard, lost_output
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable
 from bd.core.light import NamedTuple
 
@@ -89,7 +89,7 @@ class App:
     def now(self) -> datetime:
         """The present; with `--at` the instant it means, so that what time decides is as it was."""
         if not self.flags.at:
-            return clock.now()
+            return times.now()
         if self._then is None:
             self._then = self.hub.instant_at(self.flags.at)
         return self._then
@@ -271,7 +271,7 @@ class App:
 
     def asked(self, typed: Iterable[str] = (), **extra: Any) -> dict[str, Any]:
         """The arguments every operation takes: who asks, when, and with which tokens."""
-        at = clock.time_text(self.now, exact=True)
+        at = times.time_text(self.now, exact=True)
         return {"by": self.identity.by, "at": at, "tokens": self.held_tokens(typed), **extra}
 
     def asked_to_end(self, typed: Iterable[str], **extra: Any) -> dict[str, Any]:

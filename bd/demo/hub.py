@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BadInput
 from bd.core.identity import identify
 from bd.core.schema import agent_path
@@ -150,7 +150,7 @@ def _person(hub: Clone) -> str:
 
 
 def _now() -> str:
-    return clock.time_text(clock.now(), exact=True)
+    return times.time_text(times.now(), exact=True)
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import Damaged
 from bd.demo.board import read_happening
 from bd.demo.example import example_folder
@@ -41,13 +41,13 @@ class Race(Runners):
         Raises Damaged when an agent's process ends early, or when nothing moves any more.
         """
         self._say_go()
-        started = moved = clock.monotonic()
+        started = moved = times.monotonic()
         seen = hub.ref(branch)
         while not board.is_done:
-            clock.sleep(LOOK_S)
+            times.sleep(LOOK_S)
             self.check()
             tip = hub.ref(branch)
-            now = clock.monotonic()
+            now = times.monotonic()
             if tip and tip != seen:
                 for commit in hub.commits_between(seen, tip):
                     happening = read_happening(hub.objects.read(commit) or b"")
@@ -60,7 +60,7 @@ class Race(Runners):
                     hint=f"the agents' logs are in {self._log_folder}",
                 )
             show(board, now - started)
-        return clock.monotonic() - started
+        return times.monotonic() - started
 
     def _say_go(self) -> None:
         """Wait until each process has loaded what it needs, then start them all."""

@@ -5,8 +5,8 @@ Does not belong here: the rules (policy/notification.py), and who tells (hooks.p
 
 from __future__ import annotations
 
-from bd.core import clock
-from bd.core.clock import time_text
+from bd.core import times
+from bd.core.times import time_text
 from bd.policy import notification
 from bd.policy.dag import ancestors
 from bd.policy.dag_progress import children_by_parent, dag_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def due(snapshot: CachedSnapshot, stalls: Iterable[Stall]) -> list[Occasion]:
     """What people have to be told of and nobody is at, one occasion a bead, the gravest first."""
-    now = clock.now()
+    now = times.now()
     found: dict[str, Occasion] = {}
     for occasion in _seen(snapshot, stalls, now):
         found.setdefault(occasion.id, occasion)
@@ -70,7 +70,7 @@ def message_of(bead: Bead, event: str, snapshot: CachedSnapshot, stalls: Iterabl
         holder = bead.claim.agent if bead.claim else None
         more = {"agent": holder, **({"at": stall.since, "why": stall.why, "text": stall.text} if stall else {})}
     elif event == "dag_done":
-        dag = dag_of(bead, snapshot, clock.now())
+        dag = dag_of(bead, snapshot, times.now())
         more = {"at": str(facts["key"]).rpartition("/")[2], "done": dag.done, "total": len(dag.tasks)}
     return {key: value for key, value in {**facts, **more}.items() if value not in (None, "")}
 

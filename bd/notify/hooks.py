@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BdError, TryAgain
 from bd.notify import events as occasions
 from bd.notify import trusted_commands
@@ -41,7 +41,7 @@ def tell(hub: Clone, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
     events, ids = {one.id: one.event for one in due}, [one.id for one in due]
     keys = {one.id: one.key for one in due if one.event != "dead_letter"}
     asked: dict[str, Any] = {"ids": ids, **({"keys": keys} if keys else {})}
-    right = Notify(by=by, at=clock.time_text(clock.now(), exact=True), **asked)
+    right = Notify(by=by, at=times.time_text(times.now(), exact=True), **asked)
     try:
         outcome = hub.publish(right)
     except BdError as error:
@@ -55,7 +55,7 @@ def tell(hub: Clone, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
         said += [f"{bead.id}: {words}" for words in wrong] or [f"told people that {bead.id} {occasions.SAID[events[bead.id]]}"]
         done += [] if wrong else [bead.id]
     if done:
-        at = clock.time_text(clock.now(), exact=True)
+        at = times.time_text(times.now(), exact=True)
         try:
             hub.publish(Notified(by=by, at=at, ids=done, right=right.uid))
         except TryAgain as error:

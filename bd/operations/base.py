@@ -8,10 +8,10 @@ rides in the commit (`Bd-Op`) and is what a replay decides again.
 from __future__ import annotations
 
 from bd.core import ids
-from bd.core.clock import instant_of
 from bd.core.errors import BdError, NoSuchBead
 from bd.core.light import NamedTuple
 from bd.core.model import Change
+from bd.core.times import instant_of
 from bd.policy import claims
 
 TYPE_CHECKING = False

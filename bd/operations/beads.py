@@ -6,9 +6,9 @@ Does not belong here: making beads (create.py), claims (claims.py), ends of work
 from __future__ import annotations
 
 from bd.core import ids
-from bd.core.clock import time_text
 from bd.core.errors import BadInput
 from bd.core.model import Bead, Change
+from bd.core.times import time_text
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.dependencies import refuse_circles, with_ages

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bd import __version__
 from bd.core import ids
-from bd.core.clock import time_text, timedelta
 from bd.core.errors import (
     AgentBusy,
     DoesNotFit,
@@ -18,6 +17,7 @@ from bd.core.errors import (
     WrongState,
 )
 from bd.core.model import Change, Overlay
+from bd.core.times import time_text, timedelta
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.policy import budget, capacity, claims

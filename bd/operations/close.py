@@ -6,9 +6,9 @@ Every one that changes a claim rewrites the capacity file of the agent concerned
 from __future__ import annotations
 
 from bd.core import ids
-from bd.core.clock import time_text
 from bd.core.errors import AlreadyClosed, BdError, NothingReady, StaleToken, StillBlocked, WrongState
 from bd.core.model import Change, Overlay
+from bd.core.times import time_text
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.claims import Claim

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bd.core import ids
-from bd.core.clock import time_text
 from bd.core.errors import BadInput, IdTaken
 from bd.core.light import NamedTuple
 from bd.core.model import Bead, Change
 from bd.core.schema import BEAD_FIELDS, SPENT_KEYS, WAITING_LINKS
+from bd.core.times import time_text
 from bd.operations.base import Operation, register, subject
 from bd.operations.dependencies import refuse_circles
 from bd.operations.field_values import check_status, check_title, checked, refuse_twin

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bd.core import ids
-from bd.core.clock import time_of_seconds
 from bd.core.schema import BEADS_DIR, fields_of_path, is_volume, volume_of
+from bd.core.times import time_of_seconds
 from bd.operations.hand_edits import HandCommit
 from bd.store.cache.hub_files import bead_id_of, entries_of, is_wanted
 from bd.store.git import commit_message

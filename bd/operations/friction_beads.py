@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bd.core import ids
-from bd.core.clock import age_text
 from bd.core.model import Change
+from bd.core.times import age_text
 from bd.operations.base import Operation, register, subject
 from bd.operations.create import Create
 from bd.policy import friction

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from bd.core import ids
-from bd.core.clock import time_text
 from bd.core.errors import AlreadyClosed, BadInput, WrongState
 from bd.core.model import Change, Overlay
 from bd.core.queries import mentions
+from bd.core.times import time_text
 from bd.operations.base import register, subject
 from bd.operations.close import Close
 from bd.operations.create import Create, MakesOne

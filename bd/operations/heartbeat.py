@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import random
 
-from bd.core.clock import time_text
 from bd.core.errors import BdError, WrongState
 from bd.core.model import Change
+from bd.core.times import time_text
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.policy import advisory_claims, claims, lifecycle, retry, spending

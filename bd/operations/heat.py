@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bd.core.clock import time_text
 from bd.core.errors import BadInput
 from bd.core.model import Bead, Change
+from bd.core.times import time_text
 from bd.operations.base import Operation, register, subject
 from bd.policy import lifecycle
 from bd.policy.priority import HEAT, HOTTEST, half_life_of, heated, temperature_at

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bd.core import ids
-from bd.core.clock import time_text
 from bd.core.errors import BadInput
 from bd.core.model import Change
+from bd.core.times import time_text
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.heat import attended

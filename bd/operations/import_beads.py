@@ -10,10 +10,10 @@ import hashlib
 import json
 
 from bd.core import ids
-from bd.core.clock import instant_of, time_text
 from bd.core.errors import BadInput, IdTaken
 from bd.core.model import Bead, Change
 from bd.core.schema import DONE_STATUSES
+from bd.core.times import instant_of, time_text
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.cycles import untangled

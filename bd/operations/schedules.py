@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bd.core import ids
-from bd.core.clock import time_text
 from bd.core.errors import NotFound, WrongState
 from bd.core.ids import check_agent
 from bd.core.model import Change
 from bd.core.schema import CONFIG_PATH
+from bd.core.times import time_text
 from bd.operations.base import Operation, register
 from bd.operations.create import Create, MakesOne
 from bd.operations.field_values import check_title, checked

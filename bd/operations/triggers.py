@@ -5,11 +5,11 @@ from __future__ import annotations
 from copy import deepcopy
 
 from bd.core import ids
-from bd.core.clock import time_text
 from bd.core.errors import NotFound, WrongState
 from bd.core.ids import check_agent
 from bd.core.model import Change
 from bd.core.schema import trigger_path
+from bd.core.times import time_text
 from bd.operations.base import Operation, register
 from bd.operations.plan import ApplyPlan
 from bd.policy.triggers import filled, parse_on

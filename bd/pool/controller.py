@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BdError
 from bd.core.pools import Pool, pools_of
 from bd.core.schema import AGENTS_DIR
@@ -96,13 +96,13 @@ class Controller:
     def _rest_s(self, pool: Pool) -> float:
         """Seconds until a pool is to be looked at again."""
         looked_s = self._looked_s.get(pool.name)
-        return 0.0 if looked_s is None else looked_s + pool.scale_interval_s - clock.monotonic()
+        return 0.0 if looked_s is None else looked_s + pool.scale_interval_s - times.monotonic()
 
     def _settle(self, now: Round, crew: Crew, found: desired_size.Wanted | None, unreadable: str) -> None:
         """Bring one pool to its size; without a number that was just found, only what its members left is seen to."""
         try:
             if found is not None:
-                self._looked_s[crew.pool.name] = clock.monotonic()
+                self._looked_s[crew.pool.name] = times.monotonic()
                 self._resize(now, crew, found)
         except Exception as error:  # noqa: BLE001  one pool must not stop the others
             crew.wrong.append(_words(error))
@@ -116,17 +116,17 @@ class Controller:
                 crew.keep()
 
     def _resize(self, now: Round, crew: Crew, found: desired_size.Wanted) -> None:
-        pool, snapshot, now_s = crew.pool, now.view.snapshot, clock.now().timestamp()
+        pool, snapshot, now_s = crew.pool, now.view.snapshot, times.now().timestamp()
         if found.error and found.error != crew.note.get("check_error"):
             now.record("check failed", pool.name, why=found.error)
         halt = "the fleet is paused" if pause_of(snapshot) else ""
-        first = awaited(pool, snapshot, clock.now())
+        first = awaited(pool, snapshot, times.now())
         # Whose predecessor's beads are still to be given back is not started either: its note would be another's.
         away = [name for name in pool.members if name in crew.unsettled or duty_of(name, snapshot) == "offline"]
         does = plan(pool, found.number, crew.members(), crew.memory, now_s, first=first, away=away, halt=halt)
         crew.follow(does)
         seen = {"desired": does.desired, "wanted": found.number, "waits": does.waits, "check_error": found.error}
-        crew.note.update({**seen, "last_check": clock.time_text(clock.now())})
+        crew.note.update({**seen, "last_check": times.time_text(times.now())})
 
 
 def _held_back(hub: Clone) -> str:

@@ -5,7 +5,7 @@ A check that fails, takes too long or prints no number says nothing: the pool st
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.core.light import NamedTuple
 from bd.notify import trusted_commands
 from bd.policy.scaling import demand
@@ -32,7 +32,7 @@ def wanted(pool: Pool, snapshot: Snapshot, folder: str, *, is_trusted: bool, is_
         return Wanted(pool.size)
     if not pool.check:
         return (
-            Wanted(demand(pool, snapshot, clock.now()))
+            Wanted(demand(pool, snapshot, times.now()))
             if is_fresh
             else Wanted(None, "the hub can't be reached, or takes nothing from here")
         )

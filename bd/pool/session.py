@@ -14,7 +14,7 @@ import shlex
 import signal
 import subprocess
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import WrongState
 from bd.core.light import NamedTuple
 from bd.notify import trusted_commands
@@ -231,11 +231,11 @@ class Session:
         return self._is_gone_soon()
 
     def _is_gone_soon(self) -> bool:
-        deadline = clock.monotonic() + KILL_GRACE_S
+        deadline = times.monotonic() + KILL_GRACE_S
         while self.is_alive():
-            if clock.monotonic() >= deadline:
+            if times.monotonic() >= deadline:
                 return False
-            clock.sleep(_LOOK_S if self._provider is None else _ASK_S)
+            times.sleep(_LOOK_S if self._provider is None else _ASK_S)
         return True
 
     def _signal(self, number: int) -> None:

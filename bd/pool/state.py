@@ -9,7 +9,7 @@ import contextlib
 import json
 import os
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import WrongState
 from bd.schedule.agent_log import rotate
 from bd.schedule.invocation import hub_id
@@ -36,7 +36,7 @@ _TIMES = frozenset({"started_at", "drained_at"})
 
 def _is_sound(key: str, value: Any) -> bool:
     if key in _TIMES:
-        return isinstance(value, str) and clock.is_canonical(value)
+        return isinstance(value, str) and times.is_canonical(value)
     return key not in _KINDS or fits(value, _KINDS[key])
 
 
@@ -102,7 +102,7 @@ class Quarters:
 
     def record(self, event: str, pool: str, **facts: Any) -> dict[str, Any]:
         """Write down that something happened to a pool, as far as the disk takes it."""
-        told = {"at": clock.time_text(clock.now()), "pool": pool, "event": event}
+        told = {"at": times.time_text(times.now()), "pool": pool, "event": event}
         told.update({key: value for key, value in facts.items() if value not in (None, "")})
         with contextlib.suppress(OSError):
             path = self.path("events.jsonl")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from bd.core import clock
+from bd.core import times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _alone(path: str) -> Iterator[int | None]:
 
 def append(path: str, text: str) -> None:
     """Add a line with the time to a log, moving it on when it has grown. A log that can't be written is not an error."""
-    stamp = clock.time_text(clock.now())
+    stamp = times.time_text(times.now())
     data = "".join(f"{stamp} {line}\n" for line in text.splitlines()).encode("utf-8", "backslashreplace")
     with contextlib.suppress(OSError):
         os.makedirs(os.path.dirname(path), exist_ok=True)

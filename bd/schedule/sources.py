@@ -7,7 +7,7 @@ import glob
 import hashlib
 import os
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BdError
 from bd.operations.plan import ApplyPlan
 from bd.operations.schedules import RunSchedule
@@ -33,7 +33,7 @@ def due_schedules(snapshot: Snapshot) -> list[str]:
     found = []
     for schedule in schedules.schedules_of(snapshot):
         try:
-            if schedules.due_tick(schedule, clock.now()):
+            if schedules.due_tick(schedule, times.now()):
                 found.append(str(schedule["name"]))
         except BdError:
             continue
@@ -42,7 +42,7 @@ def due_schedules(snapshot: Snapshot) -> list[str]:
 
 def run_schedule(hub: Clone, name: str, by: str) -> Outcome:
     """Make what is due of one schedule, by the hub's own last word on it."""
-    return hub.publish(RunSchedule(by=by, at=clock.time_text(clock.now(), exact=True), name=name))
+    return hub.publish(RunSchedule(by=by, at=times.time_text(times.now(), exact=True), name=name))
 
 
 def run_due(hub: Clone, by: str) -> list[str]:
@@ -75,7 +75,7 @@ def fire(hub: Clone, trigger: Mapping[str, Any], event: Mapping[str, Any], event
     about = {"trigger": name, "on": trigger["on"], "key": event_key}
     root.update(idempotency_key=key, metadata={**(root.get("metadata") or {}), "event": about})
     beads = [{**spec, "created_by": f"event:{name}"} for spec in (root, *tasks)]
-    return hub.publish(ApplyPlan(by=by, at=clock.time_text(clock.now(), exact=True), beads=beads))
+    return hub.publish(ApplyPlan(by=by, at=times.time_text(times.now(), exact=True), beads=beads))
 
 
 def pending_events(
@@ -103,7 +103,7 @@ def _ended_dag(root_id: str, snapshot: Snapshot) -> list[tuple[dict[str, Any], s
     root = snapshot.head(root_id)
     if root is None:
         return []
-    dag = dag_of(root, snapshot, clock.now())
+    dag = dag_of(root, snapshot, times.now())
     event = {"root": root.id, "title": root.title, "status": dag.status, "done": dag.done, "total": len(dag.tasks)}
     return [(event, f"dag:{root.id}")] if dag.status == "completed" else []
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 from typing import NamedTuple
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BadInput, Damaged, NoHub, RemoteUnreachable, TryAgain
 from bd.core.identity import identify
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
@@ -115,7 +115,7 @@ def _made(hub: Clone, prefix: str, domain: str | None) -> tuple[bool, Clone]:
     write_client_folder(hub)
     if hub.remote:
         with contextlib.suppress(TryAgain):  # whoever needs to know asks again
-            hub.sides.probe(clock.now())
+            hub.sides.probe(times.now())
     return made, hub
 
 
@@ -125,7 +125,7 @@ def init_of(place: Place, tip: str | None, prefix: str, domain: str | None = Non
     fields = {"domain": domain} if domain else {}
     ignored = place.repo.objects.read(f"{tip}:{IGNORE_PATH}") if tip else None
     lines = (ignored or b"").decode("utf-8", "replace").splitlines()
-    return Init(by=by, at=clock.time_text(clock.now(), exact=True), prefix=prefix, fields=fields, ignored=lines)
+    return Init(by=by, at=times.time_text(times.now(), exact=True), prefix=prefix, fields=fields, ignored=lines)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ the hub, kept in this clone, or refused when it returns.
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.core.identity import git_author
 from bd.core.light import cached_property
 from bd.core.model import Change
@@ -113,8 +113,8 @@ class Clone(Replica):
         if is_folded:
             from bd.core.settings import of_hub  # noqa: PLC0415  only for what others ask
 
-            return self._operations.context(clock.now(), of_hub(snapshot.config()), beats, is_folded=True)
-        return self._operations.context(clock.now(), self.settings(snapshot), beats)
+            return self._operations.context(times.now(), of_hub(snapshot.config()), beats, is_folded=True)
+        return self._operations.context(times.now(), self.settings(snapshot), beats)
 
     def author(self, by: str, settings: Settings) -> str:
         """The git author for who asks."""
@@ -165,4 +165,4 @@ class Rehearsal:
         settings = self.settings()
         context = self._clone.context(self.snapshot, None) if self._chain.steps else None
         author = self._clone.author(operation.by, settings)
-        return self._chain.add(operation, author, clock.unix_seconds(operation.at), tries=1, world=context)
+        return self._chain.add(operation, author, times.unix_seconds(operation.at), tries=1, world=context)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from _thread import get_ident
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import NoHub, NotFound
 from bd.core.light import cached_property, json_text, json_value, suppress
 from bd.core.schema import CONFIG_PATH
@@ -261,7 +261,7 @@ class Replica:
         from bd.store.heartbeat.agent_records import record_of, refs_of  # noqa: PLC0415  most commands hear nothing new
 
         self._said = None
-        heard = self.sides.listen(refs_of(refs), clock.time_text(clock.now()))
+        heard = self.sides.listen(refs_of(refs), times.time_text(times.now()))
         return {name: record_of(record) for name, record in heard.items()}
 
     def listen(self) -> dict[str, str]:
@@ -319,7 +319,7 @@ class Replica:
         """The remote's tip, now in the published ref; see fetch.py for what it raises."""
         tip = self.fetching.finish()
         if self.fetching.is_probed:
-            self.sides.take_word(clock.now())
+            self.sides.take_word(times.now())
         return tip
 
     def fetch(self) -> str:
@@ -344,7 +344,7 @@ class Replica:
             if os.path.isdir(folder) and not os.path.islink(folder):
                 with open(os.open(os.path.join(folder, ".stamp"), flags, 0o666), "wb", buffering=0) as file:
                     # Emptied first, as `w` does it, it would be sent to the disk at once.
-                    file.truncate(file.write(f"{clock.monotonic():.6f}\n".encode()))
+                    file.truncate(file.write(f"{times.monotonic():.6f}\n".encode()))
 
     def client_folder(self) -> str:
         """The `.beads` folder that clients watch: in the checkout, or below bd's own folder."""
@@ -383,7 +383,7 @@ class Replica:
                 hint = f"the hub's are on {self.branch_name}"
                 raise NotFound(f"{text} is a commit of something else, not of the hub", hint=hint)
             return named
-        instant = clock.past_instant(text, clock.now())
+        instant = times.past_instant(text, times.now())
         _, out, _ = self.repo.run("rev-list", "-1", f"--before={int(instant.timestamp())}", self.view())
         if not out.strip():
             raise NotFound(
@@ -395,8 +395,8 @@ class Replica:
         """The instant that `--at` means; of a commit, the end of the second in which it was made. Raises BadInput."""
         named = self.repo.commit_of(text)
         if named is None:
-            return clock.past_instant(text, clock.now())
+            return times.past_instant(text, times.now())
         from bd.store.git import commit_message  # noqa: PLC0415  few reads look at the past
 
         headers, _ = commit_message.split_commit(self.repo.objects.read(named) or b"")
-        return clock.instant_of(clock.time_of_seconds(commit_message.signed_by(headers)[1])).replace(microsecond=999_999)
+        return times.instant_of(times.time_of_seconds(commit_message.signed_by(headers)[1])).replace(microsecond=999_999)

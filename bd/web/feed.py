@@ -12,7 +12,7 @@ import traceback
 from contextlib import closing, contextmanager
 from threading import Event, Lock, Thread
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple
 from bd.worker.follow import LONGEST_S
@@ -116,7 +116,7 @@ class Feed:
             self._thread.join(_GRACE_S)  # it may be asking a hub that does not answer
 
     def _tell(self, kind: str, text: str = "") -> None:
-        news = News(kind, self.tip, clock.time_text(clock.now()), text, self.stale_since)
+        news = News(kind, self.tip, times.time_text(times.now()), text, self.stale_since)
         with self._lock:
             listeners = list(self._listeners)
         for listener in listeners:
@@ -148,8 +148,8 @@ class Feed:
     def _follow(self, hub: Clone, alarm: Alarm) -> None:
         peeking, heard, listened_s = Peeking(hub, LONGEST_S), "", 0.0
         while not self._over.is_set():
-            if clock.monotonic() - listened_s >= _LISTEN_S:
-                heard, listened_s = self._listen(hub, heard), clock.monotonic()
+            if times.monotonic() - listened_s >= _LISTEN_S:
+                heard, listened_s = self._listen(hub, heard), times.monotonic()
             if self._look(hub):
                 peeking = Peeking(hub, LONGEST_S)
             pause_s = peeking.next_s()
@@ -169,7 +169,7 @@ class Feed:
         except (BdError, OSError) as error:
             self._stale(str(error))
             return False
-        self.seen_at = clock.time_text(clock.now())
+        self.seen_at = times.time_text(times.now())
         self.tip = tip or before
         if self.stale_since:
             self.stale_since = self.trouble = ""
@@ -182,7 +182,7 @@ class Feed:
         if trouble == self.trouble:
             return
         self.trouble = trouble
-        self.stale_since = self.stale_since or self.seen_at or clock.time_text(clock.now())
+        self.stale_since = self.stale_since or self.seen_at or times.time_text(times.now())
         self._tell(STALE, trouble)
 
     def _listen(self, hub: Clone, heard: str) -> str:

@@ -6,7 +6,7 @@ publishes the operation that `make(asked)` makes, under the person's name; `site
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.core.light import NamedTuple
 from bd.report.metrics.flow import flow_of
 from bd.web.feed import Feed
@@ -122,7 +122,7 @@ class Site:
 
 def _view(hub: Clone, kept: Kept) -> View:
     snapshot = hub.snapshot()
-    return View(hub, snapshot, hub.settings(snapshot), clock.now(), kept)
+    return View(hub, snapshot, hub.settings(snapshot), times.now(), kept)
 
 
 def _write(hub: Clone, name: str, make: Make) -> Done:
@@ -130,7 +130,7 @@ def _write(hub: Clone, name: str, make: Make) -> Done:
     if name != own.user_name:  # whose commit it is, is not up to who started the server
         hub.place = own._replace(user_name=name, user_mail="")
     try:
-        outcome = hub.publish(make({"by": f"human:{name}", "at": clock.time_text(clock.now(), exact=True)}))
+        outcome = hub.publish(make({"by": f"human:{name}", "at": times.time_text(times.now(), exact=True)}))
     finally:
         hub.place = own  # the next write is somebody else's, or a webhook's
     outcome.acknowledge()

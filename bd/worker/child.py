@@ -9,7 +9,7 @@ import subprocess
 import threading
 from collections import deque
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BadInput
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ class Child:
         on_line: Callable[[str], None],
         on_end: Callable[[], None],
     ) -> None:
-        self.started_s = clock.monotonic()
+        self.started_s = times.monotonic()
         self.last_output_s = self.started_s
         self.lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self._on_line = on_line
@@ -76,7 +76,7 @@ class Child:
         """Line by line. Of a line longer than any person reads only the beginning is kept."""
         line = b""
         while chunk := os.read(stream.fileno(), _CHUNK):
-            self.last_output_s = clock.monotonic()
+            self.last_output_s = times.monotonic()
             *whole, rest = chunk.split(b"\n")
             for part in whole:
                 self._say(line + part[:_LINE_LIMIT])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 
-from bd.core import clock
+from bd.core import times
 
 # Two signals at once may both be taken by another thread, and wake nobody: so soon they are heard of in any case.
 _SIGNALS_S = 1.0
@@ -22,8 +22,8 @@ class Events:
 
     def next(self, seconds: float) -> str:
         """The next one; empty when none comes within the time."""
-        until_s = clock.monotonic() + seconds
-        while (rest_s := until_s - clock.monotonic()) > 0:
+        until_s = times.monotonic() + seconds
+        while (rest_s := until_s - times.monotonic()) > 0:
             try:
                 return self._words.get(timeout=min(rest_s, _SIGNALS_S))
             except queue.Empty:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import NamedTuple
 from bd.policy import liveness
@@ -36,7 +36,7 @@ class View(NamedTuple):
 
     @property
     def stalls(self) -> list[Stall]:
-        return liveness.stalls(self.snapshot, self.sights, self.then or clock.now(), self.settings)
+        return liveness.stalls(self.snapshot, self.sights, self.then or times.now(), self.settings)
 
     @property
     def abandoned(self) -> list[Stall]:
@@ -45,7 +45,7 @@ class View(NamedTuple):
 
     def rest_s(self) -> float | None:
         """How long until a claim that is overdue by its stamp would be stalled by looks too; None when there is none."""
-        now = clock.now()
+        now = times.now()
         rests = []
         for bead in self.snapshot.claimed():
             claim = bead.get("claim")
@@ -73,7 +73,7 @@ def look(hub: Clone, *, fetch: bool = True) -> View:
     if fetch:
         hub.fetch()
     snapshot = hub.snapshot()
-    now = clock.now()
+    now = times.now()
     claims = {bead.get("claim")["token"]: bead.get("claim") for bead in snapshot.claimed() if bead.get("claim")}
     signs = {token: liveness.sign_of(claim, beats.get(token)) for token, claim in claims.items()}
     same_s = observations.record(hub, signs) if fetch else {}

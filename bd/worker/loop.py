@@ -12,7 +12,7 @@ import random
 import shutil
 import socket
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import (
     BadInput,
     BdError,
@@ -84,7 +84,7 @@ class Worker:
         self._jobs: list[Job] = []
         self._events = Events()
         self._stopping = 0
-        self._idle_since_s = clock.monotonic()
+        self._idle_since_s = times.monotonic()
         self._next_look_s, self._tip = 0.0, ""
         self._lookout = Lookout(on_ring=lambda: self._events.put("hub"))
         self._nothing: BdError | None = None
@@ -114,7 +114,7 @@ class Worker:
                 self._finish(job)
             if self._stopping:
                 self._end_all()
-            elif self._wants_more() and clock.monotonic() >= self._next_look_s:
+            elif self._wants_more() and times.monotonic() >= self._next_look_s:
                 self._cycle()
             if not self._jobs and self._is_done():
                 return self.started
@@ -134,7 +134,7 @@ class Worker:
             return True
         if self.plan.once and self._nothing is not None:
             return True
-        idle_s = clock.monotonic() - self._idle_since_s
+        idle_s = times.monotonic() - self._idle_since_s
         return self.plan.max_idle_s is not None and idle_s >= self.plan.max_idle_s
 
     def _wait(self) -> None:
@@ -143,10 +143,10 @@ class Worker:
         if self._stopping:
             rests.append(0.2)
         elif self._wants_more():
-            rests.append(max(0.0, self._next_look_s - clock.monotonic()))
+            rests.append(max(0.0, self._next_look_s - times.monotonic()))
             rests.append(self._lookout.pause_s())
             if self.plan.max_idle_s is not None and not self._jobs:
-                rests.append(max(0.0, self._idle_since_s + self.plan.max_idle_s - clock.monotonic()))
+                rests.append(max(0.0, self._idle_since_s + self.plan.max_idle_s - times.monotonic()))
         event = self._events.next(max(0.01, min(rests, default=3600.0)))
         if event == "hub":
             self._next_look_s = 0.0
@@ -171,10 +171,10 @@ class Worker:
         try:
             view = look(hub)
             pacer = Pacer(hub, self.plan.agent, view.snapshot, self.plan.interval_s)
-            reason = Eligibility(view.snapshot, self.plan.agent, clock.now()).idle()
+            reason = Eligibility(view.snapshot, self.plan.agent, times.now()).idle()
             if (
                 reason is not None
-                or pacer.pace.is_due(clock.now())
+                or pacer.pace.is_due(times.now())
                 or self.started
                 or pacer.tip != view.snapshot.commit
                 or not self.plan.once
@@ -182,7 +182,7 @@ class Worker:
                 rest_s = view.rest_s()
                 self._claim(hub, self._recover(hub, view), pacer, rest_s)
             else:
-                wait_s = int(pacer.pace.wait_s(clock.now()))
+                wait_s = int(pacer.pace.wait_s(times.now()))
                 self._nothing = NothingReady(
                     f"nothing new for {self.plan.agent}; it looks again at {pacer.pace.next_poll_at}", retry_after_s=wait_s
                 )
@@ -192,7 +192,7 @@ class Worker:
             if self._jobs or not self.plan.once:  # what is in hand is finished in any case
                 self._tell(f"{error}; trying again")
             self._nothing = error
-            self._next_look_s = clock.monotonic() + AGAIN_S
+            self._next_look_s = times.monotonic() + AGAIN_S
         finally:
             hub.close()
 
@@ -226,7 +226,7 @@ class Worker:
         return {"agent": self.plan.agent, "host": socket.gethostname(), "heartbeat": heartbeat.as_args()}
 
     def _asked(self, **extra: Any) -> dict[str, Any]:
-        return {"by": f"agent:{self.plan.agent}", "at": clock.time_text(clock.now(), exact=True), **extra}
+        return {"by": f"agent:{self.plan.agent}", "at": times.time_text(times.now(), exact=True), **extra}
 
     def _found_nothing(self, hub: Clone, view: View, rest_s: float | None, pacer: Pacer, nothing: BdError) -> None:
         """Remember when to look again (a claim may be stalled in `rest_s`), and let people see it."""
@@ -235,18 +235,18 @@ class Worker:
         self._nothing = nothing
         self._tip = hub.snapshot().commit
         if self._jobs:
-            self._next_look_s = clock.monotonic() + pacer.base_s
+            self._next_look_s = times.monotonic() + pacer.base_s
             self._lookout.begin(hub, pacer.base_s)
             return
         pacer.found(hub, work=False, tip=self._tip)
-        now = clock.now()
+        now = times.now()
         turn = next_turn(hub.snapshot(), now)
         waits_s = [pacer.pace.wait_s(now)]
         if rest_s is not None:
             waits_s.append(rest_s + 1.0)
         if turn is not None:
             waits_s.append((turn - now).total_seconds() + random.random())
-        self._next_look_s = clock.monotonic() + min(waits_s)
+        self._next_look_s = times.monotonic() + min(waits_s)
         self._lookout.begin(hub, pacer.pace.interval_s)
         heartbeats.tell(hub, self.plan.agent, pacer.as_json())
         me = f"agent:{self.plan.agent}"
@@ -268,7 +268,7 @@ class Worker:
         files = os.path.join(hub.place.folder, "work", bead.get("claim")["token"])
         shown = self._as_json(bead, hub.snapshot())
         self.started += 1
-        self._idle_since_s = clock.monotonic()
+        self._idle_since_s = times.monotonic()
         self._tell(f"{bead.id} — {bead.title} (attempt {bead.get('claim').get('attempt', 1)})")
         try:
             job = Job(
@@ -304,7 +304,7 @@ class Worker:
                 return
             self._jobs.remove(job)
             job.stop_beating()
-            self._idle_since_s = clock.monotonic()
+            self._idle_since_s = times.monotonic()
             said = self._record(hub, job, outcome)
             if said[0] in ("lost", "settled"):
                 hub.sides.note_beat(job.token, None)
@@ -348,7 +348,7 @@ class Worker:
         if outcome.what == RELEASED:
             self._write(hub, Release(**args, reason=outcome.text or "given back"))
             return RELEASED, outcome.text
-        took_s = int(clock.monotonic() - job.child.started_s)
+        took_s = int(times.monotonic() - job.child.started_s)
         failure: dict[str, Any] = {
             "reason": outcome.kind,
             "error": outcome.text,
@@ -380,7 +380,7 @@ class Worker:
             pacer.rest()
             pacer.keep(hub)
             self._nothing = None
-            self._next_look_s = clock.monotonic() + pacer.cool_down_s
+            self._next_look_s = times.monotonic() + pacer.cool_down_s
         return reason
 
     def _write(self, hub: Clone, operation: Operation) -> Written:
@@ -393,7 +393,7 @@ class Worker:
                 if tried >= last or error.data.get("written") == "local":
                     raise
                 self._tell(f"{error}; trying again")
-                clock.sleep(min(30.0, 2.0**tried))
+                times.sleep(min(30.0, 2.0**tried))
         raise AssertionError("unreachable")
 
     def _end_all(self) -> None:
@@ -402,5 +402,5 @@ class Worker:
             if self._stopping > 1:
                 job.kill()
             if job.ending is None and not job.is_over:
-                self._tell(f"{job.bead.id}: stopping; it has {clock.duration_text(self.plan.command.grace_s)} to finish")
+                self._tell(f"{job.bead.id}: stopping; it has {times.duration_text(self.plan.command.grace_s)} to finish")
             job.stop()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from bd.core import clock
-from bd.core.clock import duration_s
+from bd.core import times
 from bd.core.errors import BdError
+from bd.core.times import duration_s
 from bd.policy.pacing import PEEK_FAR_S, PEEK_NEAR_S, Pace, pace_of, peek_pause_s
 from bd.policy.roles import interval_of
 from bd.store.local.json_shapes import MAYBE_NUMBER, MAYBE_TEXT
@@ -36,7 +36,7 @@ class Pacer:
 
     def is_due(self, hub: Clone) -> bool:
         """Whether it is time to look: by the clock, or because the hub has moved. Raises RemoteUnreachable."""
-        return self.pace.is_due(clock.now()) or self.is_woken(hub)
+        return self.pace.is_due(times.now()) or self.is_woken(hub)
 
     def is_woken(self, hub: Clone) -> bool:
         """Whether the hub's branch is another one than at the last poll: one cheap look, nothing fetched."""
@@ -45,11 +45,11 @@ class Pacer:
 
     def rest(self) -> None:
         """The agent rests between two pieces of work."""
-        self.pace = self.pace.found_work(clock.now(), self.cool_down_s)
+        self.pace = self.pace.found_work(times.now(), self.cool_down_s)
 
     def found(self, hub: Clone, *, work: bool, tip: str) -> None:
         """Keep what a poll of this tip found."""
-        now = clock.now()
+        now = times.now()
         self.pace = self.pace.found_work(now) if work else self.pace.found_nothing(now, random.random())
         self.tip = tip
         self.keep(hub)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BdError
 from bd.notify import trusted_commands
 from bd.policy import validation
@@ -75,8 +75,8 @@ class Trial:
 
     def hurry(self, within_s: float, words: str) -> None:
         """Give it up when it takes longer than that, counted from the first call."""
-        self._given_up_s = self._given_up_s or clock.monotonic() + within_s
-        if clock.monotonic() >= self._given_up_s:
+        self._given_up_s = self._given_up_s or times.monotonic() + within_s
+        if times.monotonic() >= self._given_up_s:
             self.give_up(words)
 
     def concluded(self) -> Outcome:

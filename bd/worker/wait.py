@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from itertools import islice
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import NothingReady, RemoteUnreachable
 from bd.policy.eligibility import Eligibility
 from bd.policy.pacing import again_in_s
@@ -37,7 +37,7 @@ def wait(
 
     A server is asked first, in a request that it holds; while it is away (`on_trouble` hears of it once) the hub is looked at.
     """
-    until_s = None if timeout_s is None else clock.monotonic() + timeout_s
+    until_s = None if timeout_s is None else times.monotonic() + timeout_s
     asking = _Asking(server, on_trouble) if server is not None else None
     lookout = Lookout()
     try:
@@ -56,7 +56,7 @@ def wait(
                 return found
             lookout.begin(hub, Pacer(hub, agent, snapshot).base_s)
             turns = [seconds for seconds in (turn_in_s(snapshot), asking.rest_s if asking else None) if seconds is not None]
-            turn_s = clock.monotonic() + min(turns) if turns else None
+            turn_s = times.monotonic() + min(turns) if turns else None
             _until_moved(hub, known, lookout, turn_s, until_s, why)
     finally:
         lookout.end()
@@ -71,16 +71,16 @@ class _Asking:
 
     @property
     def rest_s(self) -> float:
-        return self._again_s - clock.monotonic() if self._failures else 0.0
+        return self._again_s - times.monotonic() if self._failures else 0.0
 
     def ask(self, agent: str, until_s: float | None) -> list[str]:
-        left_s = HELD_S if until_s is None else max(0.0, min(HELD_S, until_s - clock.monotonic()))
+        left_s = HELD_S if until_s is None else max(0.0, min(HELD_S, until_s - times.monotonic()))
         try:
             found = self._server.ask(agent, left_s)
         except Away as away:
             if not self._failures and self._on_trouble:
                 self._on_trouble(f"{away}; looking at the hub meanwhile")
-            self._again_s = clock.monotonic() + again_in_s(self._failures, random.random())
+            self._again_s = times.monotonic() + again_in_s(self._failures, random.random())
             self._failures += 1
             return []
         self._failures = 0
@@ -89,7 +89,7 @@ class _Asking:
 
 def offered(snapshot: CachedSnapshot, agent: str) -> tuple[list[str], str]:
     """The beads the agent may take now, best first; else why there are none."""
-    answer = Eligibility(snapshot, agent, clock.now())
+    answer = Eligibility(snapshot, agent, times.now())
     found = [bead.id for bead in islice(answer.beads(), NAMED)]
     return found, "" if found else answer.why_none()[0].text
 
@@ -106,13 +106,13 @@ def _fetched(hub: Clone) -> str:
 
 def turn_in_s(snapshot: CachedSnapshot) -> float | None:
     """In how many seconds time alone may make something ready; None for never."""
-    now = clock.now()
+    now = times.now()
     turn = next_turn(snapshot, now)
     return None if turn is None else max(0.0, (turn - now).total_seconds()) + random.random()
 
 
 def _refuse_late(until_s: float | None, why: str) -> None:
-    if until_s is not None and clock.monotonic() >= until_s:
+    if until_s is not None and times.monotonic() >= until_s:
         raise NothingReady(why, hint="`bd ready --all` shows what is ready", retry_after_s=1)
 
 
@@ -120,7 +120,7 @@ def _until_moved(hub: Clone, known: str, lookout: Lookout, turn_s: float | None,
     """Until the hub has moved, or it is somebody's turn. Raises NothingReady when the time is over."""
     while True:
         _refuse_late(until_s, why)
-        now_s = clock.monotonic()
+        now_s = times.monotonic()
         if turn_s is not None and now_s >= turn_s:
             return
         rests = [lookout.pause_s(), *(at_s - now_s for at_s in (turn_s, until_s) if at_s is not None)]

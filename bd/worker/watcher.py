@@ -5,7 +5,7 @@ Used by whoever waits (wait.py, loop.py, follow.py). Costs no commit.
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.worker.pacing_state import Peeking, tip_or_none
 from bd.worker.wakeup import Alarm
 
@@ -47,7 +47,7 @@ class Lookout:
         """Wait at most so long; whether the hub's files have changed."""
         if self._alarm is not None and self._alarm.is_watching:
             return self._alarm.wait(seconds)
-        clock.sleep(seconds)
+        times.sleep(seconds)
         return False
 
     def has_moved(self, hub: Clone, known: str) -> bool:

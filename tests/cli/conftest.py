@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.core import clock as bd_clock
+from bd.core import times as bd_clock
 from tests.clocks import FakeClock
 from tests.running import Clone, run_here
 from tests.sealing import seal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from bd.core.clock import instant_of
+from bd.core.times import instant_of
 from tests.clocks import bd_ahead, move_ahead
 from tests.fleet.test_work import make, start
 from tests.truth import git, tip_bead

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.core import clock as bd_clock
+from bd.core import times as bd_clock
 from bd.store.worktree import checkout
 from tests.race.history import assert_nothing_twice, assert_one_owner, subjects
 from tests.race.seeds import seed, write_field

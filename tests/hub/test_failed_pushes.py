@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.core import clock as bd_clock
+from bd.core import times as bd_clock
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import operations, subjects
 from tests.race.seeds import seed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.core import clock as bd_clock
+from bd.core import times as bd_clock
 from bd.core.versions import REQUEST, rules
 from bd.store.cache.cache import Cache
 from bd.store.group_commit.requests import LIMIT

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.core import clock as bd_clock
+from bd.core import times as bd_clock
 from bd.store.local.lock import CloneLock
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import subjects

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from bd.cli.table import COMMANDS
-from bd.core import clock as bd_clock
-from bd.core.clock import instant_of, now, time_text
+from bd.core import times as bd_clock
 from bd.core.schema import volume_path
+from bd.core.times import instant_of, now, time_text
 from tests.race.history import subjects
 from tests.race.seeds import limit, seed
 from tests.truth import all_beads, bead_files, git, tip, tip_bead, tip_file, tip_paths

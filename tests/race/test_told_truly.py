@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.core import clock as bd_clock
 from bd.core import ids
+from bd.core import times as bd_clock
 from bd.core.errors import TryAgain
 from bd.store.group_commit import order
 from bd.store.local import journal

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.core.clock import time_text
 from bd.core.errors import BdError
 from bd.core.schema import agent_path
+from bd.core.times import time_text
 from bd.operations.agents import RemoveAgent, RenameAgent
 from bd.operations.archive import Archive
 from bd.operations.beads import Comment, Delete, Update

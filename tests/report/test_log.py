@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.cli.app import open_clone
-from bd.core import clock as bd_clock
+from bd.core import times as bd_clock
 from bd.report.log import last, read
 from bd.store.hub_location import locate
 from bd.worker import wakeup

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bd.compat import bead_json
-from bd.core.clock import time_text
 from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, archive_path, bead_path
 from bd.core.settings import merge
+from bd.core.times import time_text
 from bd.policy.derivations import PHASES
 from bd.policy.work_queue import phases, ready_beads
 from bd.report.selection import Wanted, lineup

@@ -169,15 +169,15 @@ def sweep(yard: Yard, clone: str) -> Call:
 
 
 def _now() -> object:
-    from bd.core import clock
+    from bd.core import times
 
-    return clock.now()
+    return times.now()
 
 
 def _stamp() -> str:
-    from bd.core import clock
+    from bd.core import times
 
-    return clock.time_text(clock.now(), exact=True)
+    return times.time_text(times.now(), exact=True)
 
 
 MIX: dict[Callable[[Yard, str, str], Call], int] = {

@@ -201,9 +201,9 @@ def _live(
 
 def stand_still(now: datetime, number: int) -> None:
     """Stop the clock, and let what is random be the next number: names come in the order in which they were made."""
-    clocks = [module for name, module in sys.modules.items() if name.startswith("bd.") and name.rpartition(".")[2] == "clock"]
+    clocks = [module for name, module in sys.modules.items() if name.startswith("bd.") and name.rpartition(".")[2] == "times"]
     if len(clocks) != 1:
-        raise AssertionError("bd has one module `clock`, whose `now` and `uptime` are stopped here")
+        raise AssertionError("bd has one module `times`, whose `now` and `uptime` are stopped here")
     [clock] = clocks
     if not callable(clock.now) or not callable(clock.uptime):
         raise AssertionError("the clock has no `now` or no `uptime` to be stopped")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.cli.app import open_clone
-from bd.core import clock as bd_clock
+from bd.core import times as bd_clock
 from bd.core.errors import BadInput
 from bd.store.hub_location import locate
 from bd.web import long_polls

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.testclient import TestClient
 
-from bd.core.clock import now
 from bd.core.errors import BadInput
+from bd.core.times import now
 from bd.web import webhook_secrets, webhooks
 from bd.web.app import application
 from tests.running import result_of

@@ -7,7 +7,8 @@ from itertools import islice
 
 from bd.cli.spec import PRIORITY, Flag, Option, list_option
 from bd.cli.values import flat, key_values
-from bd.core import clock, ids
+from bd.core import ids
+from bd.core import times as clock
 from bd.policy.dag import awaited
 from bd.report.selection import Wanted
 

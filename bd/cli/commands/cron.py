@@ -6,7 +6,7 @@ import os
 import shutil
 
 from bd.cli.spec import Argument, Command, Flag, Group, Option
-from bd.core import clock
+from bd.core import times as clock
 from bd.core.errors import BadInput, NoIdentity
 from bd.operations.switches import SetDuty
 from bd.policy.roles import interval_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bd import __version__
 from bd.cli.lookup import bead_of
 from bd.cli.spec import Argument, Command, Flag
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BadInput
 
 TYPE_CHECKING = False
@@ -126,9 +126,9 @@ PING = Command(
 
 def ping(app: App) -> None:
     """Say that the hub can be read, and how fast."""
-    began = clock.monotonic()
+    began = times.monotonic()
     commit = app.snapshot().commit
-    took = round((clock.monotonic() - began) * 1000, 1)
+    took = round((times.monotonic() - began) * 1000, 1)
     if app.out.is_json:
         app.out.object({"status": "ok", "total_ms": took, "commit": commit})
     else:

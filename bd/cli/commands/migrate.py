@@ -8,9 +8,9 @@ from bd.cli.app import open_clone
 from bd.cli.commands.import_ import progress_of, tell
 from bd.cli.spec import Argument, Command, Flag, Option
 from bd.compat.go_workspace import look, sources
-from bd.core.clock import time_text
 from bd.core.errors import BadInput
 from bd.core.schema import CONFIG_PATH
+from bd.core.times import time_text
 from bd.operations.beads import Write
 from bd.operations.import_beads import Import
 from bd.setup.dry_run import rehearse

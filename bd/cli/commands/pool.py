@@ -8,10 +8,10 @@ import os
 from bd.cli.app import SIGNS, open_clone
 from bd.cli.output import escaped
 from bd.cli.spec import AGENT, Argument, Command, Flag, Group, Option
-from bd.core import clock
-from bd.core.clock import time_text
+from bd.core import times
 from bd.core.errors import BadInput
 from bd.core.pools import Pool, pools_of
+from bd.core.times import time_text
 from bd.operations.pools import ScalePool
 from bd.report.pools import status_of, told_by_files
 
@@ -205,7 +205,7 @@ def run(app: App, once: bool) -> None:
             controller.round()
         gc.enable()
         while not once:
-            clock.sleep(controller.tolerant_round())
+            times.sleep(controller.tolerant_round())
     if app.out.is_json:
         app.out.json(told)
 

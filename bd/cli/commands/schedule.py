@@ -5,8 +5,8 @@ from __future__ import annotations
 from bd.cli import lookup
 from bd.cli.spec import PRIORITY, Argument, Command, Group, Option, list_option
 from bd.cli.values import flat, text_argument
-from bd.core.clock import time_text
 from bd.core.errors import NotFound
+from bd.core.times import time_text
 from bd.operations.schedules import AddSchedule, RemoveSchedule
 from bd.policy import schedules
 

@@ -10,7 +10,7 @@ them until a bead changes that it was found by (derived.py).
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.core.light import suppress
 from bd.core.model import Damage
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume, volume_of
@@ -319,7 +319,7 @@ class Cache:
         for commit, snapshot, beads in noted:
             if commit == self.commit:
                 for derivation in self.derivations:
-                    self.keep(derivation.kind, derivation.derive(beads, snapshot, clock.now()))
+                    self.keep(derivation.kind, derivation.derive(beads, snapshot, times.now()))
 
     def write_found(self) -> None:
         """Write what was found out and derived. Best effort: not where the file is busy, or has moved on."""

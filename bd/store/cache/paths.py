@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from bd.core import clock
+from bd.core import times
 from bd.core.light import suppress
 from bd.store.cache.fingerprint import fingerprint
 
@@ -20,7 +20,7 @@ _ENDINGS = ("", "-wal", "-shm")
 def path_of(folder: str) -> str:
     """Return the path of this version's cache file in bd's folder of a clone; once a day, drop what no version uses."""
     path = os.path.join(folder, f"cache-{fingerprint()}.db")
-    now_s = clock.now().timestamp()
+    now_s = times.now().timestamp()
     with suppress(OSError):
         if not os.path.exists(path) or now_s - os.stat(path).st_mtime > _A_DAY_S:
             _drop_unused(folder, now_s)

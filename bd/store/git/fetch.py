@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import HubRewritten, RemoteUnreachable, TryAgain
 from bd.core.light import suppress
 from bd.store.git.push import unreachable
@@ -128,15 +128,15 @@ class Fetching:
     def _free_published(self) -> None:
         """Wait for whoever locks the published ref. A lock that stays goes only where a fetch of bd's own was killed."""
         lock = os.path.join(self._repo.common_dir, PUBLISHED + ".lock")
-        deadline = clock.monotonic() + _LOCK_WAIT_S
+        deadline = times.monotonic() + _LOCK_WAIT_S
         while os.path.exists(lock):
             if self._was_killed:
                 os.unlink(lock)
-            elif clock.monotonic() >= deadline:
+            elif times.monotonic() >= deadline:
                 hint = "if no git command is running here, remove that file"
                 raise TryAgain(f"git's ref is locked: {lock}", hint=hint)
             else:
-                clock.sleep(0.05)
+                times.sleep(0.05)
 
     def _fetch_once(self) -> str:
         """Run one fetch; empty when it went well, else git's words."""

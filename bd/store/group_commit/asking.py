@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import json_text
 from bd.store.git.push import SideRef
@@ -32,7 +32,7 @@ class Asking:
 
         The journal has them before the remote does.
         """
-        now = clock.now()
+        now = times.now()
         sides: list[SideRef] = []
         for member in members:
             text = _text(member, author_of(member.operation.by), base, tries)
@@ -41,9 +41,9 @@ class Asking:
             sides.append(SideRef(INTENTS + member.uid, self._hub.sides.commit(text, "bd <intent@bd>", now), None))
         named = {side.ref.removeprefix(INTENTS): side.new for side in sides}
         self._entry.write(state="asked", asked_on=base, intents=named, unanswered_since_s=int(now.timestamp()))
-        begun = clock.monotonic()
+        begun = times.monotonic()
         verdict = self._hub.sides.create(sides)
-        self.push_s = clock.monotonic() - begun
+        self.push_s = times.monotonic() - begun
         if verdict != "unknown":
             self._entry.write(durably=False, unanswered_since_s=None, **({"intents": {}} if verdict == "refused" else {}))
         if verdict == "refused":
@@ -82,4 +82,4 @@ def _text(member: Member, author: str, base: str, tries: int) -> str | None:
         json_text(form())
     except TypeError:  # it holds what JSON can't
         return None
-    return requests.text_of(form(), author=author, base=base, at=clock.now(), tries=tries)
+    return requests.text_of(form(), author=author, base=base, at=times.now(), tries=tries)

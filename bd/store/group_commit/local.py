@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from bd.core import clock
+from bd.core import times
 from bd.core.light import json_text, json_value, suppress
 from bd.core.settings import PROCESS_KEYS
 from bd.store.local.journal import ANSWERED, TAKEN, Entry
@@ -103,7 +103,7 @@ def wait(
 
     Raises TimeoutError when neither happens in time: the entry is withdrawn, or in `data` its state is `unknown`.
     """
-    begun = clock.monotonic()
+    begun = times.monotonic()
     pause, told = _POLL_S, False
     while True:
         found = _heard(entry)
@@ -114,13 +114,13 @@ def wait(
             if found is None:
                 _reclaim(entry)
             return found
-        waited_s = clock.monotonic() - begun
+        waited_s = times.monotonic() - begun
         if waited_s > 1 and not told and on_wait:
             on_wait()
             told = True
         if waited_s > patience_s and (withdraw(entry) or waited_s > 2 * patience_s):
             raise TimeoutError
-        clock.sleep(pause)
+        times.sleep(pause)
         pause = min(_POLL_CAP_S, pause * 1.3)
 
 

@@ -5,7 +5,7 @@ Belongs here: other clones' operations in one round. Does not belong here: their
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BdError
 from bd.core.versions import same_rules
 from bd.store.group_commit import answer, requests, verdict_trailers
@@ -28,7 +28,7 @@ def others(hub: Replica, revive: Callable[[Mapping[str, Any]], Decides], base: s
     if not seen:
         return NOBODY
     found = requests.read(hub, seen)
-    gone = requests.abandoned(hub, found, clock.now())
+    gone = requests.abandoned(hub, found, times.now())
     waiting = [intent for intent in found if intent not in gone]
     done = verdict_trailers.since(hub.repo, [intent.base for intent in waiting], base)
     gone += [intent for intent in waiting if intent.uid in done]
@@ -58,7 +58,7 @@ def fold(chain: Chain, stranger: Stranger, world: Any, told: list[str]) -> bool:
         return verdict_trailers.line(intent.uid, answer.of_change(change))
 
     try:
-        at_s = clock.unix_seconds(operation.at)
+        at_s = times.unix_seconds(operation.at)
         change = chain.add(operation, intent.author, at_s, tries=intent.tries, world=world(), told=trailer)
     except BdError as error:
         told.append(verdict_trailers.line(intent.uid, answer.of_error(error)))

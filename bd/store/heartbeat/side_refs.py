@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from _thread import get_ident
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import json_text, json_value, suppress
 from bd.store.git.object_names import name_of
@@ -204,7 +204,7 @@ class SideRefs:
         if all(line.landed for line in lines.values()):
             return "made"
         if not moved(lines):
-            self._note_probe(clock.now(), works=False, why=words.strip()[-200:])
+            self._note_probe(times.now(), works=False, why=words.strip()[-200:])
         return "refused"
 
     def move(self, sides: Sequence[SideRef]) -> bool:

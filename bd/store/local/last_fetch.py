@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from bd.core import clock
+from bd.core import times
 from bd.core.light import suppress
 
 # After a lost race, a write looks first for this long: somebody else is writing.
@@ -40,14 +40,14 @@ class Looked:
 
     def _note(self, name: str) -> None:
         with suppress(OSError), open(os.path.join(self._folder, name), "w", encoding="utf-8") as file:
-            file.write(f"{clock.uptime():.3f} {clock.boot_id()}\n")
+            file.write(f"{times.uptime():.3f} {times.boot_id()}\n")
 
     def _age_s(self, name: str) -> float | None:
         """How long ago, in seconds; None when never since the machine was started."""
         try:
             with open(os.path.join(self._folder, name), encoding="utf-8") as file:
                 up_s, _, boot = file.read().strip().partition(" ")
-            age_s = clock.uptime() - float(up_s)
+            age_s = times.uptime() - float(up_s)
         except (OSError, ValueError):
             return None
-        return age_s if age_s >= 0 and boot == clock.boot_id() else None
+        return age_s if age_s >= 0 and boot == times.boot_id() else None

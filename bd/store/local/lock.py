@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import LockTimeout, TryAgain
 
 try:
@@ -37,16 +37,16 @@ class CloneLock:
         self._held: Any = None
 
     def __enter__(self) -> CloneLock:
-        deadline = clock.monotonic() + self._timeout_s
+        deadline = times.monotonic() + self._timeout_s
         pause = _POLL_S
         told = False
         while not self.try_enter():
-            if clock.monotonic() >= deadline:
+            if times.monotonic() >= deadline:
                 raise self.timed_out()
-            if self._on_wait and not told and clock.monotonic() > deadline - self._timeout_s + 1:
+            if self._on_wait and not told and times.monotonic() > deadline - self._timeout_s + 1:
                 self._on_wait()
                 told = True
-            clock.sleep(pause)
+            times.sleep(pause)
             pause = min(_POLL_CAP_S, pause * 1.5)
         return self
 

@@ -6,7 +6,7 @@ the wall clock serves. A look that failed is never recorded.
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def last_look_s(hub: Replica) -> float | None:
 
 
 def _present() -> dict[str, Any]:
-    return {"boot": clock.boot_id(), "up_s": clock.uptime(), "at_s": clock.now().timestamp()}
+    return {"boot": times.boot_id(), "up_s": times.uptime(), "at_s": times.now().timestamp()}
 
 
 def _is_instant(value: Any) -> bool:

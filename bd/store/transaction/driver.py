@@ -7,7 +7,7 @@ for the lock in the same clone (local.py), and what other clones ask for (reques
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BdError, NoHub, RemoteUnreachable
 from bd.core.light import cached_property
 from bd.store.group_commit.others import NOBODY
@@ -203,7 +203,7 @@ class Transaction:
         """Whether the push is left to others for now, within the time there is. Raises TryAgain."""
         if not self._folding.leaves_it_to_others(self._open(), others, snapshot, self._base or "", self._tries):
             return False
-        self._deadline = self._deadline or clock.monotonic() + self._hub.settings(snapshot).retry_time
+        self._deadline = self._deadline or times.monotonic() + self._hub.settings(snapshot).retry_time
         self._refuse_to_go_on()
         return True
 
@@ -221,7 +221,7 @@ class Transaction:
             declined=self._declined,
             tries=self._tries + 1,
         )
-        self._deadline = self._deadline or clock.monotonic() + made.settings.retry_time
+        self._deadline = self._deadline or times.monotonic() + made.settings.retry_time
         return made
 
     def _carries_own(self, made: Round) -> bool:
@@ -323,11 +323,11 @@ class Transaction:
                 return
         from bd.store.transaction import backoff  # noqa: PLC0415  only after a lost race
 
-        clock.sleep(backoff.pause_s(self._tries, self._rng))  # full jitter before the next try
+        times.sleep(backoff.pause_s(self._tries, self._rng))  # full jitter before the next try
 
     def _refuse_to_go_on(self) -> None:
         """Raises TryAgain when the time is over."""
-        if self._deadline is None or clock.monotonic() < self._deadline:
+        if self._deadline is None or times.monotonic() < self._deadline:
             return
         if not self._folding.asking.withdraw(self._open()) and not self._is_last_look:
             self._is_last_look = True  # somebody has carried it out meanwhile: one more look says so
@@ -347,7 +347,7 @@ class Transaction:
     def _look_beside(self, verdict: Verdict) -> None:
         """A ref beside the branch is not as this clone knew it, or the server refuses such refs after all."""
         if verdict.kind == "unsided":
-            self._hub.sides.give_up(verdict.words, clock.now())
+            self._hub.sides.give_up(verdict.words, times.now())
             self._go_bare()
         elif self._rounds.beating is not None:
             self._rounds.beating.relist()

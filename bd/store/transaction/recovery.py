@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import TryAgain
 from bd.store.git.push import SideRef
 from bd.store.group_commit import local, verdict_trailers
@@ -195,4 +195,4 @@ class Settling:
 def _may_arrive(data: Mapping[str, Any]) -> bool:
     """Whether an ask that got no answer may still be on its way: a git whose bd has died can go on for a while."""
     since_s = data.get("unanswered_since_s")
-    return isinstance(since_s, int) and abs(clock.now().timestamp() - since_s) < VALID_S
+    return isinstance(since_s, int) and abs(times.now().timestamp() - since_s) < VALID_S

@@ -6,7 +6,7 @@ answer, it may still land); `refused` (for good); `unsided` (the refs beside the
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import RemoteUnreachable, ServerRefused, TryAgain
 from bd.core.light import NamedTuple
 from bd.store.git.push import MOVED, move_here, push
@@ -102,7 +102,7 @@ class Pushing:
         words = ""
         lines: Mapping[str, PushLine] = {}
         lease = {self._hub.branch: base} if exactly and base else {}
-        begun = clock.monotonic()
+        begun = times.monotonic()
         self._unanswered.append(commit)
         try:
             lines, words = push(
@@ -110,7 +110,7 @@ class Pushing:
             )
         except GitTimeout as error:
             words = str(error)
-        self.push_s = clock.monotonic() - begun
+        self.push_s = times.monotonic() - begun
         line = lines.get(self._hub.branch)
         if line is not None and line.landed:
             self._unanswered.clear()

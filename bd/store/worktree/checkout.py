@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from bd.core import clock
+from bd.core import times
 from bd.core.light import suppress
 from bd.store.git.porcelain import worktrees
 from bd.store.git.repository import GitFailed, GitTimeout
@@ -156,15 +156,15 @@ def _take_lock(repo: GitRepo, lock: str, wait_s: float) -> None:
     owner = os.path.join(repo.common_dir, "bd", OWNER)
     with suppress(FileExistsError):
         os.close(os.open(owner, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    deadline = clock.monotonic() + wait_s
+    deadline = times.monotonic() + wait_s
     while not _linked(owner, lock):
         if _is_ours(owner, lock):  # we hold the clone's lock, so whoever made it is dead
             with suppress(FileNotFoundError):
                 os.unlink(lock)
             continue
-        if clock.monotonic() >= deadline:
+        if times.monotonic() >= deadline:
             raise InTheWay(f"git's index is locked: {lock}", hint="if no git command is running here, remove that file")
-        clock.sleep(0.05)
+        times.sleep(0.05)
 
 
 def _linked(owner: str, lock: str) -> bool:

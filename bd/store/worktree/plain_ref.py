@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
-from bd.core import clock
+from bd.core import times
 from bd.core.light import suppress
 
 TYPE_CHECKING = False
@@ -78,6 +78,6 @@ def _who(repo: GitRepo) -> str | None:
     is_plain = all(text.isascii() and text.isprintable() and text.strip(" .,:;<>\"\\'") == text for text in (name, mail))
     if not name or not mail or not is_logged or is_odd or not is_plain or set("<>") & set(name + mail):
         return None
-    offset_s = clock.local_offset_s()
+    offset_s = times.local_offset_s()
     sign, minutes = "-" if offset_s < 0 else "+", abs(offset_s) // 60
-    return f"{name} <{mail}> {int(clock.now().timestamp())} {sign}{minutes // 60:02}{minutes % 60:02}"
+    return f"{name} <{mail}> {int(times.now().timestamp())} {sign}{minutes // 60:02}{minutes % 60:02}"
