@@ -89,10 +89,11 @@ def run_here(
 ) -> Result:
     """Run the command line's entry in this process, with its streams caught: fast, and the fake clock holds."""
     from bd.cli.main import main
+    from tests.runtime import RUNTIME
 
     out, err = io.StringIO(), io.StringIO()
     with _surroundings(cwd, env, io.StringIO(input or "")), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        ended = main(args)
+        ended = main(args, RUNTIME)
     return _checked(Result(args, ended, out.getvalue(), err.getvalue()), check=check, code=code)
 
 

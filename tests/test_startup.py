@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.store.hub_location import locate
 from bd.store.local.last_fetch import Looked
+from tests.runtime import open_clone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -112,7 +112,7 @@ def test_a_read_from_a_warm_cache_loads_nothing_heavy(arguments: list[str], warm
 # All that a claim of one's own has a use for: whatever else it imports makes every agent wait, and is imported where it is used.
 CLAIM = {
     "": "cli core operations policy store",
-    "cli": "app claim_attempts commands global_options main output parse spec table values",
+    "cli": "app claim_attempts commands global_options main output parse runtime spec table values",
     "cli.commands": "claim",
     "core": "costs errors identity ids light model pools queries schema settings times versions",
     "operations": "base capacity_file claims reader",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from bd.core.identity import Identity
     from bd.core.model import Bead, Change, Snapshot
+    from bd.core.runtime import Runtime
     from bd.core.settings import Settings
     from bd.operations.base import Operation
     from bd.store import Clone, Place
@@ -45,7 +46,7 @@ class Globals(NamedTuple):
     fetch: bool | None = None
 
 
-def open_clone(place: Place, **listeners: Any) -> Clone:
+def open_clone(place: Place, runtime: Runtime, **listeners: Any) -> Clone:
     """The only place where the store, the operations and the policies meet: a clone that knows them all.
 
     `listeners` are those of `Clone`: on_progress, on_wait, on_note.
@@ -54,7 +55,7 @@ def open_clone(place: Place, **listeners: Any) -> Clone:
     from bd.policy.derivations import PHASES
     from bd.store import Clone as Opened
 
-    return Opened(place, OperationReader(), on_step=_kill_hook(), derivations=(PHASES,), **listeners)
+    return Opened(place, OperationReader(), runtime=runtime, on_step=_kill_hook(), derivations=(PHASES,), **listeners)
 
 
 def _kill_hook() -> Callable[[str], None] | None:
@@ -73,8 +74,9 @@ def _kill_hook() -> Callable[[str], None] | None:
 class App:
     """One command's run."""
 
-    def __init__(self, flags: Globals) -> None:
+    def __init__(self, flags: Globals, runtime: Runtime) -> None:
         self.flags = flags
+        self.runtime = runtime
         self.out = Output(is_json=flags.json, quiet=flags.quiet)
         self._hub: Clone | None = None
         self._snapshot: CachedSnapshot | None = None
@@ -89,7 +91,7 @@ class App:
     def now(self) -> datetime:
         """The present; with `--at` the instant it means, so that what time decides is as it was."""
         if not self.flags.at:
-            return times.now()
+            return self.runtime.now()
         if self._then is None:
             self._then = self.hub.instant_at(self.flags.at)
         return self._then
@@ -100,9 +102,14 @@ class App:
             from bd.store import locate
 
             place = locate(self.flags.directory)
-            self.use(open_clone(place, on_progress=self._progress, on_wait=self._tell_waiting, on_note=self.out.note))
+            hub = open_clone(place, self.runtime, on_progress=self._progress, on_wait=self._tell_waiting, on_note=self.out.note)
+            self.use(hub)
             assert self._hub is not None
         return self._hub
+
+    def open_clone(self, place: Place) -> Clone:
+        """Another clone, for who opens it itself; nobody hears what it is at."""
+        return open_clone(place, self.runtime)
 
     def use(self, hub: Clone) -> None:
         """Work on this hub from now on (after making or joining it)."""

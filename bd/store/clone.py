@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.queries import Derivation
+    from bd.core.runtime import Runtime
     from bd.core.settings import Settings
     from bd.store.contract import OperationReader
     from bd.store.hub_location import Place
@@ -39,6 +40,7 @@ class Clone(Replica):
         place: Place,
         operations: OperationReader,
         *,
+        runtime: Runtime,
         flags: Mapping[str, Any] | None = None,
         on_progress: Callable[[int, int, str], None] | None = None,
         on_wait: Callable[[], None] | None = None,
@@ -46,13 +48,22 @@ class Clone(Replica):
         on_step: Callable[[str], None] | None = None,
         derivations: Sequence[Derivation] = (),
     ) -> None:
-        super().__init__(place, flags, on_progress=on_progress, on_wait=on_wait, on_note=on_note, derivations=derivations)
+        super().__init__(
+            place, runtime, flags, on_progress=on_progress, on_wait=on_wait, on_note=on_note, derivations=derivations
+        )
         self._operations = operations
         self._on_step = on_step
 
     def at(self, place: Place) -> Clone:
         """Another clone on this machine, opened in the same way; the listeners are this one's alone."""
-        return Clone(place, self._operations, flags=self.flags, on_step=self._on_step, derivations=self.derivations)
+        return Clone(
+            place,
+            self._operations,
+            runtime=self.runtime,
+            flags=self.flags,
+            on_step=self._on_step,
+            derivations=self.derivations,
+        )
 
     # --- writing ---
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.queries import Derivation
+    from bd.core.runtime import Runtime
     from bd.core.settings import Settings
     from bd.store.cache.cache import Cache
     from bd.store.git.fetch import Fetching
@@ -42,11 +43,12 @@ NEVER = "1970-01-01T00:00:00Z"
 
 
 class Replica:
-    """An opened hub. `flags` is the strongest layer of settings; `on_progress(done, of, what)` shows long work."""
+    """An opened hub, on one machine (`runtime`). `flags` is the strongest layer of settings; `on_progress(done, of, what)` shows long work."""
 
     def __init__(
         self,
         place: Place,
+        runtime: Runtime,
         flags: Mapping[str, Any] | None = None,
         *,
         on_progress: Callable[[int, int, str], None] | None = None,
@@ -55,6 +57,7 @@ class Replica:
         derivations: Sequence[Derivation] = (),
     ) -> None:
         self.place = place
+        self.runtime = runtime
         self.derivations = derivations
         self.repo = place.repo
         self.flags = dict(flags or {})

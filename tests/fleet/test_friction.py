@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.cli.app import open_clone
 from bd.operations.friction_beads import TellFriction
 from bd.store.hub_location import locate
+from tests.runtime import open_clone
 from tests.truth import all_beads, tip
 
 if TYPE_CHECKING:

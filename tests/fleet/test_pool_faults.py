@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.core.errors import RemoteUnreachable
 from bd.pool.controller import Controller
 from bd.pool.session import Session
@@ -24,6 +23,7 @@ from tests.fleet.poolhost import WAITS, Host, is_alive, text_of
 from tests.hub.hooks import hook
 from tests.race.seeds import put, seed
 from tests.running import BD, Clone, run_process, start_process
+from tests.runtime import open_clone
 from tests.truth import git, tip_bead, tip_file
 from tests.waiting import until
 

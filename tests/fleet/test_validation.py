@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.core import times as bd_clock
 from bd.store.hub_location import locate
 from bd.store.replica import Replica
@@ -18,6 +17,7 @@ from bd.worker import validation
 from bd.worker.result import DONE, Outcome
 from bd.worker.validation_run import Trial
 from tests.memory import make_bead
+from tests.runtime import open_clone
 from tests.truth import git, tip_bead
 from tests.waiting import until
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.core import times as bd_clock
 from bd.store.hub_location import locate
 from bd.worker import wait as waiting
 from bd.worker import wakeup, watcher
 from tests.running import result_of
+from tests.runtime import open_clone
 from tests.truth import tip
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.cli.commands import work as work_command
 from bd.store.hub_location import locate
 from bd.store.replica import Replica
@@ -24,6 +23,7 @@ from bd.worker.loop import Worker
 from bd.worker.result import DONE, FAILED, outcome_of, read_result
 from tests.fleet.poolhost import is_alive
 from tests.running import BD
+from tests.runtime import open_clone
 from tests.truth import git, tip_bead
 from tests.waiting import PATIENCE_S, until
 

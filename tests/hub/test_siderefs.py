@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.core import times
 from bd.core.errors import BadInput, StaleToken
 from bd.operations.claims import Claim, Release
@@ -22,6 +21,7 @@ from tests.clocks import START
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.interleaving import install
 from tests.race.seeds import seed
+from tests.runtime import open_clone
 from tests.truth import git, tip_bead
 
 if TYPE_CHECKING:

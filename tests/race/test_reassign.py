@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.cli.app import open_clone
 from bd.operations.claims import Claim, Release
 from bd.store.heartbeat.side_refs import CLAIMS
 from bd.store.hub_location import locate
@@ -12,6 +11,7 @@ from bd.store.replica import Replica
 from tests.clocks import START
 from tests.race.history import subjects
 from tests.race.seeds import seed
+from tests.runtime import open_clone
 from tests.truth import git, tip_bead
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.core import times as bd_clock
 from bd.report.log import last, read
 from bd.store.hub_location import locate
 from bd.worker import wakeup
 from bd.worker.follow import tips
+from tests.runtime import open_clone
 from tests.truth import commit_file, git, tip
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, agent_path, bead_path, capacity_path
 from bd.store.archive.volumes import compose
 from bd.store.cache import paths
@@ -22,6 +21,7 @@ from bd.store.hub_location import locate
 from bd.store.replica import Replica
 from bd.store.yaml import editor
 from tests.memory import held, make_bead
+from tests.runtime import open_clone
 from tests.truth import commit_file, git, tip
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.core.model import Change, Overlay, Snapshot
 from bd.store.hub_location import locate
 from tests.hub.hooks import offline
 from tests.memory import make_bead
 from tests.race.history import subjects
 from tests.race.seeds import put, seed
+from tests.runtime import open_clone
 from tests.store.test_cache import cache_path, cold, content
 from tests.truth import bead_files, commits, git, tip, tip_file
 

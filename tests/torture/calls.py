@@ -226,8 +226,9 @@ def _child(call: Call, folder: Path, streams: list[int], environment: dict[str, 
             code = call.work()
         else:
             from bd.cli.main import main
+            from tests.runtime import RUNTIME
 
-            code = main(call.args)
+            code = main(call.args, RUNTIME)
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException:

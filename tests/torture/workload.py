@@ -129,10 +129,10 @@ def beating_claim(yard: Yard, clone: str, agent: str) -> Call:
     """A claim that promises signs of life, as `bd work` makes it, whose holder goes on with other things."""
 
     def claim() -> int:
-        from bd.cli.app import open_clone
         from bd.core.errors import BdError
         from bd.operations.claims import Claim
         from bd.store.hub_location import locate
+        from tests.runtime import open_clone
 
         hub = open_clone(locate("."))
         beat = {"interval_s": 30, "by": "ref"}
@@ -156,9 +156,9 @@ def sweep(yard: Yard, clone: str) -> Call:
     """What any poll does once a day: the signs of claims that have ended are removed."""
 
     def work() -> int:
-        from bd.cli.app import open_clone
         from bd.store.hub_location import locate
         from bd.worker import maintenance
+        from tests.runtime import open_clone
 
         hub = open_clone(locate("."))
         print("\n".join(maintenance._sweep(hub, "agent:boss")))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.core import times as bd_clock
 from bd.core.errors import BadInput, BdError
 from bd.store.hub_location import locate
@@ -21,6 +20,7 @@ from bd.web import gateways
 from bd.web.feed import Feed
 from bd.web.gateway_thread import Forwarding
 from bd.web.gateways import Gateway, Target, target_of
+from tests.runtime import open_clone
 from tests.web.served import serving
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.core import times as bd_clock
 from bd.core.errors import BadInput
 from bd.store.hub_location import locate
@@ -19,6 +18,7 @@ from bd.web.feed import STALE
 from bd.worker import wait, wakeup
 from bd.worker.long_poll import Away, server_of
 from tests.running import result_of
+from tests.runtime import open_clone
 from tests.truth import tip
 from tests.web.conftest import ADA
 from tests.web.served import serving

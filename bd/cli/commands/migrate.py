@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from bd.cli.app import open_clone
 from bd.cli.commands.import_ import progress_of, tell
 from bd.cli.spec import Argument, Command, Flag, Option
 from bd.compat.go_workspace import look, sources
@@ -74,11 +73,11 @@ def run(
         if is_there:
             _plan(app, found)
         else:
-            _plan_hub(app, found, rehearse(where, chosen, open_clone, remote=remote, branch=branch), where, chosen)
+            _plan_hub(app, found, rehearse(where, chosen, app.open_clone, remote=remote, branch=branch), where, chosen)
         return
     if not is_there:
         with moved_aside(where):
-            _, hub = make_hub(where, chosen, open_clone, remote=remote, branch=branch)
+            _, hub = make_hub(where, chosen, app.open_clone, remote=remote, branch=branch)
         app.use(hub)
         app.out.note(f"made a hub: {where}, branch {hub.branch_name}, prefix {chosen}")
         if os.path.exists(os.path.join(where, ".beads", "issues.jsonl")):

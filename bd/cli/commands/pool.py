@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 
-from bd.cli.app import SIGNS, open_clone
+from bd.cli.app import SIGNS
 from bd.cli.output import escaped
 from bd.cli.spec import AGENT, Argument, Command, Flag, Group, Option
 from bd.core import times
@@ -200,7 +200,7 @@ def run(app: App, once: bool) -> None:
     app.refuse_past()
     directory = app.flags.directory
     with quarters.alone():
-        controller = Controller(lambda: open_clone(locate(directory)), quarters, app.identity.by, tell)
+        controller = Controller(lambda: app.open_clone(locate(directory)), quarters, app.identity.by, tell)
         if once:
             controller.round()
         gc.enable()

@@ -62,7 +62,7 @@ def run(app: App, host: str, port: int, token_file: str | None, names: tuple[str
     app.hub.view()  # no hub, no server
     gc.enable()
     flags = app.flags
-    site = Site(lambda: App(flags).hub, people, server.names_of(host, names), is_private=private)
+    site = Site(lambda: App(flags, app.runtime).hub, people, server.names_of(host, names), is_private=private)
     site.tell = app.out.note
     _equip(site, more["hook_secrets"], more["forwards"])
     listener = server.bound(host, port)

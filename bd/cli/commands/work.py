@@ -9,7 +9,6 @@ import signal
 import sys
 from difflib import get_close_matches
 
-from bd.cli.app import open_clone
 from bd.cli.output import escaped
 from bd.cli.spec import DURATION, FOLDER, Argument, Command, Flag, Option, whole_number
 from bd.compat import bead_json
@@ -143,7 +142,7 @@ def _opener(app: App) -> Any:
     """Opens the hub anew: a worker lives for long, and nothing it read may."""
     app.hub.close()
     directory = app.flags.directory
-    return lambda: open_clone(locate(directory))
+    return lambda: app.open_clone(locate(directory))
 
 
 def _stop_on_signals(worker: Worker) -> list[int]:
