@@ -11,7 +11,7 @@ import pytest
 
 from bd.store.hub_location import locate
 from bd.store.local.last_fetch import Looked
-from tests.runtime import open_clone
+from tests.runtime import RUNTIME, open_clone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -144,7 +144,7 @@ def named(*families: dict[str, str]) -> set[str]:
 
 @pytest.mark.parametrize("which", ["hub-two", "--next"])
 def test_a_claim_loads_nothing_that_it_has_no_use_for(which: str, warm: Clone) -> None:
-    Looked(str(warm.path / ".git" / "bd")).now()  # who has just looked pushes first
+    Looked(str(warm.path / ".git" / "bd"), RUNTIME).now()  # who has just looked pushes first
     code, packages, modules = loaded(["claim", which, "--agent", "coder"], warm.path)
     assert code == 0
     assert modules <= named(CLAIM, CLAIM_NEXT if which == "--next" else {})

@@ -63,9 +63,10 @@ def boot_id() -> str:
         return ""
 
 
-def local_offset_s() -> int:
-    """How far the local time is ahead of UTC now."""
-    return time.localtime().tm_gmtoff
+def local_offset_s(instant: datetime) -> int:
+    """How far this machine's local time is ahead of UTC at an instant."""
+    offset = instant.astimezone().utcoffset()
+    return int(offset.total_seconds()) if offset is not None else 0
 
 
 def sleep(seconds: float) -> None:

@@ -124,8 +124,8 @@ class Clone(Replica):
         if is_folded:
             from bd.core.settings import of_hub  # noqa: PLC0415  only for what others ask
 
-            return self._operations.context(times.now(), of_hub(snapshot.config()), beats, is_folded=True)
-        return self._operations.context(times.now(), self.settings(snapshot), beats)
+            return self._operations.context(self.runtime.now(), of_hub(snapshot.config()), beats, is_folded=True)
+        return self._operations.context(self.runtime.now(), self.settings(snapshot), beats)
 
     def author(self, by: str, settings: Settings) -> str:
         """The git author for who asks."""

@@ -88,7 +88,7 @@ class Replica:
         """The fetch of the hub branch."""
         from bd.store.git.fetch import Fetching as Fetch  # noqa: PLC0415  who may push first fetches nothing
 
-        return Fetch(self.repo, self.place)
+        return Fetch(self.repo, self.place, self.runtime)
 
     @cached_property
     def sides(self) -> SideRefs:
@@ -96,7 +96,7 @@ class Replica:
         from bd.store.heartbeat.side_refs import SideRefs as Beside  # noqa: PLC0415  most commands need none of it
 
         self.repo.timeout_s = self.settings().git_timeout  # a sign of life takes no lock
-        return Beside(self.repo, self.place)
+        return Beside(self.repo, self.place, self.runtime)
 
     @cached_property
     def journal(self) -> Journal:
@@ -183,7 +183,7 @@ class Replica:
 
         settings = self.settings()
         self.repo.timeout_s = settings.git_timeout
-        return Lock(os.path.join(self.place.folder, "lock"), settings.lock_timeout, self.on_wait)
+        return Lock(os.path.join(self.place.folder, "lock"), settings.lock_timeout, self.runtime, self.on_wait)
 
     def has_beaten(self) -> bool:
         """Whether a claim of this clone gives signs of life beside the branch."""
@@ -210,7 +210,7 @@ class Replica:
         from bd.store.local.last_fetch import Looked  # noqa: PLC0415  readers need none of it
 
         self._held = lock
-        self.looked = Looked(self.place.folder)
+        self.looked = Looked(self.place.folder, self.runtime)
         self.published_before = self.published()
         self.was_fresh = bool(self.remote) and self.looked.is_fresh(self.settings().fresh_time)
         if fetch and not self.was_fresh:
@@ -235,7 +235,7 @@ class Replica:
             from bd.store.cache.cache import Cache  # noqa: PLC0415
             from bd.store.cache.paths import path_of  # noqa: PLC0415
 
-            self._cache = Cache(path_of(self.place.folder), self.repo)
+            self._cache = Cache(path_of(self.place.folder, self.runtime.now()), self.repo, self.runtime)
             self._cache.derivations = self.derivations
         return self._cache
 
@@ -264,7 +264,7 @@ class Replica:
         from bd.store.heartbeat.agent_records import record_of, refs_of  # noqa: PLC0415  most commands hear nothing new
 
         self._said = None
-        heard = self.sides.listen(refs_of(refs), times.time_text(times.now()))
+        heard = self.sides.listen(refs_of(refs), times.time_text(self.runtime.now()))
         return {name: record_of(record) for name, record in heard.items()}
 
     def listen(self) -> dict[str, str]:
@@ -283,7 +283,7 @@ class Replica:
         from bd.store.cache.cache import Cache  # noqa: PLC0415
         from bd.store.snapshot import CachedSnapshot  # noqa: PLC0415
 
-        cache = Cache(None, self.repo)
+        cache = Cache(None, self.repo, self.runtime)
         self._memory.append(cache)
         cache.move_to(commit, self._parse_progress)
         return CachedSnapshot(cache, commit)
@@ -322,7 +322,7 @@ class Replica:
         """The remote's tip, now in the published ref; see fetch.py for what it raises."""
         tip = self.fetching.finish()
         if self.fetching.is_probed:
-            self.sides.take_word(times.now())
+            self.sides.take_word(self.runtime.now())
         return tip
 
     def fetch(self) -> str:
@@ -347,7 +347,7 @@ class Replica:
             if os.path.isdir(folder) and not os.path.islink(folder):
                 with open(os.open(os.path.join(folder, ".stamp"), flags, 0o666), "wb", buffering=0) as file:
                     # Emptied first, as `w` does it, it would be sent to the disk at once.
-                    file.truncate(file.write(f"{times.monotonic():.6f}\n".encode()))
+                    file.truncate(file.write(f"{self.runtime.monotonic():.6f}\n".encode()))
 
     def client_folder(self) -> str:
         """The `.beads` folder that clients watch: in the checkout, or below bd's own folder."""
@@ -386,7 +386,7 @@ class Replica:
                 hint = f"the hub's are on {self.branch_name}"
                 raise NotFound(f"{text} is a commit of something else, not of the hub", hint=hint)
             return named
-        instant = times.past_instant(text, times.now())
+        instant = times.past_instant(text, self.runtime.now())
         _, out, _ = self.repo.run("rev-list", "-1", f"--before={int(instant.timestamp())}", self.view())
         if not out.strip():
             raise NotFound(
@@ -398,7 +398,7 @@ class Replica:
         """The instant that `--at` means; of a commit, the end of the second in which it was made. Raises BadInput."""
         named = self.repo.commit_of(text)
         if named is None:
-            return times.past_instant(text, times.now())
+            return times.past_instant(text, self.runtime.now())
         from bd.store.git import commit_message  # noqa: PLC0415  few reads look at the past
 
         headers, _ = commit_message.split_commit(self.repo.objects.read(named) or b"")

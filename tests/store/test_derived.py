@@ -26,6 +26,7 @@ from bd.store.snapshot import CachedSnapshot
 from bd.store.yaml import editor
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
+from tests.runtime import RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -122,7 +123,7 @@ class Both:
 
     def __init__(self, folder: str) -> None:
         self.path = str(Path(folder) / "cache.db")
-        self.cache = Cache(self.path, cast("GitRepo", None))
+        self.cache = Cache(self.path, cast("GitRepo", None), RUNTIME)
         self.cache.derivations = (PHASES,)
         self._files: dict[str, tuple[str, Bead]] = {}
         self._number = 0
@@ -206,7 +207,7 @@ def test_what_was_found_last_is_kept_at_the_end(both: Callable[[], Both]) -> Non
     pair.commit({"hub-0": ({}, False)})
     answers(pair.cached(), START)
     pair.cache.close()
-    other.cache = Cache(pair.path, cast("GitRepo", None))
+    other.cache = Cache(pair.path, cast("GitRepo", None), RUNTIME)
     other.cache.derivations = (PHASES,)
     assert other.cache.ask("SELECT id, phase FROM beads") == [("hub-0", "ready")]
 
@@ -282,7 +283,7 @@ def test_a_finding_of_an_older_commit_is_not_kept(both: Callable[[], Both]) -> N
     """Another command has brought the cache forward while this one was looking."""
     pair = both()
     pair.commit({"hub-0": ({}, False)})
-    reader = Cache(pair.cache._path, cast("GitRepo", None))
+    reader = Cache(pair.cache._path, cast("GitRepo", None), RUNTIME)
     reader.hold("c1")
     old = CachedSnapshot(reader, "c1")
     pair.commit({"hub-0": ({"status": "blocked"}, False)})

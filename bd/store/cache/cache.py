@@ -10,7 +10,6 @@ them until a bead changes that it was found by (derived.py).
 
 from __future__ import annotations
 
-from bd.core import times
 from bd.core.light import suppress
 from bd.core.model import Damage
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume, volume_of
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead
     from bd.core.queries import Derivation, Sought
+    from bd.core.runtime import Runtime
     from bd.store.git.porcelain import Entry
     from bd.store.git.repository import GitRepo
     from bd.store.trust.authority import Standing
@@ -45,8 +45,9 @@ def _is_sound(row: tuple[Any, ...], packed: Sequence[int]) -> bool:
 class Cache:
     """The open cache. `commit` is what it holds; `move_to` brings it to another commit."""
 
-    def __init__(self, path: str | None, repo: GitRepo) -> None:
+    def __init__(self, path: str | None, repo: GitRepo, runtime: Runtime) -> None:
         self._repo = repo
+        self._runtime = runtime
         db = database.opened(path) if path else None
         self._path = path if db else None
         self._db = db or database.in_memory()
@@ -319,7 +320,7 @@ class Cache:
         for commit, snapshot, beads in noted:
             if commit == self.commit:
                 for derivation in self.derivations:
-                    self.keep(derivation.kind, derivation.derive(beads, snapshot, times.now()))
+                    self.keep(derivation.kind, derivation.derive(beads, snapshot, self._runtime.now()))
 
     def write_found(self) -> None:
         """Write what was found out and derived. Best effort: not where the file is busy, or has moved on."""

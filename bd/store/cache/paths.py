@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import os
 
-from bd.core import times
 from bd.core.light import suppress
 from bd.store.cache.fingerprint import fingerprint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
 
 _UNUSED_S = 14 * 86400
 _A_DAY_S = 86400
 _ENDINGS = ("", "-wal", "-shm")
 
 
-def path_of(folder: str) -> str:
+def path_of(folder: str, now: datetime) -> str:
     """Return the path of this version's cache file in bd's folder of a clone; once a day, drop what no version uses."""
     path = os.path.join(folder, f"cache-{fingerprint()}.db")
-    now_s = times.now().timestamp()
+    now_s = now.timestamp()
     with suppress(OSError):
         if not os.path.exists(path) or now_s - os.stat(path).st_mtime > _A_DAY_S:
             _drop_unused(folder, now_s)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bd.core import times
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import json_text
 from bd.store.git.push import SideRef
@@ -13,6 +12,7 @@ from bd.store.transaction.member import is_portable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from bd.store.local.journal import Entry
     from bd.store.replica import Replica
@@ -32,18 +32,18 @@ class Asking:
 
         The journal has them before the remote does.
         """
-        now = times.now()
+        now = self._hub.runtime.now()
         sides: list[SideRef] = []
         for member in members:
-            text = _text(member, author_of(member.operation.by), base, tries)
+            text = _text(member, author_of(member.operation.by), base, now, tries)
             if text is None or len(text) > requests.LIMIT:
                 return False
             sides.append(SideRef(INTENTS + member.uid, self._hub.sides.commit(text, "bd <intent@bd>", now), None))
         named = {side.ref.removeprefix(INTENTS): side.new for side in sides}
         self._entry.write(state="asked", asked_on=base, intents=named, unanswered_since_s=int(now.timestamp()))
-        begun = times.monotonic()
+        begun = self._hub.runtime.monotonic()
         verdict = self._hub.sides.create(sides)
-        self.push_s = times.monotonic() - begun
+        self.push_s = self._hub.runtime.monotonic() - begun
         if verdict != "unknown":
             self._entry.write(durably=False, unanswered_since_s=None, **({"intents": {}} if verdict == "refused" else {}))
         if verdict == "refused":
@@ -73,7 +73,7 @@ class Asking:
         return gone
 
 
-def _text(member: Member, author: str, base: str, tries: int) -> str | None:
+def _text(member: Member, author: str, base: str, at: datetime, tries: int) -> str | None:
     operation = member.operation
     form = getattr(operation, "form", None)
     if form is None or not is_portable(operation):
@@ -82,4 +82,4 @@ def _text(member: Member, author: str, base: str, tries: int) -> str | None:
         json_text(form())
     except TypeError:  # it holds what JSON can't
         return None
-    return requests.text_of(form(), author=author, base=base, at=times.now(), tries=tries)
+    return requests.text_of(form(), author=author, base=base, at=at, tries=tries)

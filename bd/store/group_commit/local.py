@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 
-from bd.core import times
 from bd.core.light import json_text, json_value, suppress
 from bd.core.settings import PROCESS_KEYS
 from bd.store.local.journal import ANSWERED, TAKEN, Entry
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from bd.core.runtime import Runtime
     from bd.store.local.journal import Journal
     from bd.store.replica import Replica
 
@@ -97,13 +97,13 @@ def answered(path: str) -> dict[str, Any] | None:
 
 
 def wait(
-    entry: Entry, may_hold: Callable[[], bool], *, patience_s: float, on_wait: Callable[[], None] | None
+    entry: Entry, may_hold: Callable[[], bool], runtime: Runtime, *, patience_s: float, on_wait: Callable[[], None] | None
 ) -> dict[str, Any] | None:
     """Wait until the entry is answered, or the lock is ours (None): then its author carries it out.
 
     Raises TimeoutError when neither happens in time: the entry is withdrawn, or in `data` its state is `unknown`.
     """
-    begun = times.monotonic()
+    begun = runtime.monotonic()
     pause, told = _POLL_S, False
     while True:
         found = _heard(entry)
@@ -114,13 +114,13 @@ def wait(
             if found is None:
                 _reclaim(entry)
             return found
-        waited_s = times.monotonic() - begun
+        waited_s = runtime.monotonic() - begun
         if waited_s > 1 and not told and on_wait:
             on_wait()
             told = True
         if waited_s > patience_s and (withdraw(entry) or waited_s > 2 * patience_s):
             raise TimeoutError
-        times.sleep(pause)
+        runtime.sleep(pause)
         pause = min(_POLL_CAP_S, pause * 1.3)
 
 

@@ -28,7 +28,7 @@ def others(hub: Replica, revive: Callable[[Mapping[str, Any]], Decides], base: s
     if not seen:
         return NOBODY
     found = requests.read(hub, seen)
-    gone = requests.abandoned(hub, found, times.now())
+    gone = requests.abandoned(hub, found, hub.runtime.now())
     waiting = [intent for intent in found if intent not in gone]
     done = verdict_trailers.since(hub.repo, [intent.base for intent in waiting], base)
     gone += [intent for intent in waiting if intent.uid in done]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from _thread import get_ident
 
-from bd.core import times
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import json_text, json_value, suppress
 from bd.store.git.object_names import name_of
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from bd.core.runtime import Runtime
     from bd.store.git.repository import GitRepo
     from bd.store.hub_location import Place
 
@@ -47,8 +47,9 @@ _HEARD_SHAPE = {"oid": str, "record": dict}
 class SideRefs:
     """The refs beside the branch as one clone uses them."""
 
-    def __init__(self, repo: GitRepo, place: Place) -> None:
+    def __init__(self, repo: GitRepo, place: Place, runtime: Runtime) -> None:
         self._repo = repo
+        self._runtime = runtime
         self._folder = place.folder
         self._remote = place.remote
         self._url = place.url or place.remote or ""
@@ -204,7 +205,7 @@ class SideRefs:
         if all(line.landed for line in lines.values()):
             return "made"
         if not moved(lines):
-            self._note_probe(times.now(), works=False, why=words.strip()[-200:])
+            self._note_probe(self._runtime.now(), works=False, why=words.strip()[-200:])
         return "refused"
 
     def move(self, sides: Sequence[SideRef]) -> bool:

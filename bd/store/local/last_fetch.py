@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import os
 
-from bd.core import times
 from bd.core.light import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.core.runtime import Runtime
 
 # After a lost race, a write looks first for this long: somebody else is writing.
 RACED_S = 60.0
@@ -17,8 +20,9 @@ RACED_S = 60.0
 class Looked:
     """The two notes in bd's folder of a clone. Both only save time: without them, a write fetches first."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, runtime: Runtime) -> None:
         self._folder = folder
+        self._runtime = runtime
 
     def now(self) -> None:
         """The hub has just been looked at."""
@@ -40,14 +44,14 @@ class Looked:
 
     def _note(self, name: str) -> None:
         with suppress(OSError), open(os.path.join(self._folder, name), "w", encoding="utf-8") as file:
-            file.write(f"{times.uptime():.3f} {times.boot_id()}\n")
+            file.write(f"{self._runtime.uptime():.3f} {self._runtime.boot_id()}\n")
 
     def _age_s(self, name: str) -> float | None:
         """How long ago, in seconds; None when never since the machine was started."""
         try:
             with open(os.path.join(self._folder, name), encoding="utf-8") as file:
                 up_s, _, boot = file.read().strip().partition(" ")
-            age_s = times.uptime() - float(up_s)
+            age_s = self._runtime.uptime() - float(up_s)
         except (OSError, ValueError):
             return None
-        return age_s if age_s >= 0 and boot == times.boot_id() else None
+        return age_s if age_s >= 0 and boot == self._runtime.boot_id() else None

@@ -15,7 +15,6 @@ from bd.store.transaction.outcome import Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import random
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
@@ -36,12 +35,10 @@ class Writing:
         revive: Callable[[Mapping[str, Any]], Decides],
         by_difference: Callable[[str, str, str], Decides],
         on_step: Callable[[str], None] | None = None,
-        rng: random.Random | None = None,
     ) -> None:
         self._hub = hub
         self._rounds = Rounds(hub, world=world, author=author, revive=revive, by_difference=by_difference)
         self._step = on_step or _no_step
-        self._rng = rng
 
     def run(self, operation: Decides | None, *, hand: str | None = None, creates_hub: bool = False) -> Outcome:
         """Publish the operation, with whatever this clone has not published yet before it.
@@ -72,7 +69,6 @@ class Writing:
             hand=hand,
             creates_hub=creates_hub,
             on_step=self._step,
-            rng=self._rng,
         )
         try:
             outcome = transaction.run()
@@ -107,7 +103,9 @@ class Writing:
         entry.write(durably=False, state="waiting", form=form, kin=kin, rules=rules, tokens=tokens, since=since)
         settings = self._hub.settings()
         try:
-            told = local.wait(entry, self._hub.try_write, patience_s=settings.lock_timeout, on_wait=self._hub.on_wait)
+            told = local.wait(
+                entry, self._hub.try_write, self._hub.runtime, patience_s=settings.lock_timeout, on_wait=self._hub.on_wait
+            )
         except TimeoutError:
             if entry.data["state"] == "unknown":
                 _keep(entry)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from bd.core import times
 from bd.core.errors import TryAgain
 from bd.store.git.push import SideRef
 from bd.store.group_commit import local, verdict_trailers
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from bd.core.runtime import Runtime
     from bd.store.group_commit.verdict_trailers import Verdict
     from bd.store.local.journal import Entry
     from bd.store.replica import Replica
@@ -130,7 +130,7 @@ class Settling:
             entry.remove()
         elif not self._hub.remote and commits:
             # Index and files were moved to a commit that its writer did not live to publish.
-            checkout.take_back(self._repo, self._hub.branch, commits[-1], data.get("hand") or tip)
+            checkout.take_back(self._repo, self._hub.branch, commits[-1], data.get("hand") or tip, self._hub.runtime)
             entry.remove()
         else:
             self._suspect(data)
@@ -162,7 +162,7 @@ class Settling:
             entry.write(gone=not listed)
             self.is_unsure = self.is_unsure or not listed
             return "waiting"
-        if _may_arrive(data):
+        if _may_arrive(data, self._hub.runtime):
             for uid, oid in intents.items():
                 asked = {
                     "asked_on": data.get("asked_on") or "",
@@ -192,7 +192,7 @@ class Settling:
         return False
 
 
-def _may_arrive(data: Mapping[str, Any]) -> bool:
+def _may_arrive(data: Mapping[str, Any], runtime: Runtime) -> bool:
     """Whether an ask that got no answer may still be on its way: a git whose bd has died can go on for a while."""
     since_s = data.get("unanswered_since_s")
-    return isinstance(since_s, int) and abs(times.now().timestamp() - since_s) < VALID_S
+    return isinstance(since_s, int) and abs(runtime.now().timestamp() - since_s) < VALID_S

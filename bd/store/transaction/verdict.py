@@ -6,7 +6,6 @@ answer, it may still land); `refused` (for good); `unsided` (the refs beside the
 
 from __future__ import annotations
 
-from bd.core import times
 from bd.core.errors import RemoteUnreachable, ServerRefused, TryAgain
 from bd.core.light import NamedTuple
 from bd.store.git.push import MOVED, move_here, push
@@ -102,7 +101,7 @@ class Pushing:
         words = ""
         lines: Mapping[str, PushLine] = {}
         lease = {self._hub.branch: base} if exactly and base else {}
-        begun = times.monotonic()
+        begun = self._hub.runtime.monotonic()
         self._unanswered.append(commit)
         try:
             lines, words = push(
@@ -110,7 +109,7 @@ class Pushing:
             )
         except GitTimeout as error:
             words = str(error)
-        self.push_s = times.monotonic() - begun
+        self.push_s = self._hub.runtime.monotonic() - begun
         line = lines.get(self._hub.branch)
         if line is not None and line.landed:
             self._unanswered.clear()
@@ -154,7 +153,7 @@ class Pushing:
         where = checkout.holder(self._repo, branch)
         if where is not None:
             try:
-                checkout.bring_along(where, self._hand or base, commit)
+                checkout.bring_along(where, self._hand or base, commit, self._hub.runtime)
             except checkout.InTheWay as error:
                 raise TryAgain(
                     f"the hub branch is checked out here and can't be moved: {error}",
@@ -165,7 +164,7 @@ class Pushing:
             move_here(self._repo, [(branch, commit, base or ZERO)], sides)
         except GitFailed as error:
             tip = self._repo.ref(branch)
-            checkout.take_back(self._repo, branch, commit, self._hand or tip)
+            checkout.take_back(self._repo, branch, commit, self._hand or tip, self._hub.runtime)
             return Verdict("stuck", error.stderr.strip()) if tip == base else Verdict("lost")
         return Verdict("landed", commit=commit)
 

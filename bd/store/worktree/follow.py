@@ -32,13 +32,13 @@ def follow(hub: Replica, base: str | None, tip: str, *, hand: str | None, half_w
 
 def _move_branch(hub: Replica, here: str | None, tip: str, hand: str | None) -> list[str]:
     """The checked-out branch follows its files; where somebody else moves or locks it, they go back."""
-    if here and plain_ref.move(hub.repo, hub.branch, tip, here):
+    if here and plain_ref.move(hub.repo, hub.branch, tip, here, hub.runtime.now()):
         return []
     try:
         hub.repo.update_refs([(hub.branch, tip, here or ZERO)])
     except GitFailed as error:
         there = hand or hub.repo.ref(hub.branch)
-        checkout.take_back(hub.repo, hub.branch, tip, there)
+        checkout.take_back(hub.repo, hub.branch, tip, there, hub.runtime)
         return [f"your branch stays where it was: {error}"]
     return []
 
@@ -51,7 +51,7 @@ def _bring_along(hub: Replica, here: str | None, tip: str, base: str | None, han
     words = ""
     for start in dict.fromkeys(starts):
         try:
-            checkout.bring_along(hub.repo, start, tip)
+            checkout.bring_along(hub.repo, start, tip, hub.runtime)
         except checkout.InTheWay as error:
             words = words or str(error)
         else:
