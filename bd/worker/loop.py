@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import shutil
 import socket
 
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead, Snapshot
+    from bd.core.runtime import Runtime
     from bd.core.settings import Settings
     from bd.operations.base import Operation
     from bd.store import Clone
@@ -73,8 +73,10 @@ class Worker:
         on_ended: Callable[[Ended], None],
         on_line: Callable[[str, str], None],
         as_json: Callable[[Bead, Snapshot], dict[str, Any]],
+        runtime: Runtime,
     ) -> None:
         self.plan = plan
+        self._runtime = runtime
         self.started = 0
         self._open_hub = open_hub
         self._tell = tell
@@ -82,11 +84,11 @@ class Worker:
         self._on_line = on_line
         self._as_json = as_json
         self._jobs: list[Job] = []
-        self._events = Events()
+        self._events = Events(runtime)
         self._stopping = 0
-        self._idle_since_s = times.monotonic()
+        self._idle_since_s = runtime.monotonic()
         self._next_look_s, self._tip = 0.0, ""
-        self._lookout = Lookout(on_ring=lambda: self._events.put("hub"))
+        self._lookout = Lookout(runtime, on_ring=lambda: self._events.put("hub"))
         self._nothing: BdError | None = None
 
     # --- from outside ---
@@ -114,7 +116,7 @@ class Worker:
                 self._finish(job)
             if self._stopping:
                 self._end_all()
-            elif self._wants_more() and times.monotonic() >= self._next_look_s:
+            elif self._wants_more() and self._runtime.monotonic() >= self._next_look_s:
                 self._cycle()
             if not self._jobs and self._is_done():
                 return self.started
@@ -134,7 +136,7 @@ class Worker:
             return True
         if self.plan.once and self._nothing is not None:
             return True
-        idle_s = times.monotonic() - self._idle_since_s
+        idle_s = self._runtime.monotonic() - self._idle_since_s
         return self.plan.max_idle_s is not None and idle_s >= self.plan.max_idle_s
 
     def _wait(self) -> None:
@@ -143,10 +145,10 @@ class Worker:
         if self._stopping:
             rests.append(0.2)
         elif self._wants_more():
-            rests.append(max(0.0, self._next_look_s - times.monotonic()))
+            rests.append(max(0.0, self._next_look_s - self._runtime.monotonic()))
             rests.append(self._lookout.pause_s())
             if self.plan.max_idle_s is not None and not self._jobs:
-                rests.append(max(0.0, self._idle_since_s + self.plan.max_idle_s - times.monotonic()))
+                rests.append(max(0.0, self._idle_since_s + self.plan.max_idle_s - self._runtime.monotonic()))
         event = self._events.next(max(0.01, min(rests, default=3600.0)))
         if event == "hub":
             self._next_look_s = 0.0
@@ -171,10 +173,10 @@ class Worker:
         try:
             view = look(hub)
             pacer = Pacer(hub, self.plan.agent, view.snapshot, self.plan.interval_s)
-            reason = Eligibility(view.snapshot, self.plan.agent, times.now()).idle()
+            reason = Eligibility(view.snapshot, self.plan.agent, self._runtime.now()).idle()
             if (
                 reason is not None
-                or pacer.pace.is_due(times.now())
+                or pacer.pace.is_due(self._runtime.now())
                 or self.started
                 or pacer.tip != view.snapshot.commit
                 or not self.plan.once
@@ -182,7 +184,7 @@ class Worker:
                 rest_s = view.rest_s()
                 self._claim(hub, self._recover(hub, view), pacer, rest_s)
             else:
-                wait_s = int(pacer.pace.wait_s(times.now()))
+                wait_s = int(pacer.pace.wait_s(self._runtime.now()))
                 self._nothing = NothingReady(
                     f"nothing new for {self.plan.agent}; it looks again at {pacer.pace.next_poll_at}", retry_after_s=wait_s
                 )
@@ -192,7 +194,7 @@ class Worker:
             if self._jobs or not self.plan.once:  # what is in hand is finished in any case
                 self._tell(f"{error}; trying again")
             self._nothing = error
-            self._next_look_s = times.monotonic() + AGAIN_S
+            self._next_look_s = self._runtime.monotonic() + AGAIN_S
         finally:
             hub.close()
 
@@ -226,7 +228,7 @@ class Worker:
         return {"agent": self.plan.agent, "host": socket.gethostname(), "heartbeat": heartbeat.as_args()}
 
     def _asked(self, **extra: Any) -> dict[str, Any]:
-        return {"by": f"agent:{self.plan.agent}", "at": times.time_text(times.now(), exact=True), **extra}
+        return {"by": f"agent:{self.plan.agent}", "at": times.time_text(self._runtime.now(), exact=True), **extra}
 
     def _found_nothing(self, hub: Clone, view: View, rest_s: float | None, pacer: Pacer, nothing: BdError) -> None:
         """Remember when to look again (a claim may be stalled in `rest_s`), and let people see it."""
@@ -235,18 +237,18 @@ class Worker:
         self._nothing = nothing
         self._tip = hub.snapshot().commit
         if self._jobs:
-            self._next_look_s = times.monotonic() + pacer.base_s
+            self._next_look_s = self._runtime.monotonic() + pacer.base_s
             self._lookout.begin(hub, pacer.base_s)
             return
         pacer.found(hub, work=False, tip=self._tip)
-        now = times.now()
+        now = self._runtime.now()
         turn = next_turn(hub.snapshot(), now)
         waits_s = [pacer.pace.wait_s(now)]
         if rest_s is not None:
             waits_s.append(rest_s + 1.0)
         if turn is not None:
-            waits_s.append((turn - now).total_seconds() + random.random())
-        self._next_look_s = times.monotonic() + min(waits_s)
+            waits_s.append((turn - now).total_seconds() + self._runtime.random())
+        self._next_look_s = self._runtime.monotonic() + min(waits_s)
         self._lookout.begin(hub, pacer.pace.interval_s)
         heartbeats.tell(hub, self.plan.agent, pacer.as_json())
         me = f"agent:{self.plan.agent}"
@@ -268,7 +270,7 @@ class Worker:
         files = os.path.join(hub.place.folder, "work", bead.get("claim")["token"])
         shown = self._as_json(bead, hub.snapshot())
         self.started += 1
-        self._idle_since_s = times.monotonic()
+        self._idle_since_s = self._runtime.monotonic()
         self._tell(f"{bead.id} — {bead.title} (attempt {bead.get('claim').get('attempt', 1)})")
         try:
             job = Job(
@@ -279,6 +281,7 @@ class Worker:
                 self._open_hub,
                 lambda line, bead_id=bead.id: self._on_line(bead_id, line),  # type: ignore[misc]
                 lambda: self._events.put("job"),
+                self._runtime,
                 model_of(bead, hub.snapshot().agent(self.plan.agent), bead.get("claim").get("attempt", 1)),
             )
         except (BdError, OSError) as error:
@@ -304,7 +307,7 @@ class Worker:
                 return
             self._jobs.remove(job)
             job.stop_beating()
-            self._idle_since_s = times.monotonic()
+            self._idle_since_s = self._runtime.monotonic()
             said = self._record(hub, job, outcome)
             if said[0] in ("lost", "settled"):
                 hub.sides.note_beat(job.token, None)
@@ -348,7 +351,7 @@ class Worker:
         if outcome.what == RELEASED:
             self._write(hub, Release(**args, reason=outcome.text or "given back"))
             return RELEASED, outcome.text
-        took_s = int(times.monotonic() - job.child.started_s)
+        took_s = int(self._runtime.monotonic() - job.child.started_s)
         failure: dict[str, Any] = {
             "reason": outcome.kind,
             "error": outcome.text,
@@ -377,10 +380,10 @@ class Worker:
         if written.change is not None and written.change.tokens:
             self._begin(hub, written, pacer)
         else:
-            pacer.rest()
+            pacer.rest(hub)
             pacer.keep(hub)
             self._nothing = None
-            self._next_look_s = times.monotonic() + pacer.cool_down_s
+            self._next_look_s = self._runtime.monotonic() + pacer.cool_down_s
         return reason
 
     def _write(self, hub: Clone, operation: Operation) -> Written:
@@ -393,7 +396,7 @@ class Worker:
                 if tried >= last or error.data.get("written") == "local":
                     raise
                 self._tell(f"{error}; trying again")
-                times.sleep(min(30.0, 2.0**tried))
+                self._runtime.sleep(min(30.0, 2.0**tried))
         raise AssertionError("unreachable")
 
     def _end_all(self) -> None:

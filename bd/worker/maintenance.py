@@ -26,6 +26,7 @@ from bd.store.local import observations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from bd.store import Clone
 
@@ -45,9 +46,9 @@ def keep_house(hub: Clone, by: str) -> list[str]:
     done_at = hub.noted_json(_NAME, {...: str}) or {}
     said = [*run_due(hub, by), *pack_when_full(hub)]
     for name, chore in _CHORES.items():
-        if not _is_due(done_at.get(name)):
+        if not _is_due(done_at.get(name), hub.runtime.now()):
             continue
-        done_at[name] = times.time_text(times.now())
+        done_at[name] = times.time_text(hub.runtime.now())
         hub.note_json(_NAME, done_at)  # first: what fails or is killed does not come again at the next poll
         try:
             said += chore(hub, by)
@@ -56,9 +57,9 @@ def keep_house(hub: Clone, by: str) -> list[str]:
     return said
 
 
-def _is_due(done_at: str | None) -> bool:
+def _is_due(done_at: str | None, now: datetime) -> bool:
     try:
-        return not done_at or abs((times.now() - times.instant_of(done_at)).total_seconds()) >= EVERY_S
+        return not done_at or abs((now - times.instant_of(done_at)).total_seconds()) >= EVERY_S
     except ValueError:
         return True
 
@@ -115,7 +116,7 @@ def _tidy(hub: Clone, by: str) -> list[str]:
     """Remove what workers that were killed left in this clone: files of claims that have ended, a day after the last touch."""
     held = [bead for bead in hub.snapshot().claimed() if bead.claims]
     current = {str(claim.get("token")) for bead in held for claim in bead.claims} | {f"{bead.id}.json" for bead in held}
-    oldest_s = times.now().timestamp() - EVERY_S
+    oldest_s = hub.runtime.now().timestamp() - EVERY_S
     left = [
         path
         for folder in ("work", "beats", "progress")
@@ -142,7 +143,7 @@ def _archive(hub: Clone, by: str) -> list[str]:
     """Move what was done long ago out of the way, in a few commits that nobody waits long for; none where there is nothing."""
     moved = 0
     for _ in range(_ARCHIVINGS):
-        at = times.time_text(times.now(), exact=True)
+        at = times.time_text(hub.runtime.now(), exact=True)
         change = hub.publish(Archive(by=by, at=at, limit=_ARCHIVED_AT_ONCE)).change
         moved += len(change.touched) if change is not None else 0
         if change is None or len(change.touched) < _ARCHIVED_AT_ONCE:
@@ -152,7 +153,7 @@ def _archive(hub: Clone, by: str) -> list[str]:
 
 def _tell_friction(hub: Clone, by: str) -> list[str]:
     """Make beads about what fails too often, where the hub asks for that; no commit where there is nothing to tell."""
-    snapshot, now = hub.snapshot(), times.now()
+    snapshot, now = hub.snapshot(), hub.runtime.now()
     rules = friction.rules_of(snapshot)
     if not friction.is_told_by_itself(snapshot) or all(one.about for one in friction.causes(snapshot, now, rules)):
         return []

@@ -26,13 +26,13 @@ def reassign(hub: Clone, stalls: Sequence[Stall], by: str) -> Outcome | None:
     if not stalls:
         return None
     named = [stall._asdict() for stall in stalls[:AT_ONCE]]
-    at = times.time_text(times.now(), exact=True)
+    at = times.time_text(hub.runtime.now(), exact=True)
     return hub.publish(Reassign(by=by, at=at, stalls=named))
 
 
 def is_due(hub: Clone, snapshot: CachedSnapshot) -> bool:
     """Whether a look is worth its listing: some claim is silent for too long by its stamps, and nobody here just looked."""
-    if next(overdue_claims(snapshot, times.now(), hub.settings(snapshot)), None) is None:
+    if next(overdue_claims(snapshot, hub.runtime.now(), hub.settings(snapshot)), None) is None:
         return False
     ago_s = last_look_s(hub)
     return ago_s is None or ago_s >= LOOK_EVERY_S

@@ -13,7 +13,6 @@ import urllib.error
 import urllib.request
 from http.client import HTTPException
 
-from bd.core import times
 from bd.core.errors import BadInput, BdError
 from bd.core.light import NamedTuple
 from bd.core.times import duration_s
@@ -65,7 +64,7 @@ def check(
     if kind in ("json-schema", "regex"):
         found = _by_process(kind, rule, data)
     elif kind == "url":
-        found = _by_url(rule, output, pause or times.sleep)
+        found = _by_url(rule, output, pause or hub.runtime.sleep)
     elif kind == "test-pass":
         found = _by_tests(hub, rule, bead, folder, started)
     elif kind == "judge":

@@ -17,7 +17,7 @@ from bd.worker import validation
 from bd.worker.result import DONE, Outcome
 from bd.worker.validation_run import Trial
 from tests.memory import make_bead
-from tests.runtime import open_clone
+from tests.runtime import RUNTIME, open_clone
 from tests.truth import git, tip_bead
 from tests.waiting import until
 
@@ -153,7 +153,7 @@ def test_a_check_that_is_given_up_asks_no_more(opened: Replica, page: Callable[.
     before, url = set(threading.enumerate()), page(503, 500, 200)
     made = make_bead(output={"validation": "url", "validation_schema": {"url": url, "pause": "1m"}})
     ended = threading.Event()
-    trial = Trial(Outcome(DONE, "", ""), made, "", lambda: open_clone(opened.place), ended.set)
+    trial = Trial(Outcome(DONE, "", ""), made, "", lambda: open_clone(opened.place), ended.set, RUNTIME)
     until(lambda: len(_Page.answers) < 3, every_s=0.01)
     trial.give_up("the worker was stopped")
     ended.wait()

@@ -23,7 +23,7 @@ from bd.worker.loop import Worker
 from bd.worker.result import DONE, FAILED, outcome_of, read_result
 from tests.fleet.poolhost import is_alive
 from tests.running import BD
-from tests.runtime import open_clone
+from tests.runtime import RUNTIME, open_clone
 from tests.truth import git, tip_bead
 from tests.waiting import PATIENCE_S, until
 
@@ -100,7 +100,7 @@ def test_a_bead_that_may_not_be_closed_is_a_failure_and_not_left_claimed(clone: 
 
 def run_child(*words: str, on_line: Callable[[str], None] = lambda line: None) -> Child:
     ended = threading.Event()
-    child = Child(words, ".", os.environ, None, on_line, ended.set)
+    child = Child(words, ".", os.environ, None, on_line, ended.set, RUNTIME)
     assert ended.wait(60)
     return child
 

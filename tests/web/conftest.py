@@ -42,6 +42,6 @@ def served(clone: Callable[[str], Clone]) -> Iterator[Served]:
     own = clone("server")
     own.here("create", "Mend the proxy", "--id", "hub-one", "--priority", "1")
     own.here("create", "Tell the users", "--id", "hub-two", "--deps", "hub-one")
-    site = Site(lambda: App(Globals(directory=str(own.path)), RUNTIME).hub, (ADA,), ("127.0.0.1", "localhost"))
+    site = Site(lambda: App(Globals(directory=str(own.path)), RUNTIME).hub, RUNTIME, (ADA,), ("127.0.0.1", "localhost"))
     with TestClient(application(site), base_url=HOST) as client:
         yield Served(own, site, client)

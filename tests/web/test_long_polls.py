@@ -18,7 +18,7 @@ from bd.web.feed import STALE
 from bd.worker import wait, wakeup
 from bd.worker.long_poll import Away, server_of
 from tests.running import result_of
-from tests.runtime import open_clone
+from tests.runtime import RUNTIME, open_clone
 from tests.truth import tip
 from tests.web.conftest import ADA
 from tests.web.served import serving
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from bd.core.runtime import Runtime
     from tests.running import Clone
     from tests.web.conftest import Served
 
@@ -127,7 +128,7 @@ class _Server:
     def __init__(self) -> None:
         self.asked: list[float] = []
 
-    def ask(self, agent: str, seconds: float) -> list[str]:
+    def ask(self, agent: str, seconds: float, runtime: Runtime) -> list[str]:
         self.asked.append(bd_clock.monotonic())
         if len(self.asked) < 3:
             raise Away("gone")
@@ -178,7 +179,7 @@ def test_a_redirect_is_not_followed() -> None:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         with pytest.raises(Away):
-            server_of(f"http://127.0.0.1:{server.server_port}/fleet", ADA.token).ask("bob", 1.0)
+            server_of(f"http://127.0.0.1:{server.server_port}/fleet", ADA.token).ask("bob", 1.0, RUNTIME)
         server.shutdown()
         thread.join()
     assert asked == ["/fleet/wait?agent=bob&timeout=1.000"]

@@ -159,7 +159,7 @@ def test_a_replay_is_refused_also_by_a_new_server_and_under_another_id(hooked: S
     body, headers = github("github-pull-request", "pull_request")
     assert post(hooked, "github", body, headers)[0] == 200
     assert post(hooked, "github", body, {**headers, "x-github-delivery": "never-seen"})[0] == 409, "its id is not signed"
-    site = type(hooked.site)(hooked.site.open_hub, (ADA,), ("127.0.0.1",))
+    site = type(hooked.site)(hooked.site.open_hub, RUNTIME, (ADA,), ("127.0.0.1",))
     site.secrets = hooked.site.secrets
     with TestClient(application(site), base_url=HOST) as client:
         assert client.post("/hooks/github", content=body, headers={**JSON, **headers}).status_code == 409

@@ -12,7 +12,6 @@ from difflib import get_close_matches
 from bd.cli.output import escaped
 from bd.cli.spec import DURATION, FOLDER, Argument, Command, Flag, Option, whole_number
 from bd.compat import bead_json
-from bd.core import times
 from bd.core.errors import BadInput, Interrupted
 from bd.core.schema import AGENTS_DIR
 from bd.policy.eligibility import Eligibility
@@ -93,7 +92,8 @@ def run(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> None:
         app.out.note,
         on_ended,
         lambda bead, line: app.out.note(f"{bead}| {line}"),
-        lambda bead, snapshot: bead_json.detailed(bead, snapshot, times.now()),
+        lambda bead, snapshot: bead_json.detailed(bead, snapshot, app.runtime.now()),
+        app.runtime,
     )
     signals = _stop_on_signals(worker)
     worker.run()
@@ -161,7 +161,7 @@ def _stop_on_signals(worker: Worker) -> list[int]:
 def _dry_run(app: App, agent: str, words: tuple[str, ...]) -> None:
     view = look(app.hub, fetch=app.flags.fetch is not False)
     app.hub.check_format(view.snapshot)
-    answer = Eligibility(view.snapshot, agent, times.now())
+    answer = Eligibility(view.snapshot, agent, app.runtime.now())
     reason, best = answer.idle(), next(answer.beads(), None)
     stalls = [stall.id for stall in view.abandoned]
     if app.out.is_json:
