@@ -40,7 +40,7 @@ def plan_path() -> Path:
 
 def apply_plan(hub: Clone, beads: list[dict[str, Any]], by: str) -> str:
     """Put the plan on the hub in one commit; its root."""
-    change = hub.publish(ApplyPlan(by=by, at=times.time_text(times.now(), exact=True), beads=beads)).change
+    change = hub.publish(ApplyPlan(by=by, at=times.time_text(hub.runtime.now(), exact=True), beads=beads)).change
     assert change is not None
     return str(change.result[beads[0]["name"]])
 
@@ -65,12 +65,12 @@ class Factory(Runners):
 
     def run(self, hub: Clone, bare: Callable[[], str | None], root_id: str, story: Story) -> float:
         """Watch until the root is closed; the seconds it took. `bare` looks up the hub's tip. Raises Damaged."""
-        started = moved = times.monotonic()
+        started = moved = hub.runtime.monotonic()
         seen = hub.published() or ""
         while True:
-            times.sleep(LOOK_S)
+            hub.runtime.sleep(LOOK_S)
             self.check()
-            now_s = times.monotonic()
+            now_s = hub.runtime.monotonic()
             if bare() == seen:
                 if now_s - moved > STILL_LIMIT_S:
                     hint = f"the agents' logs are in {self._log_folder}"
@@ -84,7 +84,7 @@ class Factory(Runners):
             root = snapshot.bead(root_id)
             if root is None or root.is_done:
                 return now_s - started
-            for deed in self._person.deeds(snapshot, root_id, list(self._clones), times.now()):
+            for deed in self._person.deeds(snapshot, root_id, list(self._clones), hub.runtime.now()):
                 self._do(deed, hub, story, now_s - started)
 
     def _do(self, deed: Deed, hub: Clone, story: Story, at_s: float) -> None:

@@ -35,13 +35,13 @@ def tell(hub: Clone, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
     `stalls` are those that were seen and are not freed.
     """
     hooks = trusted_commands.commands(hub, "notify")
-    due = occasions.due(hub.snapshot(), stalls)[:AT_ONCE] if hooks else []
+    due = occasions.due(hub.snapshot(), stalls, hub.runtime.now())[:AT_ONCE] if hooks else []
     if not due:
         return []
     events, ids = {one.id: one.event for one in due}, [one.id for one in due]
     keys = {one.id: one.key for one in due if one.event != "dead_letter"}
     asked: dict[str, Any] = {"ids": ids, **({"keys": keys} if keys else {})}
-    right = Notify(by=by, at=times.time_text(times.now(), exact=True), **asked)
+    right = Notify(by=by, at=times.time_text(hub.runtime.now(), exact=True), **asked)
     try:
         outcome = hub.publish(right)
     except BdError as error:
@@ -50,12 +50,12 @@ def tell(hub: Clone, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
     done: list[str] = []
     snapshot = hub.snapshot(outcome.commit)
     for bead in snapshot.wholes(list(outcome.change.touched) if outcome.change else []):
-        message = occasions.message_of(bead, events[bead.id], snapshot, stalls)
+        message = occasions.message_of(bead, events[bead.id], snapshot, hub.runtime.now(), stalls)
         wrong = [words for hook in hooks if (words := _run(hook, message))]
         said += [f"{bead.id}: {words}" for words in wrong] or [f"told people that {bead.id} {occasions.SAID[events[bead.id]]}"]
         done += [] if wrong else [bead.id]
     if done:
-        at = times.time_text(times.now(), exact=True)
+        at = times.time_text(hub.runtime.now(), exact=True)
         try:
             hub.publish(Notified(by=by, at=at, ids=done, right=right.uid))
         except TryAgain as error:

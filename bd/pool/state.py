@@ -45,7 +45,7 @@ class Quarters:
 
     def __init__(self, hub: Clone) -> None:
         state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
-        self._runtime = hub.runtime
+        self.runtime = hub.runtime
         self.folder = os.path.join(state, "bd", "pools", hub_id(hub))
 
     def path(self, *parts: str) -> str:
@@ -57,7 +57,7 @@ class Quarters:
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
         """Be the one controller of this hub and host; a killed one leaves no lock behind. Raises WrongState."""
-        lock = CloneLock(self.path("controller.lock"), 0, self._runtime)
+        lock = CloneLock(self.path("controller.lock"), 0, self.runtime)
         if not lock.try_enter():
             raise WrongState("a controller of this hub runs on this host already", hint="`bd pool status` shows what it does")
         try:
@@ -103,7 +103,7 @@ class Quarters:
 
     def record(self, event: str, pool: str, **facts: Any) -> dict[str, Any]:
         """Write down that something happened to a pool, as far as the disk takes it."""
-        told = {"at": times.time_text(self._runtime.now()), "pool": pool, "event": event}
+        told = {"at": times.time_text(self.runtime.now()), "pool": pool, "event": event}
         told.update({key: value for key, value in facts.items() if value not in (None, "")})
         with contextlib.suppress(OSError):
             path = self.path("events.jsonl")

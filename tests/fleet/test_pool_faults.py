@@ -23,7 +23,7 @@ from tests.fleet.poolhost import WAITS, Host, is_alive, text_of
 from tests.hub.hooks import hook
 from tests.race.seeds import put, seed
 from tests.running import BD, Clone, run_process, start_process
-from tests.runtime import open_clone
+from tests.runtime import RUNTIME, open_clone
 from tests.truth import git, tip_bead, tip_file
 from tests.waiting import until
 
@@ -101,7 +101,7 @@ class Watched:
 
         hub = open_hub()
         self.told: list[tuple[str, str]] = []
-        self.controller = Controller(open_hub, Quarters(hub), "agent:ada", self._hear)
+        self.controller = Controller(open_hub, Quarters(hub), "agent:ada", self._hear, RUNTIME)
         hub.close()
 
     def _hear(self, event: dict[str, Any]) -> None:

@@ -8,7 +8,6 @@ import os
 from bd.cli.app import SIGNS
 from bd.cli.output import escaped
 from bd.cli.spec import AGENT, Argument, Command, Flag, Group, Option
-from bd.core import times
 from bd.core.errors import BadInput
 from bd.core.pools import Pool, pools_of
 from bd.core.times import time_text
@@ -200,12 +199,12 @@ def run(app: App, once: bool) -> None:
     app.refuse_past()
     directory = app.flags.directory
     with quarters.alone():
-        controller = Controller(lambda: app.open_clone(locate(directory)), quarters, app.identity.by, tell)
+        controller = Controller(lambda: app.open_clone(locate(directory)), quarters, app.identity.by, tell, app.runtime)
         if once:
             controller.round()
         gc.enable()
         while not once:
-            times.sleep(controller.tolerant_round())
+            app.runtime.sleep(controller.tolerant_round())
     if app.out.is_json:
         app.out.json(told)
 
