@@ -279,7 +279,7 @@ class App:
     def asked(self, typed: Iterable[str] = (), **extra: Any) -> dict[str, Any]:
         """The arguments every operation takes: who asks, when, and with which tokens."""
         at = times.time_text(self.now, exact=True)
-        return {"by": self.identity.by, "at": at, "tokens": self.held_tokens(typed), **extra}
+        return {"by": self.identity.by, "at": at, "tokens": self.held_tokens(typed), "runtime": self.runtime, **extra}
 
     def asked_to_end(self, typed: Iterable[str], **extra: Any) -> dict[str, Any]:
         """The same for what ends an attempt: the notes made while working ride along."""

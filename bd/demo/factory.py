@@ -12,12 +12,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bd.core import times
 from bd.core.errors import Damaged
 from bd.core.light import NamedTuple
 from bd.demo.example import DEMO_INTERVAL, example_folder
 from bd.demo.person import Person
 from bd.demo.processes import Runners, environment
+from bd.operations.base import asked
 from bd.operations.plan import ApplyPlan
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ def plan_path() -> Path:
 
 def apply_plan(hub: Clone, beads: list[dict[str, Any]], by: str) -> str:
     """Put the plan on the hub in one commit; its root."""
-    change = hub.publish(ApplyPlan(by=by, at=times.time_text(hub.runtime.now(), exact=True), beads=beads)).change
+    change = hub.publish(ApplyPlan(**asked(hub.runtime, by, beads=beads))).change
     assert change is not None
     return str(change.result[beads[0]["name"]])
 

@@ -14,12 +14,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bd.core import times
 from bd.core.errors import BadInput
 from bd.core.identity import identify
 from bd.core.schema import agent_path
 from bd.demo.board import Board
 from bd.demo.race import Race
+from bd.operations.base import asked
 from bd.operations.beads import Write
 from bd.operations.create import Create
 from bd.setup.hub import join_hub, make_hub, set_clone_setting
@@ -111,10 +111,10 @@ class Demo:
     def _fill(self, hub: Clone) -> dict[str, str]:
         """Put agents and beads on the hub; the beads' titles by id."""
         agents = {agent_path(name): dict(fields) for name, fields in self._example.agents.items()}
-        hub.publish(Write(by=_person(hub), at=_now(hub), records=agents, words="the example fleet"))
+        hub.publish(Write(**asked(hub.runtime, _person(hub), records=agents, words="the example fleet")))
         if not self._example.beads:
             return {}
-        outcome = hub.publish(Create(by=_person(hub), at=_now(hub), beads=self._example.beads))
+        outcome = hub.publish(Create(**asked(hub.runtime, _person(hub), beads=self._example.beads)))
         made = outcome.change.touched if outcome.change else ()
         return {bead_id: bead["title"] for bead_id, bead in zip(made, self._example.beads, strict=True)}
 
@@ -156,10 +156,6 @@ class Demo:
 def _person(hub: Clone) -> str:
     """Who makes the demo: a person, under git's name for them."""
     return identify(None, {}, {}, hub.place.user_name).by
-
-
-def _now(hub: Clone) -> str:
-    return times.time_text(hub.runtime.now(), exact=True)
 
 
 @contextlib.contextmanager

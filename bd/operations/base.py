@@ -11,7 +11,7 @@ from bd.core import ids
 from bd.core.errors import BdError, NoSuchBead
 from bd.core.light import NamedTuple
 from bd.core.model import Change
-from bd.core.times import instant_of
+from bd.core.times import instant_of, time_text
 from bd.policy import claims
 
 TYPE_CHECKING = False
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
+    from bd.core.runtime import Runtime
     from bd.core.settings import Settings
 
 
@@ -43,21 +44,30 @@ class Operation:
 
     `uid` names the operation for ever; `at` is when it was asked for (its stamps say so, also
     when it is replayed hours later); `by` is who asks; `tokens` are the claim tokens the asker
-    holds, by bead. `args` holds all else, as JSON.
+    holds, by bead. `args` holds all else, as JSON. `runtime` mints the names that are not given, and is not kept.
     """
 
     verb: ClassVar[str] = ""
 
-    def __init__(self, *, by: str, at: str, uid: str | None = None, tokens: Mapping[str, str] | None = None, **args: Any) -> None:
+    def __init__(
+        self,
+        *,
+        by: str,
+        at: str,
+        uid: str | None = None,
+        tokens: Mapping[str, str] | None = None,
+        runtime: Runtime | None = None,
+        **args: Any,
+    ) -> None:
         self.by = by
         self.at = at
-        self.uid = uid or ids.mint()
+        self.uid = uid or minting(runtime).new_id()
         self.tokens = dict(tokens or {})
         self.args = args
-        self.prepare()
+        self.prepare(runtime)
 
-    def prepare(self) -> None:
-        """Mint every name the operation will ever need into `args`; called once, when it is made."""
+    def prepare(self, runtime: Runtime | None) -> None:
+        """Mint every name the operation will ever need into `args`, where it has none yet; called once, when it is made."""
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         """The change on this snapshot; an empty one when it already holds this operation's result.
@@ -239,6 +249,24 @@ def register(kind: type[Operation]) -> type[Operation]:
     """Class decorator: lets a replay find the operation by its verb."""
     REGISTRY[kind.verb] = kind
     return kind
+
+
+def asked(runtime: Runtime, by: str, **args: Any) -> dict[str, Any]:
+    """The arguments every operation takes, asked for now: who asks, when, and who mints its names."""
+    return {"by": by, "at": time_text(runtime.now(), exact=True), "runtime": runtime, **args}
+
+
+def minting(runtime: Runtime | None) -> Runtime:
+    """Who mints what is not given. Raises TypeError where nobody does: for what was read back, which has its names."""
+    if runtime is None:
+        raise TypeError("a new operation needs a runtime, which mints its names")
+    return runtime
+
+
+def mint(args: dict[str, Any], key: str, runtime: Runtime | None) -> None:
+    """Give the arguments a new name under this key, unless they have one."""
+    if key not in args:
+        args[key] = minting(runtime).new_id()
 
 
 def subject(verb: str, done: Iterable[str], by: str, *, more: str = "") -> str:

@@ -5,11 +5,10 @@ Does not belong here: making beads (create.py), claims (claims.py), ends of work
 
 from __future__ import annotations
 
-from bd.core import ids
 from bd.core.errors import BadInput
 from bd.core.model import Bead, Change
 from bd.core.times import time_text
-from bd.operations.base import Operation, register, subject
+from bd.operations.base import Operation, mint, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.dependencies import refuse_circles, with_ages
 from bd.operations.field_values import check_status, checked
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
+    from bd.core.runtime import Runtime
     from bd.operations.base import World
 
 
@@ -121,8 +121,8 @@ class Comment(Operation):
 
     verb: ClassVar[str] = "comment"
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
+    def prepare(self, runtime: Runtime | None) -> None:
+        mint(self.args, "comment_id", runtime)
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         text = self.args["text"].strip()

@@ -7,7 +7,6 @@ commit. Does not belong here: the ends of work (close.py), failing (fail.py), an
 from __future__ import annotations
 
 from bd import __version__
-from bd.core import ids
 from bd.core.errors import (
     AgentBusy,
     DoesNotFit,
@@ -18,7 +17,7 @@ from bd.core.errors import (
 )
 from bd.core.model import Change, Overlay
 from bd.core.times import time_text, timedelta
-from bd.operations.base import Operation, register, subject
+from bd.operations.base import Operation, minting, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.policy import budget, capacity, claims
 from bd.policy.eligibility import BINDING, Eligibility, refuse_rival
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
+    from bd.core.runtime import Runtime
     from bd.operations.base import World
 
 
@@ -67,9 +67,10 @@ class Claim(Operation):
     def needs_remote(self) -> bool:
         return True
 
-    def prepare(self) -> None:
+    def prepare(self, runtime: Runtime | None) -> None:
         wanted = len(self.args.get("ids") or []) or self.args.get("count", 1)
-        self.args.setdefault("new_tokens", [ids.mint() for _ in range(wanted)])
+        if "new_tokens" not in self.args:
+            self.args["new_tokens"] = [minting(runtime).new_id() for _ in range(wanted)]
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         won = self._already_won(snapshot)

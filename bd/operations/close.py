@@ -5,11 +5,10 @@ Every one that changes a claim rewrites the capacity file of the agent concerned
 
 from __future__ import annotations
 
-from bd.core import ids
 from bd.core.errors import AlreadyClosed, BdError, NothingReady, StaleToken, StillBlocked, WrongState
 from bd.core.model import Change, Overlay
 from bd.core.times import time_text
-from bd.operations.base import Operation, register, subject
+from bd.operations.base import Operation, mint, minting, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.claims import Claim
 from bd.operations.heat import attended
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
+    from bd.core.runtime import Runtime
     from bd.operations.base import World
 
 
@@ -38,10 +38,10 @@ class Close(Operation):
 
     verb: ClassVar[str] = "close"
 
-    def prepare(self) -> None:
+    def prepare(self, runtime: Runtime | None) -> None:
         following = self.args.get("next")
-        if following:
-            following.setdefault("new_tokens", [ids.mint()])
+        if following and "new_tokens" not in following:
+            following["new_tokens"] = [minting(runtime).new_id()]
 
     @property
     def needs_remote(self) -> bool:
@@ -183,8 +183,8 @@ class Reopen(Operation):
 
     verb: ClassVar[str] = "reopen"
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
+    def prepare(self, runtime: Runtime | None) -> None:
+        mint(self.args, "comment_id", runtime)
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         def open_again(bead: Bead) -> Bead:

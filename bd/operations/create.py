@@ -8,7 +8,7 @@ from bd.core.light import NamedTuple
 from bd.core.model import Bead, Change
 from bd.core.schema import BEAD_FIELDS, SPENT_KEYS, WAITING_LINKS
 from bd.core.times import time_text
-from bd.operations.base import Operation, register, subject
+from bd.operations.base import Operation, mint, register, subject
 from bd.operations.dependencies import refuse_circles
 from bd.operations.field_values import check_status, check_title, checked, refuse_twin
 from bd.policy import lifecycle
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
+    from bd.core.runtime import Runtime
     from bd.operations.base import World
 
 
@@ -98,9 +99,9 @@ class Create(Operation):
 
     verb: ClassVar[str] = "create"
 
-    def prepare(self) -> None:
+    def prepare(self, runtime: Runtime | None) -> None:
         for spec in self.args["beads"]:
-            spec.setdefault("uid", ids.mint())
+            mint(spec, "uid", runtime)
         self._ids_before = [spec.get("id") for spec in self.args["beads"]]
 
     def renamed(self, change: Change) -> dict[str, str]:
@@ -259,10 +260,10 @@ class Create(Operation):
 class MakesOne(Operation):
     """An operation that makes one bead beside what it does to another: `new` are its fields, and it is touched last."""
 
-    def prepare(self) -> None:
+    def prepare(self, runtime: Runtime | None) -> None:
         new = self.args.get("new")
         if new:
-            new.setdefault("uid", ids.mint())
+            mint(new, "uid", runtime)
         self._id_before: str | None = (new or {}).get("id")
 
     def renamed(self, change: Change) -> dict[str, str]:

@@ -5,13 +5,10 @@ Does not belong here: the rules of retries (policy/retry.py), and taking beads a
 
 from __future__ import annotations
 
-import random
-
-from bd.core import ids
 from bd.core.errors import BadInput, WrongState
 from bd.core.model import Change
 from bd.core.times import time_text
-from bd.operations.base import Operation, register, subject
+from bd.operations.base import Operation, mint, minting, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.heat import attended
 from bd.policy import advisory_claims, lifecycle, retry, spending
@@ -21,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
+    from bd.core.runtime import Runtime
     from bd.operations.base import World
 
 
@@ -34,8 +32,9 @@ class Fail(Operation):
 
     verb: ClassVar[str] = "fail"
 
-    def prepare(self) -> None:
-        self.args.setdefault("jitter", round(random.random(), 4))
+    def prepare(self, runtime: Runtime | None) -> None:
+        if "jitter" not in self.args:
+            self.args["jitter"] = round(minting(runtime).random(), 4)
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         kind = retry.check_kind(self.args.get("reason") or "")
@@ -103,8 +102,8 @@ class DlqRetry(Operation):
 
     verb: ClassVar[str] = "dlq-retry"
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
+    def prepare(self, runtime: Runtime | None) -> None:
+        mint(self.args, "comment_id", runtime)
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         def open_again(bead: Bead) -> Bead:
@@ -135,8 +134,8 @@ class DlqReview(Operation):
 
     verb: ClassVar[str] = "dlq-review"
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
+    def prepare(self, runtime: Runtime | None) -> None:
+        mint(self.args, "comment_id", runtime)
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         def review(bead: Bead) -> Bead:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bd.core import ids
 from bd.core.model import Change
 from bd.core.times import age_text
-from bd.operations.base import Operation, register, subject
+from bd.operations.base import Operation, minting, register, subject
 from bd.operations.create import Create
 from bd.policy import friction
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
+    from bd.core.runtime import Runtime
     from bd.operations.base import World
 
 # So many beads at once; the worst causes first.
@@ -27,8 +27,9 @@ class TellFriction(Operation):
 
     verb: ClassVar[str] = "friction"
 
-    def prepare(self) -> None:
-        self.args.setdefault("uids", [ids.mint() for _ in range(AT_ONCE)])
+    def prepare(self, runtime: Runtime | None) -> None:
+        if "uids" not in self.args:
+            self.args["uids"] = [minting(runtime).new_id() for _ in range(AT_ONCE)]
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         there = [bead for bead in map(snapshot.by_uid, self.args["uids"]) if bead is not None]

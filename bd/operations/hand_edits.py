@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
+    from bd.core.runtime import Runtime
     from bd.operations.base import World
 
 
@@ -197,7 +198,7 @@ class HandCommit(Operation):
 
     verb: ClassVar[str] = "edit"
 
-    def prepare(self) -> None:
+    def prepare(self, runtime: Runtime | None) -> None:
         self.refusals: list[BdError] = []
 
     @property

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from bd.core import ids
 from bd.core.errors import AlreadyClosed, BadInput, WrongState
 from bd.core.model import Change, Overlay
 from bd.core.queries import mentions
 from bd.core.times import time_text
-from bd.operations.base import register, subject
+from bd.operations.base import mint, register, subject
 from bd.operations.close import Close
 from bd.operations.create import Create, MakesOne
 from bd.operations.heat import attended
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
+    from bd.core.runtime import Runtime
     from bd.operations.base import World
 
 # How the next bead says where it came from, where nothing else links the two yet.
@@ -65,9 +65,9 @@ class Handoff(MakesOne):
 
     verb: ClassVar[str] = "handoff"
 
-    def prepare(self) -> None:
-        self.args.setdefault("comment_id", ids.mint())
-        super().prepare()
+    def prepare(self, runtime: Runtime | None) -> None:
+        mint(self.args, "comment_id", runtime)
+        super().prepare(runtime)
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         finished = self.find(self.args["ids"][0], snapshot)

@@ -6,12 +6,10 @@ has happened since.
 
 from __future__ import annotations
 
-import random
-
 from bd.core.errors import BdError, WrongState
 from bd.core.model import Change
 from bd.core.times import time_text
-from bd.operations.base import Operation, register, subject
+from bd.operations.base import Operation, minting, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.policy import advisory_claims, claims, lifecycle, retry, spending
 from bd.policy.liveness import IN_WORK, last_commit_of
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
+    from bd.core.runtime import Runtime
     from bd.operations.base import World
 
 
@@ -59,9 +58,9 @@ class Reassign(Operation):
 
     verb: ClassVar[str] = "reassign"
 
-    def prepare(self) -> None:
+    def prepare(self, runtime: Runtime | None) -> None:
         if "jitter" not in self.args:
-            self.args["jitter"] = random.random()
+            self.args["jitter"] = minting(runtime).random()
 
     @property
     def needs_remote(self) -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
     from bd.core.model import Snapshot
+    from bd.core.runtime import Runtime
     from bd.operations.base import World
 
 
@@ -28,7 +29,7 @@ class Heat(Operation):
 
     verb: ClassVar[str] = "heat"
 
-    def prepare(self) -> None:
+    def prepare(self, runtime: Runtime | None) -> None:
         degrees = float(self.args.setdefault("degrees", HEAT["asked"]))
         if not 0 < abs(degrees) <= HOTTEST:
             raise BadInput(f"can't heat by {degrees:g}", hint="1 to 100 heats, -1 to -100 cools")

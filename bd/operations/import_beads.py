@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
+    from bd.core.runtime import Runtime
     from bd.operations.base import World
 
 CONFLICT_RULES = ("newer", "skip", "fail")
@@ -63,7 +64,7 @@ class Import(Operation):
 
     verb: ClassVar[str] = "import"
 
-    def prepare(self) -> None:
+    def prepare(self, runtime: Runtime | None) -> None:
         if self.args.setdefault("on_conflict", "newer") not in CONFLICT_RULES:
             raise BadInput(f"{self.args['on_conflict']!r} is no rule for conflicts", hint="newer, skip or fail")
 

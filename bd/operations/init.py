@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 
-from bd.core import ids
 from bd.core.model import Change
 from bd.core.schema import CONFIG_PATH, FORMAT_VERSION, IGNORE_PATH, METADATA_PATH
-from bd.operations.base import Operation, register
+from bd.operations.base import Operation, mint, register
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
+    from bd.core.runtime import Runtime
     from bd.operations.base import World
 
 _IGNORED = (".stamp", "issues.jsonl")
@@ -33,8 +33,8 @@ class Init(Operation):
 
     verb: ClassVar[str] = "init"
 
-    def prepare(self) -> None:
-        self.args.setdefault("hub_id", ids.mint())
+    def prepare(self, runtime: Runtime | None) -> None:
+        mint(self.args, "hub_id", runtime)
 
     @property
     def needs_remote(self) -> bool:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
     from bd.core.model import Snapshot
+    from bd.core.runtime import Runtime
     from bd.operations.base import World
 
 
@@ -24,12 +25,12 @@ class ApplyPlan(Create):
 
     verb: ClassVar[str] = "plan-apply"
 
-    def prepare(self) -> None:
+    def prepare(self, runtime: Runtime | None) -> None:
         root, *tasks = self.args["beads"]
         if root.get("idempotency_key"):
             for task in tasks:
                 task["idempotency_key"] = f"{root['idempotency_key']}/{task['name']}"
-        super().prepare()
+        super().prepare(runtime)
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         specs = self.args["beads"]

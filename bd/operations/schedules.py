@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from bd.core import ids
 from bd.core.errors import NotFound, WrongState
 from bd.core.ids import check_agent
 from bd.core.model import Change
 from bd.core.schema import CONFIG_PATH
 from bd.core.times import time_text
-from bd.operations.base import Operation, register
+from bd.operations.base import Operation, mint, register
 from bd.operations.create import Create, MakesOne
 from bd.operations.field_values import check_title, checked
 from bd.policy import schedules
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
+    from bd.core.runtime import Runtime
     from bd.operations.base import World
 
 
@@ -33,8 +33,8 @@ class AddSchedule(Operation):
 
     verb: ClassVar[str] = "schedule-add"
 
-    def prepare(self) -> None:
-        self.args["schedule"].setdefault("uid", ids.mint())
+    def prepare(self, runtime: Runtime | None) -> None:
+        mint(self.args["schedule"], "uid", runtime)
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         given = self.args["schedule"]
@@ -80,10 +80,10 @@ class RunSchedule(MakesOne):
 
     verb: ClassVar[str] = "schedule-run"
 
-    def prepare(self) -> None:
+    def prepare(self, runtime: Runtime | None) -> None:
         self.args.setdefault("new", {})
-        self.args["new"].setdefault("uid", ids.mint())
-        super().prepare()
+        mint(self.args["new"], "uid", runtime)
+        super().prepare(runtime)
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         name, new = self.args["name"], self.args["new"]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from copy import deepcopy
 
-from bd.core import ids
 from bd.core.errors import NotFound, WrongState
 from bd.core.ids import check_agent
 from bd.core.model import Change
 from bd.core.schema import trigger_path
 from bd.core.times import time_text
-from bd.operations.base import Operation, register
+from bd.operations.base import Operation, mint, register
 from bd.operations.plan import ApplyPlan
 from bd.policy.triggers import filled, parse_on
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
     from bd.core.model import Snapshot
+    from bd.core.runtime import Runtime
     from bd.operations.base import World
 
 
@@ -28,8 +28,8 @@ class AddTrigger(Operation):
 
     verb: ClassVar[str] = "trigger-add"
 
-    def prepare(self) -> None:
-        self.args["trigger"].setdefault("uid", ids.mint())
+    def prepare(self, runtime: Runtime | None) -> None:
+        mint(self.args["trigger"], "uid", runtime)
 
     def decide(self, snapshot: Snapshot, world: World) -> Change:
         given = self.args["trigger"]
@@ -42,9 +42,9 @@ class AddTrigger(Operation):
                 return Change({}, "")
             raise WrongState(f"there is a trigger {name} already", hint=f"`bd trigger remove {name}` first")
         trial = filled(deepcopy(given["plan"]), {})
-        ApplyPlan(by=self.by, at=self.at, beads=[{**spec, "title": spec["title"] or "x"} for spec in trial]).decide(
-            snapshot, world
-        )
+        # Nothing of the trial is kept: any names will do.
+        named = [{**spec, "title": spec["title"] or "x", "uid": f"{number:014}{self.uid}"} for number, spec in enumerate(trial)]
+        ApplyPlan(by=self.by, at=self.at, uid=self.uid, beads=named).decide(snapshot, world)
         record = {
             "name": name,
             "uid": given["uid"],

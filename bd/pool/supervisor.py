@@ -16,6 +16,7 @@ from itertools import compress
 from bd.core import times
 from bd.core.errors import BdError, WrongState
 from bd.core.light import NamedTuple
+from bd.operations.base import asked
 from bd.operations.heartbeat import Reassign
 from bd.operations.pools import Retire
 from bd.operations.switches import SetDuty
@@ -55,7 +56,7 @@ class Round(NamedTuple):
     tell: Callable[[dict[str, Any]], None]
 
     def asked(self, **extra: Any) -> dict[str, Any]:
-        return {"by": self.by, "at": times.time_text(self.hub.runtime.now(), exact=True), **extra}
+        return asked(self.hub.runtime, self.by, **extra)
 
     def publish(self, operation: Operation) -> None:
         self.hub.publish(operation)

@@ -7,8 +7,8 @@ import glob
 import hashlib
 import os
 
-from bd.core import times
 from bd.core.errors import BdError
+from bd.operations.base import asked
 from bd.operations.plan import ApplyPlan
 from bd.operations.schedules import RunSchedule
 from bd.policy import schedules, triggers
@@ -43,7 +43,7 @@ def due_schedules(snapshot: Snapshot, now: datetime) -> list[str]:
 
 def run_schedule(hub: Clone, name: str, by: str) -> Outcome:
     """Make what is due of one schedule, by the hub's own last word on it."""
-    return hub.publish(RunSchedule(by=by, at=times.time_text(hub.runtime.now(), exact=True), name=name))
+    return hub.publish(RunSchedule(**asked(hub.runtime, by, name=name)))
 
 
 def run_due(hub: Clone, by: str) -> list[str]:
@@ -76,7 +76,7 @@ def fire(hub: Clone, trigger: Mapping[str, Any], event: Mapping[str, Any], event
     about = {"trigger": name, "on": trigger["on"], "key": event_key}
     root.update(idempotency_key=key, metadata={**(root.get("metadata") or {}), "event": about})
     beads = [{**spec, "created_by": f"event:{name}"} for spec in (root, *tasks)]
-    return hub.publish(ApplyPlan(by=by, at=times.time_text(hub.runtime.now(), exact=True), beads=beads))
+    return hub.publish(ApplyPlan(**asked(hub.runtime, by, beads=beads)))
 
 
 def pending_events(

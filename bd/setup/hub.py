@@ -6,10 +6,10 @@ import contextlib
 import os
 from typing import NamedTuple
 
-from bd.core import times
 from bd.core.errors import BadInput, Damaged, NoHub, RemoteUnreachable, TryAgain
 from bd.core.identity import identify
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
+from bd.operations.base import asked
 from bd.operations.init import Init
 from bd.store import Clone
 from bd.store.git.create import (
@@ -126,7 +126,7 @@ def init_of(hub: Clone, tip: str | None, prefix: str, domain: str | None = None)
     fields = {"domain": domain} if domain else {}
     ignored = place.repo.objects.read(f"{tip}:{IGNORE_PATH}") if tip else None
     lines = (ignored or b"").decode("utf-8", "replace").splitlines()
-    return Init(by=by, at=times.time_text(hub.runtime.now(), exact=True), prefix=prefix, fields=fields, ignored=lines)
+    return Init(**asked(hub.runtime, by, prefix=prefix, fields=fields, ignored=lines))
 
 
 @contextlib.contextmanager

@@ -6,8 +6,8 @@ publishes the operation that `make(asked)` makes, under the person's name; `site
 
 from __future__ import annotations
 
-from bd.core import times
 from bd.core.light import NamedTuple
+from bd.operations.base import asked
 from bd.report.metrics.flow import flow_of
 from bd.web.feed import Feed
 from bd.web.hub_thread import Room
@@ -134,7 +134,7 @@ def _write(hub: Clone, name: str, make: Make) -> Done:
     if name != own.user_name:  # whose commit it is, is not up to who started the server
         hub.place = own._replace(user_name=name, user_mail="")
     try:
-        outcome = hub.publish(make({"by": f"human:{name}", "at": times.time_text(hub.runtime.now(), exact=True)}))
+        outcome = hub.publish(make(asked(hub.runtime, f"human:{name}")))
     finally:
         hub.place = own  # the next write is somebody else's, or a webhook's
     outcome.acknowledge()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bd.core import times
 from bd.core.light import NamedTuple
+from bd.operations.base import asked
 from bd.operations.capacity_file import capacity_of
 from bd.operations.heartbeat import Heartbeat as Sign
 from bd.policy.liveness import FAR_INTERVAL_S, NEAR_INTERVAL_S, RECORD_EVERY_S, last_commit_of
@@ -91,8 +92,7 @@ def is_due_on_branch(claim: Mapping[str, Any], now: datetime, every_s: float = B
 
 def sign_on_branch(hub: Clone, agent: str, bead_id: str, token: str) -> None:
     """A sign of life as a commit. Raises what a write is refused with."""
-    at = times.time_text(hub.runtime.now(), exact=True)
-    hub.publish(Sign(by=f"agent:{agent}", at=at, tokens={bead_id: token}, ids=[bead_id]))
+    hub.publish(Sign(**asked(hub.runtime, f"agent:{agent}", tokens={bead_id: token}, ids=[bead_id])))
 
 
 # --- the agent's own record ------------------------------------------------------------------

@@ -24,6 +24,7 @@ from bd.core.errors import (
     TryAgain,
 )
 from bd.notify import hooks
+from bd.operations.base import asked
 from bd.operations.claims import Claim, Release
 from bd.operations.close import Close
 from bd.operations.fail import Fail
@@ -228,7 +229,7 @@ class Worker:
         return {"agent": self.plan.agent, "host": socket.gethostname(), "heartbeat": heartbeat.as_args()}
 
     def _asked(self, **extra: Any) -> dict[str, Any]:
-        return {"by": f"agent:{self.plan.agent}", "at": times.time_text(self._runtime.now(), exact=True), **extra}
+        return asked(self._runtime, f"agent:{self.plan.agent}", **extra)
 
     def _found_nothing(self, hub: Clone, view: View, rest_s: float | None, pacer: Pacer, nothing: BdError) -> None:
         """Remember when to look again (a claim may be stalled in `rest_s`), and let people see it."""

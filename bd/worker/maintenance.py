@@ -15,6 +15,7 @@ import shutil
 from bd.core import times
 from bd.core.errors import BdError
 from bd.operations.archive import Archive
+from bd.operations.base import asked
 from bd.operations.friction_beads import TellFriction
 from bd.policy import friction
 from bd.schedule.sources import run_due
@@ -143,8 +144,7 @@ def _archive(hub: Clone, by: str) -> list[str]:
     """Move what was done long ago out of the way, in a few commits that nobody waits long for; none where there is nothing."""
     moved = 0
     for _ in range(_ARCHIVINGS):
-        at = times.time_text(hub.runtime.now(), exact=True)
-        change = hub.publish(Archive(by=by, at=at, limit=_ARCHIVED_AT_ONCE)).change
+        change = hub.publish(Archive(**asked(hub.runtime, by, limit=_ARCHIVED_AT_ONCE))).change
         moved += len(change.touched) if change is not None else 0
         if change is None or len(change.touched) < _ARCHIVED_AT_ONCE:
             break
@@ -157,7 +157,7 @@ def _tell_friction(hub: Clone, by: str) -> list[str]:
     rules = friction.rules_of(snapshot)
     if not friction.is_told_by_itself(snapshot) or all(one.about for one in friction.causes(snapshot, now, rules)):
         return []
-    change = hub.publish(TellFriction(by=by, at=times.time_text(now, exact=True), **rules._asdict())).change
+    change = hub.publish(TellFriction(**asked(hub.runtime, by, **rules._asdict()))).change
     made = (bead for bead in (change.beads if change else {}).values() if bead is not None)
     return [f"{bead.id} made: {bead.title}" for bead in made]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.core import times
+from bd.operations.base import asked
 from bd.operations.heartbeat import Reassign
 from bd.policy.liveness import overdue_claims
 from bd.store.local.observations import last_look_s
@@ -26,8 +26,7 @@ def reassign(hub: Clone, stalls: Sequence[Stall], by: str) -> Outcome | None:
     if not stalls:
         return None
     named = [stall._asdict() for stall in stalls[:AT_ONCE]]
-    at = times.time_text(hub.runtime.now(), exact=True)
-    return hub.publish(Reassign(by=by, at=at, stalls=named))
+    return hub.publish(Reassign(**asked(hub.runtime, by, stalls=named)))
 
 
 def is_due(hub: Clone, snapshot: CachedSnapshot) -> bool:

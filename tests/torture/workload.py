@@ -132,11 +132,11 @@ def beating_claim(yard: Yard, clone: str, agent: str) -> Call:
         from bd.core.errors import BdError
         from bd.operations.claims import Claim
         from bd.store.hub_location import locate
-        from tests.runtime import open_clone
+        from tests.runtime import RUNTIME, open_clone
 
         hub = open_clone(locate("."))
         beat = {"interval_s": 30, "by": "ref"}
-        operation = Claim(by=f"agent:{agent}", at=_stamp(), agent=agent, ids=[], next=True, heartbeat=beat)
+        operation = Claim(by=f"agent:{agent}", at=_stamp(), runtime=RUNTIME, agent=agent, ids=[], next=True, heartbeat=beat)
         try:
             hub.sides.probe(_now())
             outcome = hub.publish(operation)

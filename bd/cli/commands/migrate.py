@@ -9,7 +9,7 @@ from bd.cli.spec import Argument, Command, Flag, Option
 from bd.compat.go_workspace import look, sources
 from bd.core.errors import BadInput
 from bd.core.schema import CONFIG_PATH
-from bd.core.times import time_text
+from bd.operations.base import asked
 from bd.operations.beads import Write
 from bd.operations.import_beads import Import
 from bd.setup.dry_run import rehearse
@@ -112,11 +112,11 @@ def _plan(app: App, found: Workspace) -> None:
 
 def _plan_hub(app: App, found: Workspace, would: HubRehearsal, where: str, prefix: str) -> None:
     """The same with the hub that would be made for it."""
-    asked: dict[str, Any] = {"by": would.by, "at": time_text(app.now, exact=True)}
+    who = asked(app.runtime, would.by)
     fields = _own_words(would.settings(), found)
     if fields:
-        would.add(Write(**asked, records={CONFIG_PATH: fields}, words=" and ".join(fields)))
-    change = would.add(Import(**asked, beads=found.batch.beads))
+        would.add(Write(**who, records={CONFIG_PATH: fields}, words=" and ".join(fields)))
+    change = would.add(Import(**who, beads=found.batch.beads))
     app.out.note(f"would make a hub: {where}, branch {would.branch_name}, prefix {prefix}")
     for note in would.notes:
         app.out.note(note)
