@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bd.cli.runtime import SystemRuntime
 from bd.core import times
 from bd.core.errors import BadInput
+from tests.runtime import RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -225,17 +227,17 @@ def test_ages(seconds: float, text: str) -> None:
 
 
 def test_now_is_aware_utc_in_every_zone(zone: str) -> None:
-    present = times.now()
+    present = SystemRuntime().now()
     assert present.tzinfo is UTC
     assert abs(present.timestamp() - time.time()) < 60
 
 
 @pytest.mark.parametrize("offset_s", [600, -600])
 def test_a_skewed_clock_for_tests(offset_s: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    straight = times.now()
-    monkeypatch.setenv("BD_CLOCK_OFFSET_S", str(offset_s))
-    assert abs((times.now() - straight).total_seconds() - offset_s) < 60
+    straight = RUNTIME.now()
+    monkeypatch.setenv("BD_TEST_CLOCK_OFFSET_S", str(offset_s))
+    assert abs((RUNTIME.now() - straight).total_seconds() - offset_s) < 60
 
 
 def test_a_wait_into_the_past_is_none() -> None:
-    times.sleep(-5)
+    SystemRuntime().sleep(-5)

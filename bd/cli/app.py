@@ -55,20 +55,7 @@ def open_clone(place: Place, runtime: Runtime, **listeners: Any) -> Clone:
     from bd.policy.derivations import PHASES
     from bd.store import Clone as Opened
 
-    return Opened(place, OperationReader(), runtime=runtime, on_step=_kill_hook(), derivations=(PHASES,), **listeners)
-
-
-def _kill_hook() -> Callable[[str], None] | None:
-    """`BD_TEST_STOP_AT=step`: end the process as kill -9 would at a named step (crash tests only)."""
-    wanted = os.environ.get("BD_TEST_STOP_AT")
-    if not wanted:
-        return None
-
-    def stop(name: str) -> None:
-        if name == wanted:
-            os._exit(137)
-
-    return stop
+    return Opened(place, OperationReader(), runtime=runtime, derivations=(PHASES,), **listeners)
 
 
 class App:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Clone(Replica):
     """An opened clone; made by the composition root (cli/app.py), which hands in all that the store does not know.
 
-    `operations` reads operations back from commits. `on_step` is told every step of a write by name.
+    `operations` reads operations back from commits.
     """
 
     def __init__(
@@ -45,14 +45,12 @@ class Clone(Replica):
         on_progress: Callable[[int, int, str], None] | None = None,
         on_wait: Callable[[], None] | None = None,
         on_note: Callable[[str], None] | None = None,
-        on_step: Callable[[str], None] | None = None,
         derivations: Sequence[Derivation] = (),
     ) -> None:
         super().__init__(
             place, runtime, flags, on_progress=on_progress, on_wait=on_wait, on_note=on_note, derivations=derivations
         )
         self._operations = operations
-        self._on_step = on_step
 
     def at(self, place: Place) -> Clone:
         """Another clone on this machine, opened in the same way; the listeners are this one's alone."""
@@ -61,7 +59,6 @@ class Clone(Replica):
             self._operations,
             runtime=self.runtime,
             flags=self.flags,
-            on_step=self._on_step,
             derivations=self.derivations,
         )
 
@@ -116,7 +113,7 @@ class Clone(Replica):
             author=self.author,
             revive=self._revive,
             by_difference=by_difference,
-            on_step=self._on_step,
+            on_step=self.runtime.on_step,
         )
 
     def context(self, snapshot: CachedSnapshot, beats: Mapping[str, str] | None, *, is_folded: bool = False) -> Any:

@@ -141,7 +141,7 @@ def test_members_that_fail_together_are_one_failure_and_their_log_is_told(host: 
     assert host.round() == [("started", name) for name in names]
     for name in names:
         host.until_ended(name)
-    much_later = {"BD_CLOCK_OFFSET_S": "300"}  # how long they lived counts, and not when that is seen
+    much_later = {"BD_TEST_CLOCK_OFFSET_S": "300"}  # how long they lived counts, and not when that is seen
     told = host.clone.bd("pool", "run", "--once", "--json", env=much_later).json
     assert sorted((one["event"], one["member"]) for one in told) == [("ended", name) for name in names]
     assert host.quarters.read("pool-worker.json")["fails"] == 1

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.core import times as bd_clock
 from bd.store.hub_location import locate
 from bd.store.replica import Replica
 from bd.worker import validation
@@ -129,7 +128,7 @@ def test_a_page_has_to_be_live(
     opened: Replica, page: Callable[..., str], speaks_otherwise: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(bd_clock, "sleep", pauses.append)
+    monkeypatch.setattr(RUNTIME, "sleep", pauses.append)
     assert verdict(opened, validation="url", artifacts=[{"name": "site", "ref": page(200)}]).passed
     assert pauses == []
     assert verdict(opened, validation="url", data={"url": page(503, 404, 204)}).passed

@@ -344,7 +344,7 @@ def test_what_killed_workers_left_is_removed_a_day_later(clone: Clones) -> None:
         (folder / name).write_text("{}")
     alice.bd("overseer", "--once", "--agent", "boss")
     assert (folder / "work/TOKEN").exists()
-    alice.bd("overseer", "--once", "--agent", "boss", env={"BD_CLOCK_OFFSET_S": "90000"})
+    alice.bd("overseer", "--once", "--agent", "boss", env={"BD_TEST_CLOCK_OFFSET_S": "90000"})
     assert [path for name in ("work", "beats", "progress") for path in folder.glob(f"{name}/*")] == []
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.core import times
 from bd.core.errors import BadInput, StaleToken
 from bd.operations.claims import Claim, Release
 from bd.store.git.push import SideRef
@@ -169,7 +168,7 @@ def test_a_server_that_refuses_them_after_the_probe_gets_the_claim_alone(
     assert not mine.sides.usable()
     assert "takes no refs beside the branch" in alice.bd("doctor").out
     refusing.unlink()
-    now = times.now()
+    now = RUNTIME.now()
     assert not mine.sides.probe(now + timedelta(minutes=59)), "it is not asked again at once"
     assert mine.sides.probe(now + timedelta(minutes=61)), "it may only have been a trouble that passes"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.core import times as bd_clock
+from bd.core import times
 from bd.store.local.lock import CloneLock
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import subjects
@@ -124,7 +124,7 @@ def test_other_settings_are_left_to_their_own_process(writer: Clone, hub: Path) 
         until(lambda: len(waiting(writer)) == 2, every_s=0.02)
     results = [result_of(process) for process in processes]
     assert [result.code for result in results] == [0, 0]
-    ends = [bd_clock.instant_of(result.json[0]["claim"]["expires_at"]) for result in results]
+    ends = [times.instant_of(result.json[0]["claim"]["expires_at"]) for result in results]
     assert (ends[1] - ends[0]).total_seconds() > 3600
     assert pushes() == 2
 

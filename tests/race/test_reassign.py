@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Clones = Callable[[str], Clone]
 
 AT = "2026-02-21T10:00:00.000000Z"
-LATER = {"BD_CLOCK_OFFSET_S": "7200", "BD_UPTIME_OFFSET_S": "7200"}
+LATER = {"BD_TEST_CLOCK_OFFSET_S": "7200", "BD_TEST_UPTIME_OFFSET_S": "7200"}
 
 
 def a_silent_claim(alice: Clone) -> tuple[Replica, str]:

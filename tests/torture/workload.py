@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 AGENTS = ("ann", "ben", "cat", "dan")
 SEEDED = tuple(f"hub-{name}" for name in "abcdef")
-LATER = {"BD_UPTIME_OFFSET_S": "7200"}
+LATER = {"BD_TEST_UPTIME_OFFSET_S": "7200"}
 # Verbs that write one operation with a mark of its own.
 WRITERS = ("claim", "close", "release", "fail", "comment", "create", "notes")
 
@@ -169,15 +169,16 @@ def sweep(yard: Yard, clone: str) -> Call:
 
 
 def _now() -> object:
-    from bd.core import times
+    from tests.runtime import RUNTIME
 
-    return times.now()
+    return RUNTIME.now()
 
 
 def _stamp() -> str:
-    from bd.core import times
+    from bd.core.times import time_text
+    from tests.runtime import RUNTIME
 
-    return times.time_text(times.now(), exact=True)
+    return time_text(RUNTIME.now(), exact=True)
 
 
 MIX: dict[Callable[[Yard, str, str], Call], int] = {

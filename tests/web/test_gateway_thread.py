@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.core import times as bd_clock
 from bd.core.errors import BadInput, BdError
 from bd.store.hub_location import locate
 from bd.store.replica import Replica
@@ -76,7 +75,7 @@ def posted(heard: Heard) -> list[str]:
 def passed(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time that has passed, in the hands of the test."""
     seconds = [0.0]
-    monkeypatch.setattr(bd_clock, "monotonic", lambda: seconds[0])
+    monkeypatch.setattr(RUNTIME, "monotonic", lambda: seconds[0])
     return seconds
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.core import times as bd_clock
 from bd.core.errors import BadInput
 from bd.store.hub_location import locate
 from bd.web import long_polls
@@ -129,7 +128,7 @@ class _Server:
         self.asked: list[float] = []
 
     def ask(self, agent: str, seconds: float, runtime: Runtime) -> list[str]:
-        self.asked.append(bd_clock.monotonic())
+        self.asked.append(RUNTIME.monotonic())
         if len(self.asked) < 3:
             raise Away("gone")
         return ["hub-there"]
@@ -143,8 +142,8 @@ def test_it_is_asked_again_ever_more_rarely(clone: Callable[[str], Clone], monke
         passed[0] += seconds
 
     monkeypatch.setattr(wakeup, "has_watcher", lambda: False)
-    monkeypatch.setattr(bd_clock, "monotonic", lambda: passed[0])
-    monkeypatch.setattr(bd_clock, "sleep", sleep)
+    monkeypatch.setattr(RUNTIME, "monotonic", lambda: passed[0])
+    monkeypatch.setattr(RUNTIME, "sleep", sleep)
     server, troubles = _Server(), []
     hub = open_clone(locate(str(bob.path)))
     assert wait.wait(hub, "bob", None, server, troubles.append) == ["hub-there"]  # type: ignore[arg-type]

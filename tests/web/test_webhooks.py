@@ -11,10 +11,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from bd.core.errors import BadInput
-from bd.core.times import now
 from bd.web import webhook_secrets, webhooks
 from bd.web.app import application
 from tests.running import result_of
+from tests.runtime import RUNTIME
 from tests.truth import all_beads, git, tip
 from tests.web.conftest import ADA, HOST
 from tests.web.served import SECRET, github, payload, serving
@@ -58,7 +58,7 @@ def gitea(name: str) -> tuple[bytes, dict[str, str]]:
 
 
 def gitlab(name: str, *, key: bytes = bytes(range(32)), age_s: float = 0) -> tuple[bytes, dict[str, str]]:
-    body, stamp = payload(name), str(int(now().timestamp() - age_s))
+    body, stamp = payload(name), str(int(RUNTIME.now().timestamp() - age_s))
     signature = base64.b64encode(hmac.new(key, b"msg-1." + stamp.encode() + b"." + body, "sha256").digest()).decode()
     headers = {"x-gitlab-event": "Merge Request Hook", "webhook-id": "msg-1", "webhook-timestamp": stamp}
     return body, {**headers, "webhook-signature": f"v1,bm90IHRoaXM= v1,{signature}"}

@@ -34,11 +34,11 @@ class Writing:
         author: Callable[[str, Any], str],
         revive: Callable[[Mapping[str, Any]], Decides],
         by_difference: Callable[[str, str, str], Decides],
-        on_step: Callable[[str], None] | None = None,
+        on_step: Callable[[str], None],
     ) -> None:
         self._hub = hub
         self._rounds = Rounds(hub, world=world, author=author, revive=revive, by_difference=by_difference)
-        self._step = on_step or _no_step
+        self._step = on_step
 
     def run(self, operation: Decides | None, *, hand: str | None = None, creates_hub: bool = False) -> Outcome:
         """Publish the operation, with whatever this clone has not published yet before it.
@@ -136,10 +136,6 @@ class Writing:
         if change is not None:
             finish.note_last(self._hub, change, tip)
         return Outcome(change, published=True, commit=tip, tries=told.get("tries", 1), refusal=refusal)
-
-
-def _no_step(name: str) -> None:
-    """The default step hook: tests stop or interleave here."""
 
 
 def _told(entry: Entry, outcome: Outcome) -> Outcome:
