@@ -13,6 +13,8 @@ from bench.rows import Figure, Note
 from bench.track import Track
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bench.machine import Machine
     from bench.rows import Row
 
@@ -30,9 +32,9 @@ def measure(machine: Machine) -> list[Row]:
     return rows
 
 
-def _work(track: Track, place: int, **more: str) -> Run:
+def _work(track: Track, place: int, bd: Sequence[str] = ()) -> Run:
     words = ["work", "--agent", f"agent-{place}", "--once", "--", "true"]
-    return Run(track.clones[place], words, {**track.line.of(f"agent-{place}"), **more})
+    return Run(track.clones[place], words, track.line.of(f"agent-{place}"), bd=bd)
 
 
 def _steady(machine: Machine, beads: int) -> list[Row]:
@@ -68,8 +70,7 @@ def _idle(machine: Machine, polls: int) -> list[Row]:
     track.line.drain()
     codes = set()
     for number in range(1, polls + 1):
-        ahead = str(number * _IDLE_EVERY_S)
-        (ended,) = at_once(machine, [_work(track, 0, BD_CLOCK_OFFSET_S=ahead, BD_UPTIME_OFFSET_S=ahead)], loaded=False)
+        (ended,) = at_once(machine, [_work(track, 0, machine.ahead(number * _IDLE_EVERY_S))], loaded=False)
         codes.add(ended.code)
     calls = track.line.drain()
     hours = polls * _IDLE_EVERY_S / 3600

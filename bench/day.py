@@ -83,8 +83,7 @@ def _quarter(machine: Machine, track: Track, quarter: int, beads: int) -> None:
 
 def _at(machine: Machine, track: Track, place: int, ahead_s: int, *words: str) -> None:
     """A command at that time of the day; that nothing is ready is no failure."""
-    ahead = str(ahead_s)
-    machine.run([*machine.bd, *words], cwd=track.clones[place], exits=(0, 3), BD_CLOCK_OFFSET_S=ahead, BD_UPTIME_OFFSET_S=ahead)
+    machine.run([*machine.ahead(ahead_s), *words], cwd=track.clones[place], exits=(0, 3))
 
 
 def _verbs(machine: Machine, track: Track, before: str) -> Counter[str]:

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from bd.cli.output import escaped, json_safe
 from bd.compat import jsonl_import, plan_files
 from bd.core import signers
-from bd.core.clock import canonical_time, duration_s, typed_time
 from bd.core.errors import BadInput, Damaged, NotFound, WouldCycle
 from bd.core.ids import check_agent, check_bead_id
 from bd.core.schema import BEAD_FIELDS
+from bd.core.times import canonical_time, duration_s, typed_time
 from bd.store.git import commit_message, porcelain
 from bd.store.heartbeat import agent_records
 from bd.store.hub_location import check_branch

@@ -33,12 +33,13 @@ _SHELL = 'echo ready; read -r _ <&"$1"; shift; exec sh "$@"'
 
 
 class Run(NamedTuple):
-    """One process to start: bd's words, or (`script`) a shell script and its arguments."""
+    """One process to start: bd's words, or a shell script and its arguments. `bd` starts it where it is not the installed one."""
 
     folder: Path
     words: Sequence[str]
     env: Mapping[str, str] = {}
     is_script: bool = False
+    bd: Sequence[str] = ()
 
 
 class Ended(NamedTuple):
@@ -67,7 +68,7 @@ def at_once(machine: Machine, runs: Sequence[Run], *, loaded: bool = True) -> li
 
 
 def _start(machine: Machine, run: Run, fds: tuple[int, ...] = (), argv: Sequence[str] = ()) -> subprocess.Popen[str]:
-    whole = ["sh", *run.words] if run.is_script else [*machine.bd, *run.words]
+    whole = ["sh", *run.words] if run.is_script else [*(run.bd or machine.bd), *run.words]
     return subprocess.Popen(
         argv or whole,
         cwd=run.folder,

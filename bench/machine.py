@@ -14,6 +14,8 @@ from bench import hubs, installed
 if TYPE_CHECKING:
     from bench.hubs import Hub, Shape
 
+# bd on a Runtime whose clocks can be moved: no installed bd has that.
+_ENTRY = Path(__file__).parents[1] / "tests" / "entry.py"
 # PYTHONDONTWRITEBYTECODE and its kin would make every start compile bd anew, which no installed bd does.
 _CLEARED = ("GIT_", "BD_", "BEADS_", "CLICK_", "PYTHON")
 
@@ -30,6 +32,10 @@ class Machine:
         self.how = "installed as its users have it"
         self.environment = self._sealed()
         self._hubs: dict[Shape, Hub] = {}
+
+    def ahead(self, seconds: int) -> list[str]:
+        """How to start a bd whose clocks are ahead by that much. For counts, not for speed: it is not the installed one."""
+        return [self.python, str(_ENTRY), f"--clock-offset={seconds}", f"--uptime-offset={seconds}", "--"]
 
     def rounds(self, number: int) -> int:
         """How often to run: fewer times in a smoke test."""

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from bd.core.clock import time_text
+from bd.core.times import time_text
+from tests.running import HOOKED
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-# Both clocks of the process are ahead by the seconds in a file, from the moment that there is one.
-_AHEAD = """
-import contextlib, sys
-from bd.core import clock
-
-path, real_monotonic, real_now = sys.argv.pop(1), clock.monotonic, clock.now
-
-
-def ahead_s():
-    with contextlib.suppress(FileNotFoundError), open(path) as file:
-        return float(file.read())
-    return 0.0
-
-
-clock.monotonic = lambda: real_monotonic() + ahead_s()
-clock.now = lambda: real_now() + clock.timedelta(seconds=ahead_s())
-from bd.cli import run
-
-run()
-"""
 
 START = datetime(2026, 2, 21, 15, 0, tzinfo=UTC)
 
@@ -61,7 +40,7 @@ class FakeClock:
 
 def bd_ahead(file: Path) -> tuple[str, ...]:
     """How to start a bd whose clocks the test moves while it runs, by `move_ahead` of the same file."""
-    return (sys.executable, "-c", _AHEAD, str(file))
+    return (*HOOKED[:-1], f"--ahead={file}", HOOKED[-1])
 
 
 def move_ahead(file: Path, seconds: float) -> None:

@@ -8,7 +8,7 @@
 | `clone("alice")` | a plain `git clone` of `hub` at tmp_path/alice: `.path`, `.bd(...)` (a process), `.here(...)` (this process) |
 | `local_hub` | a hub without a remote at tmp_path/local, with the same methods |
 | `bd(*args, cwd=...)` | the command line's entry in this process |
-| `clock` | a settable fake for the clock; processes take `BD_CLOCK_OFFSET_S` instead |
+| `clock` | a settable fake for the clock; processes take `BD_TEST_CLOCK_OFFSET_S` instead |
 | `bead_factory("hub-a", ...)` | Bead values with defaults |
 | `browser` | a real browser, see `tests/browser.py`; skips the test where there is none |
 
@@ -30,10 +30,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from bd.core import clock as bd_clock
 from tests.clocks import FakeClock
 from tests.memory import make_bead
 from tests.running import BD, Clone, Result, run_here
+from tests.runtime import RUNTIME
 from tests.sealing import seal, sealed_environment
 from tests.truth import git
 
@@ -104,7 +104,7 @@ def rng() -> random.Random:
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     """The clock of this process: stands still until it is set or moved."""
     fake = FakeClock()
-    monkeypatch.setattr(bd_clock, "now", fake.read)
+    monkeypatch.setattr(RUNTIME, "now", fake.read)
     return fake
 
 

@@ -10,11 +10,15 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tests.runtime import PREFIX, RUNTIME
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 BD = (sys.executable, "-m", "bd")
+# The same with the clocks and steps of tests (entry.py).
+HOOKED = (sys.executable, os.path.join(os.path.dirname(__file__), "entry.py"), "--")
 
 
 class Result(NamedTuple):
@@ -61,12 +65,18 @@ def run_process(
     return _checked(Result(args, process.returncode, out.decode(), err.decode()), check=check, code=code)
 
 
+def command(env: Mapping[str, str]) -> tuple[str, ...]:
+    """How bd is started in this environment: as it is, but for what tests want to move or stop in it."""
+    return HOOKED if any(name.startswith(PREFIX) for name in env) else BD
+
+
 def start_process(*args: str, cwd: Path | str, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
     """Start the real command and let it run, for races: its streams are pipes, stdin is not a terminal."""
+    surroundings = {**os.environ, **(env or {})}
     return subprocess.Popen(
-        [*BD, *args],
+        [*command(surroundings), *args],
         cwd=cwd,
-        env={**os.environ, **(env or {})},
+        env=surroundings,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -92,7 +102,7 @@ def run_here(
 
     out, err = io.StringIO(), io.StringIO()
     with _surroundings(cwd, env, io.StringIO(input or "")), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        ended = main(args)
+        ended = main(args, RUNTIME)
     return _checked(Result(args, ended, out.getvalue(), err.getvalue()), check=check, code=code)
 
 

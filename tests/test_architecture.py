@@ -47,14 +47,40 @@ STARTERS = (
     "demo/",
     "cli/commands/edit.py",
 )
-# Who may read the clock, and who may sleep. An id is made of the time.
-CLOCK = {
-    "time.time": ("core/clock.py", "core/ids.py"),
-    "time.time_ns": ("core/clock.py",),
-    "time.sleep": ("core/clock.py",),
-    "datetime.now": ("core/clock.py",),
-    "datetime.utcnow": (),
+# What time, chance and new names come from: cli/runtime.py alone uses it, and everybody else the Runtime that was handed in.
+# Who does so all the same, and why.
+RUNTIME = "cli/runtime.py"
+BY_THEMSELVES = {
+    "time": {"store/git/process.py": "how long a git may take is counted by the system that waits for it"},
+    "random": {"simulation/run.py": "the same numbers for the same seed"},
+    "secrets": {
+        "web/authentication.py": "what nobody may guess or repeat is not for a Runtime to make",
+        "cli/commands/demo.py": "a seed that a person may repeat",
+    },
+    "uuid": {},
+    "os.urandom": {
+        "store/git/fetch.py": "the name of a folder of refs that is gone when the fetch is",
+        "store/heartbeat/side_refs.py": "the name of a ref that is gone when the probe is",
+        "cli/output.py": "what no text can have in it, to tell bd's own styles by",
+    },
+    "datetime.now": {},
+    "datetime.utcnow": {},
+    "datetime.today": {},
+    "date.today": {},
 }
+# Who waits with a limit for a thread or a process, whose word or end ends the wait: that is no sleep.
+WAITERS = (
+    "demo/processes.py",
+    "notify/trusted_commands.py",
+    "store/git/process.py",
+    "web/feed.py",
+    "web/gateway_thread.py",
+    "worker/child.py",
+    "worker/drain.py",
+    "worker/events.py",
+    "worker/job.py",
+    "worker/wakeup.py",
+)
 
 FUNCTION_LIMIT = 40
 # What was longer when this test was written. Entries may go and numbers may fall; nothing may be added.
@@ -71,6 +97,7 @@ class Module(NamedTuple):
     names_imported_from: list[str]  # `datetime.now` of `from datetime import now`
     calls: list[tuple[int, str]]  # (line, `a.b.c` of `a.b.c()`)
     tries: list[int]  # the lines of every `try`
+    has_limited_wait: bool  # `x.wait(5)`, `x.get(timeout=5)`
     functions: dict[str, int]  # the lines of each function, its signature and docstring not counted, by qualified name
 
 
@@ -88,6 +115,7 @@ def read(module: str) -> Module:
         [f"{name}.{alias.name}" for name, node in imports if isinstance(node, ast.ImportFrom) for alias in node.names],
         [(node.lineno, dotted(node.func)) for node in nodes if isinstance(node, ast.Call)],
         [node.lineno for node in nodes if isinstance(node, (ast.Try, ast.TryStar))],
+        any(isinstance(node, ast.Call) and is_limited_wait(node) for node in nodes),
         functions_of(tree),
     )
 
@@ -104,6 +132,12 @@ def dotted(node: ast.expr) -> str:
         inner = dotted(node.value)
         return f"{inner}.{node.attr}" if inner else node.attr
     return ""
+
+
+def is_limited_wait(call: ast.Call) -> bool:
+    last = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    is_limited = any(keyword.arg == "timeout" for keyword in call.keywords)
+    return (last == "wait" and (bool(call.args) or is_limited)) or (last == "get" and is_limited)
 
 
 def for_types_only(nodes: list[ast.AST]) -> set[ast.AST]:
@@ -167,14 +201,25 @@ def test_heavy_libraries_are_imported_where_they_are_used() -> None:
     ]
 
 
-@pytest.mark.parametrize("call", CLOCK)
-def test_only_the_clock_reads_the_clock(call: str) -> None:
-    strangers = []
+@pytest.mark.parametrize("source", BY_THEMSELVES)
+def test_time_chance_and_new_names_come_from_the_runtime(source: str) -> None:
+    users = set()
     for module in MODULES:
-        names = [*(name for _, name in read(module).calls), *read(module).names_imported_from]
-        if any(name == call or name.endswith(f".{call}") for name in names) and module not in CLOCK[call]:
-            strangers.append(module)
-    assert not strangers
+        used = [name for _, name in read(module).calls] if "." in source else read(module).imports
+        if any(name == source or name.endswith(f".{source}") for name in [*used, *read(module).names_imported_from]):
+            users.add(module)
+    assert users - {RUNTIME} == BY_THEMSELVES[source].keys()
+
+
+def test_only_few_wait_with_a_limit() -> None:
+    """`Event.wait(5)` may be a sleep in disguise. The waits of bd's own classes are made of these, or of the Runtime's sleep."""
+    threads = {"threading", "queue", "subprocess", "_thread"}
+    waiters = {module for module in MODULES if threads & set(read(module).imports) and read(module).has_limited_wait}
+    assert waiters == set(WAITERS)
+
+
+def test_nothing_reads_the_variables_of_tests() -> None:
+    assert not [module for module in MODULES if "BD_TEST" in (PACKAGE / module).read_text(encoding="utf-8")]
 
 
 def test_only_few_start_programs() -> None:
@@ -217,7 +262,7 @@ def test_policy_touches_nothing_outside() -> None:
     for module in MODULES:
         if module.startswith("policy/"):
             assert not {name.partition(".")[0] for name in read(module).imports} & forbidden, module
-            assert not {name for _, name in read(module).calls} & {"open", "print", "input", "clock.now", "now"}, module
+            assert not {name for _, name in read(module).calls} & {"open", "print", "input", "now"}, module
 
 
 def imported_by(module: str) -> set[str]:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ulid import ULID
 
+from bd.cli.runtime import SystemRuntime
 from bd.core import ids
 from bd.core.errors import Ambiguous, BadInput, NoSuchBead
 from tests.memory import MemorySnapshot, make_bead
@@ -25,7 +26,7 @@ NOBODY: Callable[[str], bool] = lambda _: False  # noqa: E731
 
 def test_a_ulid_is_what_the_ulid_library_reads() -> None:
     before = ULID()
-    minted = [ids.mint() for _ in range(100)]
+    minted = [SystemRuntime().new_id() for _ in range(100)]
     after = ULID()
     for text in minted:
         read = ULID.from_str(text)
@@ -36,17 +37,12 @@ def test_a_ulid_is_what_the_ulid_library_reads() -> None:
 
 
 @pytest.mark.parametrize(("at_ms", "random"), [(0, bytes(10)), (1, b"\xff" * 10), (2**48 - 1, bytes(range(10)))])
-def test_the_same_moment_and_randomness_are_the_same_text(at_ms: int, random: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ids.os, "urandom", lambda count: random[:count])
-    monkeypatch.setattr(ids.time, "time", lambda: at_ms / 1000)
-    assert ids.mint() == str(ULID.from_bytes(at_ms.to_bytes(6, "big") + random))
+def test_the_same_moment_and_randomness_are_the_same_text(at_ms: int, random: bytes) -> None:
+    assert ids.ulid(at_ms, random) == str(ULID.from_bytes(at_ms.to_bytes(6, "big") + random))
 
 
-def test_ulids_sort_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    minted = []
-    for second in (1.0, 2.0, 1_700_000_000.0, 1_700_000_000.001, 4_000_000_000.0):
-        monkeypatch.setattr(ids.time, "time", lambda second=second: second)
-        minted.append(ids.mint())
+def test_ulids_sort_by_time() -> None:
+    minted = [ids.ulid(at_ms, bytes(10)) for at_ms in (1_000, 2_000, 1_700_000_000_000, 1_700_000_000_001, 4_000_000_000_000)]
     assert minted == sorted(minted)
 
 

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.core import clock, light, queries
-from bd.core.clock import is_canonical
+from bd.core import light, queries, times
 from bd.core.errors import BadInput
 from bd.core.ids import agent_from_person, check_prefix, is_agent, is_bead_id
+from bd.core.times import is_canonical
 from bd.store.git import porcelain
 from bd.store.git.porcelain import is_ref
 from bd.store.object_names import is_oid
@@ -295,7 +295,7 @@ def test_what_is_a_duration(text: str) -> None:
         expected = float(text)
     elif re.match(rf"(?:{number}\s*[smhdw])+\Z", text, re.ASCII):
         expected = sum(float(much) * factors[unit] for much, unit in re.findall(rf"({number})\s*([smhdw])", text, re.ASCII))
-    assert clock._seconds_of(text) == expected
+    assert times._seconds_of(text) == expected
 
 
 PLACES = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.just(""), st.sampled_from("ab")), max_size=6).map(sorted)

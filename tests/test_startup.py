@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.store.hub_location import locate
 from bd.store.local.last_fetch import LastFetch
 from bd.store.local.state import LocalFiles
+from tests.runtime import RUNTIME, open_clone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -113,9 +113,9 @@ def test_a_read_from_a_warm_cache_loads_nothing_heavy(arguments: list[str], warm
 # All that a claim of one's own has a use for: whatever else it imports makes every agent wait, and is imported where it is used.
 CLAIM = {
     "": "cli core operations policy store",
-    "cli": "app claim_attempts commands derivations global_options main output parse spec table values",
+    "cli": "app claim_attempts commands derivations global_options main output parse runtime spec table values",
     "cli.commands": "claim",
-    "core": "clock costs errors identity ids light model operation pools queries schema settings versions",
+    "core": "costs errors identity ids light model operation pools queries schema settings times versions",
     "operations": "base capacity_file claims reader",
     "policy": "budget capacity claims dag eligibility readiness roles",
     "store": "cache clone contract format_version git group_commit hub_files hub_location local object_names rejected replica snapshot transaction trust worktree yaml",
@@ -145,7 +145,7 @@ def named(*families: dict[str, str]) -> set[str]:
 
 @pytest.mark.parametrize("which", ["hub-two", "--next"])
 def test_a_claim_loads_nothing_that_it_has_no_use_for(which: str, warm: Clone) -> None:
-    LastFetch(LocalFiles(str(warm.path / ".git" / "bd"))).now()  # who has just looked pushes first
+    LastFetch(LocalFiles(str(warm.path / ".git" / "bd"), RUNTIME), RUNTIME).now()  # who has just looked pushes first
     code, packages, modules = loaded(["claim", which, "--agent", "coder"], warm.path)
     assert code == 0
     assert modules <= named(CLAIM, CLAIM_NEXT if which == "--next" else {})

@@ -4,13 +4,18 @@ Read first: main.py (the entry, and where errors end), then app.py (what a comma
 
 - commands/: one file a command. table.py: the names, without importing them.
 - parse.py reads what agents type most, click_commands.py everything else.
+- runtime.py: the machine's clock and random numbers, for everything below.
 - output.py: results as text or JSON. stdout has the result alone.
 """
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.core.runtime import Runtime
 
-def run() -> None:
+
+def run(runtime: Runtime | None = None) -> None:
     """The console script.
 
     A command is short: it makes no cycles to speak of, so that the collector only costs time, while modules are
@@ -25,7 +30,7 @@ def run() -> None:
     from bd.cli.main import main
     from bd.core.light import suppress
 
-    code = main()
+    code = main(runtime=runtime)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # the exit code stands already
             stream.flush()

@@ -6,7 +6,7 @@ import os
 import sys
 
 from bd.cli.output import Handle, Output, can_be_heard, lost_output
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable
 from bd.core.light import NamedTuple
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from bd.core.identity import Identity
     from bd.core.model import Bead, Change, Snapshot
+    from bd.core.runtime import Runtime
     from bd.core.settings import Settings
     from bd.operations.base import Operation
     from bd.store import Clone, Place
@@ -45,7 +46,7 @@ class Globals(NamedTuple):
     fetch: bool | None = None
 
 
-def open_clone(place: Place, **listeners: Any) -> Clone:
+def open_clone(place: Place, runtime: Runtime, **listeners: Any) -> Clone:
     """The only place where the store, the operations and the policies meet: a clone that knows them all.
 
     `listeners` are those of `Clone`: on_progress, on_wait, on_note.
@@ -54,27 +55,15 @@ def open_clone(place: Place, **listeners: Any) -> Clone:
     from bd.operations.reader import OperationReader
     from bd.store import Clone as Opened
 
-    return Opened(place, OperationReader(), on_step=_kill_hook(), derivations=DERIVATIONS, **listeners)
-
-
-def _kill_hook() -> Callable[[str], None] | None:
-    """`BD_TEST_STOP_AT=step`: end the process as kill -9 would at a named step (crash tests only)."""
-    wanted = os.environ.get("BD_TEST_STOP_AT")
-    if not wanted:
-        return None
-
-    def stop(name: str) -> None:
-        if name == wanted:
-            os._exit(137)
-
-    return stop
+    return Opened(place, OperationReader(), runtime=runtime, derivations=DERIVATIONS, **listeners)
 
 
 class App:
     """One command's run."""
 
-    def __init__(self, flags: Globals) -> None:
+    def __init__(self, flags: Globals, runtime: Runtime) -> None:
         self.flags = flags
+        self.runtime = runtime
         self.out = Output(is_json=flags.json, quiet=flags.quiet)
         self._hub: Clone | None = None
         self._snapshot: CachedSnapshot | None = None
@@ -89,7 +78,7 @@ class App:
     def now(self) -> datetime:
         """The present; with `--at` the instant it means, so that what time decides is as it was."""
         if not self.flags.at:
-            return clock.now()
+            return self.runtime.now()
         if self._then is None:
             self._then = self.hub.instant_at(self.flags.at)
         return self._then
@@ -100,9 +89,14 @@ class App:
             from bd.store import locate
 
             place = locate(self.flags.directory)
-            self.use(open_clone(place, on_progress=self._progress, on_wait=self._tell_waiting, on_note=self.out.note))
+            hub = open_clone(place, self.runtime, on_progress=self._progress, on_wait=self._tell_waiting, on_note=self.out.note)
+            self.use(hub)
             assert self._hub is not None
         return self._hub
+
+    def open_clone(self, place: Place) -> Clone:
+        """Another clone, for who opens it itself; nobody hears what it is at."""
+        return open_clone(place, self.runtime)
 
     def use(self, hub: Clone) -> None:
         """Work on this hub from now on (after making or joining it)."""
@@ -271,8 +265,8 @@ class App:
 
     def asked(self, typed: Iterable[str] = (), **extra: Any) -> dict[str, Any]:
         """The arguments every operation takes: who asks, when, and with which tokens."""
-        at = clock.time_text(self.now, exact=True)
-        return {"by": self.identity.by, "at": at, "tokens": self.held_tokens(typed), **extra}
+        at = times.time_text(self.now, exact=True)
+        return {"by": self.identity.by, "at": at, "tokens": self.held_tokens(typed), "runtime": self.runtime, **extra}
 
     def asked_to_end(self, typed: Iterable[str], **extra: Any) -> dict[str, Any]:
         """The same for what ends an attempt: the notes made while working ride along."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from bd.cli.app import open_clone
 from bd.cli.output import escaped
 from bd.core.errors import Damaged
 from bd.demo.example import read_example
@@ -32,7 +31,7 @@ def run(app: App, folder: Path | None, *, keep: bool) -> None:
     from bd.compat.dag_plans import read_graph
 
     beads = read_graph(str(plan_path()))
-    with Demo(folder, read_example()._replace(beads=[]), "", open_clone, keep=keep) as demo:
+    with Demo(folder, read_example()._replace(beads=[]), "", app.open_clone, app.runtime, keep=keep) as demo:
         demo.prepare()
         _say(app, f"A hub in {demo.hub_path}, and a plan of {len(beads)} beads for four agents. One of each trouble lies in it.")
         root_id, seconds = demo.factory(beads, _story(app, demo))

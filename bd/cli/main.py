@@ -10,6 +10,7 @@ from bd.cli import global_options as global_flags
 from bd.cli import parse
 from bd.cli.app import App
 from bd.cli.output import Handle, Output, lost_output, prepare_streams
+from bd.cli.runtime import SystemRuntime
 from bd.cli.table import PAST, is_deed
 from bd.core.errors import BdError, Interrupted, TryAgain
 
@@ -17,16 +18,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bd.core.runtime import Runtime
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line; returns the exit code. Every error ends here."""
+
+def main(arguments: Sequence[str] | None = None, runtime: Runtime | None = None) -> int:
+    """Run a command line, on this machine unless another `runtime` is given; returns the exit code. Every error ends here."""
     prepare_streams()
     words = _typed() if arguments is None else list(arguments)
     app: App | None = None
     out = Output(is_json="--json" in words)
     try:
         flags, rest = global_flags.split(words)
-        app = App(flags)
+        app = App(flags, runtime or SystemRuntime())
         app.words = tuple(rest)
         out = app.out
         return _run(app, rest) or app.finish()

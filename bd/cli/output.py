@@ -10,8 +10,8 @@ import io
 import os
 import sys
 
-from bd.core.clock import age_text, instant_of
 from bd.core.light import Pattern
+from bd.core.times import age_text, instant_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

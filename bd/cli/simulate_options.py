@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from bd.cli.spec import DURATION, INTEGER, Flag, Kind, Option, list_option, one_of, real_number, whole_number
-from bd.core.clock import duration_s
 from bd.core.errors import BadInput
+from bd.core.times import duration_s
 from bd.simulation.scenario import RETRIES, SERVICE_TIMES, Scenario
 from bd.simulation.sweep import SWEPT, WHOLE, Sweep
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 
 from bd.cli.values import comma_list, priority_of
-from bd.core.clock import duration_s
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
 from bd.core.light import NamedTuple
+from bd.core.times import duration_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from bd.core.clock import instant_of
 from bd.core.schema import JSON_NAMES
+from bd.core.times import instant_of
 from bd.policy.dag import awaited
 from bd.policy.derivations import is_lasting
 from bd.policy.ranking import Ranking, is_critical

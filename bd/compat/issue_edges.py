@@ -6,7 +6,7 @@ metadata) goes into the bead's `edge_details`, by target; views.edges puts it ba
 
 from __future__ import annotations
 
-from bd.core.clock import canonical_time
+from bd.core.times import canonical_time
 from bd.operations.import_beads import EDGE_DETAILS
 
 TYPE_CHECKING = False

@@ -17,10 +17,10 @@ import sys
 from bd.compat.go_statuses import OWN_STATUS, stored
 from bd.compat.issue_edges import EdgeList
 from bd.core import ids
-from bd.core.clock import canonical_time
 from bd.core.errors import BadInput, NotFound
 from bd.core.light import NamedTuple
 from bd.core.schema import BEAD_FIELDS, JSON_NAMES
+from bd.core.times import canonical_time
 from bd.operations.import_beads import STATED_KEYS
 from bd.store.yaml import codec, editor
 

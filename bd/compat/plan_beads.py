@@ -7,11 +7,11 @@ papers included. Does not belong here: the shapes of whole plans and the names i
 from __future__ import annotations
 
 from bd.compat.documents import as_json, first_choice, is_null, typed
-from bd.core.clock import duration_s, duration_text
 from bd.core.errors import BadInput, BdError, WouldCycle
 from bd.core.light import NamedTuple
 from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS
+from bd.core.times import duration_s, duration_text
 from bd.policy.retry import STRATEGIES
 from bd.policy.validation import KINDS, kind_of
 from bd.store.yaml import codec

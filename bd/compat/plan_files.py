@@ -11,12 +11,12 @@ from __future__ import annotations
 from bd.compat.documents import Entry, as_json, entries_of, first_choice, is_null, typed
 from bd.compat.jsonl_import import bytes_of
 from bd.compat.plan_beads import Misplaced, Place, Spec, edge_kind, read_spec, refuse_unusable
-from bd.core.clock import duration_text
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
 from bd.core.light import NamedTuple
 from bd.core.model import Bead
 from bd.core.schema import AGENT_FIELDS, CAPACITY_FIELDS, WAITING_LINKS
+from bd.core.times import duration_text
 from bd.operations.field_values import check_status, checked
 from bd.policy.dag import find_cycle, find_parent_loop
 from bd.store.empty_snapshot import EmptySnapshot

@@ -3,7 +3,7 @@
 Read first: model.py (Bead, Claim, Snapshot, Change), then schema.py (the tables of docs/format.md).
 
 - Values are frozen; a change returns another value.
-- clock.py is the only reader of the clock, and the only module that sleeps.
+- runtime.py is what a process may ask of the machine: time, sleep, chance, new names. times.py knows texts of times alone.
 - errors.py has every error with its exit code, its code for JSON and its hint.
 - versions.py says whether two installations of bd may act for each other.
 """

@@ -1,13 +1,10 @@
 """Identifiers: ULIDs, bead ids cut from them, and what a person may type for one.
 
-Belongs here: minting, the id grammar, and resolution. Does not belong here: looking beads up
-(the caller passes what exists).
+Belongs here: the form of ids, and resolution. Does not belong here: looking beads up (the caller passes what exists), and
+new ids, which the Runtime makes.
 """
 
 from __future__ import annotations
-
-import os
-import time
 
 from bd.core.errors import Ambiguous, BadInput, NoSuchBead
 from bd.core.schema import DEVICES, is_agent
@@ -23,13 +20,13 @@ SUFFIX_LENGTH = 4
 _LONGEST_ID, _LONGEST_PREFIX = 120, 40
 
 
-def mint() -> str:
-    """A new ULID, 26 characters, upper case (the ULID specification: 48 bits of milliseconds, 80 random).
+def ulid(at_ms: int, random: bytes) -> str:
+    """The ULID of a Unix time in milliseconds and 10 random bytes: 26 characters, upper case (the ULID specification).
 
     Made here and not by python-ulid because a claim needs one before its first push, and that
     import alone costs more than a local push; tests hold the two against each other.
     """
-    number = (int(time.time() * 1000) << 80) | int.from_bytes(os.urandom(10), "big")
+    number = (at_ms << 80) | int.from_bytes(random, "big")
     chars = [_CROCKFORD[(number >> (5 * place)) & 31] for place in range(25, -1, -1)]
     return "".join(chars).upper()
 

@@ -7,10 +7,10 @@ table and the merge. Does not belong here: reading files (the caller passes mapp
 
 from __future__ import annotations
 
-from bd.core.clock import duration_s
 from bd.core.errors import BadInput, Damaged
 from bd.core.light import NamedTuple
 from bd.core.schema import FORMAT_VERSION
+from bd.core.times import duration_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

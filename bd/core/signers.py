@@ -6,11 +6,11 @@ and who was allowed when (store/trust/authority.py).
 
 from __future__ import annotations
 
-from bd.core.clock import time_of_seconds
 from bd.core.errors import BadInput
 from bd.core.ids import agent_from_person
 from bd.core.light import NamedTuple, Pattern
 from bd.core.schema import is_agent
+from bd.core.times import time_of_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

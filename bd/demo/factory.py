@@ -12,12 +12,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bd.core import clock
 from bd.core.errors import Damaged
 from bd.core.light import NamedTuple
 from bd.demo.example import DEMO_INTERVAL, example_folder
 from bd.demo.person import Person
 from bd.demo.processes import Runners, environment
+from bd.operations.base import asked
 from bd.operations.plan import ApplyPlan
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ def plan_path() -> Path:
 
 def apply_plan(hub: Clone, beads: list[dict[str, Any]], by: str) -> str:
     """Put the plan on the hub in one commit; its root."""
-    change = hub.publish(ApplyPlan(by=by, at=clock.time_text(clock.now(), exact=True), beads=beads)).change
+    change = hub.publish(ApplyPlan(**asked(hub.runtime, by, beads=beads))).change
     assert change is not None
     return str(change.result[beads[0]["name"]])
 
@@ -65,12 +65,12 @@ class Factory(Runners):
 
     def run(self, hub: Clone, bare: Callable[[], str | None], root_id: str, story: Story) -> float:
         """Watch until the root is closed; the seconds it took. `bare` looks up the hub's tip. Raises Damaged."""
-        started = moved = clock.monotonic()
+        started = moved = hub.runtime.monotonic()
         seen = hub.published() or ""
         while True:
-            clock.sleep(LOOK_S)
+            hub.runtime.sleep(LOOK_S)
             self.check()
-            now_s = clock.monotonic()
+            now_s = hub.runtime.monotonic()
             if bare() == seen:
                 if now_s - moved > STILL_LIMIT_S:
                     hint = f"the agents' logs are in {self._log_folder}"
@@ -84,7 +84,7 @@ class Factory(Runners):
             root = snapshot.bead(root_id)
             if root is None or root.is_done:
                 return now_s - started
-            for deed in self._person.deeds(snapshot, root_id, list(self._clones), clock.now()):
+            for deed in self._person.deeds(snapshot, root_id, list(self._clones), hub.runtime.now()):
                 self._do(deed, hub, story, now_s - started)
 
     def _do(self, deed: Deed, hub: Clone, story: Story, at_s: float) -> None:

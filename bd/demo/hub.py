@@ -14,12 +14,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bd.core import clock
 from bd.core.errors import BadInput
 from bd.core.identity import identify
 from bd.core.schema import agent_path
 from bd.demo.board import Board
 from bd.demo.race import Race
+from bd.operations.base import asked
 from bd.operations.beads import Write
 from bd.operations.create import Create
 from bd.setup.hub import join_hub, make_hub, set_clone_setting
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
+    from bd.core.runtime import Runtime
     from bd.demo.example import Example
     from bd.demo.factory import Story
     from bd.store import Clone, Place
@@ -49,7 +50,14 @@ class Demo:
     """
 
     def __init__(
-        self, folder: Path | None, example: Example, seed: str, open_clone: Callable[[Place], Clone], *, keep: bool = True
+        self,
+        folder: Path | None,
+        example: Example,
+        seed: str,
+        open_clone: Callable[[Place], Clone],
+        runtime: Runtime,
+        *,
+        keep: bool = True,
     ) -> None:
         self.folder = folder.absolute() if folder else Path(tempfile.gettempdir())
         self.keep = keep
@@ -57,6 +65,7 @@ class Demo:
         self._example = example
         self._seed = seed
         self._open_clone = open_clone
+        self._runtime = runtime
         self._after = contextlib.ExitStack()
 
     def __enter__(self) -> Demo:
@@ -102,10 +111,10 @@ class Demo:
     def _fill(self, hub: Clone) -> dict[str, str]:
         """Put agents and beads on the hub; the beads' titles by id."""
         agents = {agent_path(name): dict(fields) for name, fields in self._example.agents.items()}
-        hub.publish(Write(by=_person(hub), at=_now(), records=agents, words="the example fleet"))
+        hub.publish(Write(**asked(hub.runtime, _person(hub), records=agents, words="the example fleet")))
         if not self._example.beads:
             return {}
-        outcome = hub.publish(Create(by=_person(hub), at=_now(), beads=self._example.beads))
+        outcome = hub.publish(Create(**asked(hub.runtime, _person(hub), beads=self._example.beads)))
         made = outcome.change.touched if outcome.change else ()
         return {bead_id: bead["title"] for bead_id, bead in zip(made, self._example.beads, strict=True)}
 
@@ -117,7 +126,7 @@ class Demo:
     def race(self, board: Board, show: Callable[[Board, float], None]) -> float:
         """Let the agents race until the work is done; the seconds it took. Raises Damaged."""
         with contextlib.closing(self.bare) as hub, Race(self.agent_paths, self.folder / "logs", self._seed) as race:
-            return race.run(hub, BRANCH, board, show)
+            return race.run(hub, BRANCH, board, show, self._runtime)
 
     def factory(self, beads: list[dict[str, Any]], story: Story) -> tuple[str, float]:
         """Let the agents work a plan off; its root, and the seconds it took. Raises Damaged."""
@@ -147,10 +156,6 @@ class Demo:
 def _person(hub: Clone) -> str:
     """Who makes the demo: a person, under git's name for them."""
     return identify(None, {}, {}, hub.place.user_name).by
-
-
-def _now() -> str:
-    return clock.time_text(clock.now(), exact=True)
 
 
 @contextlib.contextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from bd.core import clock
 from bd.core.errors import Damaged
 from bd.demo.board import read_happening
 from bd.demo.example import example_folder
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from bd.core.runtime import Runtime
     from bd.demo.board import Board
     from bd.store.git.repository import GitRepo
 
@@ -35,19 +35,19 @@ class Race(Runners):
         agent = [sys.executable, str(example_folder() / "agent.py")]
         super().__init__(clones, {name: [*agent, name, str(clone), seed] for name, clone in clones.items()}, log_folder)
 
-    def run(self, hub: GitRepo, branch: str, board: Board, show: Callable[[Board, float], None]) -> float:
+    def run(self, hub: GitRepo, branch: str, board: Board, show: Callable[[Board, float], None], runtime: Runtime) -> float:
         """Start everybody at once and watch until every bead is closed; the seconds it took.
 
         Raises Damaged when an agent's process ends early, or when nothing moves any more.
         """
         self._say_go()
-        started = moved = clock.monotonic()
+        started = moved = runtime.monotonic()
         seen = hub.ref(branch)
         while not board.is_done:
-            clock.sleep(LOOK_S)
+            runtime.sleep(LOOK_S)
             self.check()
             tip = hub.ref(branch)
-            now = clock.monotonic()
+            now = runtime.monotonic()
             if tip and tip != seen:
                 for commit in hub.commits_between(seen, tip):
                     happening = read_happening(hub.objects.read(commit) or b"")
@@ -60,7 +60,7 @@ class Race(Runners):
                     hint=f"the agents' logs are in {self._log_folder}",
                 )
             show(board, now - started)
-        return clock.monotonic() - started
+        return runtime.monotonic() - started
 
     def _say_go(self) -> None:
         """Wait until each process has loaded what it needs, then start them all."""

@@ -5,8 +5,7 @@ Does not belong here: the rules (policy/notification.py), and who tells (hooks.p
 
 from __future__ import annotations
 
-from bd.core import clock
-from bd.core.clock import time_text
+from bd.core.times import time_text
 from bd.policy import notification
 from bd.policy.dag import ancestors
 from bd.policy.dag_progress import Dags, dag_of
@@ -23,9 +22,8 @@ if TYPE_CHECKING:
     from bd.store.snapshot import CachedSnapshot
 
 
-def due(snapshot: CachedSnapshot, stalls: Iterable[Stall]) -> list[Occasion]:
+def due(snapshot: CachedSnapshot, stalls: Iterable[Stall], now: datetime) -> list[Occasion]:
     """What people have to be told of and nobody is at, one occasion a bead, the gravest first."""
-    now = clock.now()
     found: dict[str, Occasion] = {}
     for occasion in _seen(snapshot, stalls, now):
         found.setdefault(occasion.id, occasion)
@@ -57,7 +55,7 @@ def _done(snapshot: Snapshot, now: datetime) -> Iterator[Occasion]:
             yield occasion
 
 
-def message_of(bead: Bead, event: str, snapshot: CachedSnapshot, stalls: Iterable[Stall] = ()) -> dict[str, Any]:
+def message_of(bead: Bead, event: str, snapshot: CachedSnapshot, now: datetime, stalls: Iterable[Stall] = ()) -> dict[str, Any]:
     """What a hook is told: `key` is the same for the same occasion, however often it is told."""
     facts = {"event": event, "key": notification.noted(bead).get("key"), "id": bead.id, "title": bead.title}
     more: dict[str, Any] = {}
@@ -70,7 +68,7 @@ def message_of(bead: Bead, event: str, snapshot: CachedSnapshot, stalls: Iterabl
         holder = bead.claim.agent if bead.claim else None
         more = {"agent": holder, **({"at": stall.since, "why": stall.why, "text": stall.text} if stall else {})}
     elif event == "dag_done":
-        dag = dag_of(bead, snapshot, clock.now())
+        dag = dag_of(bead, snapshot, now)
         more = {"at": str(facts["key"]).rpartition("/")[2], "done": dag.done, "total": len(dag.tasks)}
     return {key: value for key, value in {**facts, **more}.items() if value not in (None, "")}
 

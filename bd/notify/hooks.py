@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import re
 
-from bd.core import clock
 from bd.core.errors import BdError, TryAgain
 from bd.notify import events as occasions
 from bd.notify import trusted_commands
+from bd.operations.base import asked
 from bd.operations.notify import Notified, Notify
 
 TYPE_CHECKING = False
@@ -35,13 +35,12 @@ def tell(hub: Clone, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
     `stalls` are those that were seen and are not freed.
     """
     hooks = trusted_commands.commands(hub, "notify")
-    due = occasions.due(hub.snapshot(), stalls)[:AT_ONCE] if hooks else []
+    due = occasions.due(hub.snapshot(), stalls, hub.runtime.now())[:AT_ONCE] if hooks else []
     if not due:
         return []
     events, ids = {one.id: one.event for one in due}, [one.id for one in due]
     keys = {one.id: one.key for one in due if one.event != "dead_letter"}
-    asked: dict[str, Any] = {"ids": ids, **({"keys": keys} if keys else {})}
-    right = Notify(by=by, at=clock.time_text(clock.now(), exact=True), **asked)
+    right = Notify(**asked(hub.runtime, by, ids=ids, **({"keys": keys} if keys else {})))
     try:
         outcome = hub.publish(right)
     except BdError as error:
@@ -50,14 +49,13 @@ def tell(hub: Clone, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
     done: list[str] = []
     snapshot = hub.snapshot(outcome.commit)
     for bead in snapshot.wholes(list(outcome.change.touched) if outcome.change else []):
-        message = occasions.message_of(bead, events[bead.id], snapshot, stalls)
+        message = occasions.message_of(bead, events[bead.id], snapshot, hub.runtime.now(), stalls)
         wrong = [words for hook in hooks if (words := _run(hook, message))]
         said += [f"{bead.id}: {words}" for words in wrong] or [f"told people that {bead.id} {occasions.SAID[events[bead.id]]}"]
         done += [] if wrong else [bead.id]
     if done:
-        at = clock.time_text(clock.now(), exact=True)
         try:
-            hub.publish(Notified(by=by, at=at, ids=done, right=right.uid))
+            hub.publish(Notified(**asked(hub.runtime, by, ids=done, right=right.uid)))
         except TryAgain as error:
             said.append(f"that people were told of {', '.join(done)} is not published: {error}")
     return said

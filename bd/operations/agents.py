@@ -6,10 +6,10 @@ Does not belong here: what an agent is told to do (switches.py), and what it doe
 from __future__ import annotations
 
 from bd.core import ids
-from bd.core.clock import duration_s
 from bd.core.errors import BadInput, HoldsBeads, IdTaken, NoSuchAgent
 from bd.core.model import Change
 from bd.core.schema import AGENT_FIELDS, AGENTS_DIR, CAPACITY_DIR, agent_path, capacity_path
+from bd.core.times import duration_s
 from bd.operations.base import Operation, register
 from bd.operations.capacity_file import capacity_of, with_capacity
 from bd.operations.field_values import check_type

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from itertools import islice
 
-from bd.core.clock import instant_of, timedelta
 from bd.core.model import Change
 from bd.core.schema import ARCHIVE_DIR, FORMAT_VERSION, VOLUMES_SINCE, archive_path, volume_of, volume_path
+from bd.core.times import instant_of, timedelta
 from bd.operations.base import Operation, register, subject
 
 TYPE_CHECKING = False

@@ -8,9 +8,9 @@ rides in the commit (`Bd-Op`) and is what a replay decides again.
 from __future__ import annotations
 
 from bd.core import ids
-from bd.core.clock import instant_of
 from bd.core.errors import BdError, NoSuchBead
 from bd.core.model import Change
+from bd.core.times import instant_of, time_text
 from bd.policy import claims
 
 TYPE_CHECKING = False
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
     from bd.core.operation import DecisionContext
+    from bd.core.runtime import Runtime
 
 
 class Operation:
@@ -29,6 +30,7 @@ class Operation:
     `uid` names the operation for ever; `at` is when it was asked for (its stamps say so, also
     when it is replayed hours later); `by` is who asks; `tokens` are the claim tokens the asker
     holds, by bead. `args` holds all else, as JSON: the operation's own copy, which nobody changes.
+    `runtime` mints the names that are not given, and is not kept.
     """
 
     verb: ClassVar[str] = ""
@@ -39,9 +41,18 @@ class Operation:
     tokens: Mapping[str, str]
     args: Mapping[str, Any]
 
-    def __init__(self, *, by: str, at: str, uid: str | None = None, tokens: Mapping[str, str] | None = None, **args: Any) -> None:
-        uid, args = uid or ids.mint(), _copy(args)
-        self.prepare(args)
+    def __init__(
+        self,
+        *,
+        by: str,
+        at: str,
+        uid: str | None = None,
+        tokens: Mapping[str, str] | None = None,
+        runtime: Runtime | None = None,
+        **args: Any,
+    ) -> None:
+        uid, args = uid or minting(runtime).new_id(), _copy(args)
+        self.prepare(args, runtime)
         self.__dict__.update(by=by, at=at, uid=uid, tokens=dict(tokens or {}), args=args)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -51,8 +62,8 @@ class Operation:
         raise AttributeError(f"{type(self).__name__} is frozen: {name} stays as it is")
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
-        """Mint every name the operation will ever need into the arguments that it is made of. Raises BadInput."""
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
+        """Mint every name the operation will ever need into the arguments that it is made of, where they have none yet. Raises BadInput."""
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         """The change on this snapshot; an empty one when it already holds this operation's result.
@@ -249,6 +260,24 @@ def register(kind: type[Operation]) -> type[Operation]:
     """Class decorator: lets a replay find the operation by its verb."""
     REGISTRY[kind.verb] = kind
     return kind
+
+
+def asked(runtime: Runtime, by: str, **args: Any) -> dict[str, Any]:
+    """The arguments every operation takes, asked for now: who asks, when, and who mints its names."""
+    return {"by": by, "at": time_text(runtime.now(), exact=True), "runtime": runtime, **args}
+
+
+def minting(runtime: Runtime | None) -> Runtime:
+    """Who mints what is not given. Raises TypeError where nobody does: for what was read back, which has its names."""
+    if runtime is None:
+        raise TypeError("a new operation needs a runtime, which mints its names")
+    return runtime
+
+
+def mint(args: dict[str, Any], key: str, runtime: Runtime | None) -> None:
+    """Give the arguments a new name under this key, unless they have one."""
+    if key not in args:
+        args[key] = minting(runtime).new_id()
 
 
 def subject(verb: str, done: Iterable[str], by: str, *, more: str = "") -> str:

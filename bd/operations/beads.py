@@ -5,11 +5,10 @@ Does not belong here: making beads (create.py), claims (claims.py), ends of work
 
 from __future__ import annotations
 
-from bd.core import ids
-from bd.core.clock import time_text
 from bd.core.errors import BadInput
 from bd.core.model import Bead, Change
-from bd.operations.base import Operation, register, subject
+from bd.core.times import time_text
+from bd.operations.base import Operation, mint, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.dependencies import refuse_circles, with_ages
 from bd.operations.field_values import check_status, checked
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
     from bd.core.operation import DecisionContext
+    from bd.core.runtime import Runtime
 
 
 @register
@@ -122,8 +122,8 @@ class Comment(Operation):
     verb: ClassVar[str] = "comment"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
-        args.setdefault("comment_id", ids.mint())
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
+        mint(args, "comment_id", runtime)
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         text = self.args["text"].strip()

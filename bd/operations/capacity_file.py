@@ -8,9 +8,9 @@ everything else only repeats the claims, and nothing decides by it.
 from __future__ import annotations
 
 from bd import __version__
-from bd.core.clock import time_text
 from bd.core.model import Overlay
 from bd.core.schema import capacity_path
+from bd.core.times import time_text
 from bd.policy.budget import remaining
 from bd.policy.capacity import held_by, limit_of, status_by, tracked, with_outcome
 from bd.policy.roles import interval_of

@@ -7,8 +7,6 @@ commit. Does not belong here: the ends of work (close.py), failing (fail.py), an
 from __future__ import annotations
 
 from bd import __version__
-from bd.core import ids
-from bd.core.clock import time_text, timedelta
 from bd.core.errors import (
     AgentBusy,
     DoesNotFit,
@@ -18,7 +16,8 @@ from bd.core.errors import (
     WrongState,
 )
 from bd.core.model import Change, Overlay
-from bd.operations.base import Operation, register, subject
+from bd.core.times import time_text, timedelta
+from bd.operations.base import Operation, minting, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.policy import budget, capacity, claims
 from bd.policy.eligibility import BINDING, Eligibility, refuse_rival
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
     from bd.core.operation import DecisionContext
+    from bd.core.runtime import Runtime
 
 
 # What may be done about an agent that gets no work.
@@ -71,9 +71,10 @@ class Claim(Operation):
         return True
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
         wanted = len(args.get("ids") or []) or args.get("count", 1)
-        args.setdefault("new_tokens", [ids.mint() for _ in range(wanted)])
+        if "new_tokens" not in args:
+            args["new_tokens"] = [minting(runtime).new_id() for _ in range(wanted)]
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         won = self._already_won(snapshot)

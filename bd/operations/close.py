@@ -5,11 +5,10 @@ Every one that changes a claim rewrites the capacity file of the agent concerned
 
 from __future__ import annotations
 
-from bd.core import ids
-from bd.core.clock import time_text
 from bd.core.errors import AlreadyClosed, BdError, NothingReady, StaleToken, StillBlocked, WrongState
 from bd.core.model import Change, Overlay
-from bd.operations.base import Operation, register, subject
+from bd.core.times import time_text
+from bd.operations.base import Operation, mint, minting, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.claims import Claim, as_promised
 from bd.operations.heat import attended
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
     from bd.core.operation import DecisionContext
+    from bd.core.runtime import Runtime
 
 
 @register
@@ -39,10 +39,10 @@ class Close(Operation):
     verb: ClassVar[str] = "close"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
         following = args.get("next")
-        if following:
-            following.setdefault("new_tokens", [ids.mint()])
+        if following and "new_tokens" not in following:
+            following["new_tokens"] = [minting(runtime).new_id()]
 
     @property
     def needs_remote(self) -> bool:
@@ -189,8 +189,8 @@ class Reopen(Operation):
     verb: ClassVar[str] = "reopen"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
-        args.setdefault("comment_id", ids.mint())
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
+        mint(args, "comment_id", runtime)
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def open_again(bead: Bead) -> Bead:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bd.core import ids
-from bd.core.clock import time_text
 from bd.core.errors import BadInput, IdTaken
 from bd.core.light import NamedTuple
 from bd.core.model import Bead, Change
 from bd.core.schema import BEAD_FIELDS, SPENT_KEYS, WAITING_LINKS
-from bd.operations.base import Operation, register, subject
+from bd.core.times import time_text
+from bd.operations.base import Operation, mint, register, subject
 from bd.operations.dependencies import refuse_circles
 from bd.operations.field_values import check_status, check_title, checked, refuse_twin
 from bd.policy import lifecycle
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
     from bd.core.operation import DecisionContext
+    from bd.core.runtime import Runtime
 
 
 # `--deps` kinds that mean "the new bead waits for the other".
@@ -98,9 +99,9 @@ class Create(Operation):
     verb: ClassVar[str] = "create"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
         for spec in args["beads"]:
-            spec.setdefault("uid", ids.mint())
+            mint(spec, "uid", runtime)
 
     def new_ids(self, change: Change) -> dict[str, str]:
         pairs = zip((spec.get("id") for spec in self.args["beads"]), change.touched, strict=True)
@@ -258,10 +259,10 @@ class MakesOne(Operation):
     """An operation that makes one bead beside what it does to another: `new` are its fields, and it is touched last."""
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
         new = args.get("new")
         if new:
-            new.setdefault("uid", ids.mint())
+            mint(new, "uid", runtime)
 
     def new_ids(self, change: Change) -> dict[str, str]:
         before = (self.args.get("new") or {}).get("id")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bd.core.clock import instant_of, time_text
 from bd.core.errors import BadInput, WouldCycle, WrongState
 from bd.core.model import Bead, Change, Overlay
+from bd.core.times import instant_of, time_text
 from bd.operations.base import Operation, register
 from bd.operations.heat import attended
 from bd.policy import lifecycle

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bd.core import ids
-from bd.core.clock import time_of_seconds
 from bd.core.schema import BEADS_DIR, fields_of_path, is_volume, volume_of
+from bd.core.times import time_of_seconds
 from bd.operations.hand_edits import HandCommit
 from bd.store.git import commit_message
 from bd.store.git.repository import GITLINK
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from bd.core.runtime import Runtime
     from bd.store import Clone
     from bd.store.git.repository import GitRepo
 
@@ -70,9 +70,10 @@ def operation_of(
     at = time_of_seconds(commit_message.signed_by(headers)[1])
     name = author.split(" <", maxsplit=1)[0]
     by, uid = form.get("by") or f"human:{name}", uid or form.get("uid") or commit
-    more: dict[str, Any] = {"modes": modes, "tokens": form.get("tokens")}
+    more: dict[str, Any] = {"files": files, "modes": modes, "tokens": form.get("tokens")}
     given = {"force": force, "reason": reason} if force else form.get("args") or {}
-    return HandCommit(by=by, at=at, uid=uid, edits=_joined(edits, into), records=records, files=files, **more, **_forced(given))
+    edits = _joined(edits, into, hub.runtime)
+    return HandCommit(by=by, at=at, uid=uid, edits=edits, records=records, **more, **_forced(given))
 
 
 def _at(repo: GitRepo, commit: str, path: str) -> bytes | None:
@@ -94,7 +95,7 @@ def _forced(args: dict[str, Any]) -> dict[str, Any]:
     return {key: args[key] for key in ("force", "reason") if args.get("force") and args.get(key)}
 
 
-def _joined(edits: list[dict[str, Any]], into: Mapping[str | None, str | None]) -> list[dict[str, Any]]:
+def _joined(edits: list[dict[str, Any]], into: Mapping[str | None, str | None], runtime: Runtime) -> list[dict[str, Any]]:
     """One edit a bead: a file that is gone here and new there was moved. What has left a volume for nowhere is gone with that.
 
     `into` are the volumes that hold beads now, and are one file.
@@ -112,7 +113,7 @@ def _joined(edits: list[dict[str, Any]], into: Mapping[str | None, str | None]) 
         old = before["old"] if before and edit["old"] is None else edit["old"]
         is_only_moved = before is not None and before.get("was", was) == edit["text"]
         found.append(
-            {**edit, "old": old, "text": None if is_only_moved else edit["text"], "new_uid": None if old else ids.mint()}
+            {**edit, "old": old, "text": None if is_only_moved else edit["text"], "new_uid": None if old else runtime.new_id()}
         )
     return found
 

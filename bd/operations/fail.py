@@ -5,13 +5,10 @@ Does not belong here: the rules of retries (policy/retry.py), and taking beads a
 
 from __future__ import annotations
 
-import random
-
-from bd.core import ids
-from bd.core.clock import time_text
 from bd.core.errors import BadInput, WrongState
 from bd.core.model import Change
-from bd.operations.base import Operation, register, subject
+from bd.core.times import time_text
+from bd.operations.base import Operation, mint, minting, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.heat import attended
 from bd.policy import advisory_claims, lifecycle, retry, spending
@@ -22,6 +19,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
     from bd.core.operation import DecisionContext
+    from bd.core.runtime import Runtime
 
 
 @register
@@ -35,8 +33,9 @@ class Fail(Operation):
     verb: ClassVar[str] = "fail"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
-        args.setdefault("jitter", round(random.random(), 4))
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
+        if "jitter" not in args:
+            args["jitter"] = round(minting(runtime).random(), 4)
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         kind = retry.check_kind(self.args.get("reason") or "")
@@ -107,8 +106,8 @@ class DlqRetry(Operation):
     verb: ClassVar[str] = "dlq-retry"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
-        args.setdefault("comment_id", ids.mint())
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
+        mint(args, "comment_id", runtime)
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def open_again(bead: Bead) -> Bead:
@@ -140,8 +139,8 @@ class DlqReview(Operation):
     verb: ClassVar[str] = "dlq-review"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
-        args.setdefault("comment_id", ids.mint())
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
+        mint(args, "comment_id", runtime)
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def review(bead: Bead) -> Bead:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bd.core.clock import duration_s, typed_time
 from bd.core.errors import BadInput, IdTaken
 from bd.core.ids import twin_of
 from bd.core.schema import BEAD_FIELDS, STORED_STATUSES, TITLE_LIMIT, TYPES
 from bd.core.settings import KEYS
+from bd.core.times import duration_s, typed_time
 from bd.policy.priority import priority_of_base
 from bd.policy.readiness import NOT_WORK
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bd.core import ids
-from bd.core.clock import age_text
 from bd.core.model import Change
-from bd.operations.base import Operation, register, subject
+from bd.core.times import age_text
+from bd.operations.base import Operation, minting, register, subject
 from bd.operations.create import Create
 from bd.policy import friction
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
     from bd.core.operation import DecisionContext
+    from bd.core.runtime import Runtime
 
 # So many beads at once; the worst causes first.
 AT_ONCE = 5
@@ -28,8 +28,9 @@ class TellFriction(Operation):
     verb: ClassVar[str] = "friction"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
-        args.setdefault("uids", [ids.mint() for _ in range(AT_ONCE)])
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
+        if "uids" not in args:
+            args["uids"] = [minting(runtime).new_id() for _ in range(AT_ONCE)]
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         there = [bead for bead in map(snapshot.by_uid, self.args["uids"]) if bead is not None]

@@ -6,9 +6,9 @@ field, and judged as the operation they amount to (docs/protocol.md, "Replay").
 
 from __future__ import annotations
 
-from bd.core.clock import time_text
 from bd.core.errors import BadInput, BdError, IdTaken, NoSuchBead, WrongState
 from bd.core.model import Bead, Change, Overlay
+from bd.core.times import time_text
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.dependencies import refuse_circles, with_ages

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from bd.core import ids
-from bd.core.clock import time_text
 from bd.core.errors import AlreadyClosed, BadInput, WrongState
 from bd.core.model import Change, Overlay
 from bd.core.queries import mentions
-from bd.operations.base import register, subject
+from bd.core.times import time_text
+from bd.operations.base import mint, register, subject
 from bd.operations.close import Close
 from bd.operations.create import Create, MakesOne
 from bd.operations.heat import attended
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
     from bd.core.operation import DecisionContext
+    from bd.core.runtime import Runtime
 
 # How the next bead says where it came from, where nothing else links the two yet.
 LINK = "discovered-from"
@@ -66,9 +66,9 @@ class Handoff(MakesOne):
     verb: ClassVar[str] = "handoff"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
-        args.setdefault("comment_id", ids.mint())
-        super().prepare(args)
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
+        mint(args, "comment_id", runtime)
+        super().prepare(args, runtime)
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         finished = self.find(self.args["ids"][0], snapshot)

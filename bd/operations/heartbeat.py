@@ -6,12 +6,10 @@ has happened since.
 
 from __future__ import annotations
 
-import random
-
-from bd.core.clock import time_text
 from bd.core.errors import BdError, WrongState
 from bd.core.model import Change
-from bd.operations.base import Operation, register, subject
+from bd.core.times import time_text
+from bd.operations.base import Operation, minting, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.policy import advisory_claims, claims, lifecycle, retry, spending
 from bd.policy.liveness import IN_WORK, last_commit_of
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
     from bd.core.operation import DecisionContext
+    from bd.core.runtime import Runtime
 
 
 @register
@@ -60,9 +59,9 @@ class Reassign(Operation):
     verb: ClassVar[str] = "reassign"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
         if "jitter" not in args:
-            args["jitter"] = random.random()
+            args["jitter"] = minting(runtime).random()
 
     @property
     def needs_remote(self) -> bool:

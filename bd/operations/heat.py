@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bd.core.clock import time_text
 from bd.core.errors import BadInput
 from bd.core.model import Bead, Change
+from bd.core.times import time_text
 from bd.operations.base import Operation, register, subject
 from bd.policy import lifecycle
 from bd.policy.priority import HEAT, HOTTEST, half_life_of, heated, temperature_at
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
     from bd.core.operation import DecisionContext
+    from bd.core.runtime import Runtime
 
 
 def attended(bead: Bead, kind: str, operation: Operation, snapshot: Snapshot, context: DecisionContext) -> Bead:
@@ -29,7 +30,8 @@ class Heat(Operation):
     verb: ClassVar[str] = "heat"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
+        super().prepare(args, runtime)
         degrees = float(args.setdefault("degrees", HEAT["asked"]))
         if not 0 < abs(degrees) <= HOTTEST:
             raise BadInput(f"can't heat by {degrees:g}", hint="1 to 100 heats, -1 to -100 cools")

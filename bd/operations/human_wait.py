@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from bd.core import ids
-from bd.core.clock import time_text
 from bd.core.errors import BadInput
 from bd.core.model import Change
-from bd.operations.base import Operation, register, subject
+from bd.core.times import time_text
+from bd.operations.base import Operation, mint, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.heat import attended
 from bd.policy import lifecycle
@@ -18,14 +17,15 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
     from bd.core.operation import DecisionContext
+    from bd.core.runtime import Runtime
 
 
 class _Said(Operation):
     """Something said about one bead: `ids` (one), `comment_id`, under which the words are kept among its comments."""
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
-        args.setdefault("comment_id", ids.mint())
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
+        mint(args, "comment_id", runtime)
 
     def has_been_said(self, bead: Bead) -> bool:
         return any(comment.get("id") == self.args["comment_id"] for comment in bead.comments)

@@ -10,10 +10,10 @@ import hashlib
 import json
 
 from bd.core import ids
-from bd.core.clock import instant_of, time_text
 from bd.core.errors import BadInput, IdTaken
 from bd.core.model import Bead, Change
 from bd.core.schema import DONE_STATUSES
+from bd.core.times import instant_of, time_text
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.cycles import untangled
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
     from bd.core.operation import DecisionContext
+    from bd.core.runtime import Runtime
 
 CONFLICT_RULES = ("newer", "skip", "fail")
 # The edges of blocks and parents are plain ids in a bead; who made them and when stands in this key of its own.
@@ -64,7 +65,8 @@ class Import(Operation):
     verb: ClassVar[str] = "import"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
+        super().prepare(args, runtime)
         if args.setdefault("on_conflict", "newer") not in CONFLICT_RULES:
             raise BadInput(f"{args['on_conflict']!r} is no rule for conflicts", hint="newer, skip or fail")
 

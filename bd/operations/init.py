@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-from bd.core import ids
 from bd.core.model import Change
 from bd.core.schema import CONFIG_PATH, FORMAT_VERSION, IGNORE_PATH, METADATA_PATH
-from bd.operations.base import Operation, register
+from bd.operations.base import Operation, mint, register
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
     from bd.core.operation import DecisionContext
+    from bd.core.runtime import Runtime
 
 _IGNORED = (".stamp", "issues.jsonl")
 
@@ -34,8 +34,8 @@ class Init(Operation):
     verb: ClassVar[str] = "init"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
-        args.setdefault("hub_id", ids.mint())
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
+        mint(args, "hub_id", runtime)
 
     @property
     def needs_remote(self) -> bool:

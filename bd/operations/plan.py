@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
     from bd.core.operation import DecisionContext
+    from bd.core.runtime import Runtime
 
 
 @register
@@ -25,12 +26,12 @@ class ApplyPlan(Create):
     verb: ClassVar[str] = "plan-apply"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
         root, *tasks = args["beads"]
         if root.get("idempotency_key"):
             for task in tasks:
                 task["idempotency_key"] = f"{root['idempotency_key']}/{task['name']}"
-        super().prepare(args)
+        super().prepare(args, runtime)
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         specs = self.args["beads"]

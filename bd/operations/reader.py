@@ -19,7 +19,7 @@ class OperationReader:
         from bd.operations.registry import from_json  # noqa: PLC0415
         from bd.operations.stored_outputs import with_contents  # noqa: PLC0415
 
-        return from_json(with_contents(clone, form))
+        return from_json(with_contents(clone, form), clone.runtime)
 
     def by_difference(
         self, clone: Clone, commit: str, parent: str, author: str, *, uid: str | None, force: bool, reason: str | None

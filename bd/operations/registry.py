@@ -41,10 +41,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from bd.core.runtime import Runtime
     from bd.operations.base import Operation
 
 
-def from_json(form: Mapping[str, Any]) -> Operation:
-    """Return the operation that a commit's `Bd-Op` describes. Raises KeyError for a verb that this version does not know."""
+def from_json(form: Mapping[str, Any], runtime: Runtime) -> Operation:
+    """Return the operation that a commit's `Bd-Op` describes; an older bd may have left names to mint. Raises KeyError for a verb that this version does not know."""
     kind = REGISTRY[form["verb"]]
-    return kind(by=form["by"], at=form["at"], uid=form["uid"], tokens=form.get("tokens"), **form["args"])
+    return kind(by=form["by"], at=form["at"], uid=form["uid"], tokens=form.get("tokens"), runtime=runtime, **form["args"])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from bd.core import ids
-from bd.core.clock import time_text
 from bd.core.errors import NotFound, WrongState
 from bd.core.ids import check_agent
 from bd.core.model import Change
 from bd.core.schema import CONFIG_PATH
-from bd.operations.base import Operation, register
+from bd.core.times import time_text
+from bd.operations.base import Operation, mint, register
 from bd.operations.create import Create, MakesOne
 from bd.operations.field_values import check_title, checked
 from bd.policy import schedules
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
     from bd.core.operation import DecisionContext
+    from bd.core.runtime import Runtime
 
 
 def _with(entries: list[dict[str, Any]], snapshot: Snapshot) -> dict[str, Any]:
@@ -34,8 +34,8 @@ class AddSchedule(Operation):
     verb: ClassVar[str] = "schedule-add"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
-        args["schedule"].setdefault("uid", ids.mint())
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
+        mint(args["schedule"], "uid", runtime)
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         given = self.args["schedule"]
@@ -82,10 +82,10 @@ class RunSchedule(MakesOne):
     verb: ClassVar[str] = "schedule-run"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
         args.setdefault("new", {})
-        args["new"].setdefault("uid", ids.mint())
-        super().prepare(args)
+        mint(args["new"], "uid", runtime)
+        super().prepare(args, runtime)
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name, new = self.args["name"], self.args["new"]

@@ -6,10 +6,10 @@ What is in work goes on; only new claims stop.
 from __future__ import annotations
 
 from bd.core import ids
-from bd.core.clock import time_text
 from bd.core.errors import BadInput, WrongState
 from bd.core.model import Change
 from bd.core.schema import CONFIG_PATH, capacity_path
+from bd.core.times import time_text
 from bd.operations.agents import known_agent
 from bd.operations.base import Operation, register
 from bd.operations.capacity_file import capacity_of

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from copy import deepcopy
 
-from bd.core import ids
-from bd.core.clock import time_text
 from bd.core.errors import NotFound, WrongState
 from bd.core.ids import check_agent
 from bd.core.model import Change
 from bd.core.schema import trigger_path
-from bd.operations.base import Operation, register
+from bd.core.times import time_text
+from bd.operations.base import Operation, mint, register
 from bd.operations.plan import ApplyPlan
 from bd.policy.triggers import filled, parse_on
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
     from bd.core.operation import DecisionContext
+    from bd.core.runtime import Runtime
 
 
 @register
@@ -29,8 +29,8 @@ class AddTrigger(Operation):
     verb: ClassVar[str] = "trigger-add"
 
     @classmethod
-    def prepare(cls, args: dict[str, Any]) -> None:
-        args["trigger"].setdefault("uid", ids.mint())
+    def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
+        mint(args["trigger"], "uid", runtime)
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         given = self.args["trigger"]
@@ -43,9 +43,9 @@ class AddTrigger(Operation):
                 return Change({}, "")
             raise WrongState(f"there is a trigger {name} already", hint=f"`bd trigger remove {name}` first")
         trial = filled(deepcopy(given["plan"]), {})
-        ApplyPlan(by=self.by, at=self.at, beads=[{**spec, "title": spec["title"] or "x"} for spec in trial]).decide(
-            snapshot, context
-        )
+        # Nothing of the trial is kept: any names will do.
+        named = [{**spec, "title": spec["title"] or "x", "uid": f"{number:014}{self.uid}"} for number, spec in enumerate(trial)]
+        ApplyPlan(by=self.by, at=self.at, uid=self.uid, beads=named).decide(snapshot, context)
         record = {
             "name": name,
             "uid": given["uid"],

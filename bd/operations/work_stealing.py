@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd.core.clock import time_text
 from bd.core.model import Change
+from bd.core.times import time_text
 from bd.operations.base import Operation, register
 from bd.policy import lifecycle
 from bd.policy.stealing import LABEL, cycle

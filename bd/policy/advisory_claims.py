@@ -7,8 +7,8 @@ against the limit: each of the others is forgiven from its start.
 
 from __future__ import annotations
 
-from bd.core.clock import instant_of, time_text, timedelta
 from bd.core.errors import StaleToken, WrongState
+from bd.core.times import instant_of, time_text, timedelta
 from bd.policy.claims import touch
 
 TYPE_CHECKING = False

@@ -8,9 +8,9 @@ what an attempt did cost (spending.py).
 
 from __future__ import annotations
 
-from bd.core.clock import time_text
 from bd.core.costs import amount_of, reserved_of
 from bd.core.light import NamedTuple
+from bd.core.times import time_text
 from bd.policy.dag import ancestors, is_under
 from bd.policy.readiness import Reason
 

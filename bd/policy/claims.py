@@ -5,8 +5,8 @@ Does not belong here: whether it may be claimed by whom (eligibility.py), and ho
 
 from __future__ import annotations
 
-from bd.core.clock import age_text, instant_of, time_text, timedelta
 from bd.core.errors import AlreadyClaimed, WrongState
+from bd.core.times import age_text, instant_of, time_text, timedelta
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ simulation ask it, and put nothing together themselves. It keeps what it works o
 
 from __future__ import annotations
 
-from bd.core.clock import age_text, instant_of
 from bd.core.errors import DoesNotFit
 from bd.core.light import Pattern, lru_cache
 from bd.core.model import Overlay
 from bd.core.schema import AGENTS_DIR
+from bd.core.times import age_text, instant_of
 from bd.policy import capacity
 from bd.policy.budget import Purse
 from bd.policy.readiness import Readiness, Reason, is_past

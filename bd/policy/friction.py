@@ -6,9 +6,9 @@ when a bead about the same cause was closed does not count again. Does not belon
 
 from __future__ import annotations
 
-from bd.core.clock import duration_s, instant_of, timedelta
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple
+from bd.core.times import duration_s, instant_of, timedelta
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ clocks of a fleet may differ.
 
 from __future__ import annotations
 
-from bd.core.clock import SKEW_S, instant_of
 from bd.core.light import NamedTuple
+from bd.core.times import SKEW_S, instant_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

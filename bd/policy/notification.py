@@ -7,8 +7,8 @@ a commit (`key`, `by`, `at`, `right`), tells, and says `done`. A right without a
 
 from __future__ import annotations
 
-from bd.core.clock import instant_of, time_text, timedelta
 from bd.core.light import NamedTuple
+from bd.core.times import instant_of, time_text, timedelta
 from bd.policy.dag_progress import Dags
 from bd.policy.lifecycle import waits_for_human
 

@@ -6,8 +6,8 @@ The interval is the longest wait: whatever wakes an agent ends it early.
 
 from __future__ import annotations
 
-from bd.core.clock import instant_of, time_text, timedelta
 from bd.core.light import NamedTuple
+from bd.core.times import instant_of, time_text, timedelta
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.core.clock import instant_of, time_text, timedelta
+from bd.core.times import instant_of, time_text, timedelta
 from bd.policy.roles import interval_of
 
 TYPE_CHECKING = False

@@ -10,8 +10,8 @@ the starvation limit. Whatever becomes ready later than that stays behind it.
 
 from __future__ import annotations
 
-from bd.core.clock import instant_of
 from bd.core.queries import LONGEST_CHAIN, made_of, rank_of
+from bd.core.times import instant_of
 from bd.policy.critical_path import chains
 from bd.policy.priority import (
     FLOOR,

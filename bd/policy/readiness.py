@@ -9,8 +9,8 @@ without a commit: pending, ready and retrying are derived here, never stored.
 
 from __future__ import annotations
 
-from bd.core.clock import age_text, instant_of
 from bd.core.light import NamedTuple
+from bd.core.times import age_text, instant_of
 from bd.policy.dag import Graph, ancestors, awaited
 
 TYPE_CHECKING = False

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from math import ceil, isfinite
 
-from bd.core.clock import age_text, duration_s, instant_of, time_text, timedelta
 from bd.core.errors import BadInput, WrongState
 from bd.core.light import NamedTuple
+from bd.core.times import age_text, duration_s, instant_of, time_text, timedelta
 from bd.policy import lifecycle, notification
 
 TYPE_CHECKING = False

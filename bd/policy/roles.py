@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.core.clock import duration_s
+from bd.core.times import duration_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ ticks that nobody made only the last is due. Does not belong here: agents' own c
 
 from __future__ import annotations
 
-from bd.core.clock import instant_of, timedelta
 from bd.core.errors import BadInput
+from bd.core.times import instant_of, timedelta
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ Does not belong here: what may be spent (budget.py), and summing over beads (cos
 
 from __future__ import annotations
 
-from bd.core.clock import time_text, timedelta
 from bd.core.costs import amount_of, attempts_of, reserved_of
+from bd.core.times import time_text, timedelta
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

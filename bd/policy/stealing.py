@@ -6,10 +6,10 @@ rules find nothing more for who has got something. Does not belong here: moving 
 
 from __future__ import annotations
 
-from bd.core.clock import SKEW_S, age_text, duration_s, duration_text, instant_of
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple
 from bd.core.schema import AGENTS_DIR, CAPACITY_DIR
+from bd.core.times import SKEW_S, age_text, duration_s, duration_text, instant_of
 from bd.policy import capacity
 from bd.policy.eligibility import Eligibility
 from bd.policy.priority import base_priority

@@ -6,8 +6,8 @@ here: running a check (worker/validation.py); commands come from trusted configu
 
 from __future__ import annotations
 
-from bd.core.clock import time_text
 from bd.core.errors import NotValidated
+from bd.core.times import time_text
 from bd.policy import lifecycle
 
 TYPE_CHECKING = False

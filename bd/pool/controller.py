@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BdError
 from bd.core.pools import Pool, pools_of
 from bd.core.schema import AGENTS_DIR
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from bd.core.runtime import Runtime
     from bd.pool.state import Quarters
     from bd.store import Clone
     from bd.store.snapshot import CachedSnapshot
@@ -41,9 +42,15 @@ class Controller:
     """One round after another on one hub. `tell` gets each event as it is recorded."""
 
     def __init__(
-        self, open_hub: Callable[[], Clone], quarters: Quarters, by: str, tell: Callable[[dict[str, Any]], None]
+        self,
+        open_hub: Callable[[], Clone],
+        quarters: Quarters,
+        by: str,
+        tell: Callable[[dict[str, Any]], None],
+        runtime: Runtime,
     ) -> None:
         self._open_hub, self._quarters, self._by, self._tell = open_hub, quarters, by, tell
+        self._runtime = runtime
         self._looked_s: dict[str, float] = {}
         self._failed, self._why = 0, ""
 
@@ -96,13 +103,13 @@ class Controller:
     def _rest_s(self, pool: Pool) -> float:
         """Seconds until a pool is to be looked at again."""
         looked_s = self._looked_s.get(pool.name)
-        return 0.0 if looked_s is None else looked_s + pool.scale_interval_s - clock.monotonic()
+        return 0.0 if looked_s is None else looked_s + pool.scale_interval_s - self._runtime.monotonic()
 
     def _settle(self, now: Round, crew: Crew, found: desired_size.Wanted | None, unreadable: str) -> None:
         """Bring one pool to its size; without a number that was just found, only what its members left is seen to."""
         try:
             if found is not None:
-                self._looked_s[crew.pool.name] = clock.monotonic()
+                self._looked_s[crew.pool.name] = self._runtime.monotonic()
                 self._resize(now, crew, found)
         except Exception as error:  # noqa: BLE001  one pool must not stop the others
             crew.wrong.append(_words(error))
@@ -116,17 +123,17 @@ class Controller:
                 crew.keep()
 
     def _resize(self, now: Round, crew: Crew, found: desired_size.Wanted) -> None:
-        pool, snapshot, now_s = crew.pool, now.view.snapshot, clock.now().timestamp()
+        pool, snapshot, now_s = crew.pool, now.view.snapshot, self._runtime.now().timestamp()
         if found.error and found.error != crew.note.get("check_error"):
             now.record("check failed", pool.name, why=found.error)
         halt = "the fleet is paused" if pause_of(snapshot) else ""
-        first = awaited(pool, snapshot, clock.now())
+        first = awaited(pool, snapshot, self._runtime.now())
         # Whose predecessor's beads are still to be given back is not started either: its note would be another's.
         away = [name for name in pool.members if name in crew.unsettled or duty_of(name, snapshot) == "offline"]
         does = plan(pool, found.number, crew.members(), crew.memory, now_s, first=first, away=away, halt=halt)
         crew.follow(does)
         seen = {"desired": does.desired, "wanted": found.number, "waits": does.waits, "check_error": found.error}
-        crew.note.update({**seen, "last_check": clock.time_text(clock.now())})
+        crew.note.update({**seen, "last_check": times.time_text(self._runtime.now())})
 
 
 def _held_back(hub: Clone) -> str:
@@ -147,7 +154,7 @@ def _wanted(now: Round, crews: list[Crew], away: str) -> list[desired_size.Wante
         if not pool.is_explicit:
             return desired_size.Wanted(0)
         is_trusted = f"agents/{pool.name}.pool.check" in now.trusted
-        return desired_size.wanted(pool, snapshot, folder, is_trusted=is_trusted, is_fresh=not away)
+        return desired_size.wanted(pool, snapshot, folder, hub.runtime.now(), is_trusted=is_trusted, is_fresh=not away)
 
     plain = {crew.pool.name: ask(crew.pool) for crew in crews if not crew.pool.check}  # only these look at the snapshot
     with ThreadPoolExecutor(_AT_ONCE) as threads:

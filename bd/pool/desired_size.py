@@ -5,13 +5,14 @@ A check that fails, takes too long or prints no number says nothing: the pool st
 
 from __future__ import annotations
 
-from bd.core import clock
 from bd.core.light import NamedTuple
 from bd.notify import trusted_commands
 from bd.policy.scaling import demand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from bd.core.model import Snapshot
     from bd.core.pools import Pool
 
@@ -26,13 +27,13 @@ class Wanted(NamedTuple):
     error: str = ""
 
 
-def wanted(pool: Pool, snapshot: Snapshot, folder: str, *, is_trusted: bool, is_fresh: bool) -> Wanted:
+def wanted(pool: Pool, snapshot: Snapshot, folder: str, now: datetime, *, is_trusted: bool, is_fresh: bool) -> Wanted:
     """What a pool wants now. `is_fresh`: the snapshot was just fetched."""
     if pool.size is not None:
         return Wanted(pool.size)
     if not pool.check:
         return (
-            Wanted(demand(pool, snapshot, clock.now()))
+            Wanted(demand(pool, snapshot, now))
             if is_fresh
             else Wanted(None, "the hub can't be reached, or takes nothing from here")
         )

@@ -14,7 +14,6 @@ import shlex
 import signal
 import subprocess
 
-from bd.core import clock
 from bd.core.errors import WrongState
 from bd.core.light import NamedTuple
 from bd.notify import trusted_commands
@@ -81,6 +80,7 @@ class Session:
 
     def __init__(self, quarters: Quarters, pool: Pool, name: str, places: Mapping[str, str]) -> None:
         self._quarters, self._pool, self.name = quarters, pool, name
+        self._runtime = quarters.runtime
         self._places = {**places, "session": f"bd-{places['hub']}-{name}"}
         self.doubt = ""
 
@@ -231,11 +231,11 @@ class Session:
         return self._is_gone_soon()
 
     def _is_gone_soon(self) -> bool:
-        deadline = clock.monotonic() + KILL_GRACE_S
+        deadline = self._runtime.monotonic() + KILL_GRACE_S
         while self.is_alive():
-            if clock.monotonic() >= deadline:
+            if self._runtime.monotonic() >= deadline:
                 return False
-            clock.sleep(_LOOK_S if self._provider is None else _ASK_S)
+            self._runtime.sleep(_LOOK_S if self._provider is None else _ASK_S)
         return True
 
     def _signal(self, number: int) -> None:

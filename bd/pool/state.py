@@ -9,7 +9,7 @@ import contextlib
 import json
 import os
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import WrongState
 from bd.schedule.agent_log import rotate
 from bd.schedule.invocation import hub_id
@@ -36,7 +36,7 @@ _TIMES = frozenset({"started_at", "drained_at"})
 
 def _is_sound(key: str, value: Any) -> bool:
     if key in _TIMES:
-        return isinstance(value, str) and clock.is_canonical(value)
+        return isinstance(value, str) and times.is_canonical(value)
     return key not in _KINDS or fits(value, _KINDS[key])
 
 
@@ -45,6 +45,7 @@ class Quarters:
 
     def __init__(self, hub: Clone) -> None:
         state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+        self.runtime = hub.runtime
         self.folder = os.path.join(state, "bd", "pools", hub_id(hub))
 
     def path(self, *parts: str) -> str:
@@ -56,7 +57,7 @@ class Quarters:
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
         """Be the one controller of this hub and host; a killed one leaves no lock behind. Raises WrongState."""
-        lock = CloneLock(self.path("controller.lock"), 0)
+        lock = CloneLock(self.path("controller.lock"), 0, self.runtime)
         if not lock.try_enter():
             raise WrongState("a controller of this hub runs on this host already", hint="`bd pool status` shows what it does")
         try:
@@ -102,7 +103,7 @@ class Quarters:
 
     def record(self, event: str, pool: str, **facts: Any) -> dict[str, Any]:
         """Write down that something happened to a pool, as far as the disk takes it."""
-        told = {"at": clock.time_text(clock.now()), "pool": pool, "event": event}
+        told = {"at": times.time_text(self.runtime.now()), "pool": pool, "event": event}
         told.update({key: value for key, value in facts.items() if value not in (None, "")})
         with contextlib.suppress(OSError):
             path = self.path("events.jsonl")

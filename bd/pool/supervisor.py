@@ -13,9 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import compress
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BdError, WrongState
 from bd.core.light import NamedTuple
+from bd.operations.base import asked
 from bd.operations.heartbeat import Reassign
 from bd.operations.pools import Retire
 from bd.operations.switches import SetDuty
@@ -55,7 +56,7 @@ class Round(NamedTuple):
     tell: Callable[[dict[str, Any]], None]
 
     def asked(self, **extra: Any) -> dict[str, Any]:
-        return {"by": self.by, "at": clock.time_text(clock.now(), exact=True), **extra}
+        return asked(self.hub.runtime, self.by, **extra)
 
     def publish(self, operation: Operation) -> None:
         self.hub.publish(operation)
@@ -75,6 +76,7 @@ class Crew:
         self.running: dict[str, Session] = {}
         self.unsettled = set[str]()
         self._round, self._has_failed = now, False
+        self._runtime = now.hub.runtime
         self.note = now.quarters.read(f"pool-{pool.name}.json")
 
     def keep(self) -> None:
@@ -111,10 +113,10 @@ class Crew:
         note, snapshot = self._note_of(name), self._round.view.snapshot
         said = snapshot.capacity(name) or {}
         seen = [text for text in (note.get("started_at"), said.get("idle_since") or said.get("last_heartbeat")) if text]
-        active_s = max((clock.instant_of(text).timestamp() for text in seen), default=0.0)
+        active_s = max((times.instant_of(text).timestamp() for text in seen), default=0.0)
         drained = note.get("drained_at")
-        is_idle = not held_by(name, snapshot, clock.now())
-        return Member(name, active_s, is_idle, clock.instant_of(drained).timestamp() if drained else None)
+        is_idle = not held_by(name, snapshot, self._runtime.now())
+        return Member(name, active_s, is_idle, times.instant_of(drained).timestamp() if drained else None)
 
     def _note_of(self, name: str) -> dict[str, Any]:
         return self._round.quarters.read(os.path.join("members", f"{name}.json"))
@@ -174,7 +176,7 @@ class Crew:
         self._make_clone(session.clone)
         if duty_of(name, self._round.view.snapshot) == "draining":  # of its predecessor, which ended as it was told to
             self._round.publish(SetDuty(**self._round.asked(agent=name, duty="available")))
-        started = clock.time_text(clock.now())
+        started = times.time_text(self._runtime.now())
         self._keep_note(name, {"pool": self.pool.name, "started_at": started, "how": how})  # first: no session without one
         try:
             session.start()
@@ -182,7 +184,7 @@ class Crew:
             if not session.is_alive():
                 session.forget()
             raise
-        self.note["up_s"] = clock.now().timestamp()
+        self.note["up_s"] = self._runtime.now().timestamp()
         self._round.record("started", self.pool.name, member=name)
 
     def _make_clone(self, folder: str) -> None:
@@ -201,8 +203,8 @@ class Crew:
         if duty_of(name, self._round.view.snapshot) != "offline":
             self._round.publish(SetDuty(**self._round.asked(agent=name, duty="draining")))
         self.running[name].ask_to_drain()  # first: its time runs from when it was told
-        self._keep_note(name, {**self._note_of(name), "drained_at": clock.time_text(clock.now())})
-        self.note["down_s"] = clock.now().timestamp()
+        self._keep_note(name, {**self._note_of(name), "drained_at": times.time_text(self._runtime.now())})
+        self.note["down_s"] = self._runtime.now().timestamp()
         self._round.record("draining", self.pool.name, member=name, why=why)
 
     def _kill(self, why: Mapping[str, str]) -> None:
@@ -223,7 +225,7 @@ class Crew:
         name, code, lived_s = session.name, session.exit_code(), session.lived_s()
         note = self._note_of(name)
         self._publish_kept(session)
-        held = held_by(name, self._round.hub.snapshot(), clock.now())
+        held = held_by(name, self._round.hub.snapshot(), self._runtime.now())
         claims = {bead.id: claim for bead in held for claim in bead.claims if _is_its(claim, name)}
         tokens = {bead_id: str(claim["token"]) for bead_id, claim in claims.items()}
         session.end_leftovers(tokens.values())
@@ -253,7 +255,7 @@ class Crew:
             return
         self._has_failed = is_failure
         fails = int(self.note.get("fails") or 0) + 1 if is_failure else 0
-        self.note.update({"fails": fails, "failed_s": clock.now().timestamp() if is_failure else None})
+        self.note.update({"fails": fails, "failed_s": self._runtime.now().timestamp() if is_failure else None})
 
 
 def _is_its(claim: Mapping[str, Any], name: str) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd.core.clock import instant_of
 from bd.core.schema import AGENTS_DIR, CAPACITY_DIR, CAPACITY_FIELDS
+from bd.core.times import instant_of
 from bd.policy.budget import remaining
 from bd.policy.capacity import current_interval_s, held_by, is_presumed_offline, limit_of, status_of, tracked
 from bd.policy.roles import interval_of, is_fallback, skills_of

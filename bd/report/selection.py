@@ -5,11 +5,11 @@ Few lists need the hub's settings, so that they are handed over as a function.
 
 from __future__ import annotations
 
-from bd.core.clock import instant_of
 from bd.core.errors import BadInput
 from bd.core.light import NamedTuple
 from bd.core.queries import Lineup, Sought
 from bd.core.schema import TYPES
+from bd.core.times import instant_of
 from bd.policy.dag import ancestors
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import NOT_WORK, Readiness, status_now

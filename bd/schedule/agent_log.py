@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 
-from bd.core import clock
+from bd.core import times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
 LIMIT = 1_000_000  # bytes of a log
 OLDER = 3  # `.1` is the newest of the older ones
@@ -85,9 +86,9 @@ def _alone(path: str) -> Iterator[int | None]:
         os.close(log)
 
 
-def append(path: str, text: str) -> None:
+def append(path: str, text: str, now: datetime) -> None:
     """Add a line with the time to a log, moving it on when it has grown. A log that can't be written is not an error."""
-    stamp = clock.time_text(clock.now())
+    stamp = times.time_text(now)
     data = "".join(f"{stamp} {line}\n" for line in text.splitlines()).encode("utf-8", "backslashreplace")
     with contextlib.suppress(OSError):
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -7,8 +7,8 @@ import glob
 import hashlib
 import os
 
-from bd.core import clock
 from bd.core.errors import BdError
+from bd.operations.base import asked
 from bd.operations.plan import ApplyPlan
 from bd.operations.schedules import RunSchedule
 from bd.policy import schedules, triggers
@@ -18,6 +18,7 @@ from bd.store.worktree.checkout import is_checked_out
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from datetime import datetime
     from typing import Any
 
     from bd.core.model import Snapshot
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 _FILES_AT_ONCE = 100
 
 
-def due_schedules(snapshot: Snapshot) -> list[str]:
+def due_schedules(snapshot: Snapshot, now: datetime) -> list[str]:
     """The names of the schedules that are due as far as this clone knows; one that can't be read is left out."""
     found = []
     for schedule in schedules.schedules_of(snapshot):
         try:
-            if schedules.due_tick(schedule, clock.now()):
+            if schedules.due_tick(schedule, now):
                 found.append(str(schedule["name"]))
         except BdError:
             continue
@@ -42,13 +43,13 @@ def due_schedules(snapshot: Snapshot) -> list[str]:
 
 def run_schedule(hub: Clone, name: str, by: str) -> Outcome:
     """Make what is due of one schedule, by the hub's own last word on it."""
-    return hub.publish(RunSchedule(by=by, at=clock.time_text(clock.now(), exact=True), name=name))
+    return hub.publish(RunSchedule(**asked(hub.runtime, by, name=name)))
 
 
 def run_due(hub: Clone, by: str) -> list[str]:
     """Make whatever is due; a line for each bead that was made, and for each failure."""
     said: list[str] = []
-    for name in due_schedules(hub.snapshot()):
+    for name in due_schedules(hub.snapshot(), hub.runtime.now()):
         try:
             change = run_schedule(hub, name, by).change
         except BdError as error:
@@ -75,7 +76,7 @@ def fire(hub: Clone, trigger: Mapping[str, Any], event: Mapping[str, Any], event
     about = {"trigger": name, "on": trigger["on"], "key": event_key}
     root.update(idempotency_key=key, metadata={**(root.get("metadata") or {}), "event": about})
     beads = [{**spec, "created_by": f"event:{name}"} for spec in (root, *tasks)]
-    return hub.publish(ApplyPlan(by=by, at=clock.time_text(clock.now(), exact=True), beads=beads))
+    return hub.publish(ApplyPlan(**asked(hub.runtime, by, beads=beads)))
 
 
 def pending_events(
@@ -94,16 +95,22 @@ def pending_events(
             continue
         if on.kind == "dag" and triggers.key_of(trigger, f"dag:{on.what}") in spent:
             continue  # most are, and a DAG takes a while to look at
-        seen = _ended_dag(on.what, snapshot) if on.kind == "dag" else _files(hub, on.what) if on.kind == "file" else []
+        seen = (
+            _ended_dag(on.what, snapshot, hub.runtime.now())
+            if on.kind == "dag"
+            else _files(hub, on.what)
+            if on.kind == "file"
+            else []
+        )
         found += [(trigger, event, key) for event, key in seen if triggers.key_of(trigger, key) not in spent]
     return found
 
 
-def _ended_dag(root_id: str, snapshot: Snapshot) -> list[tuple[dict[str, Any], str]]:
+def _ended_dag(root_id: str, snapshot: Snapshot, now: datetime) -> list[tuple[dict[str, Any], str]]:
     root = snapshot.head(root_id)
     if root is None:
         return []
-    dag = dag_of(root, snapshot, clock.now())
+    dag = dag_of(root, snapshot, now)
     event = {"root": root.id, "title": root.title, "status": dag.status, "done": dag.done, "total": len(dag.tasks)}
     return [(event, f"dag:{root.id}")] if dag.status == "completed" else []
 

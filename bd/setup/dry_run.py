@@ -76,7 +76,7 @@ def rehearse(
         tip = place.repo.ref(place.branch) if repo is not None else None
     would = HubRehearsal(hub, hub.snapshot(tip) if tip else EMPTY, notes)
     with told_at_birth(place):
-        would.add(init_of(place, tip, prefix))
+        would.add(init_of(hub, tip, prefix))
     return would
 
 

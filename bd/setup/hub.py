@@ -6,10 +6,10 @@ import contextlib
 import os
 from typing import NamedTuple
 
-from bd.core import clock
 from bd.core.errors import BadInput, Damaged, NoHub, RemoteUnreachable, TryAgain
 from bd.core.identity import identify
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
+from bd.operations.base import asked
 from bd.operations.init import Init
 from bd.store import Clone
 from bd.store.git.create import (
@@ -106,7 +106,7 @@ def branch_for(repo: GitRepo, folder: str, *, is_shared: bool) -> str:
 def _made(hub: Clone, prefix: str, domain: str | None) -> tuple[bool, Clone]:
     place = hub.place
     refuse_unpushed(hub)
-    operation = init_of(place, place.repo.ref(place.branch), prefix, domain)
+    operation = init_of(hub, place.repo.ref(place.branch), prefix, domain)
     with told_at_birth(place):
         outcome = hub.create_hub(operation)
     made = outcome.change is not None and not outcome.change.is_empty
@@ -115,17 +115,18 @@ def _made(hub: Clone, prefix: str, domain: str | None) -> tuple[bool, Clone]:
     write_client_folder(hub)
     if hub.remote_name:
         with contextlib.suppress(TryAgain):  # whoever needs to know asks again
-            hub.sides.probe(clock.now())
+            hub.sides.probe(hub.runtime.now())
     return made, hub
 
 
-def init_of(place: Place, tip: str | None, prefix: str, domain: str | None = None) -> Init:
+def init_of(hub: Clone, tip: str | None, prefix: str, domain: str | None = None) -> Init:
     """The operation that makes a hub on a branch whose tip is known."""
+    place = hub.place
     by = identify(None, place.clone_layer, place.user_layer, place.user_name).by
     fields = {"domain": domain} if domain else {}
     ignored = place.repo.objects.read(f"{tip}:{IGNORE_PATH}") if tip else None
     lines = (ignored or b"").decode("utf-8", "replace").splitlines()
-    return Init(by=by, at=clock.time_text(clock.now(), exact=True), prefix=prefix, fields=fields, ignored=lines)
+    return Init(**asked(hub.runtime, by, prefix=prefix, fields=fields, ignored=lines))
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ the hub, kept in this clone, or refused when it returns.
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.core.identity import git_author
 from bd.core.light import cached_property
 from bd.core.model import Change
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from bd.core.operation import Operation
     from bd.core.queries import Derivation
+    from bd.core.runtime import Runtime
     from bd.core.settings import Settings
     from bd.store.hub_location import Place
     from bd.store.snapshot import CachedSnapshot
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 class Clone(Replica):
     """An opened clone; made by the composition root (cli/app.py), which hands in all that the store does not know.
 
-    `operations` reads operations back from commits. `on_step` is told every step of a write by name.
+    `operations` reads operations back from commits.
     """
 
     def __init__(
@@ -51,20 +52,27 @@ class Clone(Replica):
         place: Place,
         operations: OperationReader,
         *,
+        runtime: Runtime,
         flags: Mapping[str, Any] | None = None,
         on_progress: Callable[[int, int, str], None] | None = None,
         on_wait: Callable[[], None] | None = None,
         on_note: Callable[[str], None] | None = None,
-        on_step: Callable[[str], None] | None = None,
         derivations: Sequence[Derivation] = (),
     ) -> None:
-        super().__init__(place, flags, on_progress=on_progress, on_wait=on_wait, on_note=on_note, derivations=derivations)
+        super().__init__(
+            place, runtime, flags, on_progress=on_progress, on_wait=on_wait, on_note=on_note, derivations=derivations
+        )
         self._operations = operations
-        self._on_step = on_step
 
     def at(self, place: Place) -> Clone:
         """Another clone on this machine, opened in the same way; the listeners are this one's alone."""
-        return Clone(place, self._operations, flags=self.flags, on_step=self._on_step, derivations=self.derivations)
+        return Clone(
+            place,
+            self._operations,
+            runtime=self.runtime,
+            flags=self.flags,
+            derivations=self.derivations,
+        )
 
     # --- writing ---
 
@@ -117,7 +125,7 @@ class Clone(Replica):
             author=self.author,
             revive=self._revive,
             by_difference=by_difference,
-            on_step=self._on_step,
+            on_step=self.runtime.on_step,
         )
 
     def context(
@@ -127,8 +135,8 @@ class Clone(Replica):
         if is_request:
             from bd.core.settings import of_hub  # noqa: PLC0415  only for what others ask
 
-            return DecisionContext(clock.now(), of_hub(snapshot.config()), heartbeats, is_request=True)
-        return DecisionContext(clock.now(), self.settings(snapshot), heartbeats)
+            return DecisionContext(self.runtime.now(), of_hub(snapshot.config()), heartbeats, is_request=True)
+        return DecisionContext(self.runtime.now(), self.settings(snapshot), heartbeats)
 
     def author(self, by: str, settings: Settings) -> str:
         """The git author for who asks."""
@@ -179,4 +187,4 @@ class Rehearsal:
         settings = self.settings()
         context = self._clone.context(self.snapshot, None) if self._chain.steps else None
         author = self._clone.author(operation.by, settings)
-        return self._chain.add(operation, author, clock.unix_seconds(operation.at), tries=1, context=context)
+        return self._chain.add(operation, author, times.unix_seconds(operation.at), tries=1, context=context)

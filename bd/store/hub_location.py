@@ -24,9 +24,11 @@ from bd.store.local.state import LocalFiles
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
     from typing import Any
 
     from bd.core.queries import Derivation
+    from bd.core.runtime import Runtime
     from bd.store.contract import LocalState, Remote
     from bd.store.worktree.worktree import Worktree
 
@@ -52,27 +54,27 @@ class Place(NamedTuple):
         """bd's own folder in this clone."""
         return os.path.join(self.repo.common_dir, "bd")
 
-    def connect(self) -> Remote:
+    def connect(self, runtime: Runtime) -> Remote:
         """The server, which is this repository itself where there is no remote. Nobody is asked yet."""
         from bd.store.git.remote import GitRemote, OwnBranch  # noqa: PLC0415  most reads ask nobody
 
         if self.remote is None:
             return OwnBranch(self.repo, self.branch)
-        return GitRemote(self.repo, self.remote, self.branch, self.folder)
+        return GitRemote(self.repo, self.remote, self.branch, self.folder, runtime)
 
-    def local_state(self) -> LocalState:
+    def local_state(self, runtime: Runtime) -> LocalState:
         """What only this clone knows."""
-        return LocalFiles(self.folder)
+        return LocalFiles(self.folder, runtime)
 
-    def worktree(self) -> Worktree | None:
+    def worktree(self, runtime: Runtime) -> Worktree | None:
         """The files of the hub branch, wherever they are checked out."""
         from bd.store.worktree.worktree import Worktree as Files  # noqa: PLC0415  reads look at no files
 
-        return Files(self.repo, self.branch)
+        return Files(self.repo, self.branch, runtime)
 
-    def cache_path(self, derivations: Sequence[Derivation]) -> str | None:
+    def cache_path(self, derivations: Sequence[Derivation], now: datetime) -> str | None:
         """Where the cache with these derived columns is kept; None: for one command only."""
-        return path_of(self.folder, derivations)
+        return path_of(self.folder, now, derivations)
 
 
 def check_branch(name: str) -> str:

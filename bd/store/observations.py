@@ -6,13 +6,12 @@ the wall clock serves. A look that failed is never recorded.
 
 from __future__ import annotations
 
-from bd.core import clock
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from bd.core.runtime import Runtime
     from bd.store.replica import Replica
 
 NAME = "looks.json"
@@ -27,7 +26,7 @@ def since(hub: Replica, name: str, signs: Mapping[str, str]) -> dict[str, float]
     """The same for any signs, kept in a note of this name."""
     noted = (hub.noted_json(name) or {}).get("claims")
     known: dict[str, Any] = noted if isinstance(noted, dict) else {}
-    present = _present()
+    present = _present(hub.runtime)
     seen: dict[str, Any] = {}
     for key, sign in signs.items():
         before = known.get(key)
@@ -40,11 +39,11 @@ def since(hub: Replica, name: str, signs: Mapping[str, str]) -> dict[str, float]
 def last_look_s(hub: Replica) -> float | None:
     """How many seconds ago this clone last looked; None when it never did."""
     last: Any = (hub.noted_json(NAME) or {}).get("last")
-    return _between(last, _present()) if _is_instant(last) else None
+    return _between(last, _present(hub.runtime)) if _is_instant(last) else None
 
 
-def _present() -> dict[str, Any]:
-    return {"boot": clock.boot_id(), "up_s": clock.uptime(), "at_s": clock.now().timestamp()}
+def _present(runtime: Runtime) -> dict[str, Any]:
+    return {"boot": runtime.boot_id(), "up_s": runtime.uptime(), "at_s": runtime.now().timestamp()}
 
 
 def _is_instant(value: Any) -> bool:

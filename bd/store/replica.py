@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import NoHub, NotFound
 from bd.core.light import cached_property, json_text, json_value, suppress
 from bd.core.schema import CONFIG_PATH
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from bd.core.operation import Operation
     from bd.core.queries import Derivation
+    from bd.core.runtime import Runtime
     from bd.core.settings import Settings
     from bd.store.cache.cache import Cache
     from bd.store.contract import Journal, Lock, Remote
@@ -42,11 +43,12 @@ NEVER = "1970-01-01T00:00:00Z"
 
 
 class Replica:
-    """An opened hub. `flags` is the strongest layer of settings; `on_progress(done, of, what)` shows long work."""
+    """An opened hub, on one machine (`runtime`). `flags` is the strongest layer of settings; `on_progress(done, of, what)` shows long work."""
 
     def __init__(
         self,
         place: Place,
+        runtime: Runtime,
         flags: Mapping[str, Any] | None = None,
         *,
         on_progress: Callable[[int, int, str], None] | None = None,
@@ -55,9 +57,10 @@ class Replica:
         derivations: Sequence[Derivation] = (),
     ) -> None:
         self.place = place
+        self.runtime = runtime
         self.derivations = derivations
         self.repo = place.repo
-        self.local = place.local_state()
+        self.local = place.local_state(runtime)
         self.flags = dict(flags or {})
         self.on_progress = on_progress
         self.on_wait = on_wait
@@ -70,7 +73,7 @@ class Replica:
         self.was_fresh = False
         # What other clones asked for at the last look, by uid.
         self.requests: Mapping[str, str] = {}
-        self.looked = LastFetch(self.local)
+        self.looked = LastFetch(self.local, runtime)
         # The tip that the hub was known to have, when the lock was taken.
         self.published_before: str | None = None
         self._said: dict[str, Any] | None = None
@@ -86,7 +89,7 @@ class Replica:
     @cached_property
     def remote(self) -> Remote:
         """The server that the hub is shared through."""
-        return self.place.connect()
+        return self.place.connect(self.runtime)
 
     @cached_property
     def sides(self) -> SideRefs:
@@ -94,12 +97,12 @@ class Replica:
         from bd.store.heartbeat.side_refs import SideRefs as Beside  # noqa: PLC0415  most commands need none of it
 
         self.repo.timeout_s = self.settings().git_timeout  # a sign of life takes no lock
-        return Beside(self.repo, self.remote, self.local, self.place.url or self.remote_name)
+        return Beside(self.repo, self.remote, self.local, self.place.url or self.remote_name, self.runtime)
 
     @cached_property
     def worktree(self) -> Worktree | None:
         """The files of the hub branch; None where there can be none."""
-        return self.place.worktree()
+        return self.place.worktree(self.runtime)
 
     @property
     def journal(self) -> Journal:
@@ -220,7 +223,9 @@ class Replica:
         if self._cache is None:
             from bd.store.cache.cache import Cache  # noqa: PLC0415
 
-            self._cache = Cache(self.place.cache_path(self.derivations), self.repo, self.derivations)
+            self._cache = Cache(
+                self.place.cache_path(self.derivations, self.runtime.now()), self.repo, self.runtime, self.derivations
+            )
         return self._cache
 
     def snapshot(self, commit: str | None = None) -> CachedSnapshot:
@@ -248,7 +253,7 @@ class Replica:
         from bd.store.heartbeat.agent_records import record_of, refs_of  # noqa: PLC0415  most commands hear nothing new
 
         self._said = None
-        heard = self.sides.listen(refs_of(refs), clock.time_text(clock.now()))
+        heard = self.sides.listen(refs_of(refs), times.time_text(self.runtime.now()))
         return {name: record_of(record) for name, record in heard.items()}
 
     def listen(self) -> dict[str, str]:
@@ -267,7 +272,7 @@ class Replica:
         from bd.store.cache.cache import Cache  # noqa: PLC0415
         from bd.store.snapshot import CachedSnapshot  # noqa: PLC0415
 
-        cache = Cache(None, self.repo)
+        cache = Cache(None, self.repo, self.runtime)
         self._memory.append(cache)
         cache.move_to(commit, self._parse_progress)
         return CachedSnapshot(cache, commit)
@@ -308,7 +313,7 @@ class Replica:
         found = self.remote.fetch()
         self.requests = found.requests
         if found.is_probed:
-            self.sides.take_word(clock.now())
+            self.sides.take_word(self.runtime.now())
         if found.tip and self.remote_name:
             self.looked.now()
         return found.tip
@@ -337,7 +342,7 @@ class Replica:
             if os.path.isdir(folder) and not os.path.islink(folder):
                 with open(os.open(os.path.join(folder, ".stamp"), flags, 0o666), "wb", buffering=0) as file:
                     # Emptied first, as `w` does it, it would be sent to the disk at once.
-                    file.truncate(file.write(f"{clock.monotonic():.6f}\n".encode()))
+                    file.truncate(file.write(f"{self.runtime.monotonic():.6f}\n".encode()))
 
     def client_folder(self) -> str:
         """The `.beads` folder that clients watch: in the checkout, or below bd's own folder."""
@@ -370,7 +375,7 @@ class Replica:
                 hint = f"the hub's are on {self.branch_name}"
                 raise NotFound(f"{text} is a commit of something else, not of the hub", hint=hint)
             return named
-        instant = clock.past_instant(text, clock.now())
+        instant = times.past_instant(text, self.runtime.now())
         _, out, _ = self.repo.run("rev-list", "-1", f"--before={int(instant.timestamp())}", self.view())
         if not out.strip():
             raise NotFound(
@@ -382,8 +387,8 @@ class Replica:
         """The instant that `--at` means; of a commit, the end of the second in which it was made. Raises BadInput."""
         named = self.repo.commit_of(text)
         if named is None:
-            return clock.past_instant(text, clock.now())
+            return times.past_instant(text, self.runtime.now())
         from bd.store.git import commit_message  # noqa: PLC0415  few reads look at the past
 
         headers, _ = commit_message.split_commit(self.repo.objects.read(named) or b"")
-        return clock.instant_of(clock.time_of_seconds(commit_message.signed_by(headers)[1])).replace(microsecond=999_999)
+        return times.instant_of(times.time_of_seconds(commit_message.signed_by(headers)[1])).replace(microsecond=999_999)

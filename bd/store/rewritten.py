@@ -40,7 +40,7 @@ def accept_rewrite(hub: Replica) -> tuple[str, list[str]]:
         follows = tip and here != tip and published and here and repo.is_ancestor(here, published)
         if follows and checkout.is_checked_out(repo, hub.branch):
             try:
-                checkout.bring_along(repo, here, tip or "")
+                checkout.bring_along(repo, here, tip or "", hub.runtime)
             except checkout.InTheWay as error:
                 raise TryAgain(f"the files here are in the way: {error}", hint="commit or stash them, then try again") from error
             repo.update_refs([(hub.branch, tip, here)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from bd.core import clock
 from bd.core.errors import TryAgain
 from bd.core.identity import git_author
 from bd.core.light import NamedTuple
@@ -91,10 +90,10 @@ def _staged(hub: Replica, edits: Edits, parent: str | None, by: str, author: str
     names = [os.path.basename(path).removesuffix(".yaml") for path in edits.files]
     what = " ".join(names) if len(names) <= 3 else f"{len(names)} files"
     message = f"edit: {what} by {by.split(':', 1)[-1]}\n"
-    draft = Draft(message, author, int(clock.now().timestamp()), edits.files)
+    draft = Draft(message, author, int(hub.runtime.now().timestamp()), edits.files)
     commit = hub.repo.write_commits(parent, [draft])[0]
     try:
-        checkout.stage(hub.repo, list(edits.files))
+        checkout.stage(hub.repo, list(edits.files), hub.runtime)
     except checkout.InTheWay as error:
         raise TryAgain(f"the edited files can't be taken up: {error}", hint=error.hint) from error
     return commit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.core.clock import age_text, time_of_seconds
+from bd.core.times import age_text, time_of_seconds
 from bd.report import html_page
 from bd.report.agents import names_of, records_of
 from bd.report.board.board_page import crew_status

@@ -12,7 +12,7 @@ import traceback
 from contextlib import closing, contextmanager
 from threading import Event, Lock, Thread
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple
 from bd.worker.follow import LONGEST_S
@@ -24,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from bd.core.runtime import Runtime
     from bd.store import Clone
 
 MOVED, SIGNS, STALE, BACK, END = "moved", "signs", "stale", "back", "end"
@@ -51,8 +52,8 @@ class News(NamedTuple):
 class Feed:
     """What is known of the hub: `tip`, `seen_at` when it last answered, `stale_since` and `trouble` while it does not."""
 
-    def __init__(self, open_hub: Callable[[], Clone], on_signs: Callable[[], None] | None = None) -> None:
-        self._open_hub, self._on_signs = open_hub, on_signs
+    def __init__(self, open_hub: Callable[[], Clone], runtime: Runtime, on_signs: Callable[[], None] | None = None) -> None:
+        self._open_hub, self._runtime, self._on_signs = open_hub, runtime, on_signs
         self._listeners: set[Callable[[News], None]] = set()
         self._lock = Lock()
         self._alarm: Alarm | None = None
@@ -116,7 +117,7 @@ class Feed:
             self._thread.join(_GRACE_S)  # it may be asking a hub that does not answer
 
     def _tell(self, kind: str, text: str = "") -> None:
-        news = News(kind, self.tip, clock.time_text(clock.now()), text, self.stale_since)
+        news = News(kind, self.tip, times.time_text(self._runtime.now()), text, self.stale_since)
         with self._lock:
             listeners = list(self._listeners)
         for listener in listeners:
@@ -148,8 +149,8 @@ class Feed:
     def _follow(self, hub: Clone, alarm: Alarm) -> None:
         peeking, heard, listened_s = Peeking(hub, LONGEST_S), "", 0.0
         while not self._over.is_set():
-            if clock.monotonic() - listened_s >= _LISTEN_S:
-                heard, listened_s = self._listen(hub, heard), clock.monotonic()
+            if self._runtime.monotonic() - listened_s >= _LISTEN_S:
+                heard, listened_s = self._listen(hub, heard), self._runtime.monotonic()
             if self._look(hub):
                 peeking = Peeking(hub, LONGEST_S)
             pause_s = peeking.next_s()
@@ -169,7 +170,7 @@ class Feed:
         except (BdError, OSError) as error:
             self._stale(str(error))
             return False
-        self.seen_at = clock.time_text(clock.now())
+        self.seen_at = times.time_text(self._runtime.now())
         self.tip = tip or before
         if self.stale_since:
             self.stale_since = self.trouble = ""
@@ -182,7 +183,7 @@ class Feed:
         if trouble == self.trouble:
             return
         self.trouble = trouble
-        self.stale_since = self.stale_since or self.seen_at or clock.time_text(clock.now())
+        self.stale_since = self.stale_since or self.seen_at or times.time_text(self._runtime.now())
         self._tell(STALE, trouble)
 
     def _listen(self, hub: Clone, heard: str) -> str:

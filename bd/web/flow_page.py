@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.core.clock import age_text
+from bd.core.times import age_text
 from bd.report import html_page
 from bd.report.metrics import charts, series, svg
 from bd.report.metrics.metrics import Window, measure

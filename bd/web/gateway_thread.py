@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from bd.core.runtime import Runtime
     from bd.store import Clone
     from bd.web.feed import Feed, News
     from bd.web.gateways import Target
@@ -28,10 +29,16 @@ class Forwarding:
     """Runs beside a feed. Has a hub of its own, which only its thread uses."""
 
     def __init__(
-        self, feed: Feed, open_hub: Callable[[], Clone], targets: Iterable[Target], tell: Callable[[str], None], token: str = ""
+        self,
+        feed: Feed,
+        open_hub: Callable[[], Clone],
+        runtime: Runtime,
+        targets: Iterable[Target],
+        tell: Callable[[str], None],
+        token: str = "",
     ) -> None:
         self._feed, self._open_hub, self._tell = feed, open_hub, tell
-        self._gateways = [Gateway(target, token, tell) for target in targets]
+        self._gateways = [Gateway(target, token, tell, runtime) for target in targets]
         self._woken, self._is_ended, self._trouble = Event(), False, ""
         self._thread = Thread(target=self._run, name="bd forward", daemon=True)
 
@@ -71,7 +78,7 @@ class Forwarding:
                 gateway.offer(hub, snapshot)
         self._trouble = ""
         rests = [rest for gateway in self._gateways if (rest := gateway.rest_s) is not None]
-        turn_s = turn_in_s(snapshot)
+        turn_s = turn_in_s(snapshot, hub.runtime)
         return min([_LOOK_S, *rests, *([turn_s] if turn_s is not None else [])])
 
     def _doubt(self, error: Exception) -> None:

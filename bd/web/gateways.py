@@ -12,7 +12,6 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import islice
 from urllib.parse import urlsplit
 
-from bd.core import clock
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
 from bd.core.light import NamedTuple
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead
+    from bd.core.runtime import Runtime
     from bd.store import Clone
     from bd.store.snapshot import CachedSnapshot
 
@@ -62,16 +62,16 @@ def target_of(text: str) -> Target:
 class Gateway:
     """One target: what was posted to it, and when it is tried again. `token` goes along as a bearer's."""
 
-    def __init__(self, target: Target, token: str, tell: Callable[[str], None]) -> None:
+    def __init__(self, target: Target, token: str, tell: Callable[[str], None], runtime: Runtime) -> None:
         self.target = target
-        self._token, self._tell = token, tell
+        self._token, self._tell, self._runtime = token, tell, runtime
         self._note = f"forward/{target.agent}-{hashlib.sha256(target.url.encode()).hexdigest()[:12]}.json"
         self._failures, self._again_s = 0, 0.0
 
     @property
     def rest_s(self) -> float | None:
         """In how many seconds it is tried again; None where nothing failed."""
-        return max(0.0, self._again_s - clock.monotonic()) if self._failures else None
+        return max(0.0, self._again_s - self._runtime.monotonic()) if self._failures else None
 
     def offer(self, hub: Clone, snapshot: CachedSnapshot) -> None:
         """Post what is ready for the agent and was not posted yet; stops at the first failure, until it is due again."""
@@ -79,7 +79,7 @@ class Gateway:
             return
         kept = hub.noted_json(self._note, list) or []
         posted = [str(key) for key in kept]
-        readiness = Readiness(snapshot, clock.now())
+        readiness = Readiness(snapshot, hub.runtime.now())
         for bead in self._ready(snapshot):
             key = key_of(bead, readiness, self.target.agent)
             if key in posted:
@@ -93,12 +93,12 @@ class Gateway:
             hub.note_json(self._note, posted)
 
     def _ready(self, snapshot: CachedSnapshot) -> list[Bead]:
-        return list(islice(Eligibility(snapshot, self.target.agent, clock.now()).beads(), AT_ONCE))
+        return list(islice(Eligibility(snapshot, self.target.agent, self._runtime.now()).beads(), AT_ONCE))
 
     def _is_given_up(self, bead: Bead, status: int) -> bool:
         """Whether a bead that could not be posted is left alone from now on; else it is tried again later."""
         self._failures += 1
-        self._again_s = clock.monotonic() + min(_LONGEST_S, _FIRST_S * 2.0 ** (self._failures - 1))
+        self._again_s = self._runtime.monotonic() + min(_LONGEST_S, _FIRST_S * 2.0 ** (self._failures - 1))
         why = f"answers {status}" if status else "does not answer"
         is_meant = 300 <= status < 500 and status not in _PASSING
         if is_meant or self._failures >= TRIES:

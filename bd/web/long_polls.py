@@ -7,7 +7,6 @@ import math
 
 from starlette.responses import JSONResponse
 
-from bd.core import clock
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
 from bd.web.feed import END
@@ -31,7 +30,7 @@ _waiting: set[int] = set()
 async def wait(ask: Ask) -> Response:
     """`/wait?agent=A&timeout=S`: {agent, ready, reason}. `ready` is empty when the time is over, which is no error."""
     agent = check_agent(ask.query.get("agent", ""))
-    until_s = clock.monotonic() + _seconds(ask.query.get("timeout"))
+    until_s = ask.site.runtime.monotonic() + _seconds(ask.query.get("timeout"))
     if len(_waiting) >= AT_ONCE:
         raise Refusal(503, "too many wait here already")
     _waiting.add(id(ask))
@@ -45,7 +44,7 @@ async def _held(ask: Ask, agent: str, until_s: float) -> Response:
     with ask.site.feed.listening() as news:
         while True:
             found, reason, turn_s = await ask.site.read(_look, agent)
-            left_s = until_s - clock.monotonic()
+            left_s = until_s - ask.site.runtime.monotonic()
             if found or left_s <= 0 or await ask.request.is_disconnected():
                 return JSONResponse({"agent": agent, "ready": found, **({"reason": reason} if not found else {})})
             if ask.site.feed.stale_since:
@@ -59,8 +58,8 @@ async def _held(ask: Ask, agent: str, until_s: float) -> Response:
 
 
 def _look(view: View, agent: str) -> tuple[list[str], str, float]:
-    found, reason = offered(view.snapshot, agent)
-    turn_s = turn_in_s(view.snapshot)
+    found, reason = offered(view.snapshot, agent, view.now)
+    turn_s = turn_in_s(view.snapshot, view.hub.runtime)
     return found, reason, math.inf if turn_s is None else turn_s
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import HTMLResponse
 
-from bd.core.clock import time_text
 from bd.core.light import NamedTuple
+from bd.core.times import time_text
 from bd.web import layout
 
 TYPE_CHECKING = False

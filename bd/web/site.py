@@ -6,8 +6,8 @@ publishes the operation that `make(asked)` makes, under the person's name; `site
 
 from __future__ import annotations
 
-from bd.core import clock
 from bd.core.light import NamedTuple
+from bd.operations.base import asked
 from bd.report.metrics.flow import flow_of
 from bd.web.feed import Feed
 from bd.web.hub_thread import Room
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     class Helper(Protocol):
         def start(self) -> None: ...
         def close(self) -> None: ...
+
+    from bd.core.runtime import Runtime
 
 
 class View(NamedTuple):
@@ -75,6 +77,7 @@ class Site:
     def __init__(
         self,
         open_hub: Callable[[], Clone],
+        runtime: Runtime,
         people: Iterable[Person] = (),
         names: Iterable[str] = (),
         *,
@@ -84,12 +87,13 @@ class Site:
         self.names = frozenset(name.lower() for name in names)
         self.is_private = is_private
         self.open_hub = open_hub
+        self.runtime = runtime
         self.tell: Callable[[str], None] = lambda _: None  # whoever runs the server
         self.secrets: Mapping[str, str] = {}  # of webhooks, by forge
         self.helpers: Sequence[Helper] = ()  # what runs beside the feed as long as the site is open
         self.pages, self.pasts = Kept(), Kept()
         self._reader, self._writer = Room("bd reader", open_hub), Room("bd writer", open_hub)
-        self.feed = Feed(open_hub, on_signs=self._reader.renew)
+        self.feed = Feed(open_hub, runtime, on_signs=self._reader.renew)
 
     def open(self) -> None:
         self.feed.start()
@@ -122,7 +126,7 @@ class Site:
 
 def _view(hub: Clone, kept: Kept) -> View:
     snapshot = hub.snapshot()
-    return View(hub, snapshot, hub.settings(snapshot), clock.now(), kept)
+    return View(hub, snapshot, hub.settings(snapshot), hub.runtime.now(), kept)
 
 
 def _write(hub: Clone, name: str, make: Make) -> Done:
@@ -130,7 +134,7 @@ def _write(hub: Clone, name: str, make: Make) -> Done:
     if name != own.user_name:  # whose commit it is, is not up to who started the server
         hub.place = own._replace(user_name=name, user_mail="")
     try:
-        outcome = hub.publish(make({"by": f"human:{name}", "at": clock.time_text(clock.now(), exact=True)}))
+        outcome = hub.publish(make(asked(hub.runtime, f"human:{name}")))
     finally:
         hub.place = own  # the next write is somebody else's, or a webhook's
     outcome.acknowledge()

@@ -9,7 +9,6 @@ from __future__ import annotations
 from starlette.responses import JSONResponse
 
 from bd.compat.jsonl_import import event_of
-from bd.core import clock
 from bd.core.errors import BdError, TryAgain
 from bd.policy import triggers
 from bd.policy.triggers import FORGES
@@ -46,7 +45,9 @@ async def hook(ask: Ask) -> Response:
     if "json" not in ask.request.headers.get("content-type", ""):
         raise Refusal(415, "a delivery is JSON", "choose application/json as the webhook's content type")
     try:
-        delivery = webhook_signatures.delivery_of(forge, ask.request.headers, ask.body, secret, clock.now().timestamp())
+        delivery = webhook_signatures.delivery_of(
+            forge, ask.request.headers, ask.body, secret, ask.site.runtime.now().timestamp()
+        )
     except Forged as forged:
         raise Refusal(401, str(forged)) from None
     event = event_of(ask.body, "the delivery")

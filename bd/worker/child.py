@@ -9,13 +9,14 @@ import subprocess
 import threading
 from collections import deque
 
-from bd.core import clock
 from bd.core.errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import IO
+
+    from bd.core.runtime import Runtime
 
 _KEPT_LINES = 40
 _LINE_LIMIT = 4000
@@ -34,8 +35,10 @@ class Child:
         stdin_path: str | None,
         on_line: Callable[[str], None],
         on_end: Callable[[], None],
+        runtime: Runtime,
     ) -> None:
-        self.started_s = clock.monotonic()
+        self._runtime = runtime
+        self.started_s = runtime.monotonic()
         self.last_output_s = self.started_s
         self.lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self._on_line = on_line
@@ -76,7 +79,7 @@ class Child:
         """Line by line. Of a line longer than any person reads only the beginning is kept."""
         line = b""
         while chunk := os.read(stream.fileno(), _CHUNK):
-            self.last_output_s = clock.monotonic()
+            self.last_output_s = self._runtime.monotonic()
             *whole, rest = chunk.split(b"\n")
             for part in whole:
                 self._say(line + part[:_LINE_LIMIT])

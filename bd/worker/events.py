@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import queue
 
-from bd.core import clock
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bd.core.runtime import Runtime
 
 # Two signals at once may both be taken by another thread, and wake nobody: so soon they are heard of in any case.
 _SIGNALS_S = 1.0
@@ -13,7 +15,8 @@ _SIGNALS_S = 1.0
 class Events:
     """Words, in the order in which they came."""
 
-    def __init__(self) -> None:
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
         self._words: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def put(self, word: str) -> None:
@@ -22,8 +25,8 @@ class Events:
 
     def next(self, seconds: float) -> str:
         """The next one; empty when none comes within the time."""
-        until_s = clock.monotonic() + seconds
-        while (rest_s := until_s - clock.monotonic()) > 0:
+        until_s = self._runtime.monotonic() + seconds
+        while (rest_s := until_s - self._runtime.monotonic()) > 0:
             try:
                 return self._words.get(timeout=min(rest_s, _SIGNALS_S))
             except queue.Empty:

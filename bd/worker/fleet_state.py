@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bd.core import clock
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import NamedTuple
 from bd.policy import liveness
@@ -26,17 +25,17 @@ LOOK_EVERY_S = 10.0
 class View(NamedTuple):
     """What one look showed: the hub, the settings that hold, and the signs of each claim by token.
 
-    `then` is the time of a look at the past, at which nobody's signs beside the branch can be seen any more.
+    `at` is when it was taken. At a look at the past nobody's signs beside the branch can be seen any more.
     """
 
     snapshot: CachedSnapshot
     settings: Settings
     sights: dict[str, Sight]
-    then: datetime | None = None
+    at: datetime
 
     @property
     def stalls(self) -> list[Stall]:
-        return liveness.stalls(self.snapshot, self.sights, self.then or clock.now(), self.settings)
+        return liveness.stalls(self.snapshot, self.sights, self.at, self.settings)
 
     @property
     def abandoned(self) -> list[Stall]:
@@ -45,12 +44,11 @@ class View(NamedTuple):
 
     def rest_s(self) -> float | None:
         """How long until a claim that is overdue by its stamp would be stalled by looks too; None when there is none."""
-        now = clock.now()
         rests = []
         for bead in self.snapshot.claimed():
             claim = bead.get("claim")
             if claim:
-                silence = liveness.silence_of(bead, claim, self.sights.get(claim["token"], Sight()), now, self.settings)
+                silence = liveness.silence_of(bead, claim, self.sights.get(claim["token"], Sight()), self.at, self.settings)
                 if silence.stamp_age_s > silence.limit_s >= silence.age_s:
                     rests.append(silence.limit_s - silence.age_s)
         return min(rests, default=None)
@@ -73,7 +71,7 @@ def look(hub: Clone, *, fetch: bool = True) -> View:
     if fetch:
         hub.fetch()
     snapshot = hub.snapshot()
-    now = clock.now()
+    now = hub.runtime.now()
     claims = {bead.get("claim")["token"]: bead.get("claim") for bead in snapshot.claimed() if bead.get("claim")}
     signs = {token: liveness.sign_of(claim, beats.get(token)) for token, claim in claims.items()}
     same_s = observations.record(hub, signs) if fetch else {}
@@ -82,4 +80,4 @@ def look(hub: Clone, *, fetch: bool = True) -> View:
         beat = beats.get(token)
         age_s = beat_age_s(beat, now, float(claim.get("heartbeat_interval_s") or 30)) if beat else None
         sights[token] = Sight(beat, age_s, same_s.get(token, 0.0))
-    return View(snapshot, hub.settings(snapshot), sights)
+    return View(snapshot, hub.settings(snapshot), sights, now)

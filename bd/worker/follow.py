@@ -20,7 +20,7 @@ def tips(hub: Clone, known: str, longest_s: float = LONGEST_S, on_trouble: Calla
 
     A hub that can't be reached is tried again, and `on_trouble` hears of it once.
     """
-    lookout, is_told = Lookout(), False
+    lookout, is_told = Lookout(hub.runtime), False
     lookout.begin(hub, longest_s)
     try:
         while True:

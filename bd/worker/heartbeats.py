@@ -6,8 +6,9 @@ refs beside the branch, a sign is a commit, at most every `BRANCH_EVERY_S`.
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.core.light import NamedTuple
+from bd.operations.base import asked
 from bd.operations.capacity_file import capacity_of
 from bd.operations.heartbeat import Heartbeat as Sign
 from bd.policy.liveness import FAR_INTERVAL_S, NEAR_INTERVAL_S, RECORD_EVERY_S, last_commit_of
@@ -18,6 +19,7 @@ from bd.store.heartbeat.side_refs import AGENTS, CLAIMS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
     from typing import Any
 
     from bd.core.settings import Settings
@@ -50,7 +52,7 @@ def is_near(hub: Clone) -> bool:
 def heartbeat_for(hub: Clone, settings: Settings) -> Heartbeat:
     """How a claim made here now will give signs of life; probes the remote the first time. Raises RemoteUnreachable."""
     interval_s = settings.heartbeat_interval or (NEAR_INTERVAL_S if is_near(hub) else FAR_INTERVAL_S)
-    if hub.sides.probe(clock.now()):
+    if hub.sides.probe(hub.runtime.now()):
         return Heartbeat(interval_s, "ref")
     return Heartbeat(max(interval_s, BRANCH_EVERY_S), "branch")
 
@@ -61,7 +63,7 @@ def beat(hub: Clone, token: str, interval_s: float) -> bool:
     Raises RemoteUnreachable.
     """
     sides = hub.sides
-    new, old = sides.beat(clock.now(), interval_s), sides.last_beat(token)
+    new, old = sides.beat(hub.runtime.now(), interval_s), sides.last_beat(token)
     if new == old:
         return True
     if sides.move([SideRef(CLAIMS + token, new, old)]):
@@ -82,16 +84,15 @@ def branch_tip(hub: Clone) -> str:
     return hub.remote.list(hub.branch).get(hub.branch, "")
 
 
-def is_due_on_branch(claim: Mapping[str, Any], every_s: float = BRANCH_EVERY_S) -> bool:
+def is_due_on_branch(claim: Mapping[str, Any], now: datetime, every_s: float = BRANCH_EVERY_S) -> bool:
     """Whether a claim's last commit is old enough for another one that is only a sign."""
     said = last_commit_of(claim)
-    return not said or (clock.now() - clock.instant_of(said)).total_seconds() >= every_s
+    return not said or (now - times.instant_of(said)).total_seconds() >= every_s
 
 
 def sign_on_branch(hub: Clone, agent: str, bead_id: str, token: str) -> None:
     """A sign of life as a commit. Raises what a write is refused with."""
-    at = clock.time_text(clock.now(), exact=True)
-    hub.publish(Sign(by=f"agent:{agent}", at=at, tokens={bead_id: token}, ids=[bead_id]))
+    hub.publish(Sign(**asked(hub.runtime, f"agent:{agent}", tokens={bead_id: token}, ids=[bead_id])))
 
 
 # --- the agent's own record ------------------------------------------------------------------
@@ -102,14 +103,14 @@ def tell(hub: Clone, agent: str, changes: Mapping[str, Any] | None = None) -> bo
 
     `changes` are keys of the record that the caller knows (pacing, progress). Raises RemoteUnreachable.
     """
-    if not hub.sides.probe(clock.now()):
+    if not hub.sides.probe(hub.runtime.now()):
         return False
     refs = hub.sides.listing(AGENTS)
     heard = hub.hear(refs)
     record = record_of(hub, agent, heard.get(agent, {}), changes or {})
-    if not _is_news(record, heard.get(agent)):
+    if not _is_news(record, heard.get(agent), hub.runtime.now()):
         return False
-    commit = hub.sides.record_commit(record, agent, clock.now())
+    commit = hub.sides.record_commit(record, agent, hub.runtime.now())
     # Another process of this agent may have been faster: what it said is as good, the next sign corrects the rest.
     if not hub.sides.move([SideRef(AGENTS + agent, commit, refs.get(AGENTS + agent))]):
         return False
@@ -128,7 +129,7 @@ def forget(hub: Clone, agent: str) -> None:
 def record_of(hub: Clone, agent: str, before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """An agent's capacity as of now, with what only it knows: progress and pacing."""
     snapshot = hub.snapshot()
-    now = clock.now()
+    now = hub.runtime.now()
     record = capacity_of(agent, snapshot, now, sign_of_life=True)
     for key in ("progress", "next_poll_at", "interval_s", "empty_cycles", "idle", "idle_since"):
         if before.get(key) is not None:
@@ -150,11 +151,11 @@ def record_of(hub: Clone, agent: str, before: Mapping[str, Any], changes: Mappin
     return {key: value for key, value in record.items() if value not in (None, [], "")}
 
 
-def _is_news(record: Mapping[str, Any], before: Mapping[str, Any] | None) -> bool:
+def _is_news(record: Mapping[str, Any], before: Mapping[str, Any] | None, now: datetime) -> bool:
     if before is None:
         return True
     keys = {*record, *before} - _PASSING
     if any(record.get(key) != before.get(key) for key in keys):
         return True
     said = before.get("last_heartbeat")
-    return not said or (clock.now() - clock.instant_of(said)).total_seconds() >= RECORD_EVERY_S
+    return not said or (now - times.instant_of(said)).total_seconds() >= RECORD_EVERY_S

@@ -8,10 +8,10 @@ import os
 import shutil
 import threading
 
-from bd.core import clock
-from bd.core.clock import duration_s
+from bd.core import times
 from bd.core.errors import BadInput
 from bd.core.light import NamedTuple
+from bd.core.times import duration_s
 from bd.policy.advisory_claims import renewal_s
 from bd.policy.liveness import MISSED_BEATS, NEAR_INTERVAL_S, RECORD_EVERY_S
 from bd.worker import drain, heartbeats, progress
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead, Snapshot
+    from bd.core.runtime import Runtime
     from bd.store import Clone
 
 # How long a child has between TERM and KILL.
@@ -65,6 +66,7 @@ class Job:
         open_hub: Callable[[], Clone],
         on_line: Callable[[str], None],
         on_change: Callable[[], None],
+        runtime: Runtime,
         model: str = "",
     ) -> None:
         claim = bead.get("claim")
@@ -78,15 +80,14 @@ class Job:
         self.trial: Trial | None = None
         self._claim = claim
         self._renewal_s = renewal_s(claim) if bead.get("claims") else None
-        self._renewed_s = clock.monotonic()
+        self._renewed_s = self._last_ok_s = self._told_s = runtime.monotonic()
         self._command = command
         self._files = files
         self._open_hub = open_hub
         self._on_change = on_change
+        self._runtime = runtime
         self._stop = threading.Event()
-        self._last_ok_s = clock.monotonic()
         self._told = ""
-        self._told_s = clock.monotonic()
         self._ending_since_s: float | None = None
         limit = (bead.get("spec") or {}).get("max_duration")
         self._max_duration_s = _seconds(limit)
@@ -112,7 +113,7 @@ class Job:
             "BD_RESULT_FILE": self._path("result.json"),
             "BD_DOUBT_FILE": self._path("doubt"),
         }
-        return Child(self._command.words, self._command.folder, environment, stdin, on_line, self._on_change)
+        return Child(self._command.words, self._command.folder, environment, stdin, on_line, self._on_change, self._runtime)
 
     def _path(self, name: str) -> str:
         return os.path.join(self._files, name)
@@ -138,7 +139,7 @@ class Job:
 
     def try_output(self, outcome: Outcome, made: Bead) -> None:
         """Have what came out of it checked, beside whatever else goes on."""
-        self.trial = Trial(outcome, made, self.folder, self._open_hub, self._on_change)
+        self.trial = Trial(outcome, made, self.folder, self._open_hub, self._on_change, self._runtime)
 
     def outcome(self) -> Outcome:
         """How it went. What ended it from outside comes first, unless it was only asked to stop and then finished."""
@@ -152,7 +153,7 @@ class Job:
 
     def check_limits(self) -> None:
         """End it when it takes too long or says nothing for too long; KILL what did not heed TERM."""
-        now_s = clock.monotonic()
+        now_s = self._runtime.monotonic()
         if self.is_over:
             if self.trial is not None and self.lost:
                 self.trial.give_up(self.lost)
@@ -160,9 +161,9 @@ class Job:
             if now_s - self._ending_since_s > self._command.grace_s:
                 self.child.kill()
         elif self._max_duration_s and now_s - self.child.started_s > self._max_duration_s:
-            self.end(Outcome(FAILED, "timeout", f"took longer than {clock.duration_text(self._max_duration_s)}"))
+            self.end(Outcome(FAILED, "timeout", f"took longer than {times.duration_text(self._max_duration_s)}"))
         elif self._command.idle_timeout_s and now_s - self.child.last_output_s > self._command.idle_timeout_s:
-            self.end(Outcome(FAILED, "timeout", f"said nothing for {clock.duration_text(self._command.idle_timeout_s)}"))
+            self.end(Outcome(FAILED, "timeout", f"said nothing for {times.duration_text(self._command.idle_timeout_s)}"))
 
     def next_limit_s(self) -> float | None:
         """Seconds until `check_limits` may have something to do."""
@@ -170,7 +171,7 @@ class Job:
             return None
         if self._ending_since_s is not None:
             return 0.2
-        now_s = clock.monotonic()
+        now_s = self._runtime.monotonic()
         rests = []
         if self._max_duration_s:
             rests.append(self.child.started_s + self._max_duration_s - now_s)
@@ -194,7 +195,7 @@ class Job:
         """Ask the child to end, because of this."""
         if self._ending_since_s is None and not self.is_over:
             self.ending = ending
-            self._ending_since_s = clock.monotonic()
+            self._ending_since_s = self._runtime.monotonic()
             self.child.terminate()
 
     # --- signs of life ---
@@ -239,7 +240,7 @@ class Job:
                 try:
                     hub = hub or self._open_hub()
                     tip = self._sign(hub, interval_s, tip)
-                    self._last_ok_s = clock.monotonic()
+                    self._last_ok_s = self._runtime.monotonic()
                 except Exception as error:  # noqa: BLE001  a full disk, a bug: the next sign may come through, and has to be given
                     self._doubt(error, interval_s)
                 if self.lost:
@@ -277,14 +278,14 @@ class Job:
 
     def _renew(self, hub: Clone) -> None:
         """An advisory claim has an end, which a commit moves on; other claims have none."""
-        if self._renewal_s is None or clock.monotonic() - self._renewed_s < self._renewal_s:
+        if self._renewal_s is None or self._runtime.monotonic() - self._renewed_s < self._renewal_s:
             return
-        self._renewed_s = clock.monotonic()
+        self._renewed_s = self._runtime.monotonic()
         heartbeats.sign_on_branch(hub, self.agent, self.bead.id, self.token)
 
     def _tell_progress(self, hub: Clone) -> None:
         """Let people see what the child said last, now and then; the agent's record also says that it is there."""
-        now_s = clock.monotonic()
+        now_s = self._runtime.monotonic()
         line = self.child.last_line[:_NOTE_LIMIT]
         pause_s = PROGRESS_EVERY_S if line != self._told else RECORD_EVERY_S
         if now_s - self._told_s < pause_s:
@@ -294,7 +295,7 @@ class Job:
 
     def _sign_on_branch(self, hub: Clone) -> None:
         claim = self._claim_on(hub.snapshot().head(self.bead.id))
-        if claim is not None and heartbeats.is_due_on_branch(claim):
+        if claim is not None and heartbeats.is_due_on_branch(claim, self._runtime.now()):
             heartbeats.sign_on_branch(hub, self.agent, self.bead.id, self.token)
 
     def _lose(self, bead: Bead | None) -> None:
@@ -305,10 +306,10 @@ class Job:
 
     def _doubt(self, error: Exception, interval_s: float) -> None:
         """Cut off for the stall time: others may have taken the bead. The child is told, or ended."""
-        silent_s = clock.monotonic() - self._last_ok_s
+        silent_s = self._runtime.monotonic() - self._last_ok_s
         if silent_s < MISSED_BEATS * interval_s:
             return
-        words = f"no contact with the hub for {clock.age_text(silent_s)}: {error}"
+        words = f"no contact with the hub for {times.age_text(silent_s)}: {error}"
         with contextlib.suppress(OSError):  # a full disk must not end the signs
             self._write("doubt", f"{words}\n")
         if self._command.stop_when_cut_off:

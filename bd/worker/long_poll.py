@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from urllib.parse import urlencode, urlsplit
 
-from bd.core import clock
 from bd.core.errors import BadInput, Refused
 from bd.core.light import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from bd.core.runtime import Runtime
 
 # How long a server holds a request at most, and how much longer its answer may take.
 HELD_S = 50.0
@@ -33,9 +34,9 @@ class Server(NamedTuple):
     url: str
     token: str = ""
 
-    def ask(self, agent: str, seconds: float) -> list[str]:
+    def ask(self, agent: str, seconds: float, runtime: Runtime) -> list[str]:
         """The ids that are ready for the agent, waited for at most so long. Raises Away, and what the server refuses."""
-        begun_s = clock.monotonic()
+        begun_s = runtime.monotonic()
         status, told = self._get(urlencode({"agent": agent, "timeout": f"{seconds:.3f}"}), seconds + _GRACE_S)
         words = str(told.get("error") or status)[:200]
         if status in (400, 404, 421):
@@ -46,7 +47,7 @@ class Server(NamedTuple):
         if status != 200 or not isinstance(ready, list):
             raise Away(f"{self.url} answers {words}")
         found = [one for one in ready if isinstance(one, str)]
-        if not found and clock.monotonic() - begun_s < min(seconds, _HASTE_S) * 0.5:
+        if not found and runtime.monotonic() - begun_s < min(seconds, _HASTE_S) * 0.5:
             raise Away(f"{self.url} holds no requests")
         return found
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import shutil
 import socket
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import (
     BadInput,
     BdError,
@@ -25,6 +24,7 @@ from bd.core.errors import (
     TryAgain,
 )
 from bd.notify import hooks
+from bd.operations.base import asked
 from bd.operations.claims import Claim, Release
 from bd.operations.close import Close
 from bd.operations.fail import Fail
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead, Snapshot
+    from bd.core.runtime import Runtime
     from bd.core.settings import Settings
     from bd.operations.base import Operation
     from bd.store import Clone
@@ -73,8 +74,10 @@ class Worker:
         on_ended: Callable[[Ended], None],
         on_line: Callable[[str, str], None],
         as_json: Callable[[Bead, Snapshot], dict[str, Any]],
+        runtime: Runtime,
     ) -> None:
         self.plan = plan
+        self._runtime = runtime
         self.started = 0
         self._open_hub = open_hub
         self._tell = tell
@@ -82,11 +85,11 @@ class Worker:
         self._on_line = on_line
         self._as_json = as_json
         self._jobs: list[Job] = []
-        self._events = Events()
+        self._events = Events(runtime)
         self._stopping = 0
-        self._idle_since_s = clock.monotonic()
+        self._idle_since_s = runtime.monotonic()
         self._next_look_s, self._tip = 0.0, ""
-        self._lookout = Lookout(on_ring=lambda: self._events.put("hub"))
+        self._lookout = Lookout(runtime, on_ring=lambda: self._events.put("hub"))
         self._nothing: BdError | None = None
 
     # --- from outside ---
@@ -114,7 +117,7 @@ class Worker:
                 self._finish(job)
             if self._stopping:
                 self._end_all()
-            elif self._wants_more() and clock.monotonic() >= self._next_look_s:
+            elif self._wants_more() and self._runtime.monotonic() >= self._next_look_s:
                 self._cycle()
             if not self._jobs and self._is_done():
                 return self.started
@@ -134,7 +137,7 @@ class Worker:
             return True
         if self.plan.once and self._nothing is not None:
             return True
-        idle_s = clock.monotonic() - self._idle_since_s
+        idle_s = self._runtime.monotonic() - self._idle_since_s
         return self.plan.max_idle_s is not None and idle_s >= self.plan.max_idle_s
 
     def _wait(self) -> None:
@@ -143,10 +146,10 @@ class Worker:
         if self._stopping:
             rests.append(0.2)
         elif self._wants_more():
-            rests.append(max(0.0, self._next_look_s - clock.monotonic()))
+            rests.append(max(0.0, self._next_look_s - self._runtime.monotonic()))
             rests.append(self._lookout.pause_s())
             if self.plan.max_idle_s is not None and not self._jobs:
-                rests.append(max(0.0, self._idle_since_s + self.plan.max_idle_s - clock.monotonic()))
+                rests.append(max(0.0, self._idle_since_s + self.plan.max_idle_s - self._runtime.monotonic()))
         event = self._events.next(max(0.01, min(rests, default=3600.0)))
         if event == "hub":
             self._next_look_s = 0.0
@@ -171,10 +174,10 @@ class Worker:
         try:
             view = look(hub)
             pacer = Pacer(hub, self.plan.agent, view.snapshot, self.plan.interval_s)
-            reason = Eligibility(view.snapshot, self.plan.agent, clock.now()).idle()
+            reason = Eligibility(view.snapshot, self.plan.agent, self._runtime.now()).idle()
             if (
                 reason is not None
-                or pacer.pace.is_due(clock.now())
+                or pacer.pace.is_due(self._runtime.now())
                 or self.started
                 or pacer.tip != view.snapshot.commit
                 or not self.plan.once
@@ -182,7 +185,7 @@ class Worker:
                 rest_s = view.rest_s()
                 self._claim(hub, self._recover(hub, view), pacer, rest_s)
             else:
-                wait_s = int(pacer.pace.wait_s(clock.now()))
+                wait_s = int(pacer.pace.wait_s(self._runtime.now()))
                 self._nothing = NothingReady(
                     f"nothing new for {self.plan.agent}; it looks again at {pacer.pace.next_poll_at}", retry_after_s=wait_s
                 )
@@ -192,7 +195,7 @@ class Worker:
             if self._jobs or not self.plan.once:  # what is in hand is finished in any case
                 self._tell(f"{error}; trying again")
             self._nothing = error
-            self._next_look_s = clock.monotonic() + AGAIN_S
+            self._next_look_s = self._runtime.monotonic() + AGAIN_S
         finally:
             hub.close()
 
@@ -226,7 +229,7 @@ class Worker:
         return {"agent": self.plan.agent, "host": socket.gethostname(), "heartbeat": heartbeat.as_args()}
 
     def _asked(self, **extra: Any) -> dict[str, Any]:
-        return {"by": f"agent:{self.plan.agent}", "at": clock.time_text(clock.now(), exact=True), **extra}
+        return asked(self._runtime, f"agent:{self.plan.agent}", **extra)
 
     def _found_nothing(self, hub: Clone, view: View, rest_s: float | None, pacer: Pacer, nothing: BdError) -> None:
         """Remember when to look again (a claim may be stalled in `rest_s`), and let people see it."""
@@ -235,18 +238,18 @@ class Worker:
         self._nothing = nothing
         self._tip = hub.snapshot().commit
         if self._jobs:
-            self._next_look_s = clock.monotonic() + pacer.base_s
+            self._next_look_s = self._runtime.monotonic() + pacer.base_s
             self._lookout.begin(hub, pacer.base_s)
             return
         pacer.found(hub, work=False, tip=self._tip)
-        now = clock.now()
+        now = self._runtime.now()
         turn = next_turn(hub.snapshot(), now)
         waits_s = [pacer.pace.wait_s(now)]
         if rest_s is not None:
             waits_s.append(rest_s + 1.0)
         if turn is not None:
-            waits_s.append((turn - now).total_seconds() + random.random())
-        self._next_look_s = clock.monotonic() + min(waits_s)
+            waits_s.append((turn - now).total_seconds() + self._runtime.random())
+        self._next_look_s = self._runtime.monotonic() + min(waits_s)
         self._lookout.begin(hub, pacer.pace.interval_s)
         heartbeats.tell(hub, self.plan.agent, pacer.as_json())
         me = f"agent:{self.plan.agent}"
@@ -268,7 +271,7 @@ class Worker:
         files = os.path.join(hub.place.folder, "work", bead.get("claim")["token"])
         shown = self._as_json(bead, hub.snapshot())
         self.started += 1
-        self._idle_since_s = clock.monotonic()
+        self._idle_since_s = self._runtime.monotonic()
         self._tell(f"{bead.id} — {bead.title} (attempt {bead.get('claim').get('attempt', 1)})")
         try:
             job = Job(
@@ -279,6 +282,7 @@ class Worker:
                 self._open_hub,
                 lambda line, bead_id=bead.id: self._on_line(bead_id, line),  # type: ignore[misc]
                 lambda: self._events.put("job"),
+                self._runtime,
                 model_of(bead, hub.snapshot().agent(self.plan.agent), bead.get("claim").get("attempt", 1)),
             )
         except (BdError, OSError) as error:
@@ -304,7 +308,7 @@ class Worker:
                 return
             self._jobs.remove(job)
             job.stop_beating()
-            self._idle_since_s = clock.monotonic()
+            self._idle_since_s = self._runtime.monotonic()
             said = self._record(hub, job, outcome)
             if said[0] in ("lost", "settled"):
                 hub.sides.note_beat(job.token, None)
@@ -348,7 +352,7 @@ class Worker:
         if outcome.what == RELEASED:
             self._write(hub, Release(**args, reason=outcome.text or "given back"))
             return RELEASED, outcome.text
-        took_s = int(clock.monotonic() - job.child.started_s)
+        took_s = int(self._runtime.monotonic() - job.child.started_s)
         failure: dict[str, Any] = {
             "reason": outcome.kind,
             "error": outcome.text,
@@ -377,10 +381,10 @@ class Worker:
         if written.change is not None and written.change.tokens:
             self._begin(hub, written, pacer)
         else:
-            pacer.rest()
+            pacer.rest(hub)
             pacer.keep(hub)
             self._nothing = None
-            self._next_look_s = clock.monotonic() + pacer.cool_down_s
+            self._next_look_s = self._runtime.monotonic() + pacer.cool_down_s
         return reason
 
     def _write(self, hub: Clone, operation: Operation) -> Written:
@@ -393,7 +397,7 @@ class Worker:
                 if tried >= last or error.data.get("written") == "local":
                     raise
                 self._tell(f"{error}; trying again")
-                clock.sleep(min(30.0, 2.0**tried))
+                self._runtime.sleep(min(30.0, 2.0**tried))
         raise AssertionError("unreachable")
 
     def _end_all(self) -> None:
@@ -402,5 +406,5 @@ class Worker:
             if self._stopping > 1:
                 job.kill()
             if job.ending is None and not job.is_over:
-                self._tell(f"{job.bead.id}: stopping; it has {clock.duration_text(self.plan.command.grace_s)} to finish")
+                self._tell(f"{job.bead.id}: stopping; it has {times.duration_text(self.plan.command.grace_s)} to finish")
             job.stop()

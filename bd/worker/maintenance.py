@@ -12,9 +12,10 @@ import math
 import os
 import shutil
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BdError
 from bd.operations.archive import Archive
+from bd.operations.base import asked
 from bd.operations.friction_beads import TellFriction
 from bd.policy import friction
 from bd.schedule.sources import run_due
@@ -26,6 +27,7 @@ from bd.store.heartbeat.side_refs import CLAIMS, PROBES
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from bd.store import Clone
 
@@ -45,9 +47,9 @@ def keep_house(hub: Clone, by: str) -> list[str]:
     done_at = hub.noted_json(_NAME, {...: str}) or {}
     said = [*run_due(hub, by), *pack_when_full(hub)]
     for name, chore in _CHORES.items():
-        if not _is_due(done_at.get(name)):
+        if not _is_due(done_at.get(name), hub.runtime.now()):
             continue
-        done_at[name] = clock.time_text(clock.now())
+        done_at[name] = times.time_text(hub.runtime.now())
         hub.note_json(_NAME, done_at)  # first: what fails or is killed does not come again at the next poll
         try:
             said += chore(hub, by)
@@ -56,9 +58,9 @@ def keep_house(hub: Clone, by: str) -> list[str]:
     return said
 
 
-def _is_due(done_at: str | None) -> bool:
+def _is_due(done_at: str | None, now: datetime) -> bool:
     try:
-        return not done_at or abs((clock.now() - clock.instant_of(done_at)).total_seconds()) >= EVERY_S
+        return not done_at or abs((now - times.instant_of(done_at)).total_seconds()) >= EVERY_S
     except ValueError:
         return True
 
@@ -115,7 +117,7 @@ def _tidy(hub: Clone, by: str) -> list[str]:
     """Remove what workers that were killed left in this clone: files of claims that have ended, a day after the last touch."""
     held = [bead for bead in hub.snapshot().claimed() if bead.claims]
     current = {str(claim.get("token")) for bead in held for claim in bead.claims} | {f"{bead.id}.json" for bead in held}
-    oldest_s = clock.now().timestamp() - EVERY_S
+    oldest_s = hub.runtime.now().timestamp() - EVERY_S
     left = [
         path
         for folder in ("work", "beats", "progress")
@@ -142,8 +144,7 @@ def _archive(hub: Clone, by: str) -> list[str]:
     """Move what was done long ago out of the way, in a few commits that nobody waits long for; none where there is nothing."""
     moved = 0
     for _ in range(_ARCHIVINGS):
-        at = clock.time_text(clock.now(), exact=True)
-        change = hub.publish(Archive(by=by, at=at, limit=_ARCHIVED_AT_ONCE)).change
+        change = hub.publish(Archive(**asked(hub.runtime, by, limit=_ARCHIVED_AT_ONCE))).change
         moved += len(change.touched) if change is not None else 0
         if change is None or len(change.touched) < _ARCHIVED_AT_ONCE:
             break
@@ -152,11 +153,11 @@ def _archive(hub: Clone, by: str) -> list[str]:
 
 def _tell_friction(hub: Clone, by: str) -> list[str]:
     """Make beads about what fails too often, where the hub asks for that; no commit where there is nothing to tell."""
-    snapshot, now = hub.snapshot(), clock.now()
+    snapshot, now = hub.snapshot(), hub.runtime.now()
     rules = friction.rules_of(snapshot)
     if not friction.is_told_by_itself(snapshot) or all(one.about for one in friction.causes(snapshot, now, rules)):
         return []
-    change = hub.publish(TellFriction(by=by, at=clock.time_text(now, exact=True), **rules._asdict())).change
+    change = hub.publish(TellFriction(**asked(hub.runtime, by, **rules._asdict()))).change
     made = (bead for bead in (change.beads if change else {}).values() if bead is not None)
     return [f"{bead.id} made: {bead.title}" for bead in made]
 

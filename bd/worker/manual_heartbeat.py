@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.core import clock, ids
+from bd.core import ids, times
 from bd.core.errors import Refused, StaleToken
 from bd.core.light import NamedTuple
 from bd.policy import advisory_claims
@@ -53,7 +53,7 @@ def give(
         held = [one for one in held if one.id == bead_id]
         if not held:
             raise Refused(f"{agent} does not hold {bead_id}", hint=f"`bd claim {bead_id} --agent {agent}` first", id=bead_id)
-    by = "ref" if hub.sides.probe(clock.now()) else "branch"
+    by = "ref" if hub.sides.probe(hub.runtime.now()) else "branch"
     tokens = tokens_for([one.id for one in held])
     given = tuple(one.id for one in held if _sign(hub, agent, one, tokens, by))
     if (bead is not None or must_hold) and not given:
@@ -66,7 +66,7 @@ def give(
         told = progress.noted(hub, agent, given[0], text)
     if by == "ref":
         heartbeats.tell(hub, agent, told)
-    return Pulse(agent, given, by if given else "none", clock.time_text(clock.now()))
+    return Pulse(agent, given, by if given else "none", times.time_text(hub.runtime.now()))
 
 
 def _refuse_gone(known: list[Bead], held: list[Bead], tokens_for: Callable[[Iterable[str]], Mapping[str, str]]) -> None:
@@ -97,7 +97,7 @@ def _sign(hub: Clone, agent: str, bead: Bead, tokens: Mapping[str, str], by: str
             f"{bead.id} is held under a newer token; yours is no longer current", hint="stop working on it", id=bead.id
         )
     if by == "branch":
-        if heartbeats.is_due_on_branch(claim):
+        if heartbeats.is_due_on_branch(claim, hub.runtime.now()):
             heartbeats.sign_on_branch(hub, agent, bead.id, token)
         return True
     interval_s = float(claim.get("heartbeat_interval_s") or NEAR_INTERVAL_S)
@@ -136,8 +136,10 @@ def _refuse_ended(hub: Clone, bead_id: str, token: str, tip: str | None = None) 
 
 def _renew(hub: Clone, agent: str, bead: Bead, token: str) -> None:
     """An advisory claim has an end: half-way to it, a commit moves it on."""
-    claim = advisory_claims.claim_under(bead, token, clock.now())
+    claim = advisory_claims.claim_under(bead, token, hub.runtime.now())
     if claim is None:
         raise _gone(bead.id)
-    if heartbeats.is_due_on_branch(claim, min(heartbeats.BRANCH_EVERY_S, advisory_claims.renewal_s(claim) or 0.0)):
+    if heartbeats.is_due_on_branch(
+        claim, hub.runtime.now(), min(heartbeats.BRANCH_EVERY_S, advisory_claims.renewal_s(claim) or 0.0)
+    ):
         heartbeats.sign_on_branch(hub, agent, bead.id, token)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import random
-
-from bd.core import clock
-from bd.core.clock import duration_s
 from bd.core.errors import BdError
+from bd.core.times import duration_s
 from bd.policy.pacing import PEEK_FAR_S, PEEK_NEAR_S, Pace, pace_of, peek_pause_s
 from bd.policy.roles import interval_of
 from bd.store.local.json_shapes import MAYBE_NUMBER, MAYBE_TEXT
@@ -36,21 +33,21 @@ class Pacer:
 
     def is_due(self, hub: Clone) -> bool:
         """Whether it is time to look: by the clock, or because the hub has moved. Raises RemoteUnreachable."""
-        return self.pace.is_due(clock.now()) or self.is_woken(hub)
+        return self.pace.is_due(hub.runtime.now()) or self.is_woken(hub)
 
     def is_woken(self, hub: Clone) -> bool:
         """Whether the hub's branch is another one than at the last poll: one cheap look, nothing fetched."""
         tip = branch_tip(hub)
         return bool(tip) and tip != self.tip
 
-    def rest(self) -> None:
+    def rest(self, hub: Clone) -> None:
         """The agent rests between two pieces of work."""
-        self.pace = self.pace.found_work(clock.now(), self.cool_down_s)
+        self.pace = self.pace.found_work(hub.runtime.now(), self.cool_down_s)
 
     def found(self, hub: Clone, *, work: bool, tip: str) -> None:
         """Keep what a poll of this tip found."""
-        now = clock.now()
-        self.pace = self.pace.found_work(now) if work else self.pace.found_nothing(now, random.random())
+        now = hub.runtime.now()
+        self.pace = self.pace.found_work(now) if work else self.pace.found_nothing(now, hub.runtime.random())
         self.tip = tip
         self.keep(hub)
 
@@ -75,12 +72,13 @@ class Peeking:
     def __init__(self, hub: Clone, interval_s: float) -> None:
         self._first_s = PEEK_NEAR_S if is_near(hub) else PEEK_FAR_S
         self._longest_s = interval_s
+        self._runtime = hub.runtime
         self._peeks = 0
 
     def next_s(self) -> float:
         """Seconds until the next look."""
         self._peeks += 1
-        return peek_pause_s(self._first_s, self._peeks - 1, self._longest_s, random.random())
+        return peek_pause_s(self._first_s, self._peeks - 1, self._longest_s, self._runtime.random())
 
 
 def tip_or_none(hub: Clone) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.core.light import NamedTuple
 from bd.notify.hooks import tell as tell_people
 from bd.policy.eligibility import Eligibility
@@ -45,9 +45,9 @@ def poll(hub: Clone, agent: str, *, fetch: bool = True, interval_s: float | None
     snapshot = hub.snapshot()
     pacer = Pacer(hub, agent, snapshot, interval_s)
     if fetch and not pacer.is_due(hub):
-        idle = Eligibility(snapshot, agent, clock.now()).idle()
+        idle = Eligibility(snapshot, agent, hub.runtime.now()).idle()
         resting = Reason("not_due", "not due yet, and the hub has not moved")
-        return _told(agent, pacer, due=False, ready=0, reasons=[idle, resting] if idle else [resting])
+        return _told(hub, agent, pacer, due=False, ready=0, reasons=[idle, resting] if idle else [resting])
     if fetch:
         hub.catch_up()
     view = look(hub, fetch=fetch)
@@ -59,17 +59,17 @@ def poll(hub: Clone, agent: str, *, fetch: bool = True, interval_s: float | None
     if fetch:
         tell_people(hub, f"agent:{agent}", view._replace(snapshot=hub.snapshot()).stalls)
     snapshot = hub.snapshot()
-    answer = Eligibility(snapshot, agent, clock.now())
+    answer = Eligibility(snapshot, agent, hub.runtime.now())
     ready = sum(1 for _ in answer.beads())
     pacer.found(hub, work=ready > 0, tip=snapshot.commit)
     if fetch:
         heartbeats.tell(hub, agent, pacer.as_json())
         if not ready:
             keep_house(hub, f"agent:{agent}")
-    return _told(agent, pacer, due=True, ready=ready, reasons=[] if ready else answer.why_none())._replace(freed=freed)
+    return _told(hub, agent, pacer, due=True, ready=ready, reasons=[] if ready else answer.why_none())._replace(freed=freed)
 
 
-def _told(agent: str, pacer: Pacer, *, due: bool, ready: int, reasons: Iterable[Reason]) -> Poll:
+def _told(hub: Clone, agent: str, pacer: Pacer, *, due: bool, ready: int, reasons: Iterable[Reason]) -> Poll:
     pace = pacer.pace
-    next_at = pace.next_poll_at or clock.time_text(clock.now())
+    next_at = pace.next_poll_at or times.time_text(hub.runtime.now())
     return Poll(agent, due, next_at, pace.interval_s, pace.empty_cycles, ready, tuple(reasons))

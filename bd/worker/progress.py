@@ -5,7 +5,7 @@ The last 20 ride into the bead in the commit that ends the attempt.
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.store.local.json_shapes import MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ def _name(bead_id: str) -> str:
 
 def noted(hub: Clone, agent: str, bead_id: str, text: str) -> dict[str, Any]:
     """Note a line about a bead, and give what the agent's record says of it: {progress: [...]}."""
-    note = {"at": clock.time_text(clock.now()), "agent": agent, "text": text.strip()[:TEXT_LIMIT]}
+    note = {"at": times.time_text(hub.runtime.now()), "agent": agent, "text": text.strip()[:TEXT_LIMIT]}
     notes = [*kept(hub, bead_id), note][-LIMIT:]
     hub.note_json(_name(bead_id), notes)
     return {"progress": [{"at": one["at"], "bead": bead_id, "text": one["text"]} for one in notes[-3:]]}

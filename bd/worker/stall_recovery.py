@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.operations.base import asked
 from bd.operations.heartbeat import Reassign
 from bd.policy.liveness import overdue_claims
 from bd.store.observations import last_look_s
@@ -26,13 +26,12 @@ def reassign(hub: Clone, stalls: Sequence[Stall], by: str) -> Outcome | None:
     if not stalls:
         return None
     named = [stall._asdict() for stall in stalls[:AT_ONCE]]
-    at = clock.time_text(clock.now(), exact=True)
-    return hub.publish(Reassign(by=by, at=at, stalls=named))
+    return hub.publish(Reassign(**asked(hub.runtime, by, stalls=named)))
 
 
 def is_due(hub: Clone, snapshot: CachedSnapshot) -> bool:
     """Whether a look is worth its listing: some claim is silent for too long by its stamps, and nobody here just looked."""
-    if next(overdue_claims(snapshot, clock.now(), hub.settings(snapshot)), None) is None:
+    if next(overdue_claims(snapshot, hub.runtime.now(), hub.settings(snapshot)), None) is None:
         return False
     ago_s = last_look_s(hub)
     return ago_s is None or ago_s >= LOOK_EVERY_S

@@ -13,10 +13,9 @@ import urllib.error
 import urllib.request
 from http.client import HTTPException
 
-from bd.core import clock
-from bd.core.clock import duration_s
 from bd.core.errors import BadInput, BdError
 from bd.core.light import NamedTuple
+from bd.core.times import duration_s
 from bd.notify import trusted_commands
 from bd.operations.validate import Validate
 from bd.policy import lifecycle, validation
@@ -65,7 +64,7 @@ def check(
     if kind in ("json-schema", "regex"):
         found = _by_process(kind, rule, data)
     elif kind == "url":
-        found = _by_url(rule, output, pause or clock.sleep)
+        found = _by_url(rule, output, pause or hub.runtime.sleep)
     elif kind == "test-pass":
         found = _by_tests(hub, rule, bead, folder, started)
     elif kind == "judge":

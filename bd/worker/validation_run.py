@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 
-from bd.core import clock
 from bd.core.errors import BdError
 from bd.notify import trusted_commands
 from bd.policy import validation
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bd.core.model import Bead
+    from bd.core.runtime import Runtime
     from bd.store import Clone
     from bd.worker.result import Outcome
 
@@ -29,7 +29,13 @@ class Trial:
     """A check of `made`, the bead with its output. `on_change` is called from its thread when there is a verdict."""
 
     def __init__(
-        self, outcome: Outcome, made: Bead, folder: str, open_hub: Callable[[], Clone], on_change: Callable[[], None]
+        self,
+        outcome: Outcome,
+        made: Bead,
+        folder: str,
+        open_hub: Callable[[], Clone],
+        on_change: Callable[[], None],
+        runtime: Runtime,
     ) -> None:
         self.verdict: Verdict | None = None
         self._outcome = outcome
@@ -37,6 +43,7 @@ class Trial:
         self._folder = folder
         self._open_hub = open_hub
         self._on_change = on_change
+        self._runtime = runtime
         self._process: subprocess.Popen[bytes] | None = None
         self._given_up_s: float | None = None
         self._lock = threading.Lock()
@@ -75,8 +82,8 @@ class Trial:
 
     def hurry(self, within_s: float, words: str) -> None:
         """Give it up when it takes longer than that, counted from the first call."""
-        self._given_up_s = self._given_up_s or clock.monotonic() + within_s
-        if clock.monotonic() >= self._given_up_s:
+        self._given_up_s = self._given_up_s or self._runtime.monotonic() + within_s
+        if self._runtime.monotonic() >= self._given_up_s:
             self.give_up(words)
 
     def concluded(self) -> Outcome:

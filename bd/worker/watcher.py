@@ -5,7 +5,6 @@ Used by whoever waits (wait.py, loop.py, follow.py). Costs no commit.
 
 from __future__ import annotations
 
-from bd.core import clock
 from bd.worker.pacing_state import Peeking, tip_or_none
 from bd.worker.wakeup import Alarm
 
@@ -13,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bd.core.runtime import Runtime
     from bd.store import Clone
 
 # A hub whose files are watched is looked at by the clock, too: a watch can miss what another machine does to a shared disk.
@@ -22,7 +22,8 @@ WATCHED_S = 10.0
 class Lookout:
     """`on_ring` is called by another thread when the hub's files change."""
 
-    def __init__(self, on_ring: Callable[[], None] | None = None) -> None:
+    def __init__(self, runtime: Runtime, on_ring: Callable[[], None] | None = None) -> None:
+        self._runtime = runtime
         self._on_ring = on_ring
         self._alarm: Alarm | None = None
         self._peeking: Peeking | None = None
@@ -47,7 +48,7 @@ class Lookout:
         """Wait at most so long; whether the hub's files have changed."""
         if self._alarm is not None and self._alarm.is_watching:
             return self._alarm.wait(seconds)
-        clock.sleep(seconds)
+        self._runtime.sleep(seconds)
         return False
 
     def has_moved(self, hub: Clone, known: str) -> bool:

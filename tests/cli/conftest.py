@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.core import clock as bd_clock
 from tests.clocks import FakeClock
 from tests.running import Clone, run_here
+from tests.runtime import RUNTIME
 from tests.sealing import seal
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def told_board(tmp_path_factory: pytest.TempPathFactory, templates: Path) -> Pat
     with pytest.MonkeyPatch.context() as patch:
         seal(patch, folder / "home")
         patch.setenv("BD_SESSION", "test")
-        patch.setattr(bd_clock, "now", clock.read)
+        patch.setattr(RUNTIME, "now", clock.read)
         for line in STORY.splitlines():
             run_here(*line.split("|"), cwd=folder / "board")
             clock.move(minutes=1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.running import run_here
+from tests.runtime import RUNTIME
 from tests.truth import git, tip_bead
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ def test_a_claim_that_has_ended_in_the_same_push_is_not_told_as_held(
 
     def and_ended(hub: Any, operation: Any) -> Any:
         outcome = publish(hub, operation)
-        release = Release(by="human:Ada", at=operation.at, ids=["hub-bug"], reason="not now", force=True)
+        release = Release(by="human:Ada", at=operation.at, runtime=RUNTIME, ids=["hub-bug"], reason="not now", force=True)
         return outcome._replace(commit=publish(hub, release).commit)
 
     monkeypatch.setattr(Opened, "publish", and_ended)

@@ -15,6 +15,7 @@ from bd.cli.output import Handle
 from bd.cli.spec import Flag, Group
 from bd.cli.table import ALIASES, COMMANDS
 from bd.core.errors import BdError
+from tests.runtime import RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -104,7 +105,7 @@ def by_click(words: list[str]) -> Call | None:
         patch.setattr(click_commands, "declared", recorded)
         patch.setattr(Handle, "stops", False)
         try:
-            click_commands.run(App(Globals()), words)
+            click_commands.run(App(Globals(), RUNTIME), words)
         except BdError:
             return None
     return calls[0] if calls else None

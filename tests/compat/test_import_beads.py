@@ -12,6 +12,7 @@ from bd.operations.import_beads import Import, derived_uid
 from bd.operations.registry import from_json
 from bd.policy.dag import find_cycle
 from tests.memory import MemoryStore, held, make_bead
+from tests.runtime import RUNTIME
 
 if TYPE_CHECKING:
     import random
@@ -33,7 +34,7 @@ def record(bead_id: str, **fields: Any) -> dict[str, Any]:
 
 
 def importing(*records: dict[str, Any], **args: Any) -> Import:
-    return Import(by="human:Ada", at="2026-02-21T12:00:00Z", beads=list(records), **args)
+    return Import(by="human:Ada", at="2026-02-21T12:00:00Z", runtime=RUNTIME, beads=list(records), **args)
 
 
 def test_new_beads_keep_id_and_times_and_get_the_same_uid_everywhere() -> None:
@@ -267,7 +268,7 @@ def test_the_operation_survives_its_json_form() -> None:
     store = MemoryStore()
     operation = importing(record("web-1"), {"title": "No id", "type": "task", "status": "open", "priority": 2})
     change = store.decide(operation)
-    again = from_json(operation.pinned(change, store.tip))
+    again = from_json(operation.pinned(change, store.tip), RUNTIME)
     assert isinstance(again, Import)
     assert store.decide(again).beads == change.beads
     store.publish(operation)

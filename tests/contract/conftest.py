@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.cli.app import open_clone
+from bd.cli import app
 from bd.operations.init import Init
 from bd.store.hub_location import locate
 from bd.store.memory.place import MemoryPlace
 from bd.store.memory.server import MemoryServer
+from tests.runtime import RUNTIME, HookedRuntime
 from tests.truth import git
 
 if TYPE_CHECKING:
@@ -23,6 +24,22 @@ if TYPE_CHECKING:
 
 
 AT = "2026-02-21T15:00:00Z"
+
+
+class SteppedRuntime(HookedRuntime):
+    """`stepped` hears the steps of a write, once it is set."""
+
+    stepped: Callable[[str], None] | None = None
+
+    def on_step(self, name: str) -> None:
+        if self.stepped:
+            self.stepped(name)
+
+
+def stepping(clone: Clone) -> SteppedRuntime:
+    """The Runtime of a clone that the suite has opened."""
+    assert isinstance(clone.runtime, SteppedRuntime)
+    return clone.runtime
 
 
 class Hub:
@@ -45,13 +62,13 @@ class Hub:
         if name not in self._places:
             self._places[name] = self._place_of(name)
         made = self.process(name)
-        made._on_step = on_step
+        stepping(made).stepped = on_step
         self.opened.append(made)
         return made
 
     def process(self, name: str = "alice") -> Clone:
         """The same of a clone that is there, for a thread, which closes it itself."""
-        return open_clone(self._places[name])
+        return app.open_clone(self._places[name], SteppedRuntime())
 
     def kill_at(self, step: str, operation: Operation, name: str = "alice") -> None:
         """A process of a clone publishes an operation, and is killed at a step."""
@@ -70,7 +87,7 @@ def killed_in_memory(make: Callable[[], Clone], step: str, operation: Operation)
             raise Killed
 
     clone = make()
-    clone._on_step = stop
+    stepping(clone).stepped = stop
     with pytest.raises(Killed):
         clone.publish(operation)
     clone.local.die()  # type: ignore[attr-defined]
@@ -81,7 +98,7 @@ def killed_on_git(make: Callable[[], Clone], step: str, operation: Operation) ->
     if not child:
         try:
             clone = make()
-            clone._on_step = lambda name: os._exit(137) if name == step else None
+            stepping(clone).stepped = lambda name: os._exit(137) if name == step else None
             clone.publish(operation)
         finally:
             os._exit(1)
@@ -102,7 +119,7 @@ def on_git(tmp_path: Path, hub: Path) -> Hub:
 def in_memory(tmp_path: Path, hub: Path) -> Hub:
     server = MemoryServer()
     made = Hub(lambda name: MemoryPlace(server), server.repository.ref, killed_in_memory)
-    made.clone("maker").create_hub(Init(by="human:Ada", at=AT, prefix="hub", fields={}, ignored=[]))
+    made.clone("maker").create_hub(Init(by="human:Ada", at=AT, runtime=RUNTIME, prefix="hub", fields={}, ignored=[]))
     return made
 
 

@@ -15,6 +15,7 @@ from bd.operations.close import Close
 from bd.operations.create import Create
 from tests.clocks import START
 from tests.contract.conftest import AT
+from tests.runtime import RUNTIME
 
 if TYPE_CHECKING:
     from bd.store import Clone
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def asked(by: str = "agent:coder", **more: Any) -> dict[str, Any]:
-    return {"by": by, "at": AT, **more}
+    return {"by": by, "at": AT, "runtime": RUNTIME, **more}
 
 
 def create(clone: Clone, *titles: str) -> list[str]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.cli import bead_lines
-from bd.cli.app import open_clone
 from bd.compat import bead_json
 from bd.core.schema import CONFIG_PATH, agent_path, capacity_path
 from bd.core.settings import merge
@@ -26,6 +25,7 @@ from tests.contract.test_snapshots import files_of, write_hub
 from tests.memory import MemorySnapshot, make_bead
 from tests.operations.test_every_operation import a_hub
 from tests.policy.questions import answers, told
+from tests.runtime import open_clone
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.core.model import Bead, Change, Overlay, Snapshot
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, LONG_FIELDS, agent_path, bead_path, capacity_path, fields_of_path
 from bd.store.hub_location import locate
 from bd.store.replica import Replica
 from bd.store.yaml import editor
 from tests.memory import MemorySnapshot, held, make_bead
+from tests.runtime import open_clone
 from tests.truth import commit_file, git
 
 if TYPE_CHECKING:

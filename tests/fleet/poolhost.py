@@ -9,9 +9,9 @@ import signal
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from bd.cli.app import open_clone
 from bd.pool.state import Quarters
 from bd.store.hub_location import locate
+from tests.runtime import open_clone
 from tests.truth import tip_bead
 from tests.waiting import until
 

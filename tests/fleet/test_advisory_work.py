@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from bd.core.clock import instant_of
+from bd.core.times import instant_of
 from tests.clocks import bd_ahead, move_ahead
 from tests.fleet.test_work import make, start
 from tests.truth import git, tip_bead
@@ -81,7 +81,7 @@ def test_a_sign_by_hand_renews_it_half_way(clone: Clones, hub: Path) -> None:
     first = tip_bead(hub, "hub-a").claims[0]  # type: ignore[union-attr]
     alice.bd("heartbeat", "--agent", "ann")
     assert tip_bead(hub, "hub-a").claims == [first], "not half-way yet"  # type: ignore[union-attr]
-    alice.bd("heartbeat", "--agent", "ann", env={"BD_CLOCK_OFFSET_S": "660"})
+    alice.bd("heartbeat", "--agent", "ann", env={"BD_TEST_CLOCK_OFFSET_S": "660"})
     [later] = tip_bead(hub, "hub-a").claims  # type: ignore[union-attr]
     assert (instant_of(later["expires_at"]) - instant_of(first["expires_at"])).total_seconds() >= 600
     assert later["token"] == first["token"]

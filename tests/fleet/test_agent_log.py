@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from bd.schedule import agent_log
+from tests.clocks import START
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,8 +69,8 @@ def test_several_at_once_move_it_once(tmp_path: Path) -> None:
 
 def test_a_line_has_the_time(tmp_path: Path, clock: FakeClock) -> None:
     log = tmp_path / "logs" / "a.log"
-    agent_log.append(str(log), "began hub-a")
-    agent_log.append(str(log), "two\nlines")
+    agent_log.append(str(log), "began hub-a", clock.read())
+    agent_log.append(str(log), "two\nlines", clock.read())
     assert [line.partition(" ")[2] for line in log.read_text().splitlines()] == ["began hub-a", "two", "lines"]
     assert log.read_text().startswith(clock.read().strftime("%Y-%m-%dT"))
 
@@ -77,11 +78,11 @@ def test_a_line_has_the_time(tmp_path: Path, clock: FakeClock) -> None:
 def test_lines_move_a_grown_log_on(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_bytes(b"x" * agent_log.LIMIT)
-    agent_log.append(str(log), "next")
+    agent_log.append(str(log), "next", START)
     assert [len(text) > 100 for text in contents(log)] == [False, True]
 
 
 def test_a_log_that_can_not_be_written_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    agent_log.append(str(tmp_path / "file" / "a.log"), "nowhere")
+    agent_log.append(str(tmp_path / "file" / "a.log"), "nowhere", START)
     assert not agent_log.rotate(str(tmp_path / "file" / "a.log"))

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from bd.core.clock import duration_s
 from bd.core.schema import AGENT_FIELDS
+from bd.core.times import duration_s
 from bd.demo.example import example_folder
 from bd.schedule.interval import timetable
 from bd.store.yaml import codec

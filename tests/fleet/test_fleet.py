@@ -95,7 +95,7 @@ def test_a_paused_fleet_claims_nothing_and_goes_on_afterwards(clone: Clones, hub
     ada.here("pause", "--reason", "the disk is full")
     result = coder.bd("work", "--agent", "coder", "--once", "--", "true", code=3)
     assert "the disk is full" in result.err
-    assert coder.bd("poll", "--agent", "coder", "--json", code=3, env={"BD_CLOCK_OFFSET_S": "7200"}).json["ready"] == 0
+    assert coder.bd("poll", "--agent", "coder", "--json", code=3, env={"BD_TEST_CLOCK_OFFSET_S": "7200"}).json["ready"] == 0
     assert subjects(hub, "claim") == []
     ada.here("resume")
     coder.bd("work", "--agent", "coder", "--once", "--", "true")
@@ -119,11 +119,11 @@ def test_an_idle_hour_of_ten_agents_makes_no_commits_and_few_polls(clone: Clones
     for minute in range(0, 60, 10):
         for agent in range(10):
             words = ("poll", "--agent", f"agent-{agent}", "--interval", "15m", "--json")
-            due += shared.here(*words, code=3, env={"BD_CLOCK_OFFSET_S": str(minute * 60)}).json["due"]
+            due += shared.here(*words, code=3, env={"BD_TEST_CLOCK_OFFSET_S": str(minute * 60)}).json["due"]
     assert git(hub, "rev-parse", "main") == before
     assert due <= 10 * (3600 / 900 + 1)
     clone("ada").here("create", "Do it", "--id", "hub-a")
-    woken = shared.bd("poll", "--agent", "agent-3", "--interval", "15m", "--json", env={"BD_CLOCK_OFFSET_S": "3600"}).json
+    woken = shared.bd("poll", "--agent", "agent-3", "--interval", "15m", "--json", env={"BD_TEST_CLOCK_OFFSET_S": "3600"}).json
     assert (woken["due"], woken["ready"]) == (True, 1)
 
 
@@ -134,14 +134,14 @@ def test_a_bead_whose_worker_always_dies_is_given_up_after_three_claims(clone: C
     later_s = 0
     for attempt in (1, 2, 3):
         later_s += 7200
-        clocks = {"BD_CLOCK_OFFSET_S": str(later_s)}
+        clocks = {"BD_TEST_CLOCK_OFFSET_S": str(later_s)}
         coder.bd("claim", "--next", "--agent", f"coder{attempt}", "--reserve", env=clocks)
         later_s += 7200
-        ada.bd("stalled", "--reassign", env={"BD_CLOCK_OFFSET_S": str(later_s)})
+        ada.bd("stalled", "--reassign", env={"BD_TEST_CLOCK_OFFSET_S": str(later_s)})
     bead = tip_bead(hub, "hub-a")
     assert (bead.status, bead.attempts, len(bead.get("failures"))) == ("dead_letter", 3, 3)
     assert len(subjects(hub, "claim")) == 3
-    assert ada.bd("ready", "--json", env={"BD_CLOCK_OFFSET_S": "999999"}).json == []
+    assert ada.bd("ready", "--json", env={"BD_TEST_CLOCK_OFFSET_S": "999999"}).json == []
     ada.bd("dlq", "retry", "hub-a", "--reason", "the image is mended")
     coder.bd("claim", "--next", "--agent", "coder4")
     assert tip_bead(hub, "hub-a").attempts_counted == 1
@@ -154,7 +154,7 @@ def test_a_bead_that_is_only_ever_given_back_is_spaced_out_and_never_given_up(cl
     script = "test $BD_BEAD_ID = hub-b || exit 75"
     waits = []
     for turn in range(5):  # more often than a bead may fail
-        clocks = {"BD_CLOCK_OFFSET_S": str(turn * 7200)}
+        clocks = {"BD_TEST_CLOCK_OFFSET_S": str(turn * 7200)}
         coder.bd("work", "--agent", "coder", "--once", "--max-tasks", "1", "--", "sh", "-c", script, env=clocks)
         waits.append(tip_bead(hub, "hub-a").get("retry_at") or "")
         coder.bd("work", "--agent", "coder", "--once", "--", "sh", "-c", script, env=clocks, check=False)
@@ -170,7 +170,7 @@ def test_an_idle_agent_keeps_house(clone: Clones, hub: Path) -> None:
     ada, coder = clone("ada"), clone("coder")
     ada.here("create", "Do it", "--id", "hub-a")
     ada.here("close", "hub-a")
-    much_later = {"BD_CLOCK_OFFSET_S": str(40 * 86400)}
+    much_later = {"BD_TEST_CLOCK_OFFSET_S": str(40 * 86400)}
     coder.bd("work", "--agent", "coder", "--once", "--", "true", code=3, env=much_later)
     assert "archived 1 beads" not in coder.bd("work", "--agent", "coder", "--once", "--", "true", code=3, env=much_later).err
     assert len(subjects(hub, "archive")) == 1
@@ -203,7 +203,7 @@ def test_left_over_refs_are_removed_from_the_hub(clone: Clones, hub: Path) -> No
     left = []
     for days in (1.1, 2.2, 3.3):
         later = str(days * 86400)
-        ada.bd("poll", "--agent", "ada", code=3, env={"BD_CLOCK_OFFSET_S": later, "BD_UPTIME_OFFSET_S": later})
+        ada.bd("poll", "--agent", "ada", code=3, env={"BD_TEST_CLOCK_OFFSET_S": later, "BD_TEST_UPTIME_OFFSET_S": later})
         left.append(git(hub, "for-each-ref", "--format=%(refname)", "refs/bd/claims", "refs/bd/probe").split())
     assert left == [["refs/bd/probe/12-ab"], [], []]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.cli.app import open_clone
 from bd.operations.friction_beads import TellFriction
 from bd.store.hub_location import locate
+from tests.runtime import RUNTIME, open_clone
 from tests.truth import all_beads, tip
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def test_two_who_tell_of_friction_at_once_make_one_bead(clone: Clones, hub: Path
     bob.here("sync")
     opened = [open_clone(locate(str(one.path))) for one in (alice, bob)]
     try:
-        asked = {"at": clock.text(), "window_s": 604800.0, "rate": 0.4, "least": 3}
+        asked = {"at": clock.text(), "runtime": RUNTIME, "window_s": 604800.0, "rate": 0.4, "least": 3}
         for number, each in enumerate(opened):
             each.publish(TellFriction(by=f"agent:{number}", **asked))
     finally:

@@ -217,7 +217,7 @@ def test_other_occasions_are_told_once_by_one_of_many(
     hook(other, f"cat >> {heard}")
     happen(plain)
     clock.move(minutes=50)
-    ahead = {"BD_CLOCK_OFFSET_S": str((clock.read() - datetime.now(UTC)).total_seconds())}
+    ahead = {"BD_TEST_CLOCK_OFFSET_S": str((clock.read() - datetime.now(UTC)).total_seconds())}
     started = [each.start("poll", "--agent", each.path.name, env=ahead) for each in (one, other)]
     for process in started:
         assert result_of(process).code in (0, 3)
@@ -240,7 +240,7 @@ def test_other_occasions_after_a_kill_have_the_same_key(
     plain, dies, other = clone("plain"), clone("dies"), clone("other")
     happen(plain)
     clock.move(minutes=50)
-    ahead = {"BD_CLOCK_OFFSET_S": str((clock.read() - datetime.now(UTC)).total_seconds())}
+    ahead = {"BD_TEST_CLOCK_OFFSET_S": str((clock.read() - datetime.now(UTC)).total_seconds())}
     hook(dies, f"cat >> {heard}; kill -9 $PPID")
     hook(other, f"cat >> {heard}")
     assert dies.bd("poll", "--agent", "dies", env=ahead, check=False).code == -signal.SIGKILL

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.core.errors import RemoteUnreachable
 from bd.pool.controller import Controller
 from bd.pool.session import Session
@@ -24,6 +23,7 @@ from tests.fleet.poolhost import WAITS, Host, is_alive, text_of
 from tests.hub.hooks import hook
 from tests.race.seeds import put, seed
 from tests.running import BD, Clone, run_process, start_process
+from tests.runtime import RUNTIME, open_clone
 from tests.truth import git, tip_bead, tip_file
 from tests.waiting import until
 
@@ -101,7 +101,7 @@ class Watched:
 
         hub = open_hub()
         self.told: list[tuple[str, str]] = []
-        self.controller = Controller(open_hub, Quarters(hub), "agent:ada", self._hear)
+        self.controller = Controller(open_hub, Quarters(hub), "agent:ada", self._hear, RUNTIME)
         hub.close()
 
     def _hear(self, event: dict[str, Any]) -> None:
@@ -141,7 +141,7 @@ def test_members_that_fail_together_are_one_failure_and_their_log_is_told(host: 
     assert host.round() == [("started", name) for name in names]
     for name in names:
         host.until_ended(name)
-    much_later = {"BD_CLOCK_OFFSET_S": "300"}  # how long they lived counts, and not when that is seen
+    much_later = {"BD_TEST_CLOCK_OFFSET_S": "300"}  # how long they lived counts, and not when that is seen
     told = host.clone.bd("pool", "run", "--once", "--json", env=much_later).json
     assert sorted((one["event"], one["member"]) for one in told) == [("ended", name) for name in names]
     assert host.quarters.read("pool-worker.json")["fails"] == 1

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.cli.app import open_clone
-from bd.core import clock as bd_clock
 from bd.store.hub_location import locate
 from bd.store.replica import Replica
 from bd.worker import validation
 from bd.worker.result import DONE, Outcome
 from bd.worker.validation_run import Trial
 from tests.memory import make_bead
+from tests.runtime import RUNTIME, open_clone
 from tests.truth import git, tip_bead
 from tests.waiting import until
 
@@ -129,7 +128,7 @@ def test_a_page_has_to_be_live(
     opened: Replica, page: Callable[..., str], speaks_otherwise: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(bd_clock, "sleep", pauses.append)
+    monkeypatch.setattr(RUNTIME, "sleep", pauses.append)
     assert verdict(opened, validation="url", artifacts=[{"name": "site", "ref": page(200)}]).passed
     assert pauses == []
     assert verdict(opened, validation="url", data={"url": page(503, 404, 204)}).passed
@@ -153,7 +152,7 @@ def test_a_check_that_is_given_up_asks_no_more(opened: Replica, page: Callable[.
     before, url = set(threading.enumerate()), page(503, 500, 200)
     made = make_bead(output={"validation": "url", "validation_schema": {"url": url, "pause": "1m"}})
     ended = threading.Event()
-    trial = Trial(Outcome(DONE, "", ""), made, "", lambda: open_clone(opened.place), ended.set)
+    trial = Trial(Outcome(DONE, "", ""), made, "", lambda: open_clone(opened.place), ended.set, RUNTIME)
     until(lambda: len(_Page.answers) < 3, every_s=0.01)
     trial.give_up("the worker was stopped")
     ended.wait()

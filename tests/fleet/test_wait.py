@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
-from bd.core import clock as bd_clock
 from bd.store.hub_location import locate
 from bd.worker import wait as waiting
 from bd.worker import wakeup, watcher
 from tests.running import result_of
+from tests.runtime import RUNTIME, open_clone
 from tests.truth import tip
 
 if TYPE_CHECKING:
@@ -39,8 +38,8 @@ def steps(monkeypatch: pytest.MonkeyPatch, clock: FakeClock) -> Callable[[Iterab
             next(left, lambda: None)()
 
         monkeypatch.setattr(wakeup, "has_watcher", lambda: False)
-        monkeypatch.setattr(bd_clock, "sleep", sleep)
-        monkeypatch.setattr(bd_clock, "monotonic", lambda: passed[0])
+        monkeypatch.setattr(RUNTIME, "sleep", sleep)
+        monkeypatch.setattr(RUNTIME, "monotonic", lambda: passed[0])
         return slept
 
     return play

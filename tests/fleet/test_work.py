@@ -236,11 +236,11 @@ def test_a_killed_workers_bead_is_freed_and_done_by_another(clone: Clones, hub: 
     os.killpg(git_child, signal.SIGKILL)
     assert bob.bd("stalled", "--json").json == []  # this observer has only just begun to look
     # A last push may have been on its way when its worker was killed: then the second look is the first of that sign.
-    looks = [bob.bd("stalled", "--json", env={"BD_UPTIME_OFFSET_S": str(later_s)}).json for later_s in (60, 120)]
+    looks = [bob.bd("stalled", "--json", env={"BD_TEST_UPTIME_OFFSET_S": str(later_s)}).json for later_s in (60, 120)]
     assert [one["why"] for one in looks[-1]] == ["silent"]
-    bob.bd("stalled", "--reassign", env={"BD_UPTIME_OFFSET_S": "180"})
+    bob.bd("stalled", "--reassign", env={"BD_TEST_UPTIME_OFFSET_S": "180"})
     assert tip_bead(hub, "hub-a").get("failures")[0]["reason"] == "stalled"
-    done = bob.bd("work", "--agent", "other", "--once", "--json", "--", "true", env={"BD_CLOCK_OFFSET_S": "600"})
+    done = bob.bd("work", "--agent", "other", "--once", "--json", "--", "true", env={"BD_TEST_CLOCK_OFFSET_S": "600"})
     assert [(one["id"], one["outcome"]) for one in done.json] == [("hub-a", "done")]
     assert git(hub, "for-each-ref", "refs/bd/claims") == ""
 
@@ -256,7 +256,7 @@ def test_a_job_that_beats_is_never_taken_away(clone: Clones, hub: Path, tmp_path
     for hours in range(4):
         until(lambda seen=seen: git(hub, "for-each-ref", "refs/bd/claims") not in ("", seen))
         seen = git(hub, "for-each-ref", "refs/bd/claims")
-        assert bob.bd("stalled", "--reassign", "--json", env={"BD_UPTIME_OFFSET_S": str(3600 * hours)}).json == []
+        assert bob.bd("stalled", "--reassign", "--json", env={"BD_TEST_UPTIME_OFFSET_S": str(3600 * hours)}).json == []
     (tmp_path / "enough").touch()
     worker.wait(timeout=PATIENCE_S)
     assert subjects(hub, "reassign") == []
@@ -270,7 +270,7 @@ def test_two_clocks_fifteen_minutes_apart_steal_nothing(clone: Clones, hub: Path
     worker = start(alice, "--agent", "coder", "--max-tasks", "1", "--", *command, log=tmp_path / "log")
     until(lambda: in_hand(hub))
     for offset in ("900", "-900"):
-        assert bob.bd("stalled", "--json", env={"BD_CLOCK_OFFSET_S": offset}).json == []
+        assert bob.bd("stalled", "--json", env={"BD_TEST_CLOCK_OFFSET_S": offset}).json == []
     (tmp_path / "enough").touch()
     worker.wait(timeout=PATIENCE_S)
     assert tip_bead(hub, "hub-a").status == "closed"
@@ -282,8 +282,8 @@ def test_an_idle_worker_makes_no_commits(clone: Clones, hub: Path) -> None:
     alice.bd("work", "--agent", "coder", "--once", "--", "true")
     before = git(hub, "rev-parse", "main")
     for hour in range(1, 6):
-        alice.bd("work", "--agent", "coder", "--once", "--", "true", code=3, env={"BD_CLOCK_OFFSET_S": str(hour * 7200)})
-        alice.bd("poll", "--agent", "coder", code=3, env={"BD_CLOCK_OFFSET_S": str(hour * 7200 + 60)})
+        alice.bd("work", "--agent", "coder", "--once", "--", "true", code=3, env={"BD_TEST_CLOCK_OFFSET_S": str(hour * 7200)})
+        alice.bd("poll", "--agent", "coder", code=3, env={"BD_TEST_CLOCK_OFFSET_S": str(hour * 7200 + 60)})
     assert git(hub, "rev-parse", "main") == before
 
 
@@ -325,12 +325,12 @@ def test_claim_next_frees_what_has_stalled_when_there_is_nothing_else(clone: Clo
     make(alice, "hub-a")
     alice.bd("claim", "hub-a", "--agent", "coder", "--reserve")
     bob.bd("claim", "--next", "--agent", "other", code=3)
-    ever_later = {"BD_CLOCK_OFFSET_S": "7200"}
+    ever_later = {"BD_TEST_CLOCK_OFFSET_S": "7200"}
     bob.bd("claim", "--next", "--agent", "other", code=3, env={**ever_later, "BD_RECOVER": "false"})
     assert subjects(hub, "reassign") == []
     bob.bd("claim", "--next", "--agent", "other", code=3, env=ever_later)  # freed, and tried again a little later
     assert len(subjects(hub, "reassign")) == 1
-    bob.bd("claim", "--next", "--agent", "other", env={"BD_CLOCK_OFFSET_S": "7300"})
+    bob.bd("claim", "--next", "--agent", "other", env={"BD_TEST_CLOCK_OFFSET_S": "7300"})
     claim = tip_bead(hub, "hub-a").claim
     assert claim is not None
     assert (claim.agent, claim.attempt) == ("other", 2)
@@ -350,7 +350,7 @@ def test_a_poll_keeps_its_pace_between_runs_and_is_woken_by_the_hub(clone: Clone
 def test_three_empty_polls_double_the_interval(clone: Clones) -> None:
     alice = clone("alice")
     polls = [
-        alice.bd("poll", "--agent", "coder", "--json", code=3, env={"BD_CLOCK_OFFSET_S": str(hour * 7200)}).json
+        alice.bd("poll", "--agent", "coder", "--json", code=3, env={"BD_TEST_CLOCK_OFFSET_S": str(hour * 7200)}).json
         for hour in range(7)
     ]
     assert [poll["interval_s"] for poll in polls] == [1800, 1800, 3600, 3600, 3600, 7200, 7200]
@@ -380,7 +380,7 @@ def test_a_sign_for_a_claim_that_was_taken_away_is_refused(clone: Clones, hub: P
     alice.bd("claim", "hub-a", "--agent", "coder")
     alice.bd("heartbeat", "--agent", "coder")
     bob.here("cancel", "hub-a", "--force", "--reason", "not wanted")
-    alice.bd("heartbeat", "--agent", "coder", code=5, env={"BD_CLOCK_OFFSET_S": "60"})
+    alice.bd("heartbeat", "--agent", "coder", code=5, env={"BD_TEST_CLOCK_OFFSET_S": "60"})
 
 
 def test_an_overseer_frees_and_keeps_house(clone: Clones, hub: Path) -> None:
@@ -388,7 +388,7 @@ def test_an_overseer_frees_and_keeps_house(clone: Clones, hub: Path) -> None:
     make(alice, "hub-a")
     alice.bd("claim", "hub-a", "--agent", "coder", "--reserve")
     git(alice.path, "push", "--quiet", str(hub), "HEAD:refs/bd/claims/01ARZ3NDEKTSV4RRFFQ69G5FAV")
-    result = bob.bd("overseer", "--once", "--agent", "boss", "--json", env={"BD_CLOCK_OFFSET_S": "7200"}).json
+    result = bob.bd("overseer", "--once", "--agent", "boss", "--json", env={"BD_TEST_CLOCK_OFFSET_S": "7200"}).json
     assert result["freed"] == ["hub-a"]
     assert git(hub, "for-each-ref", "refs/bd/claims") == ""
 
@@ -396,7 +396,7 @@ def test_an_overseer_frees_and_keeps_house(clone: Clones, hub: Path) -> None:
 def test_a_claim_from_the_future_is_a_warning_and_never_stolen(clone: Clones) -> None:
     alice, bob = clone("alice"), clone("bob")
     make(alice, "hub-a")
-    alice.bd("claim", "hub-a", "--agent", "coder", env={"BD_CLOCK_OFFSET_S": "7200"})
+    alice.bd("claim", "hub-a", "--agent", "coder", env={"BD_TEST_CLOCK_OFFSET_S": "7200"})
     bob.here("sync")
     assert "a clock is off" in bob.here("doctor").out
     assert bob.bd("stalled", "--json").json == []
@@ -417,9 +417,9 @@ def test_a_server_that_refused_refs_is_asked_again_after_a_week(clone: Clones, h
     alice = clone("alice")
     alice.bd("poll", "--agent", "coder", code=3)
     git(hub, "config", "--unset", "transfer.hideRefs")
-    alice.bd("poll", "--agent", "coder", code=3, env={"BD_CLOCK_OFFSET_S": "86400"})
+    alice.bd("poll", "--agent", "coder", code=3, env={"BD_TEST_CLOCK_OFFSET_S": "86400"})
     assert "refs/bd/agents" not in git(hub, "for-each-ref")
-    alice.bd("poll", "--agent", "coder", code=3, env={"BD_CLOCK_OFFSET_S": str(8 * 86400)})
+    alice.bd("poll", "--agent", "coder", code=3, env={"BD_TEST_CLOCK_OFFSET_S": str(8 * 86400)})
     assert "refs/bd/agents/coder" in git(hub, "for-each-ref")
 
 

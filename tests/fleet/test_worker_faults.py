@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.cli.commands import work as work_command
 from bd.store.hub_location import locate
 from bd.store.replica import Replica
@@ -24,6 +23,7 @@ from bd.worker.loop import Worker
 from bd.worker.result import DONE, FAILED, outcome_of, read_result
 from tests.fleet.poolhost import is_alive
 from tests.running import BD
+from tests.runtime import RUNTIME, open_clone
 from tests.truth import git, tip_bead
 from tests.waiting import PATIENCE_S, until
 
@@ -100,7 +100,7 @@ def test_a_bead_that_may_not_be_closed_is_a_failure_and_not_left_claimed(clone: 
 
 def run_child(*words: str, on_line: Callable[[str], None] = lambda line: None) -> Child:
     ended = threading.Event()
-    child = Child(words, ".", os.environ, None, on_line, ended.set)
+    child = Child(words, ".", os.environ, None, on_line, ended.set, RUNTIME)
     assert ended.wait(60)
     return child
 
@@ -344,7 +344,7 @@ def test_what_killed_workers_left_is_removed_a_day_later(clone: Clones) -> None:
         (folder / name).write_text("{}")
     alice.bd("overseer", "--once", "--agent", "boss")
     assert (folder / "work/TOKEN").exists()
-    alice.bd("overseer", "--once", "--agent", "boss", env={"BD_CLOCK_OFFSET_S": "90000"})
+    alice.bd("overseer", "--once", "--agent", "boss", env={"BD_TEST_CLOCK_OFFSET_S": "90000"})
     assert [path for name in ("work", "beats", "progress") for path in folder.glob(f"{name}/*")] == []
 
 

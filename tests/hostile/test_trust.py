@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.notify.command_pins import asked_for, is_trusted, pinned
 from bd.store.hub_location import locate
 from tests.hostile.planting import GOOD, READS, harmless, plant
+from tests.runtime import open_clone
 from tests.truth import git
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.core.schema import BEAD_FIELDS
 from bd.store.hub_location import locate
 from bd.store.trust import guarded_fields
 from bd.store.trust.authority import NOBODY
 from bd.store.trust.verification import walk
 from tests.hostile.test_signed_claims import FORGED, ada, codes, forge, key_path, state
+from tests.runtime import RUNTIME, open_clone
 from tests.truth import git, tip_bead
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def fields(clone: Clone, bead: str = "hub-z") -> dict[str, object]:
     clone.here("show", bead)
     repo = find_repo(str(clone.path))
     assert repo is not None
-    cache = Cache(None, repo)
+    cache = Cache(None, repo, RUNTIME)
     try:
         cache.move_to(repo.ref("refs/bd/published") or repo.ref("HEAD") or "")
         found = cache.bead(bead)

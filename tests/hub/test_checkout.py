@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.core import clock as bd_clock
 from bd.store.worktree import checkout
 from tests.race.history import assert_nothing_twice, assert_one_owner, subjects
 from tests.race.seeds import seed, write_field
+from tests.runtime import RUNTIME
 from tests.truth import commits, git, tip, tip_bead, tip_file
 
 if TYPE_CHECKING:
@@ -319,7 +319,7 @@ def test_an_index_lock_that_goes_away_is_waited_for(person: Clone, monkeypatch: 
         if len(pauses) == 3:
             lock.unlink()
 
-    monkeypatch.setattr(bd_clock, "sleep", others_finish)
+    monkeypatch.setattr(RUNTIME, "sleep", others_finish)
     person.here("claim", "hub-a", "--agent", "coder")
     assert len(pauses) == 3
     assert is_clean(person)
@@ -426,9 +426,9 @@ def test_a_person_commits_while_bd_writes_without_a_remote(
     git(local_hub.path, "commit", "--quiet", "-m", "readme")
     readme.write_text("second\n")
     moments = iter(range(60))
-    start = bd_clock.now()
+    start = RUNTIME.now()
     # Every look at the clock is a second later, so that no two tries make the same files.
-    monkeypatch.setattr(bd_clock, "now", lambda: start.replace(second=next(moments), microsecond=0))
+    monkeypatch.setattr(RUNTIME, "now", lambda: start.replace(second=next(moments), microsecond=0))
     steps.at(step, lambda: git(local_hub.path, "commit", "--quiet", "-m", "my readme", *how))
     local_hub.here("claim", "hub-a", "--agent", "coder")
     bead = tip_bead(local_hub.path, "hub-a")

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.core import clock as bd_clock
+from bd.core import times
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import operations, subjects
 from tests.race.seeds import seed
 from tests.running import BD
+from tests.runtime import RUNTIME
 from tests.truth import git, tip, tip_bead, tip_paths
 
 if TYPE_CHECKING:
@@ -161,9 +162,9 @@ def test_the_claim_that_landed_is_the_one_that_is_told(
         "exit 128; fi"
     )
     monkeypatch.setenv("PATH", git_wrapper(tmp_path / "bin", script)["PATH"])
-    times = iter([bd_clock.instant_of("2026-02-20T12:00:00Z")] * 3)
-    late = bd_clock.instant_of("2026-02-22T12:00:00Z")
-    monkeypatch.setattr(bd_clock, "now", lambda: next(times, late))
+    moments = iter([times.instant_of("2026-02-20T12:00:00Z")] * 3)
+    late = times.instant_of("2026-02-22T12:00:00Z")
+    monkeypatch.setattr(RUNTIME, "now", lambda: next(moments, late))
 
     def deliver() -> None:
         git(alice.path, *(tmp_path / "args").read_text().splitlines())
@@ -184,9 +185,9 @@ def test_who_is_overtaken_for_too_long_gives_up_and_wrote_nothing(
     git(hub, "config", "transfer.hideRefs", "refs/bd")  # nobody can be asked to carry it out
     alice, bob = clone("alice"), clone("bob")
     seed(alice, "hub-a")
-    monkeypatch.setattr(bd_clock, "sleep", lambda seconds: None)
+    monkeypatch.setattr(RUNTIME, "sleep", lambda seconds: None)
     passed = iter(range(0, 100_000, 12))
-    monkeypatch.setattr(bd_clock, "monotonic", lambda: float(next(passed)))
+    monkeypatch.setattr(RUNTIME, "monotonic", lambda: float(next(passed)))
     steps.at("push", *(lambda number=number: bob.bd("comment", "hub-a", f"{number}") for number in range(2)))
     result = alice.here("claim", "hub-a", "--agent", "coder", "--json", env={"BD_RETRY_TIME": "60s"}, code=6)
     assert (result.json["code"], result.json["written"]) == ("contention", "no")
@@ -201,7 +202,7 @@ def test_the_pauses_between_tries_are_random_grow_and_stay_short(
     alice, bob = clone("alice"), clone("bob")
     seed(alice, "hub-a")
     pauses: list[float] = []
-    monkeypatch.setattr(bd_clock, "sleep", pauses.append)
+    monkeypatch.setattr(RUNTIME, "sleep", pauses.append)
     steps.at("push", *(lambda number=number: bob.here("comment", "hub-a", f"{number}") for number in range(8)))
     alice.here("claim", "hub-a", "--agent", "coder", env={"BD_FRESH_TIME": "0"})
     assert len(set(pauses)) == 8

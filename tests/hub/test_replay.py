@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.core import ids
 from tests.hub.hooks import hook, offline
 from tests.race.history import subjects
 from tests.race.seeds import limit, seed, write_field
+from tests.runtime import RUNTIME
 from tests.truth import commits, git, tip, tip_bead, tip_paths
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ def test_a_second_create_with_the_same_key_is_the_first_bead(clone: Clones, hub:
 def same_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every ULID minted from now on has the same four characters where a bead's id is cut from; each is another one."""
     number = 0
-    real = ids.mint
+    real = RUNTIME.new_id
 
     def mint() -> str:
         nonlocal number
@@ -315,7 +315,7 @@ def same_ids(monkeypatch: pytest.MonkeyPatch) -> None:
         uid = real()
         return uid[:10] + "7K3Q" + f"{number:04d}" + uid[18:]
 
-    monkeypatch.setattr(ids, "mint", mint)
+    monkeypatch.setattr(RUNTIME, "new_id", mint)
 
 
 def test_an_id_taken_meanwhile_is_minted_anew_and_told(clone: Clones, hub: Path, same_ids: None) -> None:

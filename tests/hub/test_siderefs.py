@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
-from bd.core import clock
 from bd.core.errors import BadInput, StaleToken
 from bd.operations.claims import Claim, Release
 from bd.store.contract import SideRef
@@ -22,6 +20,7 @@ from tests.clocks import START
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.interleaving import install
 from tests.race.seeds import seed
+from tests.runtime import RUNTIME, open_clone
 from tests.truth import git, tip_bead
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def beats_on(hub: Path) -> dict[str, str]:
 
 def claim(hub: Replica, bead: str = "hub-a", by: str = "ref") -> str:
     """Claim a bead with signs of life; the token."""
-    operation = Claim(by="agent:coder", at=AT, agent="coder", ids=[bead], heartbeat={"interval_s": 30, "by": by})
+    operation = Claim(by="agent:coder", at=AT, runtime=RUNTIME, agent="coder", ids=[bead], heartbeat={"interval_s": 30, "by": by})
     written = hub.publish(operation)
     assert written.change is not None
     return written.change.tokens[0][0]
@@ -119,7 +118,7 @@ def test_a_claims_ref_comes_with_it_and_goes_with_it(clone: Clones, hub: Path, o
     token = claim(mine)
     assert list(beats_on(hub)) == [CLAIMS + token]
     assert tip_bead(hub, "hub-a").get("claim")["heartbeat_by"] == "ref"
-    mine.publish(Release(by="agent:coder", at=AT, tokens={"hub-a": token}, ids=["hub-a"], reason="enough"))
+    mine.publish(Release(by="agent:coder", at=AT, runtime=RUNTIME, tokens={"hub-a": token}, ids=["hub-a"], reason="enough"))
     assert beats_on(hub) == {}
 
 
@@ -146,7 +145,9 @@ def test_a_beat_between_look_and_push_makes_the_push_fail_as_a_whole(
     ref = CLAIMS + token
     newer = mine.sides.beat(START + timedelta(hours=1), 30)
     git(alice.path, "push", "--quiet", "--force", str(hub), f"{newer}:{ref}")
-    written = mine.publish(Release(by="agent:coder", at=AT, tokens={"hub-a": token}, ids=["hub-a"], reason="enough"))
+    written = mine.publish(
+        Release(by="agent:coder", at=AT, runtime=RUNTIME, tokens={"hub-a": token}, ids=["hub-a"], reason="enough")
+    )
     assert written.tries == 2
     assert beats_on(hub) == {}
     assert tip_bead(hub, "hub-a").status == "open"
@@ -167,7 +168,7 @@ def test_a_server_that_refuses_them_after_the_probe_gets_the_claim_alone(
     assert not mine.sides.usable()
     assert "takes no refs beside the branch" in alice.bd("doctor").out
     refusing.unlink()
-    now = clock.now()
+    now = RUNTIME.now()
     assert not mine.sides.probe(now + timedelta(minutes=59)), "it is not asked again at once"
     assert mine.sides.probe(now + timedelta(minutes=61)), "it may only have been a trouble that passes"
 
@@ -212,7 +213,7 @@ def test_a_hub_without_a_remote_keeps_them_itself(local_hub: Clone, opened: Call
     mine = opened(local_hub.path)
     token = claim(mine)
     assert list(beats_on(local_hub.path)) == [CLAIMS + token]
-    mine.publish(Release(by="agent:coder", at=AT, tokens={"hub-a": token}, ids=["hub-a"], reason="enough"))
+    mine.publish(Release(by="agent:coder", at=AT, runtime=RUNTIME, tokens={"hub-a": token}, ids=["hub-a"], reason="enough"))
     assert beats_on(local_hub.path) == {}
 
 

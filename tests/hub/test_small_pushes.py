@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.cli.app import open_clone
 from bd.store.hub_location import locate
+from tests.runtime import open_clone
 from tests.truth import git
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import Any
 
 from bd.operations.base import Operation
 from bd.operations.registry import from_json
+from tests.runtime import RUNTIME
 
 AT = "2026-02-21T15:00:00.000000Z"
 STAMP = "2026-02-21T15:00:00Z"
@@ -15,7 +16,7 @@ STAMP = "2026-02-21T15:00:00Z"
 def by(agent: str = "coder", at: str = AT, **tokens: str) -> dict[str, Any]:
     """The arguments every operation takes; `by("coder", hub_a="t")` holds the token t for hub-a."""
     held = {bead_id.replace("_", "-"): token for bead_id, token in tokens.items()}
-    return {"by": f"agent:{agent}", "at": at, "tokens": held}
+    return {"by": f"agent:{agent}", "at": at, "tokens": held, "runtime": RUNTIME}
 
 
 def form_of(operation: Operation) -> dict[str, Any]:
@@ -29,4 +30,4 @@ def form_of(operation: Operation) -> dict[str, Any]:
 
 def revived(form: dict[str, Any]) -> Operation:
     """The operation that a commit's trailer describes, after its way through JSON."""
-    return from_json(json.loads(json.dumps(form)))
+    return from_json(json.loads(json.dumps(form)), RUNTIME)

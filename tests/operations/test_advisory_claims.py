@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.core.clock import time_text
 from bd.core.errors import AgentBusy, AlreadyClaimed, BadInput, DoesNotFit, StaleToken, WrongState
 from bd.core.schema import CONFIG_PATH, agent_path
+from bd.core.times import time_text
 from bd.operations.beads import Update
 from bd.operations.claims import Claim, Release, Start
 from bd.operations.close import Close

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.core.clock import time_text
+from bd.core.times import time_text
 from bd.operations.beads import Delete, Update
 from bd.operations.dependencies import DepRemove
 from bd.operations.hand_edits import Edit

@@ -10,11 +10,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from bd.core.clock import time_text
 from bd.core.costs import amount_of, attempts_of
 from bd.core.errors import BdError
 from bd.core.schema import agent_path
 from bd.core.settings import merge
+from bd.core.times import time_text
 from bd.operations.claims import Claim, Release
 from bd.operations.close import Cancel, Close, Reopen
 from bd.operations.costs import Cost

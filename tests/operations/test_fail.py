@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from bd.core.clock import instant_of, time_text
 from bd.core.errors import AlreadyClaimed, BadInput, StaleToken, WrongState
 from bd.core.schema import CONFIG_PATH, agent_path, capacity_path
+from bd.core.times import instant_of, time_text
 from bd.operations.beads import Update
 from bd.operations.claims import Claim, Release
 from bd.operations.close import Reopen

@@ -137,7 +137,7 @@ def test_what_an_operation_is_made_of_stays_its_makers() -> None:
     tokens = {"hub-a": "t"}
     given = deepcopy((beads, following, tokens))
     create = Create(beads=beads, **by())
-    close = Close(ids=["hub-a"], next=following, by="agent:coder", at="2026-02-21T15:00:00Z", tokens=tokens)
+    close = Close(ids=["hub-a"], next=following, **{**by(), "tokens": tokens})
     assert (beads, following, tokens) == given
     assert create.args["beads"][0]["uid"]
     assert close.args["next"]["new_tokens"]

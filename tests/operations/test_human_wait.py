@@ -13,6 +13,7 @@ from bd.operations.human_wait import Answer, WaitHuman
 from bd.policy import lifecycle
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import STAMP, by
+from tests.runtime import RUNTIME
 
 
 def waiting(store: MemoryStore, bead_id: str = "hub-a", reason: str = "Which logo?", **given: Any) -> WaitHuman:
@@ -74,7 +75,7 @@ def test_an_answer_brings_it_back_to_who_had_it_for_two_of_its_intervals(agent: 
     records = {agent_path("coder"): {"name": "coder", "skills": {}, **agent}} if agent is not None else {}
     store = MemoryStore(held(), records=records)
     store.publish(waiting(store, **by(hub_a="01TOKEN")))
-    store.publish(Answer(ids=["hub-a"], text=" The blue one. ", by="human:Ada", at=by()["at"]))
+    store.publish(Answer(ids=["hub-a"], text=" The blue one. ", by="human:Ada", at=by()["at"], runtime=RUNTIME))
     bead = store.bead("hub-a")
     assert (bead.status, bead.get("waiting_on"), bead.get("waiting_since"), bead.get("status_reason")) == (
         "open",

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.core.clock import time_text
 from bd.core.errors import StaleToken, WrongState
 from bd.core.model import Bead
 from bd.core.settings import merge
+from bd.core.times import time_text
 from bd.policy import advisory_claims, lifecycle
 from bd.policy.capacity import held_by
 from bd.policy.eligibility import Eligibility

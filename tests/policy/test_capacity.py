@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.core.clock import time_text
 from bd.core.errors import AgentOffline
 from bd.core.schema import CONFIG_PATH, agent_path, capacity_path
+from bd.core.times import time_text
 from bd.policy.capacity import (
     RECENT_KEPT,
     current_interval_s,

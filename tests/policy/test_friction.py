@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bd.core.clock import time_text
 from bd.core.schema import CONFIG_PATH
+from bd.core.times import time_text
 from bd.operations.close import Close
 from bd.operations.friction_beads import TellFriction
 from bd.policy.friction import Cause, Rules, causes, is_told_by_itself, rules_of

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.core.clock import time_text
 from bd.core.settings import merge
+from bd.core.times import time_text
 from bd.policy import liveness
 from bd.policy.liveness import Sight
 from tests.clocks import START

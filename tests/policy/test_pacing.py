@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.core.clock import instant_of
+from bd.core.times import instant_of
 from bd.policy.pacing import LONGEST_S, PEEK_FAR_S, PEEK_NEAR_S, Pace, interval_s, pace_of, peek_pause_s
 from tests.clocks import START
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bd.core.clock import instant_of, time_text
 from bd.core.schema import BASE_OF_PRIORITY, CONFIG_PATH
+from bd.core.times import instant_of, time_text
 from bd.policy.priority import (
     COLD,
     HEAT,

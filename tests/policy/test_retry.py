@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bd.core.clock import instant_of, time_text
 from bd.core.errors import BadInput, WrongState
 from bd.core.settings import merge
+from bd.core.times import instant_of, time_text
 from bd.policy import claims, lifecycle, retry
 from tests.clocks import START
 from tests.memory import held, make_bead

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.core.clock import time_text
 from bd.core.errors import AgentBusy, NothingReady
 from bd.core.pools import Pool, file_of, pool_of, template_of
 from bd.core.schema import CONFIG_PATH, agent_path
+from bd.core.times import time_text
 from bd.operations.claims import Claim
 from bd.policy import capacity
 from bd.policy.eligibility import Eligibility

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.core.clock import instant_of, time_text
 from bd.core.errors import BadInput
+from bd.core.times import instant_of, time_text
 from bd.policy.schedules import check, due_tick, next_tick, schedules_of
 from tests.memory import MemorySnapshot
 

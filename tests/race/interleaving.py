@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.cli import app
+from tests.runtime import RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,5 +51,5 @@ class Interleaving:
 def install(monkeypatch: pytest.MonkeyPatch) -> Interleaving:
     """From now on, commands of this process (`clone.here`) stop at the steps of the interleaving that is returned."""
     made = Interleaving()
-    monkeypatch.setattr(app, "_kill_hook", lambda: made)
+    monkeypatch.setattr(RUNTIME, "on_step", made)
     return made

@@ -8,23 +8,26 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.running import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
 _GATE = """\
 import os, sys
+sys.path[0] = sys.argv.pop(1)
 import bd.cli.main
 import bd.cli.commands.claim, bd.cli.commands.create, bd.cli.commands.update
 import bd.cli.app, bd.store.transaction.queue
+from tests.runtime import RUNTIME
 gate = int(sys.argv.pop(1))
 os.write(1, b"ready\\n")
 os.read(gate, 1)
-sys.exit(bd.cli.main.main(sys.argv[1:]))
+sys.exit(bd.cli.main.main(sys.argv[1:], RUNTIME))
 """
 
 
@@ -35,7 +38,7 @@ class Runner:
         self.args = tuple(args)
         reading, self._gate = os.pipe()
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _GATE, str(reading), *self.args],
+            [sys.executable, "-c", _GATE, str(ROOT), str(reading), *self.args],
             cwd=folder,
             env={**os.environ, **(env or {})},
             stdin=subprocess.DEVNULL,

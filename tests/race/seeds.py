@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.core import ids
+from tests.runtime import RUNTIME
 from tests.truth import git
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ def seed(writer: Clone, *bead_ids: str, **fields: str) -> list[str]:
     folder = writer.path / "beads"
     folder.mkdir(exist_ok=True)
     for bead_id in bead_ids:
-        lines = {"id": bead_id, "uid": ids.mint(), "title": f"Do {bead_id}", "type": "task", "status": "open", **fields}
+        lines = {"id": bead_id, "uid": RUNTIME.new_id(), "title": f"Do {bead_id}", "type": "task", "status": "open", **fields}
         stamps = {"created_at": "2026-02-20T09:00:00Z", "created_by": "human:Ada", "updated_at": "2026-02-20T09:00:00Z"}
         text = "".join(f"{key}: {value}\n" for key, value in {**lines, **stamps}.items())
         (folder / f"{bead_id}.yaml").write_text(text, encoding="utf-8")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.cli.app import open_clone
 from bd.report.audit.proof import prove
 from bd.store.hub_location import locate
 from tests.race.history import assert_nothing_twice
 from tests.race.seeds import seed
+from tests.runtime import open_clone
 from tests.truth import tip_bead
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from tests.race.seeds import seed
 from tests.race.test_many_clones import LOOK_FIRST, asks_and_dies, intents
 from tests.race.test_one_clone import waiting
 from tests.running import result_of
+from tests.runtime import RUNTIME
 from tests.truth import git, tip_bead
 from tests.waiting import until
 
@@ -65,7 +66,7 @@ def asked(alice: Clone, bob: Clone, hub: Path, words: list[str]) -> None:
 
 def taken(alice: Clone, bob: Clone, hub: Path, words: list[str]) -> None:
     """A neighbour took it over and never came back; its author was told that nobody knows."""
-    with CloneLock(str(alice.path / ".git" / "bd" / "lock"), 60):
+    with CloneLock(str(alice.path / ".git" / "bd" / "lock"), 60, RUNTIME):
         process = alice.start(*words, "--json", env={"BD_LOCK_TIMEOUT": "0.2"})
         until(lambda: bool(waiting(alice)), every_s=0.005)
         (path,) = (alice.path / ".git" / "bd" / "journal").glob("*.json")

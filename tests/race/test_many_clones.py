@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.core import clock as bd_clock
+from bd.core import times
 from bd.core.versions import REQUEST, rules
 from bd.store.cache.cache import Cache
 from bd.store.group_commit.requests import LIMIT
@@ -16,6 +16,7 @@ from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import subjects
 from tests.race.processes import at_once
 from tests.race.seeds import put, seed
+from tests.runtime import RUNTIME
 from tests.truth import git, tip, tip_bead
 
 if TYPE_CHECKING:
@@ -183,8 +184,8 @@ def test_who_gives_up_takes_its_intent_back_and_nothing_was_written(
 ) -> None:
     alice, bob, hand = trio
     ahead = [0.0]
-    real = bd_clock.monotonic
-    monkeypatch.setattr(bd_clock, "monotonic", lambda: real() + ahead[0])
+    real = RUNTIME.monotonic
+    monkeypatch.setattr(RUNTIME, "monotonic", lambda: real() + ahead[0])
 
     def overtake_by_hand() -> None:
         git(hand.path, "pull", "--quiet", "--rebase")
@@ -205,8 +206,8 @@ def test_who_gives_up_too_late_says_what_became_of_it(
 ) -> None:
     alice, bob, _ = trio
     ahead = [0.0]
-    real = bd_clock.monotonic
-    monkeypatch.setattr(bd_clock, "monotonic", lambda: real() + ahead[0])
+    real = RUNTIME.monotonic
+    monkeypatch.setattr(RUNTIME, "monotonic", lambda: real() + ahead[0])
 
     def fold_it() -> None:
         bob.here("comment", "hub-a", "folds", env=LOOK_FIRST)
@@ -267,7 +268,7 @@ def test_what_was_kept_without_the_hub_goes_along_with_what_others_ask_for(
 
 def test_an_old_intent_is_removed_and_not_carried_out(trio: tuple[Clone, Clone, Clone], hub: Path) -> None:
     alice, bob, hand = trio
-    asks_and_dies(alice, hub, hand, "claim", "hub-a", "--agent", "coder", env={"BD_CLOCK_OFFSET_S": "-2000"})
+    asks_and_dies(alice, hub, hand, "claim", "hub-a", "--agent", "coder", env={"BD_TEST_CLOCK_OFFSET_S": "-2000"})
     bob.here("comment", "hub-b", "by the way", env=LOOK_FIRST)
     assert intents(hub) == []
     assert subjects(hub, "claim") == []
@@ -280,7 +281,7 @@ def test_a_claim_made_for_somebody_who_never_came_back_costs_no_attempt(trio: tu
     held = tip_bead(hub, "hub-a")
     assert held is not None
     assert held.get("claim")["folded"] is True
-    bob.bd("stalled", "--reassign", "--agent", "chief", env={"BD_CLOCK_OFFSET_S": "86400"})
+    bob.bd("stalled", "--reassign", "--agent", "chief", env={"BD_TEST_CLOCK_OFFSET_S": "86400"})
     freed = tip_bead(hub, "hub-a")
     assert freed is not None
     assert (freed.status, freed.claim, freed.attempts, freed.get("attempts_forgiven")) == ("open", None, 1, 1)
@@ -302,7 +303,7 @@ def form(uid: str, base: str, **changes: object) -> dict[str, object]:
         "intent": REQUEST,
         "rules": rules(),
         "base": base,
-        "at": bd_clock.time_text(bd_clock.now()),
+        "at": times.time_text(RUNTIME.now()),
         "valid_s": 90,
         "author": "coder <coder@hub>",
         "tries": 1,
@@ -411,7 +412,7 @@ def test_what_others_have_left_long_ago_goes_too(
     for _ in range(2):
         bob.here("comment", "hub-b", "meanwhile", env=LOOK_FIRST)
     assert len(intents(hub)) == 1, "its author may live"
-    real = bd_clock.now
-    monkeypatch.setattr(bd_clock, "now", lambda: real() + timedelta(hours=1))
+    real = RUNTIME.now
+    monkeypatch.setattr(RUNTIME, "now", lambda: real() + timedelta(hours=1))
     bob.here("comment", "hub-b", "later", env=LOOK_FIRST)
     assert intents(hub) == []

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.core import clock as bd_clock
+from bd.core import times
 from bd.store.local.lock import CloneLock
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import subjects
 from tests.race.seeds import seed
 from tests.running import Result, result_of
+from tests.runtime import RUNTIME
 from tests.truth import git, tip_bead
 from tests.waiting import until
 
@@ -51,7 +52,7 @@ def waiting(clone: Clone) -> list[dict[str, object]]:
 
 def released_together(writer: Clone, commands: Sequence[Sequence[str]], env: dict[str, str] | None = None) -> list[Result]:
     """Run commands that all find the clone locked, and wait until each has left its operation; how they ended."""
-    with CloneLock(str(writer.path / ".git" / "bd" / "lock"), 60):
+    with CloneLock(str(writer.path / ".git" / "bd" / "lock"), 60, RUNTIME):
         processes = [writer.start(*words, env=env) for words in commands]
         until(lambda: len(waiting(writer)) == len(commands), every_s=0.02)
     return [result_of(process) for process in processes]
@@ -115,7 +116,7 @@ def test_without_a_remote(local_hub: Clone) -> None:
 
 def test_other_settings_are_left_to_their_own_process(writer: Clone, hub: Path) -> None:
     pushes = count_pushes(hub)
-    with CloneLock(str(writer.path / ".git" / "bd" / "lock"), 60):
+    with CloneLock(str(writer.path / ".git" / "bd" / "lock"), 60, RUNTIME):
         processes = [
             writer.start("claim", "hub-0", "--reserve", "--agent", "one", "--json"),
             writer.start("claim", "hub-1", "--reserve", "--agent", "two", "--json", env={"BD_CLAIM_TTL": "1d"}),
@@ -123,13 +124,13 @@ def test_other_settings_are_left_to_their_own_process(writer: Clone, hub: Path) 
         until(lambda: len(waiting(writer)) == 2, every_s=0.02)
     results = [result_of(process) for process in processes]
     assert [result.code for result in results] == [0, 0]
-    ends = [bd_clock.instant_of(result.json[0]["claim"]["expires_at"]) for result in results]
+    ends = [times.instant_of(result.json[0]["claim"]["expires_at"]) for result in results]
     assert (ends[1] - ends[0]).total_seconds() > 3600
     assert pushes() == 2
 
 
 def test_what_waits_when_its_process_dies_is_dropped(writer: Clone, hub: Path) -> None:
-    with CloneLock(str(writer.path / ".git" / "bd" / "lock"), 60):
+    with CloneLock(str(writer.path / ".git" / "bd" / "lock"), 60, RUNTIME):
         process = writer.start("create", "Never mind", "--json")
         until(lambda: waiting(writer), every_s=0.02)
         process.kill()
@@ -141,7 +142,7 @@ def test_what_waits_when_its_process_dies_is_dropped(writer: Clone, hub: Path) -
 def test_a_holder_that_dies_after_the_push_leaves_no_answer_open(writer: Clone, hub: Path) -> None:
     """The first to get the lock carries everybody's operation out and is killed: the next one finds that out for all."""
     pushes = count_pushes(hub)
-    with CloneLock(str(writer.path / ".git" / "bd" / "lock"), 60):
+    with CloneLock(str(writer.path / ".git" / "bd" / "lock"), 60, RUNTIME):
         processes = [writer.start(*words, env={"BD_TEST_STOP_AT": "pushed"}) for words in claims(NUMBER)]
         until(lambda: len(waiting(writer)) == NUMBER, every_s=0.02)
     ended = [(process.wait(), process.stdout.read() if process.stdout else b"") for process in processes]
@@ -157,7 +158,7 @@ def test_a_holder_that_dies_after_the_push_leaves_no_answer_open(writer: Clone, 
 
 
 def test_who_waits_too_long_takes_its_operation_back(writer: Clone, hub: Path) -> None:
-    with CloneLock(str(writer.path / ".git" / "bd" / "lock"), 60):
+    with CloneLock(str(writer.path / ".git" / "bd" / "lock"), 60, RUNTIME):
         result = writer.bd("create", "Not now", "--json", env={"BD_LOCK_TIMEOUT": "0.2"}, code=6)
     assert result.json["code"] == "lock_timeout"
     writer.here("comment", "hub-0", "goes on")
@@ -165,7 +166,7 @@ def test_who_waits_too_long_takes_its_operation_back(writer: Clone, hub: Path) -
 
 
 def test_ctrl_c_while_waiting(writer: Clone, hub: Path) -> None:
-    with CloneLock(str(writer.path / ".git" / "bd" / "lock"), 60):
+    with CloneLock(str(writer.path / ".git" / "bd" / "lock"), 60, RUNTIME):
         process = writer.start("create", "Never mind", "--json")
         until(lambda: waiting(writer), every_s=0.02)
         process.send_signal(signal.SIGINT)

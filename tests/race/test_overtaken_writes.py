@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from bd.cli.table import COMMANDS
-from bd.core import clock as bd_clock
-from bd.core.clock import instant_of, now, time_text
 from bd.core.schema import volume_path
+from bd.core.times import instant_of, time_text
 from tests.race.history import subjects
 from tests.race.seeds import limit, seed
+from tests.runtime import RUNTIME
 from tests.truth import all_beads, bead_files, git, tip, tip_bead, tip_file, tip_paths
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def check(verb: str, hub: Path, first: Bead) -> None:
         assert len(made) == 1, "one was made, once"
     elif verb == "archive":
         assert [path for path in bead_files(hub) if path.endswith("hub-c.yaml")] == [
-            f"{volume_path(time_text(now()), 1)}/hub-c.yaml"
+            f"{volume_path(time_text(RUNTIME.now()), 1)}/hub-c.yaml"
         ]
     elif verb == "fail":
         (failure,) = first.get("failures")
@@ -553,7 +553,7 @@ def test_a_claim_that_loses_again_and_again_goes_on_until_nothing_is_left(
 ) -> None:
     """Nobody can be asked: who looks just then would carry the claim out, and it depends on the load when that is."""
     git(hub, "config", "transfer.hideRefs", "refs/bd")
-    monkeypatch.setattr(bd_clock, "monotonic", lambda: 0.0)  # no try comes too late
+    monkeypatch.setattr(RUNTIME, "monotonic", lambda: 0.0)  # no try comes too late
     alice, bob = clone("alice"), clone("bob")
     names = seed(alice, "hub-a", "hub-b", "hub-c")
     steps.at("push", *(lambda bead_id=bead_id: bob.here("claim", bead_id, "--agent", "other") for bead_id in names))

@@ -9,6 +9,7 @@ import pytest
 from tests.race.history import subjects
 from tests.race.processes import at_once
 from tests.race.seeds import seed
+from tests.runtime import RUNTIME
 from tests.truth import git, tip, tip_bead, tip_paths
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def test_a_writer_that_waits_too_long_says_so_and_wrote_nothing(clone: Clones, h
     seed(shared, "hub-a")
     shared.here("list", "--fetch")
     before = tip(hub)
-    with CloneLock(str(shared.path / ".git" / "bd" / "lock"), 0):
+    with CloneLock(str(shared.path / ".git" / "bd" / "lock"), 0, RUNTIME):
         result = shared.bd("claim", "hub-a", "--agent", "coder", "--json", env={"BD_LOCK_TIMEOUT": "0.2"}, code=6)
         assert result.json["code"] == "lock_timeout"
         assert result.json["written"] == "no"

@@ -72,7 +72,7 @@ def test_places_that_dead_members_have_are_free_again_by_anybodys_poll(clone: Cl
     second.bd("claim", "hub-b", "--agent", "worker-2", "--reserve")
     full = third.bd("claim", "--next", "--agent", "worker-3", "--json", code=3)
     assert full.json["reason"] == "pool_full"
-    much_later = {"BD_CLOCK_OFFSET_S": "7200"}
+    much_later = {"BD_TEST_CLOCK_OFFSET_S": "7200"}
     poll = third.bd("poll", "--agent", "worker-3", "--json", env=much_later).json
     assert sorted(poll["freed"]) == ["hub-a", "hub-b"]
     assert poll["ready"] > 0
@@ -89,7 +89,7 @@ def test_a_full_pool_frees_what_its_dead_members_hold_by_the_claim_itself(clone:
     seed(first, "hub-a", "hub-c")
     first.bd("claim", "hub-a", "--agent", "worker-1", "--reserve")
     assert third.bd("claim", "--next", "--agent", "worker-3", "--json", code=3).json["reason"] == "pool_full"
-    taken = third.bd("claim", "--next", "--agent", "worker-3", "--json", env={"BD_CLOCK_OFFSET_S": "7200"}).json
+    taken = third.bd("claim", "--next", "--agent", "worker-3", "--json", env={"BD_TEST_CLOCK_OFFSET_S": "7200"}).json
     assert [bead["id"] for bead in taken] == ["hub-c"]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.cli.app import open_clone
 from bd.operations.claims import Claim, Release
 from bd.store.heartbeat.side_refs import CLAIMS
 from bd.store.hub_location import locate
@@ -12,6 +11,7 @@ from bd.store.replica import Replica
 from tests.clocks import START
 from tests.race.history import subjects
 from tests.race.seeds import seed
+from tests.runtime import RUNTIME, open_clone
 from tests.truth import git, tip_bead
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Clones = Callable[[str], Clone]
 
 AT = "2026-02-21T10:00:00.000000Z"
-LATER = {"BD_CLOCK_OFFSET_S": "7200", "BD_UPTIME_OFFSET_S": "7200"}
+LATER = {"BD_TEST_CLOCK_OFFSET_S": "7200", "BD_TEST_UPTIME_OFFSET_S": "7200"}
 
 
 def a_silent_claim(alice: Clone) -> tuple[Replica, str]:
@@ -32,7 +32,9 @@ def a_silent_claim(alice: Clone) -> tuple[Replica, str]:
     seed(alice, "hub-a")
     hub = open_clone(locate(str(alice.path)))
     hub.sides.probe(START)
-    written = hub.publish(Claim(by="agent:coder", at=AT, agent="coder", ids=["hub-a"], heartbeat={"interval_s": 30, "by": "ref"}))
+    written = hub.publish(
+        Claim(by="agent:coder", at=AT, runtime=RUNTIME, agent="coder", ids=["hub-a"], heartbeat={"interval_s": 30, "by": "ref"})
+    )
     assert written.change is not None
     return hub, written.change.tokens[0][0]
 
@@ -59,7 +61,7 @@ def test_a_bead_that_is_given_back_just_before_the_push_is_not_freed_again(clone
     alice, bob = clone("alice"), clone("bob")
     holder, token = a_silent_claim(alice)
     bob.here("stalled", "--json")
-    give_back = Release(by="agent:coder", at=AT, tokens={"hub-a": token}, ids=["hub-a"], reason="enough")
+    give_back = Release(by="agent:coder", at=AT, runtime=RUNTIME, tokens={"hub-a": token}, ids=["hub-a"], reason="enough")
     steps.at("push", lambda: holder.publish(give_back))
     bob.here("stalled", "--reassign", env=LATER)
     holder.close()

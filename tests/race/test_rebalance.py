@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-EARLIER = {"BD_CLOCK_OFFSET_S": "-240"}
+EARLIER = {"BD_TEST_CLOCK_OFFSET_S": "-240"}
 
 
 @pytest.fixture

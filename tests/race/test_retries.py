@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def later(seconds: int) -> dict[str, str]:
     """The environment of a process whose clock is that far ahead."""
-    return {"BD_CLOCK_OFFSET_S": str(seconds)}
+    return {"BD_TEST_CLOCK_OFFSET_S": str(seconds)}
 
 
 def test_three_failures_a_dead_letter_a_retry_and_a_claim(clone: Clones, hub: Path) -> None:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.core import clock as bd_clock
-from bd.core import ids
 from bd.core.errors import TryAgain
 from bd.store.group_commit import order
 from bd.store.local import journal
@@ -20,6 +18,7 @@ from tests.race.seeds import seed
 from tests.race.test_many_clones import ASK_AND_DIE, LOOK_FIRST, intents
 from tests.race.test_one_clone import waiting
 from tests.running import result_of
+from tests.runtime import RUNTIME
 from tests.truth import git, tip, tip_bead
 from tests.waiting import until
 
@@ -85,8 +84,8 @@ def test_an_ask_without_an_answer_may_land_after_its_author_has_given_up(
     alice, bob = clone("alice"), clone("bob")
     seed(alice, "hub-a", "hub-b")
     ahead = [0.0]
-    real = bd_clock.monotonic
-    monkeypatch.setattr(bd_clock, "monotonic", lambda: real() + ahead[0])
+    real = RUNTIME.monotonic
+    monkeypatch.setattr(RUNTIME, "monotonic", lambda: real() + ahead[0])
     script = f'case "$verb $*" in push*refs/bd/intents*) mkdir {tmp_path}/once 2> /dev/null && exit 1;; esac'
 
     def overtake() -> None:
@@ -181,8 +180,8 @@ def test_what_a_dead_process_had_taken_along_may_still_land(
     alice = clone("alice")
     seed(alice, "hub-a", "hub-b")
     # Behind the other one in the order, or both would make the same commit.
-    real, base = ids.mint, tip(hub)
-    monkeypatch.setattr(ids, "mint", lambda: order.order(base, [real() for _ in range(500)])[-1])
+    real, base = RUNTIME.new_id, tip(hub)
+    monkeypatch.setattr(RUNTIME, "new_id", lambda: order.order(base, [real() for _ in range(500)])[-1])
     late, looking = tmp_path / "late", tmp_path / "looking"
     script = (
         f'if [ "$verb" = fetch ]; then touch {looking}; while ! grep -qs waiting .git/bd/journal/*; do sleep 0.01; done; fi\n'

@@ -19,6 +19,7 @@ from tests.race.seeds import seed
 from tests.race.test_many_clones import LOOK_FIRST, asks_and_dies, crafted, form, intents, trailers
 from tests.race.test_one_clone import count_pushes, waiting
 from tests.running import result_of
+from tests.runtime import RUNTIME
 from tests.store.test_cache_paths import Version
 from tests.truth import git, tip, tip_bead
 from tests.waiting import until
@@ -84,7 +85,7 @@ def test_in_a_clone_only_the_same_rules_are_taken_along(is_same: bool, clone: Cl
     alice = clone("alice")
     seed(alice, "hub-a", "hub-b")
     pushes = count_pushes(hub)
-    with CloneLock(str(alice.path / ".git" / "bd" / "lock"), 60):
+    with CloneLock(str(alice.path / ".git" / "bd" / "lock"), 60, RUNTIME):
         processes = [alice.start("comment", "hub-a", "one"), alice.start("comment", "hub-b", "two", env={} if is_same else other)]
         until(lambda: len(waiting(alice)) == 2, every_s=0.02)
     assert [result_of(process).code for process in processes] == [0, 0]
@@ -109,7 +110,7 @@ def test_rules_that_are_missing_are_others(named: dict[str, object], is_taken: b
     alice = clone("alice")
     seed(alice, "hub-a")
     folder = alice.path / ".git" / "bd" / "journal"
-    with CloneLock(str(alice.path / ".git" / "bd" / "lock"), 60):
+    with CloneLock(str(alice.path / ".git" / "bd" / "lock"), 60, RUNTIME):
         process = alice.start("comment", "hub-a", "from another version")
         until(lambda: len(waiting(alice)) == 1, every_s=0.02)
         (path,) = folder.glob("*.json")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.core.clock import time_text
 from bd.core.errors import BdError
 from bd.core.schema import agent_path
+from bd.core.times import time_text
 from bd.operations.agents import RemoveAgent, RenameAgent
 from bd.operations.archive import Archive
 from bd.operations.beads import Comment, Delete, Update
@@ -31,6 +31,7 @@ from bd.report.audit.steps import Step
 from bd.report.commits import Commit
 from bd.store.git import commit_message
 from tests.memory import MemorySnapshot, MemoryStore, make_bead
+from tests.runtime import RUNTIME
 
 if TYPE_CHECKING:
     from bd.core.model import Bead, Change
@@ -120,7 +121,7 @@ def fields(bead: Bead | None) -> dict[str, Any] | None:
 def operation_of(story: Chronicle, drawn: tuple[str, str, str, str, bool, int]) -> Operation | None:
     """An operation as somebody might ask for it, whether it makes sense or not."""
     kind, bead, agent, whose, force, number = drawn
-    asked: dict[str, Any] = {"by": f"agent:{agent}", "at": time_text(story.store.now, exact=True)}
+    asked: dict[str, Any] = {"by": f"agent:{agent}", "at": time_text(story.store.now, exact=True), "runtime": RUNTIME}
     asked["tokens"] = story.tokens(bead, agent, whose)
     forced: dict[str, Any] = {"force": True, "reason": "I say so"} if force else {}
     one = {"ids": [bead], **asked}

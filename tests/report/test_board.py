@@ -137,7 +137,7 @@ class Terminal:
     def __init__(self, folder: Path, lines: int) -> None:
         self._leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", lines, 120, 0, 0))
-        environment = {**os.environ, "TERM": "xterm", "BD_CLOCK_OFFSET_S": "0", "LINES": "24", "COLUMNS": "80"}
+        environment = {**os.environ, "TERM": "xterm", "LINES": "24", "COLUMNS": "80"}
         self.process = subprocess.Popen(
             [*BD, "board", "--watch"], cwd=folder, env=environment, stdin=follower, stdout=follower, stderr=follower
         )

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
-from bd.core import clock as bd_clock
 from bd.report.log import last, read
 from bd.store.hub_location import locate
 from bd.worker import wakeup
 from bd.worker.follow import tips
+from tests.runtime import RUNTIME, open_clone
 from tests.truth import commit_file, git, tip
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ def test_following_shows_each_transition_once(clone: Callable[[str], Clone], hub
         ]
     )
 
-    real, in_step = bd_clock.sleep, [False]
+    real, in_step = RUNTIME.sleep, [False]
 
     def sleep(seconds: float) -> None:
         if in_step[0] or current_thread() is not main_thread():  # somebody else waits: a command for a lock, another's thread
@@ -150,7 +149,7 @@ def test_following_shows_each_transition_once(clone: Callable[[str], Clone], hub
             in_step[0] = False
 
     monkeypatch.setattr(wakeup, "has_watcher", lambda: False)
-    monkeypatch.setattr(bd_clock, "sleep", sleep)
+    monkeypatch.setattr(RUNTIME, "sleep", sleep)
     shown = bob.here("log", "--follow", "--json", code=130)
     told = shown.lines[: shown.lines.index("{")]  # what stands below says that it was interrupted
     found = [json.loads(line) for line in told]
@@ -168,7 +167,7 @@ def test_the_watch_goes_on_after_trouble(clone: Callable[[str], Clone], monkeypa
     alice, bob = clone("alice"), clone("bob")
     watching = open_clone(locate(str(bob.path)))
     monkeypatch.setattr(wakeup, "has_watcher", lambda: False)
-    monkeypatch.setattr(bd_clock, "sleep", lambda _: None)
+    monkeypatch.setattr(RUNTIME, "sleep", lambda _: None)
     before = watching.view()
     alice.here("create", "One", "--id", "hub-a")
     fetch, troubles = watching.fetch, [OSError]

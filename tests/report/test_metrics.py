@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.cli.app import open_clone
 from bd.report.audit.audit import examine
 from bd.report.log import read
 from bd.report.metrics import charts, prometheus
 from bd.report.metrics.flow import Flow, flow_of
 from bd.report.metrics.metrics import BARS, Window, bars, spread
 from bd.store.hub_location import locate
+from tests.runtime import open_clone
 from tests.truth import tip
 
 if TYPE_CHECKING:

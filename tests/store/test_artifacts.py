@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.core.errors import BadInput
 from bd.store.artifacts import reference
 from bd.store.hub_location import locate
 from bd.store.replica import Replica
+from tests.runtime import open_clone
 from tests.truth import commit_file
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.cli.derivations import DERIVATIONS
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, agent_path, bead_path, capacity_path
 from bd.store.archive.volumes import compose
@@ -23,6 +22,7 @@ from bd.store.hub_location import locate
 from bd.store.replica import Replica
 from bd.store.yaml import editor
 from tests.memory import held, make_bead
+from tests.runtime import RUNTIME, open_clone
 from tests.truth import commit_file, git, tip
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def cold(hub: Replica, commit: str) -> dict[str, Any]:
 
 
 def cache_path(local_hub: Clone) -> Path:
-    return Path(paths.path_of(str(local_hub.path / ".git" / "bd"), DERIVATIONS))
+    return Path(paths.path_of(str(local_hub.path / ".git" / "bd"), RUNTIME.now(), DERIVATIONS))
 
 
 # --- forward is cold --------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def test_what_an_own_write_leaves_is_as_built_cold(local_hub: Clone, hub_of: Cal
     ):
         local_hub.here(*command)
         hub = hub_of()
-        cached = Cache(str(cache_path(local_hub)), hub.repo)
+        cached = Cache(str(cache_path(local_hub)), hub.repo, RUNTIME)
         assert cached.commit == tip(local_hub.path), "the cache followed the write"
         there, anew = content(cached), cold(hub, tip(local_hub.path))
         cached.close()
@@ -277,7 +277,7 @@ def test_where_it_can_not_be_kept_everything_is_answered_from_memory(obstacle: s
     hub = open_clone(locate(str(local_hub.path)))
     try:
         where = "/dev/null/cache.db" if obstacle != "a folder in its place" else str(path)
-        cache = Cache(where, hub.repo)
+        cache = Cache(where, hub.repo, RUNTIME)
         cache.move_to(hub.view())
         assert content(cache) == cold(hub, hub.view())
         cache.close()

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from bd.cli.derivations import DERIVATIONS
 from bd.compat import bead_json
-from bd.core.clock import time_text
 from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, archive_path, bead_path
 from bd.core.settings import merge
+from bd.core.times import time_text
 from bd.policy.work_queue import phases, ready_beads
 from bd.report.selection import Wanted, lineup
 from bd.store.cache.cache import Cache
@@ -26,6 +26,7 @@ from bd.store.snapshot import CachedSnapshot
 from bd.store.yaml import editor
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
+from tests.runtime import RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -122,7 +123,7 @@ class Both:
 
     def __init__(self, folder: str) -> None:
         self.path = str(Path(folder) / "cache.db")
-        self.cache = Cache(self.path, cast("GitRepo", None), DERIVATIONS)
+        self.cache = Cache(self.path, cast("GitRepo", None), RUNTIME, DERIVATIONS)
         self._files: dict[str, tuple[str, Bead]] = {}
         self._number = 0
 
@@ -205,7 +206,7 @@ def test_what_was_found_last_is_kept_at_the_end(both: Callable[[], Both]) -> Non
     pair.commit({"hub-0": ({}, False)})
     answers(pair.cached(), START)
     pair.cache.close()
-    other.cache = Cache(pair.path, cast("GitRepo", None), DERIVATIONS)
+    other.cache = Cache(pair.path, cast("GitRepo", None), RUNTIME, DERIVATIONS)
     assert other.cache.ask("SELECT id, phase FROM beads") == [("hub-0", "ready")]
 
 
@@ -280,7 +281,7 @@ def test_a_finding_of_an_older_commit_is_not_kept(both: Callable[[], Both]) -> N
     """Another command has brought the cache forward while this one was looking."""
     pair = both()
     pair.commit({"hub-0": ({}, False)})
-    reader = Cache(pair.cache._path, cast("GitRepo", None))
+    reader = Cache(pair.cache._path, cast("GitRepo", None), RUNTIME)
     reader.hold("c1")
     old = CachedSnapshot(reader, "c1")
     pair.commit({"hub-0": ({"status": "blocked"}, False)})

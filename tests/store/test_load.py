@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.core.schema import bead_path
 from bd.store.cache import load
 from bd.store.hub_location import locate
 from bd.store.replica import Replica
+from tests.runtime import open_clone
 from tests.store.test_cache import cache_path, content
 from tests.truth import git, tip
 
@@ -146,11 +146,12 @@ def test_what_a_process_does_not_do_is_done_here(how: str, hub: Replica, monkeyp
 
 KILLED = """
 import os, signal, sys
-from bd.store.cache import load
 from bd.cli.app import open_clone
+from bd.cli.runtime import SystemRuntime
+from bd.store.cache import load
 from bd.store.hub_location import locate
 load.WORTH_A_PROCESS, load._cores = 1, lambda: 3
-hub = open_clone(locate())
+hub = open_clone(locate(), SystemRuntime())
 def on_progress(done, of):
     if done >= of * int(sys.argv[1]) // 100:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
 from bd.core.model import Change, Overlay, Snapshot
 from bd.store.hub_location import locate
 from tests.hub.hooks import offline
 from tests.memory import make_bead
 from tests.race.history import subjects
 from tests.race.seeds import put, seed
+from tests.runtime import RUNTIME, open_clone
 from tests.store.test_cache import cache_path, cold, content
 from tests.truth import bead_files, commits, git, tip, tip_file
 
@@ -46,7 +46,7 @@ def assert_cache_is_as_cold(clone: Clone) -> None:
 
     hub = open_clone(locate(str(clone.path)))
     try:
-        cached = Cache(str(cache_path(clone)), hub.repo)
+        cached = Cache(str(cache_path(clone)), hub.repo, RUNTIME)
         assert cached.commit == hub.view(), "the cache followed the write"
         assert content(cached) == cold(hub, hub.view())
         cached.close()

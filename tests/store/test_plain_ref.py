@@ -10,6 +10,7 @@ import pytest
 
 from bd.store.git.discovery import find_repo
 from bd.store.worktree import plain_ref
+from tests.runtime import RUNTIME
 from tests.truth import git
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def opened(place: Path) -> GitRepo:
 
 def moved(place: Path) -> bool:
     old, new = git(place, "rev-parse", "HEAD"), git(place, "rev-parse", "second")
-    return plain_ref.move(opened(place), BRANCH, new, old)
+    return plain_ref.move(opened(place), BRANCH, new, old, RUNTIME.now())
 
 
 def last_lines(place: Path) -> list[str]:
@@ -124,7 +125,7 @@ def test_what_is_not_plain_is_left_to_git(place: Path, change: Callable[[Path], 
 def test_a_branch_that_is_elsewhere_stays(place: Path) -> None:
     first, second = git(place, "rev-parse", "HEAD"), git(place, "rev-parse", "second")
     somebody_has_moved_it(place)
-    assert not plain_ref.move(opened(place), BRANCH, first, first)
+    assert not plain_ref.move(opened(place), BRANCH, first, first, RUNTIME.now())
     assert git(place, "rev-parse", "HEAD") == second
     assert not list((place / ".git").rglob("*.lock"))
 

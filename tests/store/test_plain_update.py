@@ -13,6 +13,7 @@ from bd.store.git.discovery import find_repo
 from bd.store.git.repository import GitRepo
 from bd.store.worktree import plain_update
 from bd.store.worktree.checkout import LockedIndex, bring_along
+from tests.runtime import RUNTIME
 from tests.truth import git
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def step(repo: GitRepo, files: dict[str, bytes | None], **modes: str) -> tuple[s
 
 
 def moved(repo: GitRepo, here: str, tip: str) -> bool:
-    with LockedIndex(repo) as locked:
+    with LockedIndex(repo, RUNTIME) as locked:
         return plain_update.move(repo, locked.index, locked.copy, here, tip)
 
 
@@ -299,7 +300,7 @@ def test_a_move_that_fails_half_way_is_taken_back(place: Path, monkeypatch: pyte
     monkeypatch.setattr(plain_update._Move, "_put", full_disk)
     assert not moved(repo, here, tip)
     assert picture(place) == before
-    bring_along(repo, here, tip)  # and then git does it
+    bring_along(repo, here, tip, RUNTIME)  # and then git does it
     git(place, "update-ref", "HEAD", tip)
     assert git(place, "status", "--porcelain") == ""
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bd.cli.app import open_clone
 from bd.core.schema import is_volume, volume_of
 from bd.store import bead_locations as archived_files
 from bd.store.archive import volumes
 from bd.store.archive.volumes import compose, parse
 from bd.store.bead_locations import Archived
 from bd.store.hub_location import locate
+from tests.runtime import open_clone
 from tests.store.test_moves import VOLUME, assert_cache_is_as_cold, offline, seed_done
 from tests.truth import bead_files, commit_file, commits, git, tip, tip_file
 

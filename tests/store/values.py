@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from bd.core.clock import time_text
 from bd.core.schema import BEAD_FIELDS, INNER_FIELDS
+from bd.core.times import time_text
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

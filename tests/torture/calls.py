@@ -226,8 +226,9 @@ def _child(call: Call, folder: Path, streams: list[int], environment: dict[str, 
             code = call.work()
         else:
             from bd.cli.main import main
+            from tests.runtime import RUNTIME
 
-            code = main(call.args)
+            code = main(call.args, RUNTIME)
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException:
@@ -240,8 +241,8 @@ def _child(call: Call, folder: Path, streams: list[int], environment: dict[str, 
 
 def _watch(call: Call, steps: int) -> None:
     """Write down each operation and each step, and act at those that faults have chosen."""
-    from bd.cli import app
     from bd.store.transaction.queue import Writing
+    from tests.runtime import RUNTIME
 
     seen: dict[str, int] = {}
     real = Writing.run
@@ -260,4 +261,4 @@ def _watch(call: Call, steps: int) -> None:
                 action()
 
     Writing.run = run  # type: ignore[method-assign]
-    app._kill_hook = lambda: step
+    RUNTIME.on_step = step  # type: ignore[method-assign]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 AGENTS = ("ann", "ben", "cat", "dan")
 SEEDED = tuple(f"hub-{name}" for name in "abcdef")
-LATER = {"BD_UPTIME_OFFSET_S": "7200"}
+LATER = {"BD_TEST_UPTIME_OFFSET_S": "7200"}
 # Verbs that write one operation with a mark of its own.
 WRITERS = ("claim", "close", "release", "fail", "comment", "create", "notes")
 
@@ -129,14 +129,14 @@ def beating_claim(yard: Yard, clone: str, agent: str) -> Call:
     """A claim that promises signs of life, as `bd work` makes it, whose holder goes on with other things."""
 
     def claim() -> int:
-        from bd.cli.app import open_clone
         from bd.core.errors import BdError
         from bd.operations.claims import Claim
         from bd.store.hub_location import locate
+        from tests.runtime import RUNTIME, open_clone
 
         hub = open_clone(locate("."))
         beat = {"interval_s": 30, "by": "ref"}
-        operation = Claim(by=f"agent:{agent}", at=_stamp(), agent=agent, ids=[], next=True, heartbeat=beat)
+        operation = Claim(by=f"agent:{agent}", at=_stamp(), runtime=RUNTIME, agent=agent, ids=[], next=True, heartbeat=beat)
         try:
             hub.sides.probe(_now())
             outcome = hub.publish(operation)
@@ -156,9 +156,9 @@ def sweep(yard: Yard, clone: str) -> Call:
     """What any poll does once a day: the signs of claims that have ended are removed."""
 
     def work() -> int:
-        from bd.cli.app import open_clone
         from bd.store.hub_location import locate
         from bd.worker import maintenance
+        from tests.runtime import open_clone
 
         hub = open_clone(locate("."))
         print("\n".join(maintenance._sweep(hub, "agent:boss")))
@@ -169,15 +169,16 @@ def sweep(yard: Yard, clone: str) -> Call:
 
 
 def _now() -> object:
-    from bd.core import clock
+    from tests.runtime import RUNTIME
 
-    return clock.now()
+    return RUNTIME.now()
 
 
 def _stamp() -> str:
-    from bd.core import clock
+    from bd.core.times import time_text
+    from tests.runtime import RUNTIME
 
-    return clock.time_text(clock.now(), exact=True)
+    return time_text(RUNTIME.now(), exact=True)
 
 
 MIX: dict[Callable[[Yard, str, str], Call], int] = {

@@ -12,7 +12,7 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
-from bd.core import ids
+from tests.runtime import RUNTIME
 from tests.sealing import sealed_environment
 from tests.torture.calls import Call, Running, Told
 
@@ -62,7 +62,7 @@ def template(folder: Path, beads: Iterable[str], agents: Iterable[str]) -> None:
     (first / "beads").mkdir(exist_ok=True)
     for number, bead_id in enumerate(beads):
         stamp = "2026-02-20T09:00:00Z"
-        text = f"id: {bead_id}\nuid: {ids.mint()}\ntitle: Do {bead_id}\ntype: task\nstatus: open\npriority: {number % 4}\n"
+        text = f"id: {bead_id}\nuid: {RUNTIME.new_id()}\ntitle: Do {bead_id}\ntype: task\nstatus: open\npriority: {number % 4}\n"
         text += f"expected: 1s\nmax_attempts: 9\ncreated_at: {stamp}\ncreated_by: human:Ada\nupdated_at: {stamp}\n"
         (first / "beads" / f"{bead_id}.yaml").write_text(text)
     for name in agents:

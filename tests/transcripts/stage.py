@@ -16,13 +16,15 @@ import time
 import traceback
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
+from bd.cli import run
+from tests.runtime import HookedRuntime
 from tests.sealing import sealed_environment
 from tests.transcripts.plain import Plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 ROOT = Path(__file__).parents[2]
 START = datetime(2026, 2, 21, 15, 0, tzinfo=UTC)
@@ -189,9 +191,7 @@ def _live(
         for target, stream in enumerate(streams):
             os.dup2(stream, target)
         sys.argv = ["bd", *words]
-        stand_still(now, number)
-        entry: Callable[[], Any] = importlib.import_module("bd.cli").run
-        entry()
+        run(stand_still(now, number))
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()
@@ -199,17 +199,21 @@ def _live(
         os._exit(code)
 
 
-def stand_still(now: datetime, number: int) -> None:
+class Still(HookedRuntime):
+    """A clock that stands still."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+
+    def now(self) -> datetime:
+        return self._now
+
+    def uptime(self) -> float:
+        return 1_000_000 + (self._now - START).total_seconds()
+
+
+def stand_still(now: datetime, number: int) -> Still:
     """Stop the clock, and let what is random be the next number: names come in the order in which they were made."""
-    clocks = [module for name, module in sys.modules.items() if name.startswith("bd.") and name.rpartition(".")[2] == "clock"]
-    if len(clocks) != 1:
-        raise AssertionError("bd has one module `clock`, whose `now` and `uptime` are stopped here")
-    [clock] = clocks
-    if not callable(clock.now) or not callable(clock.uptime):
-        raise AssertionError("the clock has no `now` or no `uptime` to be stopped")
-    clock.now = lambda: now
-    clock.uptime = lambda: 1_000_000 + (now - START).total_seconds()
-    time.time = now.timestamp
     random.seed(number)
     made = 0
 
@@ -220,6 +224,8 @@ def stand_still(now: datetime, number: int) -> None:
         return head[:size].ljust(size, b"\x5a")
 
     os.urandom = next_number
+    time.time = now.timestamp
+    return Still(now)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -17,6 +17,7 @@ from bd.web.app import application
 from bd.web.feed import BACK, END, MOVED, STALE, Feed, News
 from bd.web.server import _Server
 from bd.web.site import Site
+from tests.runtime import RUNTIME
 from tests.truth import git, tip
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 @contextmanager
 def followed(own: Clone) -> Iterator[tuple[Feed, Queue[News]]]:
     """A feed of a clone's hub, and what it says from its first look on."""
-    feed = Feed(lambda: App(Globals(directory=str(own.path))).hub)
+    feed = Feed(lambda: App(Globals(directory=str(own.path)), RUNTIME).hub, RUNTIME)
     news: Queue[News] = Queue()
     with feed.told(news.put):
         feed.start()
@@ -101,7 +102,7 @@ def test_a_clone_that_is_gone_is_told_and_ends_at_once(clone: Callable[[str], Cl
 
 def test_a_signal_that_comes_as_somebody_begins_to_listen_ends_the_server(clone: Callable[[str], Clone]) -> None:
     """Its handler runs in the thread that it interrupts, whatever locks that has."""
-    site = Site(lambda: App(Globals(directory=str(clone("own").path))).hub)
+    site = Site(lambda: App(Globals(directory=str(clone("own").path)), RUNTIME).hub, RUNTIME)
     server = _Server(Config(application(site)), site)
 
     class Interrupted(set[Any]):

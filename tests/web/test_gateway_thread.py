@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.cli.app import open_clone
-from bd.core import clock as bd_clock
 from bd.core.errors import BadInput, BdError
 from bd.store.hub_location import locate
 from bd.store.replica import Replica
@@ -21,6 +19,7 @@ from bd.web import gateways
 from bd.web.feed import Feed
 from bd.web.gateway_thread import Forwarding
 from bd.web.gateways import Gateway, Target, target_of
+from tests.runtime import RUNTIME, open_clone
 from tests.web.served import serving
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def posted(heard: Heard) -> list[str]:
 def passed(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time that has passed, in the hands of the test."""
     seconds = [0.0]
-    monkeypatch.setattr(bd_clock, "monotonic", lambda: seconds[0])
+    monkeypatch.setattr(RUNTIME, "monotonic", lambda: seconds[0])
     return seconds
 
 
@@ -92,21 +91,21 @@ def test_each_bead_once_for_each_time_it_is_ready(local_hub: Clone) -> None:
     with listening() as heard:
         target = target_of(f"bob={heard.url}")
         for _ in range(2):
-            offer(Gateway(target, "a-token", pytest.fail), local_hub)  # a new one each time, as after a restart
+            offer(Gateway(target, "a-token", pytest.fail, RUNTIME), local_hub)  # a new one each time, as after a restart
         [(headers, first)] = [heard.posts.get()]
         assert heard.posts.empty()
         assert (first["event"], first["agent"], first["path"]) == ("ready", "bob", "/wake?from=bd")
         assert first["bead"] == {"id": "hub-a", "title": "One", "type": "task", "priority": 2}
         assert (headers["idempotency-key"], headers["authorization"]) == (first["key"], "Bearer a-token")
         local_hub.here("claim", "hub-a", "--agent", "bob")
-        offer(Gateway(target, "", pytest.fail), local_hub)
+        offer(Gateway(target, "", pytest.fail, RUNTIME), local_hub)
         assert posted(heard) == []
         local_hub.here("release", "hub-a", "--reason", "not now", "--agent", "bob")
-        offer(Gateway(target, "", pytest.fail), local_hub)
+        offer(Gateway(target, "", pytest.fail, RUNTIME), local_hub)
         _, again = heard.posts.get()
         assert (again["bead"]["id"], again["key"] != first["key"]) == ("hub-a", True)
         local_hub.here("close", "hub-a")
-        offer(Gateway(target, "", pytest.fail), local_hub)
+        offer(Gateway(target, "", pytest.fail, RUNTIME), local_hub)
         assert posted(heard) == ["hub-b"]
 
 
@@ -114,7 +113,7 @@ def test_each_of_two_gateways_of_an_agent_is_told(local_hub: Clone) -> None:
     local_hub.here("create", "One", "--id", "hub-a")
     with listening() as one:
         for address in (one.url, f"{one.url}&second"):
-            offer(Gateway(target_of(f"bob={address}"), "", pytest.fail), local_hub)
+            offer(Gateway(target_of(f"bob={address}"), "", pytest.fail, RUNTIME), local_hub)
         assert posted(one) == ["hub-a", "hub-a"]
 
 
@@ -122,7 +121,7 @@ def test_trouble_is_tried_again_with_pauses_and_not_for_ever(local_hub: Clone, p
     local_hub.here("create", "One", "--id", "hub-a")
     told: list[str] = []
     with listening() as heard:
-        one = Gateway(target_of(f"bob={heard.url}"), "", told.append)
+        one = Gateway(target_of(f"bob={heard.url}"), "", told.append, RUNTIME)
         heard.answers = [500, 429]
         offer(one, local_hub)
         offer(one, local_hub)
@@ -151,7 +150,7 @@ def test_a_refusal_is_meant_and_a_redirect_is_not_followed(local_hub: Clone, sta
     told: list[str] = []
     with listening() as heard, listening() as elsewhere:
         heard.answers, heard.location = [status], elsewhere.url
-        one = Gateway(target_of(f"bob={heard.url}"), "", told.append)
+        one = Gateway(target_of(f"bob={heard.url}"), "", told.append, RUNTIME)
         offer(one, local_hub)
         offer(one, local_hub)
         assert (posted(heard), posted(elsewhere)) == (["hub-a"], [])
@@ -163,7 +162,7 @@ def test_who_is_not_there_is_offered_nothing(local_hub: Clone) -> None:
     local_hub.here("create", "One", "--id", "hub-a")
     local_hub.here("offline", "bob")
     with listening() as heard:
-        offer(Gateway(target_of(f"bob={heard.url}"), "", pytest.fail), local_hub)
+        offer(Gateway(target_of(f"bob={heard.url}"), "", pytest.fail, RUNTIME), local_hub)
         assert posted(heard) == []
 
 
@@ -189,9 +188,9 @@ def test_trouble_of_any_kind_is_told_once_and_does_not_end_it(local_hub: Clone, 
 
     monkeypatch.setattr(Gateway, "offer", offer)
     with listening() as heard:
-        feed = Feed(lambda: open_clone(locate(str(local_hub.path))))
+        feed = Feed(lambda: open_clone(locate(str(local_hub.path))), RUNTIME)
         targets = [target_of(f"bob={heard.url}")]
-        forwarding = Forwarding(feed, lambda: open_clone(locate(str(local_hub.path))), targets, told.put)
+        forwarding = Forwarding(feed, lambda: open_clone(locate(str(local_hub.path))), RUNTIME, targets, told.put)
         forwarding.start()
         assert heard.posts.get()[1]["bead"]["id"] == "hub-a"
         forwarding.close()
@@ -202,7 +201,7 @@ def test_trouble_of_any_kind_is_told_once_and_does_not_end_it(local_hub: Clone, 
 
 def test_it_ends_whenever_it_is_told_to(local_hub: Clone) -> None:
     """Also between its look whether it shall end and its rest."""
-    feed, rests = Feed(lambda: open_clone(locate(str(local_hub.path)))), list[float | None]()
+    feed, rests = Feed(lambda: open_clone(locate(str(local_hub.path))), RUNTIME), list[float | None]()
 
     class Late(threading.Event):
         def clear(self) -> None:
@@ -216,7 +215,7 @@ def test_it_ends_whenever_it_is_told_to(local_hub: Clone) -> None:
             rests.append(timeout)
             return super().wait(0)
 
-    forwarding = Forwarding(feed, lambda: open_clone(locate(str(local_hub.path))), [], pytest.fail)
+    forwarding = Forwarding(feed, lambda: open_clone(locate(str(local_hub.path))), RUNTIME, [], pytest.fail)
     forwarding._woken = Late()
     closing = threading.Thread(target=forwarding.close)
     forwarding.start()

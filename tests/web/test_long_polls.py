@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.cli.app import open_clone
-from bd.core import clock as bd_clock
 from bd.core.errors import BadInput
 from bd.store.hub_location import locate
 from bd.web import long_polls
@@ -19,6 +17,7 @@ from bd.web.feed import STALE
 from bd.worker import wait, wakeup
 from bd.worker.long_poll import Away, server_of
 from tests.running import result_of
+from tests.runtime import RUNTIME, open_clone
 from tests.truth import tip
 from tests.web.conftest import ADA
 from tests.web.served import serving
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from bd.core.runtime import Runtime
     from tests.running import Clone
     from tests.web.conftest import Served
 
@@ -127,8 +127,8 @@ class _Server:
     def __init__(self) -> None:
         self.asked: list[float] = []
 
-    def ask(self, agent: str, seconds: float) -> list[str]:
-        self.asked.append(bd_clock.monotonic())
+    def ask(self, agent: str, seconds: float, runtime: Runtime) -> list[str]:
+        self.asked.append(RUNTIME.monotonic())
         if len(self.asked) < 3:
             raise Away("gone")
         return ["hub-there"]
@@ -142,8 +142,8 @@ def test_it_is_asked_again_ever_more_rarely(clone: Callable[[str], Clone], monke
         passed[0] += seconds
 
     monkeypatch.setattr(wakeup, "has_watcher", lambda: False)
-    monkeypatch.setattr(bd_clock, "monotonic", lambda: passed[0])
-    monkeypatch.setattr(bd_clock, "sleep", sleep)
+    monkeypatch.setattr(RUNTIME, "monotonic", lambda: passed[0])
+    monkeypatch.setattr(RUNTIME, "sleep", sleep)
     server, troubles = _Server(), []
     hub = open_clone(locate(str(bob.path)))
     assert wait.wait(hub, "bob", None, server, troubles.append) == ["hub-there"]  # type: ignore[arg-type]
@@ -178,7 +178,7 @@ def test_a_redirect_is_not_followed() -> None:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         with pytest.raises(Away):
-            server_of(f"http://127.0.0.1:{server.server_port}/fleet", ADA.token).ask("bob", 1.0)
+            server_of(f"http://127.0.0.1:{server.server_port}/fleet", ADA.token).ask("bob", 1.0, RUNTIME)
         server.shutdown()
         thread.join()
     assert asked == ["/fleet/wait?agent=bob&timeout=1.000"]

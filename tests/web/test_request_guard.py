@@ -14,6 +14,7 @@ from bd.web.authentication import Person
 from bd.web.request_guard import HEADERS
 from bd.web.routes import OWN, READ, WRITE, Ask, Route
 from bd.web.site import Site
+from tests.runtime import RUNTIME
 from tests.web.conftest import ADA, HOST
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ def echoing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def client_of(*, writers: tuple[Person, ...] = (ADA,), **how: bool) -> TestClient:
     """A client of a site whose hub nobody needs."""
-    return TestClient(app.application(Site(lambda: pytest.fail("no hub"), writers, ("127.0.0.1",), **how)), base_url=HOST)
+    return TestClient(
+        app.application(Site(lambda: pytest.fail("no hub"), RUNTIME, writers, ("127.0.0.1",), **how)), base_url=HOST
+    )
 
 
 pytestmark = pytest.mark.usefixtures("echoing")

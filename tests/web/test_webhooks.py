@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.testclient import TestClient
 
-from bd.core.clock import now
 from bd.core.errors import BadInput
 from bd.web import webhook_secrets, webhooks
 from bd.web.app import application
 from tests.running import result_of
+from tests.runtime import RUNTIME
 from tests.truth import all_beads, git, tip
 from tests.web.conftest import ADA, HOST
 from tests.web.served import SECRET, github, payload, serving
@@ -58,7 +58,7 @@ def gitea(name: str) -> tuple[bytes, dict[str, str]]:
 
 
 def gitlab(name: str, *, key: bytes = bytes(range(32)), age_s: float = 0) -> tuple[bytes, dict[str, str]]:
-    body, stamp = payload(name), str(int(now().timestamp() - age_s))
+    body, stamp = payload(name), str(int(RUNTIME.now().timestamp() - age_s))
     signature = base64.b64encode(hmac.new(key, b"msg-1." + stamp.encode() + b"." + body, "sha256").digest()).decode()
     headers = {"x-gitlab-event": "Merge Request Hook", "webhook-id": "msg-1", "webhook-timestamp": stamp}
     return body, {**headers, "webhook-signature": f"v1,bm90IHRoaXM= v1,{signature}"}
@@ -159,7 +159,7 @@ def test_a_replay_is_refused_also_by_a_new_server_and_under_another_id(hooked: S
     body, headers = github("github-pull-request", "pull_request")
     assert post(hooked, "github", body, headers)[0] == 200
     assert post(hooked, "github", body, {**headers, "x-github-delivery": "never-seen"})[0] == 409, "its id is not signed"
-    site = type(hooked.site)(hooked.site.open_hub, (ADA,), ("127.0.0.1",))
+    site = type(hooked.site)(hooked.site.open_hub, RUNTIME, (ADA,), ("127.0.0.1",))
     site.secrets = hooked.site.secrets
     with TestClient(application(site), base_url=HOST) as client:
         assert client.post("/hooks/github", content=body, headers={**JSON, **headers}).status_code == 409

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bd.cli.app import SIGNS
 from bd.cli.output import escaped, sentence
-from bd.core.clock import age_text, duration_text, instant_of
+from bd.core.times import age_text, duration_text, instant_of
 from bd.policy.budget import budget_of
 from bd.policy.eligibility import pause_of, pause_words
 from bd.report.agents import description_of, records_of

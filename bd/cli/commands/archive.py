@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bd.cli.spec import Command, Flag, Option, whole_number
-from bd.core.clock import duration_s
+from bd.core.times import duration_s
 from bd.operations.archive import LIMIT, Archive
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bd.cli.app import SIGNS
 from bd.cli.output import escaped
 from bd.cli.spec import Command
-from bd.core.clock import age_text
+from bd.core.times import age_text
 from bd.report.attention import gather
 from bd.store.rejected import kept
 

@@ -6,7 +6,8 @@ from itertools import islice
 
 from bd.cli.spec import PRIORITY, Flag, Option, list_option
 from bd.cli.values import flat, key_values
-from bd.core import clock, ids
+from bd.core import ids
+from bd.core.times import instant_back
 from bd.policy.readiness import Readiness
 from bd.report.selection import Wanted
 
@@ -54,7 +55,7 @@ FILTERS = (
 def wanted_of(app: App, snapshot: Snapshot, **flags: Any) -> Wanted:
     """The filters that the shared flags ask for."""
     parent = flags.get("parent")
-    times = {name: clock.instant_back(flags[name], app.now) for name in _TIMES if flags.get(name)}
+    times = {name: instant_back(flags[name], app.now) for name in _TIMES if flags.get(name)}
     lowest, highest = flags.get("priority_min"), flags.get("priority_max")
     priorities = tuple(flags.get("priorities") or ())
     if lowest is not None or highest is not None:

@@ -8,9 +8,8 @@ import sys
 from bd.cli.app import SIGNS
 from bd.cli.output import LivePage
 from bd.cli.spec import Command, Flag, Option
-from bd.core import clock
-from bd.core.clock import duration_text, time_text
 from bd.core.errors import BadInput
+from bd.core.times import duration_text, time_text
 from bd.operations.board import PublishBoard, check_path
 from bd.report.board import board_page, markdown
 from bd.report.board.board import gather
@@ -81,10 +80,10 @@ def _publish(app: App, path: str | None, *, as_html: bool) -> None:
         raise BadInput("--at looks at the past, where nothing can be written", hint="leave --publish or --at out")
     snapshot = app.snapshot(fetch=True)
     where = check_path(path or app.settings().board_path or ("board.html" if as_html else "BOARD.md"))
-    text = _text(_board(app), time_text(clock.now()), as_html=where.endswith(".html"))
+    text = _text(_board(app), time_text(app.runtime.now()), as_html=where.endswith(".html"))
     data = app.hub.repo.objects.read(f"{snapshot.commit}:{where}")
     old = data.decode("utf-8", "replace") if data is not None else None
-    age_s = markdown.age_s(old, clock.now())
+    age_s = markdown.age_s(old, app.runtime.now())
     if not markdown.is_news(old, text):
         _answer(app, where, "nothing new", published=False)
     elif age_s is not None and age_s < EVERY_S:

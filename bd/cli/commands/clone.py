@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from bd.cli.app import open_clone
 from bd.cli.output import progress_bar
 from bd.cli.spec import Argument, Command, Option
 from bd.setup.hub import join_hub
@@ -29,7 +28,7 @@ def run(app: App, url: str, folder: str | None, branch: str | None) -> None:
     """Clone a hub. A large archive is not written out as files; every command reads it from git all the same."""
     name = folder or url.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1].removesuffix(".git")
     where = os.path.abspath(os.path.join(app.flags.directory or "", name))
-    hub, left_out = join_hub(url, where, branch, open_clone, progress_bar("cloning"))
+    hub, left_out = join_hub(url, where, branch, app.open_clone, progress_bar("cloning"))
     app.use(hub)
     snapshot = hub.snapshot()
     beads, _ = snapshot.cache.counts()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from bd.cli.spec import Argument, Command, Flag, Group
-from bd.core.clock import duration_text
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent, check_prefix
 from bd.core.schema import CONFIG_PATH
 from bd.core.settings import HUB_KEYS, KEYS, PLACE_KEYS
+from bd.core.times import duration_text
 from bd.operations.beads import Write
 from bd.setup.hub import set_clone_setting, set_user_setting
 from bd.store.hub_location import forget

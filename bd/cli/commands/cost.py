@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bd.cli.lookup import bead_of
 from bd.cli.spec import Argument, Command, Option, one_of, real_number, whole_number
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BadInput
 from bd.operations.costs import Cost
 from bd.policy.budget import left_under
@@ -60,7 +60,7 @@ def run(app: App, bead: str | None, by: str | None, since: str | None, **told: A
 
 def _show_sums(app: App, by: str, since: str | None) -> None:
     snapshot = app.snapshot()
-    start = clock.time_text(clock.past_instant(since, app.now)) if since else ""
+    start = times.time_text(times.past_instant(since, app.now)) if since else ""
     found = sums(paid(snapshot, start), by, snapshot)
     if app.out.is_json:
         app.out.json(found)
@@ -77,7 +77,7 @@ def _show_bead(app: App, typed: str) -> None:
     snapshot = app.snapshot()
     bead = bead_of(typed, snapshot)
     found = entries(bead)
-    tree = snapshot.spent_under(bead.id, clock.time_text(app.now))
+    tree = snapshot.spent_under(bead.id, times.time_text(app.now))
     ceiling, left = bead.get("budget_ceiling_usd"), left_under(bead, snapshot, app.now)
     if app.out.is_json:
         attempts = [

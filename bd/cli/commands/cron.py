@@ -6,8 +6,8 @@ import os
 import shutil
 
 from bd.cli.spec import Argument, Command, Flag, Group, Option
-from bd.core import clock
 from bd.core.errors import BadInput, NoIdentity
+from bd.core.times import duration_s, duration_text
 from bd.operations.switches import SetDuty
 from bd.policy.roles import interval_of
 from bd.schedule import agent_log, crontab, systemd_units
@@ -83,7 +83,7 @@ def install(app: App, words: tuple[str, ...], interval: str | None, systemd: boo
     files = systemd_units.units(where, folder)
     changed = systemd_units.install(where, times, files) if systemd else crontab.install(where, times)
     file = files.timer if systemd else "crontab"
-    often = f"every {clock.duration_text(times.interval_s)} ({times.cron})"
+    often = f"every {duration_text(times.interval_s)} ({times.cron})"
     said = f"{'✓ Wrote' if changed else 'Nothing to change in'} {file}: {where.agent} looks for work {often}"
     _finish(app, where.agent, "available", changed, file, [said, *(systemd_units.to_enable(files) if systemd else ())])
 
@@ -122,9 +122,9 @@ def _station(app: App, words: tuple[str, ...] = ()) -> Station:
 def _times(app: App, agent: str, interval: str | None) -> Timetable:
     """When: as asked, else as the agent's file or its role says. An interval that no lists can say is told."""
     own_s = interval_of(app.snapshot().agent(agent) or {})
-    times = timetable(agent, clock.duration_s(interval) if interval else own_s)
+    times = timetable(agent, duration_s(interval) if interval else own_s)
     if times.is_rounded:
-        asked, kept = clock.duration_text(times.asked_s), clock.duration_text(times.interval_s)
+        asked, kept = duration_text(times.asked_s), duration_text(times.interval_s)
         app.out.note(f"the same minutes of every day can't be {asked} apart; it will be every {kept}")
     return times
 

@@ -6,8 +6,8 @@ from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag, Group, Option, one_of
 from bd.compat import dag_export
 from bd.core import ids
-from bd.core.clock import age_text
 from bd.core.errors import NoSuchBead
+from bd.core.times import age_text
 from bd.operations.close import Cancel
 from bd.policy.budget import left_under
 from bd.policy.dag_progress import Dags, dag_of, shape_of

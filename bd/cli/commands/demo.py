@@ -7,7 +7,6 @@ import secrets
 import sys
 from pathlib import Path
 
-from bd.cli.app import open_clone
 from bd.cli.output import escaped
 from bd.cli.spec import PATH, Command, Flag, Option, whole_number
 from bd.core.errors import BadInput, Damaged
@@ -57,7 +56,7 @@ def run(app: App, beads: int | None, seed: str | None, folder: str | None, *, fa
             raise BadInput("--beads and --seed are of the race, not of --factory")
         factory_demo.run(app, place, keep=keep)
         return
-    with Demo(place, read_example(beads), seed or secrets.token_hex(4), open_clone, keep=keep) as demo:
+    with Demo(place, read_example(beads), seed or secrets.token_hex(4), app.open_clone, app.runtime, keep=keep) as demo:
         board = demo.prepare()
         _say(app, f"A hub in {demo.hub_path}: {board.total} beads, and {len(board.rows)} agents who race for them.")
         with _view(app) as view:

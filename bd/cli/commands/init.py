@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 
-from bd.cli.app import open_clone
 from bd.cli.spec import Argument, Command, Option
 from bd.core import ids
 from bd.core.errors import BadInput
@@ -38,7 +37,7 @@ def run(app: App, folder: str | None, prefix: str | None, remote: str | None, br
     if folder and folder.startswith("-"):
         raise BadInput(f"{folder!r} is no folder")
     chosen = ids.check_prefix(prefix) if prefix else _prefix_of(where)
-    made, hub = make_hub(where, chosen, open_clone, remote=remote, branch=branch, domain=domain, own=folder is not None)
+    made, hub = make_hub(where, chosen, app.open_clone, remote=remote, branch=branch, domain=domain, own=folder is not None)
     app.use(hub)
     commit = hub.view()
     if app.out.is_json:

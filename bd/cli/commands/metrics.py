@@ -6,8 +6,8 @@ import sys
 
 from bd.cli.output import escaped
 from bd.cli.spec import Command, Flag, Option
-from bd.core.clock import past_instant
 from bd.core.errors import BadInput
+from bd.core.times import past_instant
 from bd.report.metrics import charts, prometheus
 from bd.report.metrics.flow import flow_of
 from bd.report.metrics.metrics import measure

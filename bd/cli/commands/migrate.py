@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 
-from bd.cli.app import open_clone
 from bd.cli.commands.import_ import progress_of, tell
 from bd.cli.spec import Argument, Command, Flag, Option
 from bd.compat.go_workspace import look, sources
-from bd.core.clock import time_text
 from bd.core.errors import BadInput
 from bd.core.schema import CONFIG_PATH
+from bd.operations.base import asked
 from bd.operations.beads import Write
 from bd.operations.import_beads import Import
 from bd.setup.dry_run import rehearse
@@ -74,11 +73,11 @@ def run(
         if is_there:
             _plan(app, found)
         else:
-            _plan_hub(app, found, rehearse(where, chosen, open_clone, remote=remote, branch=branch), where, chosen)
+            _plan_hub(app, found, rehearse(where, chosen, app.open_clone, remote=remote, branch=branch), where, chosen)
         return
     if not is_there:
         with moved_aside(where):
-            _, hub = make_hub(where, chosen, open_clone, remote=remote, branch=branch)
+            _, hub = make_hub(where, chosen, app.open_clone, remote=remote, branch=branch)
         app.use(hub)
         app.out.note(f"made a hub: {where}, branch {hub.branch_name}, prefix {chosen}")
         if os.path.exists(os.path.join(where, ".beads", "issues.jsonl")):
@@ -113,11 +112,11 @@ def _plan(app: App, found: Workspace) -> None:
 
 def _plan_hub(app: App, found: Workspace, would: HubRehearsal, where: str, prefix: str) -> None:
     """The same with the hub that would be made for it."""
-    asked: dict[str, Any] = {"by": would.by, "at": time_text(app.now, exact=True)}
+    who = asked(app.runtime, would.by)
     fields = _own_words(would.settings(), found)
     if fields:
-        would.add(Write(**asked, records={CONFIG_PATH: fields}, words=" and ".join(fields)))
-    change = would.add(Import(**asked, beads=found.batch.beads))
+        would.add(Write(**who, records={CONFIG_PATH: fields}, words=" and ".join(fields)))
+    change = would.add(Import(**who, beads=found.batch.beads))
     app.out.note(f"would make a hub: {where}, branch {would.branch_name}, prefix {prefix}")
     for note in would.notes:
         app.out.note(note)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 
 from bd.cli.spec import DURATION, Command, Flag, Option
-from bd.core import clock
 from bd.core.errors import BadInput
 from bd.notify.hooks import tell as tell_people
 from bd.worker.fleet_state import look
@@ -37,7 +36,7 @@ def run(app: App, once: bool, interval: float) -> None:
     gc.enable()
     _round(app)
     while not once:
-        clock.sleep(interval)
+        app.runtime.sleep(interval)
         _round(app)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import gc
 import os
 
-from bd.cli.app import SIGNS, open_clone
+from bd.cli.app import SIGNS
 from bd.cli.output import escaped
 from bd.cli.spec import AGENT, Argument, Command, Flag, Group, Option
-from bd.core import clock
-from bd.core.clock import time_text
 from bd.core.errors import BadInput
 from bd.core.pools import Pool, pools_of
+from bd.core.times import time_text
 from bd.operations.pools import ScalePool
 from bd.report.pools import status_of, told_by_files
 
@@ -200,12 +199,12 @@ def run(app: App, once: bool) -> None:
     app.refuse_past()
     directory = app.flags.directory
     with quarters.alone():
-        controller = Controller(lambda: open_clone(locate(directory)), quarters, app.identity.by, tell)
+        controller = Controller(lambda: app.open_clone(locate(directory)), quarters, app.identity.by, tell, app.runtime)
         if once:
             controller.round()
         gc.enable()
         while not once:
-            clock.sleep(controller.tolerant_round())
+            app.runtime.sleep(controller.tolerant_round())
     if app.out.is_json:
         app.out.json(told)
 

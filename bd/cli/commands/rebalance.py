@@ -7,7 +7,6 @@ import gc
 from bd.cli.app import SIGNS
 from bd.cli.output import escaped
 from bd.cli.spec import DURATION, Command, Flag, Group, Option
-from bd.core import clock
 from bd.core.errors import BadInput
 from bd.operations.work_stealing import Rebalance
 from bd.policy.stealing import INTERVAL_S, cycle
@@ -52,7 +51,7 @@ def move_beads(app: App, dry_run: bool, loop: bool, interval: float) -> None:
         gc.enable()
     _round(app)
     while loop:
-        clock.sleep(interval)
+        app.runtime.sleep(interval)
         app.tolerate(lambda: _round(app))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bd.cli import lookup
 from bd.cli.spec import PRIORITY, Argument, Command, Group, Option, list_option
 from bd.cli.values import flat, text_argument
-from bd.core.clock import time_text
 from bd.core.errors import NotFound
+from bd.core.times import time_text
 from bd.operations.schedules import AddSchedule, RemoveSchedule
 from bd.policy import schedules
 
@@ -120,7 +120,9 @@ def run(app: App, names: tuple[str, ...]) -> None:
     unknown = next((name for name in names if schedules.schedule_of(name, snapshot) is None), None)
     if unknown is not None:
         raise NotFound(f"there is no schedule {unknown}", hint="`bd schedule list` names them")
-    outcomes = {name: run_schedule(app.hub, name, app.identity.by) for name in names or due_schedules(snapshot)}
+    outcomes = {
+        name: run_schedule(app.hub, name, app.identity.by) for name in names or due_schedules(snapshot, app.runtime.now())
+    }
     made = [
         {"id": bead_id, "schedule": name, "published": outcome.published}
         for name, outcome in outcomes.items()

@@ -62,7 +62,7 @@ def run(app: App, host: str, port: int, token_file: str | None, names: tuple[str
     app.hub.view()  # no hub, no server
     gc.enable()
     flags = app.flags
-    site = Site(lambda: App(flags).hub, people, server.names_of(host, names), is_private=private)
+    site = Site(lambda: App(flags, app.runtime).hub, app.runtime, people, server.names_of(host, names), is_private=private)
     site.tell = app.out.note
     _equip(site, more["hook_secrets"], more["forwards"])
     listener = server.bound(host, port)
@@ -83,7 +83,9 @@ def _equip(site: Site, secrets_file: str | None, forwards: tuple[str, ...]) -> N
     }
     targets = [gateways.target_of(text) for text in forwards]
     if targets:
-        site.helpers = (Forwarding(site.feed, site.open_hub, targets, site.tell, os.environ.get("BD_FORWARD_TOKEN", "")),)
+        site.helpers = (
+            Forwarding(site.feed, site.open_hub, site.runtime, targets, site.tell, os.environ.get("BD_FORWARD_TOKEN", "")),
+        )
 
 
 def _warn(app: App, people: tuple[Person, ...], *, is_private: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bd.cli.output import sentence
 from bd.cli.spec import Command
 from bd.compat import bead_json
-from bd.core.clock import age_text
+from bd.core.times import age_text
 from bd.policy.eligibility import pause_of, pause_words
 
 TYPE_CHECKING = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bd.cli.spec import Command, Flag, Option
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import NotFound
 from bd.store.rejected import dismiss, kept
 from bd.store.rewritten import accept_rewrite
@@ -94,6 +94,6 @@ def _accept(app: App) -> None:
     if app.out.is_json:
         app.out.object({"published": True, "received": 0, "replayed": 0, "refused": [], "kept": lost, "tip": tip})
         return
-    app.out.said(f"✓ Going on from {tip[:7]} ({clock.time_text(app.now)})")
+    app.out.said(f"✓ Going on from {tip[:7]} ({times.time_text(app.now)})")
     if lost:
         app.out.said(f"  {len(lost)} unpublished writes of this clone are kept: bd sync --kept")

@@ -9,11 +9,9 @@ import signal
 import sys
 from difflib import get_close_matches
 
-from bd.cli.app import open_clone
 from bd.cli.output import escaped
 from bd.cli.spec import DURATION, FOLDER, Argument, Command, Flag, Option, whole_number
 from bd.compat import bead_json
-from bd.core import clock
 from bd.core.errors import BadInput, Interrupted
 from bd.core.schema import AGENTS_DIR
 from bd.policy.eligibility import Eligibility
@@ -94,7 +92,8 @@ def run(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> None:
         app.out.note,
         on_ended,
         lambda bead, line: app.out.note(f"{bead}| {line}"),
-        lambda bead, snapshot: bead_json.detailed(bead, snapshot, clock.now()),
+        lambda bead, snapshot: bead_json.detailed(bead, snapshot, app.runtime.now()),
+        app.runtime,
     )
     signals = _stop_on_signals(worker)
     worker.run()
@@ -143,7 +142,7 @@ def _opener(app: App) -> Any:
     """Opens the hub anew: a worker lives for long, and nothing it read may."""
     app.hub.close()
     directory = app.flags.directory
-    return lambda: open_clone(locate(directory))
+    return lambda: app.open_clone(locate(directory))
 
 
 def _stop_on_signals(worker: Worker) -> list[int]:
@@ -162,7 +161,7 @@ def _stop_on_signals(worker: Worker) -> list[int]:
 def _dry_run(app: App, agent: str, words: tuple[str, ...]) -> None:
     view = look(app.hub, fetch=app.flags.fetch is not False)
     app.hub.check_format(view.snapshot)
-    answer = Eligibility(view.snapshot, agent, clock.now())
+    answer = Eligibility(view.snapshot, agent, app.runtime.now())
     reason, best = answer.idle(), next(answer.beads(), None)
     stalls = [stall.id for stall in view.abandoned]
     if app.out.is_json:

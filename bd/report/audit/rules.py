@@ -6,8 +6,8 @@ time (claim_periods.py), reading git (steps.py), and putting it together (audit.
 
 from __future__ import annotations
 
-from bd.core.clock import canonical_time, instant_of
 from bd.core.light import NamedTuple
+from bd.core.times import canonical_time, instant_of
 from bd.policy import advisory_claims, status_changes
 
 TYPE_CHECKING = False

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from bd.core.clock import instant_of, time_of_seconds
 from bd.core.light import NamedTuple
+from bd.core.times import instant_of, time_of_seconds
 from bd.policy.capacity import is_presumed_offline, limit_of, status_of
 from bd.policy.eligibility import pause_of, pause_words
 from bd.policy.lifecycle import waits_for_human

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bd.core.clock import instant_of
+from bd.core.times import instant_of
 from bd.report.board.board import SHOWN, Board, Entry, shown
 from bd.report.metrics.charts import share_text, spread_text
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bd.core.clock import instant_of
 from bd.core.light import NamedTuple, suppress
+from bd.core.times import instant_of
 from bd.report import log
 from bd.report.bead_events import CLAIMING, ENDING, failure_of
 from bd.store.git.commit_message import LATEST_S

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from bd.core.clock import time_of_seconds, time_text
 from bd.core.light import NamedTuple
+from bd.core.times import time_of_seconds, time_text
 from bd.policy.budget import remaining
 from bd.policy.capacity import limit_of
 from bd.policy.priority import TIERS, base_priority, tier_of

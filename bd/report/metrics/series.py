@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.core.clock import time_of_seconds
+from bd.core.times import time_of_seconds
 from bd.report.bead_events import CLAIMING
 from bd.report.metrics.metrics import size_of, spread
 

@@ -11,7 +11,6 @@ cache was given, and written once whoever asked has his answer.
 
 from __future__ import annotations
 
-from bd.core import clock
 from bd.core.light import suppress
 from bd.core.model import Damage
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume, volume_of
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
     from bd.core.queries import Derivation, Derive, Sought
+    from bd.core.runtime import Runtime
     from bd.store.contract import Entry, Repository
     from bd.store.trust.authority import Standing
 
@@ -45,8 +45,9 @@ def _is_sound(row: tuple[Any, ...], packed: Sequence[int]) -> bool:
 class Cache:
     """The open cache. `commit` is what it holds; `move_to` brings it to another commit."""
 
-    def __init__(self, path: str | None, repo: Repository, derivations: Sequence[Derivation] = ()) -> None:
+    def __init__(self, path: str | None, repo: Repository, runtime: Runtime, derivations: Sequence[Derivation] = ()) -> None:
         self._repo = repo
+        self._runtime = runtime
         db = database.opened(path) if path else None
         self._path = path if db else None
         self._db = db or database.in_memory()
@@ -316,7 +317,7 @@ class Cache:
             return {}
         of, derive = self._begun.get(name, (None, None))
         if derive is None or of is not snapshot:
-            derive = self._derivations[name].begin(snapshot, clock.now())
+            derive = self._derivations[name].begin(snapshot, self._runtime.now())
             self._begun[name] = snapshot, derive
         texts = derive(ids)
         if texts and self._path is not None and snapshot.commit == self.commit:

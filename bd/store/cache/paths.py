@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 
-from bd.core import clock
 from bd.core.light import suppress
 from bd.store.cache.fingerprint import fingerprint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from bd.core.queries import Derivation
 
@@ -24,10 +24,10 @@ _A_DAY_S = 86400
 _ENDINGS = ("", "-wal", "-shm")
 
 
-def path_of(folder: str, derivations: Sequence[Derivation] = ()) -> str:
+def path_of(folder: str, now: datetime, derivations: Sequence[Derivation] = ()) -> str:
     """Return the path of this version's cache file in bd's folder of a clone; once a day, drop what no version uses."""
     path = os.path.join(folder, f"cache-{fingerprint(derivations)}.db")
-    now_s = clock.now().timestamp()
+    now_s = now.timestamp()
     with suppress(OSError):
         if not os.path.exists(path) or now_s - os.stat(path).st_mtime > _A_DAY_S:
             for used in (place_path(folder), path):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 
-from bd.core import clock
 from bd.core.errors import HubRewritten, RemoteUnreachable, TryAgain
 from bd.core.light import suppress
 from bd.store.contract import PUBLISHED, Fetched
@@ -19,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
 
+    from bd.core.runtime import Runtime
     from bd.store.git.repository import GitRepo
 
 # There while a fetch runs: left behind, it tells that one was killed.
@@ -36,8 +36,9 @@ _GONE = ("not our ref", "did not send all necessary objects", "bad object", "mis
 class Fetching:
     """One command's fetches, under the clone's lock. One may be begun early, so that it runs while the rest is imported."""
 
-    def __init__(self, repo: GitRepo, remote: str, branch: str, folder: str) -> None:
+    def __init__(self, repo: GitRepo, remote: str, branch: str, folder: str, runtime: Runtime) -> None:
         self._repo = repo
+        self._runtime = runtime
         self._folder = folder
         self._remote = remote
         self._branch = branch
@@ -126,15 +127,15 @@ class Fetching:
     def _free_published(self) -> None:
         """Wait for whoever locks the published ref. A lock that stays goes only where a fetch of bd's own was killed."""
         lock = os.path.join(self._repo.common_dir, PUBLISHED + ".lock")
-        deadline = clock.monotonic() + _LOCK_WAIT_S
+        deadline = self._runtime.monotonic() + _LOCK_WAIT_S
         while os.path.exists(lock):
             if self._was_killed:
                 os.unlink(lock)
-            elif clock.monotonic() >= deadline:
+            elif self._runtime.monotonic() >= deadline:
                 hint = "if no git command is running here, remove that file"
                 raise TryAgain(f"git's ref is locked: {lock}", hint=hint)
             else:
-                clock.sleep(0.05)
+                self._runtime.sleep(0.05)
 
     def _fetch_once(self) -> str:
         """Run one fetch; empty when it went well, else git's words."""

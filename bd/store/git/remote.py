@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from bd.core.runtime import Runtime
     from bd.store.contract import SideRef
     from bd.store.git.fetch import Fetching
     from bd.store.git.repository import GitRepo
@@ -26,17 +27,18 @@ _MOVED = "[rejected] (stale info)"
 class GitRemote:
     """The server that the hub's branch (a full ref) is shared through. `folder` is bd's own in this clone."""
 
-    def __init__(self, repo: GitRepo, name: str, branch: str, folder: str) -> None:
+    def __init__(self, repo: GitRepo, name: str, branch: str, folder: str, runtime: Runtime) -> None:
         self._repo = repo
         self._name = name
         self._branch = branch
         self._folder = folder
+        self._runtime = runtime
 
     @cached_property
     def _fetching(self) -> Fetching:
         from bd.store.git.fetch import Fetching as Fetch  # noqa: PLC0415  who may push first fetches nothing
 
-        return Fetch(self._repo, self._name, self._branch, self._folder)
+        return Fetch(self._repo, self._name, self._branch, self._folder, self._runtime)
 
     def begin_fetch(self) -> None:
         """Start a fetch of the branch, which `fetch` then waits for. Only under the clone's lock."""

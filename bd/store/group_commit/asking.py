@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bd.core import clock
 from bd.core.errors import RemoteUnreachable
 from bd.store.contract import SideRef
 from bd.store.group_commit import requests
@@ -12,6 +11,7 @@ from bd.store.group_commit.requests import INTENTS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from bd.store.contract import JournalEntry
     from bd.store.group_commit.member import Member
@@ -31,18 +31,18 @@ class Asking:
 
         The journal has them before the remote does.
         """
-        now = clock.now()
+        now = self._hub.runtime.now()
         sides: list[SideRef] = []
         for member in members:
-            text = _text(member, author_of(member.operation.by), base, tries)
+            text = _text(member, author_of(member.operation.by), base, now, tries)
             if text is None or len(text) > requests.LIMIT:
                 return False
             sides.append(SideRef(INTENTS + member.uid, self._hub.sides.commit(text, "bd <intent@bd>", now), None))
         named = {side.ref.removeprefix(INTENTS): side.new for side in sides}
         self._entry.write(state="asked", asked_on=base, intents=named, unanswered_since_s=int(now.timestamp()))
-        begun = clock.monotonic()
+        begun = self._hub.runtime.monotonic()
         verdict = self._hub.sides.create(sides)
-        self.push_s = clock.monotonic() - begun
+        self.push_s = self._hub.runtime.monotonic() - begun
         if verdict != "unknown":
             self._entry.write(durably=False, unanswered_since_s=None, **({"intents": {}} if verdict == "refused" else {}))
         if verdict == "refused":
@@ -72,8 +72,8 @@ class Asking:
         return gone
 
 
-def _text(member: Member, author: str, base: str, tries: int) -> str | None:
+def _text(member: Member, author: str, base: str, at: datetime, tries: int) -> str | None:
     form = portable_form(member.operation)
     if form is None:
         return None
-    return requests.text_of(form, author=author, base=base, at=clock.now(), tries=tries)
+    return requests.text_of(form, author=author, base=base, at=at, tries=tries)

@@ -6,7 +6,6 @@ order (order.py), deciding (batch.py).
 
 from __future__ import annotations
 
-from bd.core import clock
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import suppress
 from bd.core.settings import of_hub, same_decisions
@@ -79,7 +78,7 @@ class Folding:
         if self._has_cleared:
             return
         self._has_cleared = True
-        gone = requests.abandoned(self._hub, requests.read(self._hub, self._hub.requests), clock.now())
+        gone = requests.abandoned(self._hub, requests.read(self._hub, self._hub.requests), self._hub.runtime.now())
         for side in {**{intent.uid: intent.burial for intent in gone}, **left}.values():
             with suppress(RemoteUnreachable):  # the server takes no such refs at all now: another time
                 self._hub.sides.move([side])
@@ -118,11 +117,11 @@ class Folding:
     def see(self, tip: str | None) -> None:
         """The hub is at this tip: patience counts from the first time that it was seen."""
         if tip != self._tip or not self._since_s:
-            self._tip, self._since_s = tip, clock.monotonic()
+            self._tip, self._since_s = tip, self._hub.runtime.monotonic()
 
     def _wait_s(self, place: int) -> float:
         """How long who is at this place still leaves the push to those before it."""
-        return self._since_s + order.patience_s(place, self._push_s) - clock.monotonic()
+        return self._since_s + order.patience_s(place, self._push_s) - self._hub.runtime.monotonic()
 
     @property
     def _push_s(self) -> float:
@@ -134,9 +133,9 @@ class Folding:
         As long as all are there, nobody has carried anything of ours out, wherever the tip is.
         """
         asked = {INTENTS + member.uid: member.intent for member in members if member.intent}
-        until_s = clock.monotonic() + max(pause_s, WATCHED * self._push_s)
+        until_s = self._hub.runtime.monotonic() + max(pause_s, WATCHED * self._push_s)
         while True:
-            clock.sleep(pause_s)
+            self._hub.runtime.sleep(pause_s)
             try:
                 listed = self._hub.sides.listing(INTENTS, self._hub.branch)
             except RemoteUnreachable:  # the next look says so
@@ -146,7 +145,7 @@ class Folding:
                 return
             self.see(tip)
             wait_s = self._wait_s(_place(tip, members, [ref.removeprefix(INTENTS) for ref in listed if ref.startswith(INTENTS)]))
-            if wait_s <= 0 or clock.monotonic() >= until_s:
+            if wait_s <= 0 or self._hub.runtime.monotonic() >= until_s:
                 return
             pause_s = min(wait_s, max(self._push_s * AGAIN, PAUSE_S))
 

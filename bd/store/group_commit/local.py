@@ -9,7 +9,6 @@ Belongs here: who is taken, and waiting for an answer. Does not belong here: the
 
 from __future__ import annotations
 
-from bd.core import clock
 from bd.core.settings import PROCESS_KEYS
 
 TYPE_CHECKING = False
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from bd.core.runtime import Runtime
     from bd.store.contract import Journal, JournalEntry
     from bd.store.replica import Replica
 
@@ -52,6 +52,7 @@ def wait(
     journal: Journal,
     entry: JournalEntry,
     may_hold: Callable[[], bool],
+    runtime: Runtime,
     *,
     patience_s: float,
     on_wait: Callable[[], None] | None,
@@ -60,7 +61,7 @@ def wait(
 
     Raises TimeoutError when neither happens in time: the entry is withdrawn, or in `data` its state is `unknown`.
     """
-    begun = clock.monotonic()
+    begun = runtime.monotonic()
     pause, told = _POLL_S, False
     while True:
         found = journal.answered(entry)
@@ -71,13 +72,13 @@ def wait(
             if found is None:
                 journal.reclaim(entry)
             return found
-        waited_s = clock.monotonic() - begun
+        waited_s = runtime.monotonic() - begun
         if waited_s > 1 and not told and on_wait:
             on_wait()
             told = True
         if waited_s > patience_s and (withdraw(journal, entry) or waited_s > 2 * patience_s):
             raise TimeoutError
-        clock.sleep(pause)
+        runtime.sleep(pause)
         pause = min(_POLL_CAP_S, pause * 1.3)
 
 

@@ -5,7 +5,7 @@ Belongs here: other clones' operations in one round. Does not belong here: their
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BdError
 from bd.core.versions import same_rules
 from bd.store.group_commit import answer, requests, verdict_trailers
@@ -27,7 +27,7 @@ def others(hub: Replica, revive: Callable[[Mapping[str, Any]], Operation], base:
     if not seen:
         return NOBODY
     found = requests.read(hub, seen)
-    gone = requests.abandoned(hub, found, clock.now())
+    gone = requests.abandoned(hub, found, hub.runtime.now())
     waiting = [intent for intent in found if intent not in gone]
     done = verdict_trailers.since(hub.repo, [intent.base for intent in waiting], base)
     gone += [intent for intent in waiting if intent.uid in done]
@@ -57,7 +57,7 @@ def fold(add: Callable[..., Change], stranger: Stranger, context: Callable[[], D
         return verdict_trailers.line(intent.uid, answer.of_change(change))
 
     try:
-        at_s = clock.unix_seconds(operation.at)
+        at_s = times.unix_seconds(operation.at)
         change = add(operation, intent.author, at_s, tries=intent.tries, context=context(), told=trailer)
     except BdError as error:
         told.append(verdict_trailers.line(intent.uid, answer.of_error(error)))

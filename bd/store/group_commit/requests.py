@@ -7,8 +7,8 @@ deciding them (batch.py), moving their refs (asking.py).
 
 from __future__ import annotations
 
-from bd.core.clock import SKEW_S, instant_of, time_text
 from bd.core.light import NamedTuple, json_text, json_value
+from bd.core.times import SKEW_S, instant_of, time_text
 from bd.core.versions import REQUEST, REQUESTS_READ, rules
 from bd.store import observations
 from bd.store.contract import SideRef

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 
-from bd.core import clock
 from bd.core.errors import RemoteUnreachable
 from bd.core.light import json_text, json_value, suppress
 from bd.store.contract import PushLine, SideRef
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from bd.core.runtime import Runtime
     from bd.store.contract import LocalState, PushAnswer, Remote, Repository
 
 CLAIMS = "refs/bd/claims/"
@@ -44,9 +44,10 @@ _HEARD_SHAPE = {"oid": str, "record": dict}
 class SideRefs:
     """The refs beside the branch as one clone uses them."""
 
-    def __init__(self, repo: Repository, remote: Remote, local: LocalState, url: str | None) -> None:
+    def __init__(self, repo: Repository, remote: Remote, local: LocalState, url: str | None, runtime: Runtime) -> None:
         """`url` is where the server is, for what is noted of it; None for a hub that is shared through none."""
         self._repo = repo
+        self._runtime = runtime
         self._remote = remote
         self._local = local
         self._is_shared = url is not None
@@ -199,7 +200,7 @@ class SideRefs:
         if all(line.landed for line in lines.values()):
             return "made"
         if not moved(lines):
-            self._note_probe(clock.now(), works=False, why=words.strip()[-200:])
+            self._note_probe(self._runtime.now(), works=False, why=words.strip()[-200:])
         return "refused"
 
     def move(self, sides: Sequence[SideRef]) -> bool:

@@ -5,13 +5,12 @@ Times are those of the machine's boot-time clock: nobody sets it, and after a re
 
 from __future__ import annotations
 
-from bd.core import clock
 from bd.core.light import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from bd.core.runtime import Runtime
     from bd.store.contract import LocalState
-
 # After a lost race, a write looks first for this long: somebody else is writing.
 RACED_S = 60.0
 
@@ -19,8 +18,9 @@ RACED_S = 60.0
 class LastFetch:
     """Two notes of a clone. Both only save time: without them, a write fetches first."""
 
-    def __init__(self, local: LocalState) -> None:
+    def __init__(self, local: LocalState, runtime: Runtime) -> None:
         self._local = local
+        self._runtime = runtime
 
     def now(self) -> None:
         """The hub has just been looked at."""
@@ -42,13 +42,13 @@ class LastFetch:
 
     def _note(self, name: str) -> None:
         with suppress(OSError):
-            self._local.write(name, f"{clock.uptime():.3f} {clock.boot_id()}\n")
+            self._local.write(name, f"{self._runtime.uptime():.3f} {self._runtime.boot_id()}\n")
 
     def _age_s(self, name: str) -> float | None:
         """How long ago, in seconds; None when never since the machine was started."""
         up_s, _, boot = (self._local.read(name) or "").strip().partition(" ")
         try:
-            age_s = clock.uptime() - float(up_s)
+            age_s = self._runtime.uptime() - float(up_s)
         except ValueError:
             return None
-        return age_s if age_s >= 0 and boot == clock.boot_id() else None
+        return age_s if age_s >= 0 and boot == self._runtime.boot_id() else None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 
-from bd.core import clock
 from bd.core.errors import LockTimeout, TryAgain
 
 try:
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from bd.core.runtime import Runtime
+
 _POLL_S = 0.01
 _POLL_CAP_S = 0.1
 
@@ -30,23 +31,24 @@ _POLL_CAP_S = 0.1
 class CloneLock:
     """A lock file held for one transaction. Use as a context manager. Dies with its process."""
 
-    def __init__(self, path: str, timeout_s: float, on_wait: Callable[[], None] | None = None) -> None:
+    def __init__(self, path: str, timeout_s: float, runtime: Runtime, on_wait: Callable[[], None] | None = None) -> None:
         self._path = path
         self._timeout_s = timeout_s
+        self._runtime = runtime
         self._on_wait = on_wait
         self._held: Any = None
 
     def __enter__(self) -> CloneLock:
-        deadline = clock.monotonic() + self._timeout_s
+        deadline = self._runtime.monotonic() + self._timeout_s
         pause = _POLL_S
         told = False
         while not self.try_enter():
-            if clock.monotonic() >= deadline:
+            if self._runtime.monotonic() >= deadline:
                 raise self.timed_out()
-            if self._on_wait and not told and clock.monotonic() > deadline - self._timeout_s + 1:
+            if self._on_wait and not told and self._runtime.monotonic() > deadline - self._timeout_s + 1:
                 self._on_wait()
                 told = True
-            clock.sleep(pause)
+            self._runtime.sleep(pause)
             pause = min(_POLL_CAP_S, pause * 1.5)
         return self
 

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bd.core.runtime import Runtime
     from bd.store.local.journal import Journal
     from bd.store.local.lock import CloneLock
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 class LocalFiles:
     """The folder of one clone. It is made with the first thing that is kept in it."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, runtime: Runtime) -> None:
         self._folder = folder
+        self._runtime = runtime
 
     @cached_property
     def journal(self) -> Journal:
@@ -32,7 +34,7 @@ class LocalFiles:
         """The writer lock; whoever enters it waits so long, and `on_wait` says so."""
         from bd.store.local.lock import CloneLock as Lock  # noqa: PLC0415  readers need none of it
 
-        return Lock(os.path.join(self._folder, "lock"), timeout_s, on_wait)
+        return Lock(os.path.join(self._folder, "lock"), timeout_s, self._runtime, on_wait)
 
     def read(self, name: str) -> str | None:
         """A note; None when there is none or it can't be read."""

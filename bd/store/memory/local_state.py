@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 
-from bd.core import clock
 from bd.core.errors import LockTimeout
 
 TYPE_CHECKING = False
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
+    from bd.core.runtime import Runtime
     from bd.store.contract import JournalEntry
 
 _ENTRY, _TAKEN, _WITHDRAWN = ".json", ".taken", ".withdrawn"
@@ -56,8 +56,9 @@ class _Record:
 class MemoryState:
     """One process's view of it; `die` is what kill -9 does."""
 
-    def __init__(self, shared: SharedState) -> None:
+    def __init__(self, shared: SharedState, runtime: Runtime) -> None:
         self.shared = shared
+        self.runtime = runtime
         self.journal = MemoryJournal(self)
 
     def die(self) -> None:
@@ -99,11 +100,11 @@ class MemoryLock:
         self._on_wait = on_wait
 
     def __enter__(self) -> MemoryLock:
-        deadline = clock.monotonic() + self._timeout_s
+        deadline = self._state.runtime.monotonic() + self._timeout_s
         while not self.try_enter():
-            if clock.monotonic() >= deadline:
+            if self._state.runtime.monotonic() >= deadline:
                 raise self.timed_out()
-            clock.sleep(0.001)
+            self._state.runtime.sleep(0.001)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -9,9 +9,11 @@ from bd.store.memory.server import MemoryRemote, MemoryServer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
     from typing import Any
 
     from bd.core.queries import Derivation
+    from bd.core.runtime import Runtime
 
 
 class MemoryPlace:
@@ -33,16 +35,16 @@ class MemoryPlace:
         self.clone_layer: Mapping[str, Any] = settings or {}
         self.user_layer: Mapping[str, Any] = {}
 
-    def connect(self) -> MemoryRemote:
+    def connect(self, runtime: Runtime) -> MemoryRemote:
         """The clone's connection to the server."""
         return MemoryRemote(self.repo, self.server, self.branch)
 
-    def local_state(self) -> MemoryState:
+    def local_state(self, runtime: Runtime) -> MemoryState:
         """What this clone knows, as a new process sees it."""
-        return MemoryState(self.shared)
+        return MemoryState(self.shared, runtime)
 
-    def worktree(self) -> None:
+    def worktree(self, runtime: Runtime) -> None:
         """Nobody checks anything out."""
 
-    def cache_path(self, derivations: Sequence[Derivation]) -> None:
+    def cache_path(self, derivations: Sequence[Derivation], now: datetime) -> None:
         """The cache is kept for as long as the clone is open."""

@@ -6,10 +6,6 @@ with every try, up to a cap.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import random
-
 BASE_S = 0.05
 CAP_S = 2.0
 
@@ -19,8 +15,6 @@ def longest_s(tries: int) -> float:
     return min(CAP_S, BASE_S * 2.0 ** min(tries, 10))
 
 
-def pause_s(tries: int, rng: random.Random | None = None) -> float:
-    """The pause before the next try, in seconds."""
-    from random import Random  # noqa: PLC0415  few need it, and it takes long to import
-
-    return (rng or Random()).uniform(0, longest_s(tries))
+def pause_s(tries: int, spread: float) -> float:
+    """The pause before the next try, in seconds; `spread` is a random number from 0 to 1."""
+    return spread * longest_s(tries)

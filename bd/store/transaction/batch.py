@@ -7,7 +7,7 @@ a round. Does not belong here: whose turn it is, pushing, and what became of it 
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple, cached_property
 from bd.store.contract import VIEW, SideRef
@@ -137,7 +137,7 @@ class Rounds:
         operation = member.operation.renamed(renamed) if renamed else member.operation
         try:
             author = self._author(operation.by, context.settings)
-            return chain.add(operation, author, clock.unix_seconds(operation.at), tries=tries), None
+            return chain.add(operation, author, times.unix_seconds(operation.at), tries=tries), None
         except BdError as error:
             if base is None:
                 raise

@@ -7,7 +7,6 @@ for the lock in the same clone (local.py), and what other clones ask for (reques
 
 from __future__ import annotations
 
-from bd.core import clock
 from bd.core.errors import BdError, NoHub, RemoteUnreachable
 from bd.core.light import cached_property
 from bd.store.contract import PUBLISHED, VIEW
@@ -18,7 +17,6 @@ from bd.store.transaction.verdict import Pushing, refused_by_server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import random
     from collections.abc import Callable
     from typing import Any
 
@@ -47,7 +45,6 @@ class Transaction:
         hand: str | None,
         creates_hub: bool,
         on_step: Callable[[str], None],
-        rng: random.Random | None,
     ) -> None:
         self._hub = hub
         self._repo: Repository = hub.repo
@@ -56,7 +53,6 @@ class Transaction:
         self._hand = hand
         self._creates_hub = creates_hub
         self._step = on_step
-        self._rng = rng
         self._pushing = Pushing(hub, on_step, hand)
         self._own = Member(operation) if operation is not None else None
         self._party = [self._own] if self._own else []
@@ -216,7 +212,7 @@ class Transaction:
         """Whether the push is left to others for now, within the time there is. Raises TryAgain."""
         if not self._folding.leaves_it_to_others(self._open(), others, snapshot, self._base or "", self._tries):
             return False
-        self._deadline = self._deadline or clock.monotonic() + self._hub.settings(snapshot).retry_time
+        self._deadline = self._deadline or self._hub.runtime.monotonic() + self._hub.settings(snapshot).retry_time
         self._refuse_to_go_on()
         return True
 
@@ -234,7 +230,7 @@ class Transaction:
             declined=self._declined,
             tries=self._tries + 1,
         )
-        self._deadline = self._deadline or clock.monotonic() + made.settings.retry_time
+        self._deadline = self._deadline or self._hub.runtime.monotonic() + made.settings.retry_time
         return made
 
     def _carries_own(self, made: Round) -> bool:
@@ -336,11 +332,11 @@ class Transaction:
                 return
         from bd.store.transaction import backoff  # noqa: PLC0415  only after a lost race
 
-        clock.sleep(backoff.pause_s(self._tries, self._rng))  # full jitter before the next try
+        self._hub.runtime.sleep(backoff.pause_s(self._tries, self._hub.runtime.random()))  # full jitter before the next try
 
     def _refuse_to_go_on(self) -> None:
         """Raises TryAgain when the time is over."""
-        if self._deadline is None or clock.monotonic() < self._deadline:
+        if self._deadline is None or self._hub.runtime.monotonic() < self._deadline:
             return
         if not self._folding.asking.withdraw(self._open()) and not self._is_last_look:
             self._is_last_look = True  # somebody has carried it out meanwhile: one more look says so
@@ -359,7 +355,7 @@ class Transaction:
     def _look_beside(self, verdict: Verdict) -> None:
         """A ref beside the branch is not as this clone knew it, or the server refuses such refs after all."""
         if verdict.kind == "unsided":
-            self._hub.sides.give_up(verdict.words, clock.now())
+            self._hub.sides.give_up(verdict.words, self._hub.runtime.now())
             self._go_bare()
         elif self._rounds.beating is not None:
             self._rounds.beating.relist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.core import clock
+from bd.core import times
 from bd.core.errors import TryAgain
 from bd.store.contract import PUBLISHED, VIEW
 from bd.store.transaction.drafts import Chain
@@ -31,7 +31,7 @@ def keep_here(
     snapshot = hub.snapshot(base)
     hub.check_format(snapshot)
     chain = Chain(hub.repo, snapshot, rounds.context(snapshot))
-    change = chain.add(operation, rounds.author(operation.by, snapshot), clock.unix_seconds(operation.at), tries=1)
+    change = chain.add(operation, rounds.author(operation.by, snapshot), times.unix_seconds(operation.at), tries=1)
     if not chain.steps:
         return Outcome(change, published=False, commit=base)
     needs_to_be_told = _names_token(operation, change, snapshot)

@@ -15,7 +15,6 @@ from bd.store.transaction.outcome import Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import random
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
@@ -35,13 +34,11 @@ class Writing:
         author: Callable[[str, Any], str],
         revive: Callable[[Mapping[str, Any]], Operation],
         by_difference: Callable[[str, str, str, str | None], Operation],
-        on_step: Callable[[str], None] | None = None,
-        rng: random.Random | None = None,
+        on_step: Callable[[str], None],
     ) -> None:
         self._hub = hub
         self._rounds = Rounds(hub, context=context, author=author, revive=revive, by_difference=by_difference)
-        self._step = on_step or _no_step
-        self._rng = rng
+        self._step = on_step
 
     def run(self, operation: Operation | None, *, hand: str | None = None, creates_hub: bool = False) -> Outcome:
         """Publish the operation, with whatever this clone has not published yet before it.
@@ -77,7 +74,6 @@ class Writing:
             hand=hand,
             creates_hub=creates_hub,
             on_step=self._step,
-            rng=self._rng,
         )
         try:
             outcome = transaction.run()
@@ -113,7 +109,12 @@ class Writing:
         settings = self._hub.settings()
         try:
             told = local.wait(
-                self._hub.journal, entry, self._hub.try_write, patience_s=settings.lock_timeout, on_wait=self._hub.on_wait
+                self._hub.journal,
+                entry,
+                self._hub.try_write,
+                self._hub.runtime,
+                patience_s=settings.lock_timeout,
+                on_wait=self._hub.on_wait,
             )
         except TimeoutError:
             if entry.data["state"] == "unknown":
@@ -145,10 +146,6 @@ class Writing:
         if change is not None:
             finish.note_last(self._hub, change, tip)
         return Outcome(change, published=True, commit=tip, tries=told.get("tries", 1), refusal=refusal)
-
-
-def _no_step(name: str) -> None:
-    """The default step hook: tests stop or interleave here."""
 
 
 def _told(entry: JournalEntry, outcome: Outcome) -> Outcome:

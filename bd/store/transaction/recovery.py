@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bd.core import clock
 from bd.core.errors import TryAgain
 from bd.store.contract import SideRef
 from bd.store.group_commit import verdict_trailers
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from bd.core.runtime import Runtime
     from bd.store.contract import JournalEntry, Repository
     from bd.store.group_commit.member import Member
     from bd.store.group_commit.verdict_trailers import Verdict
@@ -159,7 +159,7 @@ class Settling:
             entry.write(gone=not listed)
             self.is_unsure = self.is_unsure or not listed
             return "waiting"
-        if _may_arrive(data):
+        if _may_arrive(data, self._hub.runtime):
             for uid, oid in intents.items():
                 asked = {
                     "asked_on": data.get("asked_on") or "",
@@ -188,7 +188,7 @@ class Settling:
         return False
 
 
-def _may_arrive(data: Mapping[str, Any]) -> bool:
+def _may_arrive(data: Mapping[str, Any], runtime: Runtime) -> bool:
     """Whether an ask that got no answer may still be on its way: a git whose bd has died can go on for a while."""
     since_s = data.get("unanswered_since_s")
-    return isinstance(since_s, int) and abs(clock.now().timestamp() - since_s) < VALID_S
+    return isinstance(since_s, int) and abs(runtime.now().timestamp() - since_s) < VALID_S

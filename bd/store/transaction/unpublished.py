@@ -5,7 +5,6 @@ Belongs here: one operation that can't land any more. Does not belong here: find
 
 from __future__ import annotations
 
-from bd.core import clock
 from bd.core.light import NamedTuple, json_value
 from bd.store import rejected
 from bd.store.git import commit_message
@@ -88,6 +87,6 @@ def _named(form: Mapping[str, Any], commit: str) -> _Lost:
 
 def _written_down(hub: Replica, entry: JournalEntry) -> str:
     """A commit that holds an operation of which none was built."""
-    now, author = clock.now(), "bd <kept@bd>"
+    now, author = hub.runtime.now(), "bd <kept@bd>"
     text = requests.text_of(entry.data["form"], author=author, base=entry.data.get("since") or "", at=now, tries=1)
     return hub.sides.commit(text, author, now)

@@ -6,7 +6,6 @@ answer, it may still land); `refused` (for good); `unsided` (the refs beside the
 
 from __future__ import annotations
 
-from bd.core import clock
 from bd.core.errors import RemoteUnreachable, ServerRefused
 from bd.core.light import NamedTuple
 from bd.store.git.push import MOVED
@@ -100,13 +99,13 @@ class Pushing:
             return self._publish_here(commit, base, sides)
         words = ""
         lines: Mapping[str, PushLine] = {}
-        begun = clock.monotonic()
+        begun = self._hub.runtime.monotonic()
         self._unanswered.append(commit)
         try:
             lines, words = self._hub.remote.push(commit, base, sides, exactly=exactly, meanwhile=meanwhile)
         except RemoteUnreachable as error:
             words = error.message
-        self.push_s = clock.monotonic() - begun
+        self.push_s = self._hub.runtime.monotonic() - begun
         line = lines.get(self._hub.branch)
         if line is not None and line.landed:
             self._unanswered.clear()

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 
-from bd.core import clock
 from bd.core.light import suppress
 from bd.store.git.porcelain import worktrees
 from bd.store.git.repository import GitFailed, GitTimeout
@@ -22,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from bd.core.runtime import Runtime
     from bd.store.git.repository import GitRepo
 
 _UNDER_WAY = {
@@ -64,7 +64,7 @@ def holder(repo: GitRepo, branch: str) -> GitRepo | None:
     return None
 
 
-def bring_along(repo: GitRepo, here: str | None, tip: str, *, wait_s: float = _LOCK_WAIT_S) -> None:
+def bring_along(repo: GitRepo, here: str | None, tip: str, runtime: Runtime, *, wait_s: float = _LOCK_WAIT_S) -> None:
     """Move index and files from commit `here` to `tip`, under the clone's lock. The ref is the caller's.
 
     Raises InTheWay; then nothing has moved.
@@ -72,7 +72,7 @@ def bring_along(repo: GitRepo, here: str | None, tip: str, *, wait_s: float = _L
     under_way = next((words for name, words in _UNDER_WAY.items() if os.path.exists(os.path.join(repo.git_dir, name))), None)
     if under_way:
         raise InTheWay(f"{under_way} is under way in {repo.work_tree}", hint="finish it first")
-    with LockedIndex(repo, wait_s) as locked:
+    with LockedIndex(repo, runtime, wait_s) as locked:
         if here and move(repo, locked.index, locked.copy, here, tip):
             return
         try:
@@ -88,12 +88,12 @@ def has_come_to(repo: GitRepo, here: str | None, commit: str) -> bool:
     return moved.isdisjoint(out.decode("utf-8", "surrogateescape").split("\0"))
 
 
-def take_back(repo: GitRepo, branch: str, there: str, tip: str | None) -> None:
+def take_back(repo: GitRepo, branch: str, there: str, tip: str | None, runtime: Runtime) -> None:
     """Index and files were moved to a commit that the branch did not get: move them back, as far as that goes."""
     where = holder(repo, branch) if tip else None
     if where and tip:
         with suppress(InTheWay):
-            bring_along(where, there, tip)
+            bring_along(where, there, tip, runtime)
 
 
 def _merge(repo: GitRepo, index: str, trees: list[str]) -> None:
@@ -119,15 +119,16 @@ def _merge(repo: GitRepo, index: str, trees: list[str]) -> None:
 class LockedIndex:
     """The index, locked; a copy of it to work on is put in its place when the block ends well. Raises InTheWay naming a foreign lock."""
 
-    def __init__(self, repo: GitRepo, wait_s: float = _LOCK_WAIT_S) -> None:
+    def __init__(self, repo: GitRepo, runtime: Runtime, wait_s: float = _LOCK_WAIT_S) -> None:
         self._repo = repo
+        self._runtime = runtime
         self._wait_s = wait_s
         self.index = os.path.join(repo.git_dir, "index")
         self.copy = os.path.join(repo.git_dir, "bd-index")
         self._lock = f"{self.index}.lock"
 
     def __enter__(self) -> LockedIndex:
-        _take_lock(self._repo, self._lock, self._wait_s)
+        _take_lock(self._repo, self._lock, self._wait_s, self._runtime)
         for leftover in (self.copy, f"{self.copy}.lock"):
             with suppress(FileNotFoundError):
                 os.unlink(leftover)
@@ -152,19 +153,19 @@ class LockedIndex:
             os.unlink(self._lock)
 
 
-def _take_lock(repo: GitRepo, lock: str, wait_s: float) -> None:
+def _take_lock(repo: GitRepo, lock: str, wait_s: float, runtime: Runtime) -> None:
     owner = os.path.join(repo.common_dir, "bd", OWNER)
     with suppress(FileExistsError):
         os.close(os.open(owner, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    deadline = clock.monotonic() + wait_s
+    deadline = runtime.monotonic() + wait_s
     while not _linked(owner, lock):
         if _is_ours(owner, lock):  # we hold the clone's lock, so whoever made it is dead
             with suppress(FileNotFoundError):
                 os.unlink(lock)
             continue
-        if clock.monotonic() >= deadline:
+        if runtime.monotonic() >= deadline:
             raise InTheWay(f"git's index is locked: {lock}", hint="if no git command is running here, remove that file")
-        clock.sleep(0.05)
+        runtime.sleep(0.05)
 
 
 def _linked(owner: str, lock: str) -> bool:
@@ -228,8 +229,8 @@ def _is_plain(path: str) -> bool:
     return os.path.isfile(path) and not os.path.islink(path)
 
 
-def stage(repo: GitRepo, paths: list[str]) -> None:
+def stage(repo: GitRepo, paths: list[str], runtime: Runtime) -> None:
     """Put files into the index as they are. Raises InTheWay."""
     data = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
-    with LockedIndex(repo) as locked:
+    with LockedIndex(repo, runtime) as locked:
         repo.run("update-index", "--add", "--remove", "-z", "--stdin", data=data, env={"GIT_INDEX_FILE": locked.copied()})

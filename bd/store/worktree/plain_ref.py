@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import stat
 
-from bd.core import clock
+from bd.core import times
 from bd.core.light import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from bd.store.git.repository import GitRepo
 
@@ -23,13 +24,13 @@ OWNER = "index-owner"
 _ON = ("true", "yes", "on", "1", "always")
 
 
-def move(repo: GitRepo, branch: str, new: str, old: str) -> bool:
+def move(repo: GitRepo, branch: str, new: str, old: str, now: datetime) -> bool:
     """Move the branch that is checked out here from `old` to `new`; whether that was the plain case. Else nothing has moved."""
     path = os.path.join(repo.common_dir, branch)
     logs = [os.path.join(repo.git_dir, "logs", "HEAD"), os.path.join(repo.common_dir, "logs", branch)]
     lock, owner = f"{path}.lock", os.path.join(repo.common_dir, "bd", OWNER)
     remove_own_lock(lock, owner)
-    who = _who(repo)
+    who = _who(repo, now)
     if who is None or os.name != "posix" or not all(_is_plain_file(file) for file in (path, owner, *logs)):
         return False
     try:
@@ -69,7 +70,7 @@ def _is_plain_file(path: str) -> bool:
         return False
 
 
-def _who(repo: GitRepo) -> str | None:
+def _who(repo: GitRepo, now: datetime) -> str | None:
     """Who moves it, and when, as git's reflog has it; None where that is git's to find out, or no reflog is kept."""
     settings: Mapping[str, Sequence[str]] = repo.known_settings or {}
     name, mail = ((settings.get(f"user.{key}") or [""])[-1] for key in ("name", "email"))
@@ -78,6 +79,6 @@ def _who(repo: GitRepo) -> str | None:
     is_plain = all(text.isascii() and text.isprintable() and text.strip(" .,:;<>\"\\'") == text for text in (name, mail))
     if not name or not mail or not is_logged or is_odd or not is_plain or set("<>") & set(name + mail):
         return None
-    offset_s = clock.local_offset_s()
+    offset_s = times.local_offset_s(now)
     sign, minutes = "-" if offset_s < 0 else "+", abs(offset_s) // 60
-    return f"{name} <{mail}> {int(clock.now().timestamp())} {sign}{minutes // 60:02}{minutes % 60:02}"
+    return f"{name} <{mail}> {int(now.timestamp())} {sign}{minutes // 60:02}{minutes % 60:02}"

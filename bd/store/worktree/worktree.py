@@ -9,15 +9,17 @@ from bd.store.worktree import checkout, plain_ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from bd.core.runtime import Runtime
     from bd.store.git.repository import GitRepo
 
 
 class Worktree:
     """Wherever in this clone the hub branch (a full ref) is checked out; nothing is done where it is not."""
 
-    def __init__(self, repo: GitRepo, branch: str) -> None:
+    def __init__(self, repo: GitRepo, branch: str, runtime: Runtime) -> None:
         self._repo = repo
         self._branch = branch
+        self._runtime = runtime
 
     def prepare(self, commit: str) -> None:
         """Work out the move to a commit that is being pushed."""
@@ -33,7 +35,7 @@ class Worktree:
         if where is None:
             return False
         try:
-            checkout.bring_along(where, start, commit)
+            checkout.bring_along(where, start, commit, self._runtime)
         except checkout.InTheWay as error:
             words = f"the hub branch is checked out here and can't be moved: {error}"
             raise TryAgain(words, hint=error.hint) from error
@@ -41,7 +43,7 @@ class Worktree:
 
     def take_back(self, commit: str, tip: str | None) -> None:
         """The branch did not get the commit that the files were moved to: move them back, as far as that goes."""
-        checkout.take_back(self._repo, self._branch, commit, tip)
+        checkout.take_back(self._repo, self._branch, commit, tip, self._runtime)
 
     def undo_half(self, base: str, commit: str) -> None:
         """Put back the files that a bd killed in the middle of a move from `base` to `commit` had already written."""
@@ -67,7 +69,7 @@ class Worktree:
 
     def _move_branch(self, here: str | None, tip: str, hand: str | None) -> list[str]:
         """The checked-out branch follows its files; where somebody else moves or locks it, they go back."""
-        if here and plain_ref.move(self._repo, self._branch, tip, here):
+        if here and plain_ref.move(self._repo, self._branch, tip, here, self._runtime.now()):
             return []
         try:
             self._repo.update_refs([(self._branch, tip, here or ZERO)])
@@ -86,7 +88,7 @@ class Worktree:
         words = ""
         for start in dict.fromkeys(starts):
             try:
-                checkout.bring_along(self._repo, start, tip)
+                checkout.bring_along(self._repo, start, tip, self._runtime)
             except checkout.InTheWay as error:
                 words = words or str(error)
             else:

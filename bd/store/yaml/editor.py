@@ -9,10 +9,10 @@ Strings are quoted unless no YAML 1.1 or 1.2 reader could take them for anything
 
 from __future__ import annotations
 
-from bd.core.clock import is_canonical
 from bd.core.errors import BadInput
 from bd.core.light import Pattern
 from bd.core.schema import BEAD_FIELDS, CAPACITY_FIELDS, INNER_FIELDS
+from bd.core.times import is_canonical
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

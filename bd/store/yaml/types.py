@@ -5,9 +5,9 @@ Belongs here: typing alone. Does not belong here: YAML itself (codec.py).
 
 from __future__ import annotations
 
-from bd.core.clock import canonical_time, duration_s
 from bd.core.errors import BadInput
 from bd.core.schema import INNER_FIELDS
+from bd.core.times import canonical_time, duration_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,4 +17,4 @@ def clocks_off(yard: Yard) -> None:
     """One clone ahead, one behind, the others right."""
     names = yard.rng.sample(yard.clones, k=min(2, len(yard.clones)))
     for name, offset_s in zip(names, (WRONG_S, -WRONG_S), strict=False):
-        yard.more_env.setdefault(name, {})["BD_CLOCK_OFFSET_S"] = str(offset_s)
+        yard.more_env.setdefault(name, {})["BD_TEST_CLOCK_OFFSET_S"] = str(offset_s)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING
 
+from tests.running import command
 from tests.torture import workload
 from tests.torture.faults.registry import of_a_call, of_a_round
 
@@ -86,8 +86,6 @@ def another(yard: Yard, call: Call, *words: str, clone: str = "") -> Callable[[]
     env = {**yard.env, **yard.more_env.get(where, {})}
 
     def run() -> None:
-        subprocess.run(
-            [sys.executable, "-m", "bd", *words], cwd=yard.path(where), env=env, capture_output=True, stdin=subprocess.DEVNULL
-        )
+        subprocess.run([*command(env), *words], cwd=yard.path(where), env=env, capture_output=True, stdin=subprocess.DEVNULL)
 
     return run

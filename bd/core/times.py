@@ -1,13 +1,10 @@
-"""The only reader of the clock, the only sleeper, and the one parser of times and durations.
+"""Times and durations, and the texts of them.
 
-Belongs here: now, sleep, and the text forms of instants (RFC 3339 UTC ending in Z) and
-durations (`90s`, `45m`, `2h`, `1d`). Does not belong here: what a time means to a bead.
+Instants are aware and UTC; their text is RFC 3339 ending in Z, that of a duration `90s`, `45m`, `2h` or `1d`. Nothing here
+knows what time it is: that is the Runtime's (runtime.py).
 """
 
 from __future__ import annotations
-
-import os
-import time
 
 from bd.core.errors import BadInput
 from bd.core.light import Pattern
@@ -32,45 +29,15 @@ _BACK = "write 2026-02-21, 2026-02-21T15:00Z, yesterday, or 2h for two hours ago
 _FRACTION = Pattern(r"(?<=:\d\d)\.\d+")
 
 
-def now() -> datetime:
-    """The present instant, aware, UTC. `BD_CLOCK_OFFSET_S` shifts it (tests of skewed clocks)."""
-    offset_s = os.environ.get("BD_CLOCK_OFFSET_S")
-    present = datetime.now(UTC)
-    return present + timedelta(seconds=float(offset_s)) if offset_s else present
+def at_seconds(seconds: float) -> datetime:
+    """Return the instant of a Unix time, aware, UTC."""
+    return datetime.fromtimestamp(seconds, UTC)
 
 
-def monotonic() -> float:
-    """Seconds on a clock that never goes back."""
-    return time.monotonic()
-
-
-def uptime() -> float:
-    """Seconds on the machine's boot-time clock, which nobody sets and which goes on while it sleeps.
-
-    `BD_UPTIME_OFFSET_S` shifts it (tests of observers that were away).
-    """
-    source = getattr(time, "CLOCK_BOOTTIME", None)
-    present = time.clock_gettime(source) if source is not None else time.monotonic()
-    return present + float(os.environ.get("BD_UPTIME_OFFSET_S") or 0)
-
-
-def boot_id() -> str:
-    """What tells one run of this machine from another."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
-def local_offset_s() -> int:
-    """How far the local time is ahead of UTC now."""
-    return time.localtime().tm_gmtoff
-
-
-def sleep(seconds: float) -> None:
-    """Wait."""
-    time.sleep(max(0.0, seconds))
+def local_offset_s(instant: datetime) -> int:
+    """How far this machine's local time is ahead of UTC at an instant."""
+    offset = instant.astimezone().utcoffset()
+    return int(offset.total_seconds()) if offset is not None else 0
 
 
 def time_text(instant: datetime, *, exact: bool = False) -> str:
@@ -81,7 +48,7 @@ def time_text(instant: datetime, *, exact: bool = False) -> str:
 
 def time_of_seconds(seconds: int) -> str:
     """The canonical text of a Unix time, as git stamps commits."""
-    return time_text(datetime.fromtimestamp(seconds, UTC))
+    return time_text(at_seconds(seconds))
 
 
 def instant_of(text: str) -> datetime:

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.core import clock
+from bd.cli.runtime import SystemRuntime
+from bd.core import times
 from bd.core.errors import BadInput
+from tests.runtime import RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,8 +54,8 @@ STORED = [
 
 @pytest.mark.parametrize(("text", "canonical"), STORED)
 def test_one_canonical_form_in_every_zone(text: str, canonical: str, zone: str) -> None:
-    assert clock.canonical_time(text) == canonical
-    assert clock.canonical_time(canonical) == canonical
+    assert times.canonical_time(text) == canonical
+    assert times.canonical_time(canonical) == canonical
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_one_canonical_form_in_every_zone(text: str, canonical: str, zone: str) 
 )
 def test_what_is_no_stored_time(text: str) -> None:
     with pytest.raises(ValueError):
-        clock.canonical_time(text)
+        times.canonical_time(text)
 
 
 instants = st.datetimes(timezones=st.just(UTC)).filter(lambda instant: 2 <= instant.year <= 9998)
@@ -81,17 +83,17 @@ offsets = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(
 
 @given(instants, offsets)
 def test_every_offset_names_the_same_instant(instant: datetime, offset: timezone) -> None:
-    text = clock.canonical_time(instant.astimezone(offset).isoformat())
+    text = times.canonical_time(instant.astimezone(offset).isoformat())
     assert text.endswith("Z")
-    assert clock.instant_of(text) == instant
-    assert clock.instant_of(clock.time_text(instant, exact=True)) == instant
-    assert clock.instant_of(clock.time_text(instant)) == instant.replace(microsecond=0)
+    assert times.instant_of(text) == instant
+    assert times.instant_of(times.time_text(instant, exact=True)) == instant
+    assert times.instant_of(times.time_text(instant)) == instant.replace(microsecond=0)
 
 
 @given(instants, instants)
 def test_texts_of_one_exactness_sort_as_their_instants(one: datetime, two: datetime) -> None:
     if one != two:
-        assert (clock.time_text(one, exact=True) < clock.time_text(two, exact=True)) == (one < two)
+        assert (times.time_text(one, exact=True) < times.time_text(two, exact=True)) == (one < two)
 
 
 # --- typed times ------------------------------------------------------------------------------
@@ -116,20 +118,20 @@ def test_texts_of_one_exactness_sort_as_their_instants(one: datetime, two: datet
     ],
 )
 def test_what_a_person_means(typed: str, meant: str, zone: str) -> None:
-    assert clock.typed_time(typed, PRESENT) == meant
+    assert times.typed_time(typed, PRESENT) == meant
 
 
 def test_tomorrow_is_counted_in_utc_wherever_the_person_is() -> None:
     denver = timezone(timedelta(hours=-7))
     evening = datetime(2026, 2, 21, 20, 0, tzinfo=denver)  # 03:00 on the 22nd, UTC
-    assert clock.typed_time("tomorrow", evening) == "2026-02-23T00:00:00Z"
-    assert clock.typed_time("1h", evening) == "2026-02-22T04:00:00Z"
+    assert times.typed_time("tomorrow", evening) == "2026-02-23T00:00:00Z"
+    assert times.typed_time("1h", evening) == "2026-02-22T04:00:00Z"
 
 
 @pytest.mark.parametrize("typed", ["", "soon", "2 fortnights", "2026-02-30", "-2h", "h", "99:99"])
 def test_what_nobody_means(typed: str) -> None:
     with pytest.raises(BadInput, match="is not a time"):
-        clock.typed_time(typed, PRESENT)
+        times.typed_time(typed, PRESENT)
 
 
 @pytest.mark.parametrize(
@@ -151,16 +153,16 @@ def test_what_nobody_means(typed: str) -> None:
 def test_what_a_person_means_by_the_past(typed: str, meant: str | None) -> None:
     if meant is None:
         with pytest.raises(BadInput) as refused:
-            clock.past_instant(typed, PRESENT)
+            times.past_instant(typed, PRESENT)
         assert "yesterday" in (refused.value.hint or "")
     else:
-        assert clock.time_text(clock.past_instant(typed, PRESENT)) == meant
+        assert times.time_text(times.past_instant(typed, PRESENT)) == meant
 
 
 @pytest.mark.parametrize("typed", ["9999999999d", "999999999999999999999s"])
 def test_a_time_beyond_the_calendar_is_bad_input(typed: str) -> None:
     with pytest.raises(BadInput, match="longer than a century"):
-        clock.typed_time(typed, PRESENT)
+        times.typed_time(typed, PRESENT)
 
 
 # --- durations --------------------------------------------------------------------------------
@@ -186,31 +188,31 @@ def test_a_time_beyond_the_calendar_is_bad_input(typed: str) -> None:
     ],
 )
 def test_durations(text: str, seconds: float) -> None:
-    assert clock.duration_s(text) == seconds
+    assert times.duration_s(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "h", "2x", "-2h", "2h-", "h2", "1h 30", "two hours", "1e3s", "²", "2h\n3"])
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(BadInput, match="is not a duration"):
-        clock.duration_s(text)
+        times.duration_s(text)
 
 
 @pytest.mark.parametrize("text", ["36526d", "9" * 400, "9" * 400 + "d", "9" * 5000 + "s"])
 def test_no_duration_is_longer_than_a_century(text: str) -> None:
     with pytest.raises(BadInput, match="longer than a century"):
-        clock.duration_s(text)
+        times.duration_s(text)
 
 
 @given(st.integers(0, 10**9))
 def test_a_durations_text_is_exact(seconds: int) -> None:
-    assert clock.duration_s(clock.duration_text(seconds)) == seconds
+    assert times.duration_s(times.duration_text(seconds)) == seconds
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0, "0s"), (90, "90s"), (60, "1m"), (2700, "45m"), (7200, "2h"), (5400, "90m"), (86400, "1d")]
 )
 def test_the_shortest_exact_text(seconds: float, text: str) -> None:
-    assert clock.duration_text(seconds) == text
+    assert times.duration_text(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -218,24 +220,24 @@ def test_the_shortest_exact_text(seconds: float, text: str) -> None:
     [(0, "0s"), (59.9, "59s"), (60, "1m"), (3599, "59m"), (3600, "1h"), (86399, "23h"), (86400, "1d"), (-600, "0s")],
 )
 def test_ages(seconds: float, text: str) -> None:
-    assert clock.age_text(seconds) == text
+    assert times.age_text(seconds) == text
 
 
 # --- now --------------------------------------------------------------------------------------
 
 
 def test_now_is_aware_utc_in_every_zone(zone: str) -> None:
-    present = clock.now()
+    present = SystemRuntime().now()
     assert present.tzinfo is UTC
     assert abs(present.timestamp() - time.time()) < 60
 
 
 @pytest.mark.parametrize("offset_s", [600, -600])
 def test_a_skewed_clock_for_tests(offset_s: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    straight = clock.now()
-    monkeypatch.setenv("BD_CLOCK_OFFSET_S", str(offset_s))
-    assert abs((clock.now() - straight).total_seconds() - offset_s) < 60
+    straight = RUNTIME.now()
+    monkeypatch.setenv("BD_TEST_CLOCK_OFFSET_S", str(offset_s))
+    assert abs((RUNTIME.now() - straight).total_seconds() - offset_s) < 60
 
 
 def test_a_wait_into_the_past_is_none() -> None:
-    clock.sleep(-5)
+    SystemRuntime().sleep(-5)
