@@ -15,8 +15,11 @@ OPTIONS = {
 
 
 def main() -> None:
-    # A script finds what lies beside it first: here, modules of tests where those of the standard library belong.
-    sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    # A script finds what lies beside it first: here, modules of tests where those of the standard library belong. bd is that
+    # of PYTHONPATH, where a test has put another version, else the one beside these tests.
+    del sys.path[0]
+    named = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    sys.path.insert(len(named), os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     from bd.cli import run
     from tests.runtime import HookedRuntime
 

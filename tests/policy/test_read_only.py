@@ -34,7 +34,7 @@ def all_of(snapshot: Snapshot) -> str:
 
 def overlay_of(snapshot: Snapshot) -> Overlay:
     """The snapshot as it would be after a change, on which chains of operations are decided."""
-    return Overlay(snapshot, CASES["close"].make().decide(snapshot, a_hub().world))
+    return Overlay(snapshot, CASES["close"].make().decide(snapshot, a_hub().context))
 
 
 @pytest.mark.parametrize("make", [lambda: a_hub().tip, lambda: overlay_of(a_hub().tip)], ids=["snapshot", "overlay"])
@@ -53,7 +53,7 @@ def test_no_decision_leaves_anything_on_the_snapshot(name: str) -> None:
     for snapshot in (store.tip, overlay_of(store.tip)):
         before = all_of(snapshot)
         try:
-            operation.decide(snapshot, store.world)
+            operation.decide(snapshot, store.context)
         except BdError:
             assert snapshot is not store.tip, "what closes first may be in the way"
         assert all_of(snapshot) == before
