@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
     from bd.core.settings import Settings
     from bd.operations.base import Operation
-    from bd.store import Clone, Place
-    from bd.store.local.tokens import Tokens
-    from bd.store.snapshot import CachedSnapshot
-    from bd.store.transaction.outcome import Outcome
+    from bd.store import CachedSnapshot, Clone, Outcome, Place
     from bd.worker.fleet_state import View
 
 
@@ -240,19 +237,13 @@ class App:
 
         return claimant(self.identity, is_person=compatible or sys.stdin.isatty())
 
-    @property
-    def tokens(self) -> Tokens:
-        from bd.store.local.tokens import Tokens as Kept
-
-        return Kept(self.hub.place.folder)
-
     def held_tokens(self, typed: Iterable[str]) -> dict[str, str]:
         """The tokens to send with a write on these beads: BD_TOKEN, else what this clone holds without doubt."""
         given = os.environ.get("BD_TOKEN")
         if given:
             return {"*": given}
         from bd.core.identity import claimant
-        from bd.store.local.tokens import session
+        from bd.store import session
 
         who = self.identity
         agent = who.agent
@@ -261,7 +252,7 @@ class App:
                 agent = claimant(who, is_person=True).agent
             except BadInput:
                 return {}
-        return self.tokens.supply(typed, agent, session())
+        return self.hub.tokens.supply(typed, agent, session())
 
     def asked(self, typed: Iterable[str] = (), **extra: Any) -> dict[str, Any]:
         """The arguments every operation takes: who asks, when, and with which tokens."""
@@ -321,20 +312,20 @@ class App:
         for bead_id, token in used:
             bead = snapshot.head(bead_id)
             if bead is None or all(claim.get("token") != token for claim in bead.claims):
-                self.tokens.forget(bead_id, token)
+                self.hub.tokens.forget(bead_id, token)
                 self.hub.drop_note(f"progress/{bead_id}.json")
 
     def _keep_tokens(self, outcome: Outcome) -> None:
         if outcome.change is None or not outcome.change.tokens:
             return
-        from bd.store.local.tokens import session
+        from bd.store import session
 
         snapshot = self.hub.snapshot(outcome.commit)
         for token, bead_id in outcome.change.tokens:
             bead = snapshot.head(bead_id)
             for claim in bead.claims if bead else ():
                 if claim.get("token") == token:
-                    self.tokens.keep(bead_id, claim["agent"], session(), token)
+                    self.hub.tokens.keep(bead_id, claim["agent"], session(), token)
 
     def _tell(self, outcome: Outcome) -> None:
         for note in (*outcome.notes, *(outcome.change.notes if outcome.change else ())):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.cli.app import App
-    from bd.store.transaction.outcome import Outcome
+    from bd.store import Outcome
 
 
 def claim_first(app: App, ids: Sequence[str]) -> Outcome | None:

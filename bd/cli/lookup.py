@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from bd.cli.app import App
     from bd.core.model import Bead, Snapshot
-    from bd.store.transaction.outcome import Outcome
+    from bd.store import Outcome
 
 
 def bead_of(typed: str, snapshot: Snapshot) -> Bead:

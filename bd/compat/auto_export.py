@@ -13,8 +13,7 @@ from bd.core.errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bd.store import Clone
-    from bd.store.snapshot import CachedSnapshot
+    from bd.store import CachedSnapshot, Clone
 
 NAME = "issues.jsonl"
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
     from bd.policy.liveness import Stall
     from bd.policy.notification import Occasion
-    from bd.store.snapshot import CachedSnapshot
+    from bd.store import CachedSnapshot
 
 
 def due(snapshot: CachedSnapshot, stalls: Iterable[Stall], now: datetime) -> list[Occasion]:

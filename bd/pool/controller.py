@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from bd.core.runtime import Runtime
     from bd.pool.state import Quarters
-    from bd.store import Clone
-    from bd.store.snapshot import CachedSnapshot
+    from bd.store import CachedSnapshot, Clone
 
 _REST_S = 30.0
 _LEAST_REST_S = 1.0

@@ -11,9 +11,9 @@ import os
 
 from bd.core import times
 from bd.core.errors import WrongState
+from bd.core.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits
 from bd.schedule.agent_log import rotate
 from bd.schedule.invocation import hub_id
-from bd.store.local.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits
 from bd.store.local.lock import CloneLock
 
 TYPE_CHECKING = False

@@ -26,8 +26,7 @@ from bd.policy.scaling import Member, Memory
 from bd.pool.session import Session
 from bd.schedule import agent_log
 from bd.setup.hub import join_hub
-from bd.store import Clone
-from bd.store.hub_location import locate
+from bd.store import Clone, locate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
     from bd.policy.liveness import Stall
-    from bd.store.rejected import KeptCommit
+    from bd.store import KeptCommit
 
 
 class Attention(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bd.core.light import NamedTuple
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR
 from bd.core.times import time_of_seconds
-from bd.store.contract import Entry
+from bd.store import Entry
 from bd.store.git import commit_message
 from bd.store.hub_files import bead_id_of, with_volumes
 

@@ -23,8 +23,6 @@ from bd.policy.dag import Graph, awaited, find_parent_loop
 from bd.policy.liveness import is_ahead, last_commit_of
 from bd.store.format_version import version_of
 from bd.store.hub_files import bead_id_of
-from bd.store.local.tokens import Tokens
-from bd.store.rejected import kept
 from bd.store.sync import edited
 
 TYPE_CHECKING = False
@@ -34,8 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Snapshot
-    from bd.store import Clone
-    from bd.store.snapshot import CachedSnapshot
+    from bd.store import CachedSnapshot, Clone
 
 ACTIVE_FILES_ADVISED = 3000
 
@@ -165,7 +162,7 @@ def _clone(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
         count = len(hub.repo.commits_between(published, snapshot.commit))
         if count:
             yield Finding("warning", "unpublished", hub.branch, f"not published: {count} of this clone's writes; `bd sync`")
-    for item in kept(hub):
+    for item in hub.kept():
         yield Finding(
             "warning", "kept", item.uid, f"was refused and is kept at {item.commit[:10]}: {item.error or 'no reason noted'}"
         )
@@ -176,7 +173,7 @@ def _clone(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
         if entry.data.get("commits"):
             words = f"got no answer to its push and may still reach the hub: {entry.data.get('verb')}; the next write finds out"
             yield Finding("note", "unsettled", entry.uid, words)
-    for path in Tokens(hub.place.folder).damaged():
+    for path in hub.tokens.damaged():
         yield Finding("warning", "tokens", path, "has lines that are no tokens; they are ignored")
     for damage in edited(hub).damages:
         yield Finding("damage", "unreadable_edit", damage.path, f"as edited here {damage.reason}; `bd sync` leaves it alone")

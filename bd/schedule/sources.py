@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Snapshot
-    from bd.store import Clone
-    from bd.store.transaction.outcome import Outcome
+    from bd.store import Clone, Outcome
 
 # So many files of a pattern are looked at; a poll is bounded.
 _FILES_AT_ONCE = 100

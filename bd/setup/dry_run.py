@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from bd.core.errors import RemoteUnreachable
 from bd.core.identity import identify
 from bd.setup.hub import branch_for, init_of, refuse_unpushed, told_at_birth
-from bd.store import Clone
+from bd.store import Clone, Place
 from bd.store.empty_snapshot import EMPTY
 from bd.store.git.create import check_origin, check_url, why, without_password
 from bd.store.git.discovery import find_repo
 from bd.store.git.repository import GitRepo
-from bd.store.hub_location import Place, check_branch, clone_config_path, place_on, read_layer, user_config_path
+from bd.store.hub_location import check_branch, clone_config_path, place_on, read_layer, user_config_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from bd.core.identity import identify
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
 from bd.operations.base import asked
 from bd.operations.init import Init
-from bd.store import Clone
+from bd.store import Clone, Place, locate
 from bd.store.git.create import (
     add_remote,
     check_url,
@@ -22,7 +22,7 @@ from bd.store.git.create import (
     take_default_branch,
 )
 from bd.store.git.discovery import find_repo
-from bd.store.hub_location import Place, check_branch, clone_config_path, forget, locate, read_layer, user_config_path
+from bd.store.hub_location import check_branch, clone_config_path, forget, read_layer, user_config_path
 from bd.store.worktree.checkout import edited_files
 from bd.store.worktree.sparse import write_out
 from bd.store.yaml import codec

@@ -10,6 +10,24 @@ Read first: clone.py (reads and writes of one clone), then transaction/driver.py
 from __future__ import annotations
 
 from bd.store.clone import Clone
+from bd.store.contract import REWRITTEN, Draft, Entry, SideRef
 from bd.store.hub_location import Place, locate
+from bd.store.local.tokens import Tokens, session
+from bd.store.rejected import KeptCommit
+from bd.store.snapshot import CachedSnapshot
+from bd.store.transaction.outcome import Outcome
 
-__all__ = ["Clone", "Place", "locate"]
+__all__ = [
+    "REWRITTEN",
+    "CachedSnapshot",
+    "Clone",
+    "Draft",
+    "Entry",
+    "KeptCommit",
+    "Outcome",
+    "Place",
+    "SideRef",
+    "Tokens",
+    "locate",
+    "session",
+]

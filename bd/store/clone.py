@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
     from bd.core.settings import Settings
     from bd.store.hub_location import Place
+    from bd.store.local.tokens import Tokens
+    from bd.store.rejected import KeptCommit
     from bd.store.snapshot import CachedSnapshot
     from bd.store.sync import Edits
     from bd.store.transaction.drafts import Chain
@@ -144,6 +146,42 @@ class Clone(Replica):
 
     def _revive(self, form: Mapping[str, Any]) -> Operation:
         return self._operations.read(self, form)
+
+    # --- what only this clone knows ---
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The fencing tokens of the claims that were made here."""
+        from bd.store.local.tokens import Tokens as Folder  # noqa: PLC0415  few writes need any
+
+        return Folder(self.place.folder)
+
+    def kept(self) -> list[KeptCommit]:
+        """The commits that the hub refused, until they are dismissed."""
+        from bd.store import rejected  # noqa: PLC0415  hardly anything is refused
+
+        return rejected.kept(self)
+
+    def dismiss(self, uid: str) -> bool:
+        """Let go of one of them; whether there was one."""
+        from bd.store import rejected  # noqa: PLC0415  the same
+
+        return rejected.dismiss(self, uid)
+
+    def observe(self, signs: Mapping[str, str], *, note: str | None = None) -> dict[str, float]:
+        """Note a successful look at signs (of claims, by token), and for how long each has been the same, in seconds.
+
+        `note` names where those of another kind are kept.
+        """
+        from bd.store import observations  # noqa: PLC0415  most commands look at nobody
+
+        return observations.since(self, note or observations.NAME, signs)
+
+    def last_look_s(self) -> float | None:
+        """How many seconds ago this clone last looked at the signs of claims; None when it never did."""
+        from bd.store import observations  # noqa: PLC0415  the same
+
+        return observations.last_look_s(self)
 
     # --- rehearsing ---
 

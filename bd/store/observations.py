@@ -17,13 +17,8 @@ if TYPE_CHECKING:
 NAME = "looks.json"
 
 
-def record(hub: Replica, signs: Mapping[str, str]) -> dict[str, float]:
-    """Note a successful look, and say for how long each sign has been the same, in seconds, by token."""
-    return since(hub, NAME, signs)
-
-
 def since(hub: Replica, name: str, signs: Mapping[str, str]) -> dict[str, float]:
-    """The same for any signs, kept in a note of this name."""
+    """Note a successful look, and say for how long each sign has been the same, in seconds; kept in a note of this name."""
     noted = (hub.noted_json(name) or {}).get("claims")
     known: dict[str, Any] = noted if isinstance(noted, dict) else {}
     present = _present(hub.runtime)

@@ -13,12 +13,12 @@ import os
 
 from bd.core import times
 from bd.core.errors import NoHub, NotFound
+from bd.core.json_shapes import MAYBE_TEXT, fits
 from bd.core.light import cached_property, json_text, json_value, suppress
 from bd.core.schema import CONFIG_PATH
 from bd.store.contract import PUBLISHED, VIEW, ZERO
 from bd.store.git.repository import GitFailed
 from bd.store.hub_location import Place
-from bd.store.local.json_shapes import MAYBE_TEXT, fits
 from bd.store.local.last_fetch import LastFetch
 
 TYPE_CHECKING = False

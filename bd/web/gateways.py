@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead
     from bd.core.runtime import Runtime
-    from bd.store import Clone
-    from bd.store.snapshot import CachedSnapshot
+    from bd.store import CachedSnapshot, Clone
 
 # So many beads are offered to a gateway at once, so many keys remembered, so often one is tried.
 AT_ONCE = 10

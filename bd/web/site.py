@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from bd.core.settings import Settings
     from bd.operations.base import Operation
     from bd.report.metrics.flow import Flow
-    from bd.store import Clone
-    from bd.store.snapshot import CachedSnapshot
-    from bd.store.transaction.outcome import Outcome
+    from bd.store import CachedSnapshot, Clone, Outcome
     from bd.web.authentication import Person
 
     P = ParamSpec("P")

@@ -6,7 +6,6 @@ from bd.core.errors import RemoteUnreachable
 from bd.core.light import NamedTuple
 from bd.policy import liveness
 from bd.policy.liveness import Sight
-from bd.store import observations
 from bd.store.heartbeat.objects import beat_age_s
 
 TYPE_CHECKING = False
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
 
     from bd.core.settings import Settings
     from bd.policy.liveness import Stall
-    from bd.store import Clone
-    from bd.store.snapshot import CachedSnapshot
+    from bd.store import CachedSnapshot, Clone
 
 # A look costs the remote a listing; this clone does not look more often than this on its own account.
 LOOK_EVERY_S = 10.0
@@ -74,7 +72,7 @@ def look(hub: Clone, *, fetch: bool = True) -> View:
     now = hub.runtime.now()
     claims = {bead.get("claim")["token"]: bead.get("claim") for bead in snapshot.claimed() if bead.get("claim")}
     signs = {token: liveness.sign_of(claim, beats.get(token)) for token, claim in claims.items()}
-    same_s = observations.record(hub, signs) if fetch else {}
+    same_s = hub.observe(signs) if fetch else {}
     sights: dict[str, Sight] = {}
     for token, claim in claims.items():
         beat = beats.get(token)

@@ -13,7 +13,7 @@ from bd.operations.capacity_file import capacity_of
 from bd.operations.heartbeat import Heartbeat as Sign
 from bd.policy.liveness import FAR_INTERVAL_S, NEAR_INTERVAL_S, RECORD_EVERY_S, last_commit_of
 from bd.policy.stealing import queues
-from bd.store.contract import SideRef
+from bd.store import SideRef
 from bd.store.heartbeat.side_refs import AGENTS, CLAIMS
 
 TYPE_CHECKING = False

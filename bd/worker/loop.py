@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from bd.core.settings import Settings
     from bd.operations.base import Operation
     from bd.store import Clone
-    from bd.store.transaction.outcome import Outcome as Written
+    from bd.store import Outcome as Written
     from bd.worker.fleet_state import View
     from bd.worker.options import Plan
 

@@ -19,8 +19,7 @@ from bd.operations.base import asked
 from bd.operations.friction_beads import TellFriction
 from bd.policy import friction
 from bd.schedule.sources import run_due
-from bd.store import observations
-from bd.store.contract import SideRef
+from bd.store import SideRef
 from bd.store.git.repository import GitTimeout
 from bd.store.heartbeat.side_refs import CLAIMS, PROBES
 
@@ -108,7 +107,7 @@ def _sweep(hub: Clone, by: str) -> list[str]:
 def _drop_probes(hub: Clone) -> list[str]:
     """Remove what probes that were killed have left on the remote: there for a day already, as this clone has seen."""
     listed = hub.sides.listing(PROBES)
-    seen_s = observations.since(hub, _PROBES_SEEN, listed)
+    seen_s = hub.observe(listed, note=_PROBES_SEEN)
     left = [SideRef(ref, None, oid) for ref, oid in listed.items() if seen_s[ref] >= EVERY_S * 0.9][:_REFS_AT_ONCE]
     return [f"removed {len(left)} refs of interrupted probes"] if left and hub.sides.move(left) else []
 

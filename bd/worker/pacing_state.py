@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bd.core.errors import BdError
+from bd.core.json_shapes import MAYBE_NUMBER, MAYBE_TEXT
 from bd.core.times import duration_s
 from bd.policy.pacing import PEEK_FAR_S, PEEK_NEAR_S, Pace, pace_of, peek_pause_s
 from bd.policy.roles import interval_of
-from bd.store.local.json_shapes import MAYBE_NUMBER, MAYBE_TEXT
 from bd.worker.heartbeats import branch_tip, is_near
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ The last 20 ride into the bead in the commit that ends the attempt.
 from __future__ import annotations
 
 from bd.core import times
-from bd.store.local.json_shapes import MAYBE_TEXT, fits
+from bd.core.json_shapes import MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bd.operations.base import asked
 from bd.operations.heartbeat import Reassign
 from bd.policy.liveness import overdue_claims
-from bd.store.observations import last_look_s
 from bd.worker.fleet_state import LOOK_EVERY_S, look
 
 TYPE_CHECKING = False
@@ -13,9 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bd.policy.liveness import Stall
-    from bd.store import Clone
-    from bd.store.snapshot import CachedSnapshot
-    from bd.store.transaction.outcome import Outcome
+    from bd.store import CachedSnapshot, Clone, Outcome
 
 # So many at once: a poll's housekeeping is bounded.
 AT_ONCE = 50
@@ -33,7 +30,7 @@ def is_due(hub: Clone, snapshot: CachedSnapshot) -> bool:
     """Whether a look is worth its listing: some claim is silent for too long by its stamps, and nobody here just looked."""
     if next(overdue_claims(snapshot, hub.runtime.now(), hub.settings(snapshot)), None) is None:
         return False
-    ago_s = last_look_s(hub)
+    ago_s = hub.last_look_s()
     return ago_s is None or ago_s >= LOOK_EVERY_S
 
 

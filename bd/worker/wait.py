@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bd.core.runtime import Runtime
-    from bd.store import Clone
-    from bd.store.snapshot import CachedSnapshot
+    from bd.store import CachedSnapshot, Clone
     from bd.worker.long_poll import Server
 
 # So many beads are named at most.

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bd.core.json_shapes import fits
 from bd.store.group_commit import verdict_trailers
 from bd.store.group_commit.answer import is_answer
-from bd.store.local.json_shapes import fits
 from tests.hostile.planting import harmless
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from bd.cli.output import escaped
 from bd.cli.spec import Command
 from bd.core.times import age_text
 from bd.report.attention import gather
-from bd.store.rejected import kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def run(app: App) -> None:
     """List what needs a person."""
     view = app.look()
     app.leave_out(SIGNS, "what the hub refused of this clone")
-    found = gather(app.snapshot(), view.stalls, () if app.flags.at else kept(app.hub), app.now)
+    found = gather(app.snapshot(), view.stalls, () if app.flags.at else app.hub.kept(), app.now)
     if app.out.is_json:
         app.out.object(found.as_json())
     else:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from bd.cli.app import App
     from bd.core.model import Bead
-    from bd.store.transaction.outcome import Outcome
+    from bd.store import Outcome
 
 
 SPEC = Command(
@@ -114,7 +114,7 @@ def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
         app.out.line(f"✓ {verb} {name} — {escaped(bead.title)} (attempt {bead.attempts_counted} of {limit})")
         then = "Close it when it is done." if held.started_at else f"Start it before {held.expires_at}: `bd start {bead.id}`."
         app.out.line(f"  Published as {outcome.commit[:7]}. {then}")
-        if app.tokens.count(bead.id) > 1:
+        if app.hub.tokens.count(bead.id) > 1:
             app.out.line(f"  This clone has held it before: export BD_TOKEN={held.token}")
     app.out.failures(outcome.change.failures if outcome.change else ())
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.cli.app import App
-    from bd.store.transaction.outcome import Outcome
+    from bd.store import Outcome
 
 # The Go tool's ways to hand over a long description or design.
 LONG_TEXTS = (Flag("--stdin", hidden=True), Option("--design-file", hidden=True))

@@ -16,8 +16,8 @@ from bd.store.hub_files import parse_file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
+    from bd.store import Outcome
     from bd.store.hub_files import Row
-    from bd.store.transaction.outcome import Outcome
 
 
 SPEC = Command(

@@ -187,7 +187,7 @@ def run(app: App, once: bool) -> None:
         raise BadInput("pools need a POSIX system", hint="start `bd work` on each agent instead")
     from bd.pool.controller import Controller
     from bd.pool.state import Quarters
-    from bd.store.hub_location import locate
+    from bd.store import locate
 
     quarters, told = Quarters(app.hub), []
 

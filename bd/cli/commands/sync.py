@@ -5,7 +5,6 @@ from __future__ import annotations
 from bd.cli.spec import Command, Flag, Option
 from bd.core import times
 from bd.core.errors import NotFound
-from bd.store.rejected import dismiss, kept
 from bd.store.rewritten import accept_rewrite
 
 TYPE_CHECKING = False
@@ -77,9 +76,9 @@ def synchronise(app: App, *, force: bool = False, reason: str | None = None) -> 
 
 def _kept(app: App, dismissed: tuple[str, ...]) -> None:
     for uid in dismissed:
-        if not dismiss(app.hub, uid):
+        if not app.hub.dismiss(uid):
             raise NotFound(f"nothing is kept under {uid}", hint="`bd sync --kept` lists what is")
-    found = kept(app.hub)
+    found = app.hub.kept()
     if app.out.is_json:
         app.out.json([item._asdict() for item in found])
         return

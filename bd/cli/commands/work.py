@@ -16,7 +16,7 @@ from bd.core.errors import BadInput, Interrupted
 from bd.core.schema import AGENTS_DIR
 from bd.policy.eligibility import Eligibility
 from bd.schedule.agent_log import log_path, rotate
-from bd.store.hub_location import locate
+from bd.store import locate
 from bd.worker import job
 from bd.worker.fleet_state import look
 from bd.worker.job import GRACE_S

@@ -15,7 +15,7 @@ from bd.report.audit.claim_periods import Tenures
 from bd.report.audit.signed_changes import Believed, believed
 from bd.report.audit.steps import Reading
 from bd.report.commits import who
-from bd.store.contract import REWRITTEN
+from bd.store import REWRITTEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from bd.core.json_shapes import fits
 from bd.core.light import NamedTuple, suppress
 from bd.core.times import instant_of
 from bd.report import log
 from bd.report.bead_events import CLAIMING, ENDING, failure_of
 from bd.store.git.commit_message import LATEST_S
-from bd.store.local.json_shapes import fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

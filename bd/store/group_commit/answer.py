@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from bd.core import errors
 from bd.core.errors import BdError
+from bd.core.json_shapes import MAYBE_TEXT, fits
 from bd.core.model import Change
-from bd.store.local.json_shapes import MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ too. Belongs here: writing and reading both. Does not belong here: what follows 
 
 from __future__ import annotations
 
+from bd.core.json_shapes import fits
 from bd.core.light import NamedTuple, json_text, json_value
 from bd.store.git import commit_message
 from bd.store.group_commit.answer import is_answer
-from bd.store.local.json_shapes import fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 
 from bd.core.errors import RemoteUnreachable
+from bd.core.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits
 from bd.core.light import json_text, json_value, suppress
 from bd.store.contract import PushLine, SideRef
 from bd.store.git.push import MOVED
 from bd.store.heartbeat.objects import beat_at
-from bd.store.local.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits
 from bd.store.object_names import is_oid, name_of
 
 TYPE_CHECKING = False

@@ -6,9 +6,9 @@ it again. Belongs here: which beads that is true of. Does not belong here: judgi
 
 from __future__ import annotations
 
+from bd.core.json_shapes import MAYBE_TEXT, fits
 from bd.core.light import json_text
 from bd.core.schema import CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
-from bd.store.local.json_shapes import MAYBE_TEXT, fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
