@@ -302,7 +302,9 @@ def test_a_write_that_does_not_come_through_stops_no_other_pool(host: Host, monk
     host.clone.here("pool", "scale", "worker", "0")
     host.clone.here("pool", "scale", "other", "1")
     with monkeypatch.context() as broken:
-        broken.setattr("bd.pool.supervisor.publish", lambda _hub, _operation: _raise(RemoteUnreachable("the hub is away")))
+        broken.setattr(
+            "bd.pool.supervisor.Round.publish", lambda _round, _operation: _raise(RemoteUnreachable("the hub is away"))
+        )
         told = host.clone.here("pool", "run", "--once", "--json").json
     assert sorted((one["pool"], one["event"]) for one in told) == [("other", "started"), ("worker", "trouble")]
     assert host.round() == [("draining", "worker")], "tried again, and no cooldown for what was not done"
