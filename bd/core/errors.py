@@ -1,7 +1,7 @@
 """Every error a command can end with: its exit code, its code for JSON, its hint.
 
 Belongs here: the table of codes, and the `BdError` families. Does not belong here: how an
-error is shown (cli/main.py) and the store's internal signals (store/).
+error is shown (cli/output.py) and the store's internal signals (store/).
 """
 
 from __future__ import annotations

@@ -103,12 +103,12 @@ class Edit(Operation):
         return change
 
     def _merged(self, tip: Bead, old: dict[str, Any], new: dict[str, Any], snapshot: Snapshot) -> Bead:
-        guarded = {key for key in lifecycle.GUARDED if old.get(key) != new.get(key)}
+        guarded = {key for key in lifecycle.HOLDER_FIELDS if old.get(key) != new.get(key)}
         after = tip
         if guarded:
             after = self._judged(tip, old, new, guarded, snapshot)
         for key in sorted({*old, *new}):
-            if key in lifecycle.GUARDED or key in ("id", "uid") or old.get(key) == new.get(key):
+            if key in lifecycle.HOLDER_FIELDS or key in ("id", "uid") or old.get(key) == new.get(key):
                 continue
             if key in ("closed_at", "closed_by", "close_reason", "started_at", "claimed_at") and "status" in guarded:
                 if new.get(key):

@@ -65,7 +65,7 @@ class Undo(Operation):
         """Refuse to take away what others rely on: a claim that is not the asker's, a bead they name."""
         if tip is None:
             return
-        if tip.claims and (before is None or any(before.get(key) != tip.get(key) for key in lifecycle.GUARDED)):
+        if tip.claims and (before is None or any(before.get(key) != tip.get(key) for key in lifecycle.HOLDER_FIELDS)):
             self._refuse_anothers(tip, snapshot)
         if before is None:
             others = sorted(head.id for head in snapshot.mentioning(tip.id) if head.id not in self.args["beads"])

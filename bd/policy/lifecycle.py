@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bd.core.model import Bead
 
 # Keys that belong to whoever holds the claim.
-GUARDED = frozenset({"status", "owner", "assignee", "claim", "claims", "output", "attempts"})
+HOLDER_FIELDS = frozenset({"status", "owner", "assignee", "claim", "claims", "output", "attempts"})
 # What a bead that no longer waits for anybody is without.
 NOT_WAITING: dict[str, None] = {"waiting_on": None, "waiting_since": None, "status_reason": None}
 HUMAN = "human"

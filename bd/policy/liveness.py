@@ -121,7 +121,9 @@ def stall_of(bead: Bead, claim: Mapping[str, Any], sight: Sight, now: datetime, 
     words = {
         "never_started": "was reserved and never started",
         "silent": "gives no more signs of life",
-        "overdue": "is over twice its expected time without a sign" if bead.status != "validating" else "died while validating",
+        "overdue": f"is over {_times(settings)} its expected time without a sign"
+        if bead.status != "validating"
+        else "died while validating",
     }[silence.why]
     if bead.status == "validating":
         silence = silence._replace(why="validating")
@@ -161,8 +163,13 @@ def _unclaimed(bead: Bead, now: datetime, settings: Settings) -> Stall | None:
     limit_s = settings.stall_factor * settings.expected_s(bead.type, bead.get("expected"))
     if bead.get("claims") or not since or _age_s(max(since, bead.updated_at), now) - SKEW_S - _CUT_S <= limit_s:
         return None
-    words = "is over twice its expected time, under nobody's claim"
+    words = f"is over {_times(settings)} its expected time, under nobody's claim"
     return Stall(bead.id, bead.owner or bead.assignee or "", "", bead.attempts, "overdue", words, since)
+
+
+def _times(settings: Settings) -> str:
+    """How many times the expected time a claim may take, in words."""
+    return "twice" if settings.stall_factor == 2 else f"{settings.stall_factor:g} times"
 
 
 def overdue_claims(snapshot: Snapshot, now: datetime, settings: Settings) -> Iterator[Bead]:

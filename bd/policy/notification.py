@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 LAPSES = timedelta(minutes=10)
 # A hook that fails is tried again whenever the right to it has lapsed, so often.
 TRIES = 5
-EVENTS = ("dead_letter", "waiting", "stalled", "dag_done")
 RECENT = timedelta(days=1)
 
 
@@ -39,7 +38,7 @@ def announced(bead: Bead, uid: str) -> Bead:
 
 
 class Occasion(NamedTuple):
-    """What people are to be told of a bead: `event` is one of EVENTS, `key` the same wherever it is seen."""
+    """What people are to be told of a bead: `event` is dead_letter, waiting, stalled or dag_done, `key` the same wherever it is seen."""
 
     id: str
     event: str

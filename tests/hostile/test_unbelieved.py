@@ -155,7 +155,7 @@ def test_every_guarded_field_stays_and_every_other_changes(ada: Clone, clone: Cl
     for reader in (ada, clone("fresh")):
         after = fields(reader)
         changed = {key for key in BEAD_FIELDS if after.get(key) != before[key]}
-        assert changed == guarded_fields.OPEN - {"id"}
+        assert changed == guarded_fields.UNSIGNED_FIELDS - {"id"}
 
 
 def fields(clone: Clone, bead: str = "hub-z") -> dict[str, object]:
@@ -177,8 +177,8 @@ def fields(clone: Clone, bead: str = "hub-z") -> dict[str, object]:
 
 
 def test_every_field_is_one_kind() -> None:
-    assert set(BEAD_FIELDS) >= guarded_fields.OPEN | guarded_fields.TERMS
-    assert not guarded_fields.OPEN & guarded_fields.TERMS
+    assert set(BEAD_FIELDS) >= guarded_fields.UNSIGNED_FIELDS | guarded_fields.TERMS
+    assert not guarded_fields.UNSIGNED_FIELDS & guarded_fields.TERMS
 
 
 def test_a_new_bead_needs_no_signature_and_keeps_its_terms(ada: Clone, clone: Clones) -> None:

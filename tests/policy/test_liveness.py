@@ -81,6 +81,15 @@ def test_a_longer_expected_time_waits_longer() -> None:
     assert why(bead, Sight(same_s=8 * HOUR + 1)) == "overdue"
 
 
+@pytest.mark.parametrize(("factor", "words"), [(2.0, "over twice its"), (5.0, "over 5 times its"), (1.5, "over 1.5 times its")])
+def test_the_reason_names_the_factor_that_is_set(factor: float, words: str) -> None:
+    settings = merge([("hub", {"stall_factor": factor})])
+    bead = claimed(20 * HOUR)
+    stall = liveness.stall_of(bead, bead.get("claim"), Sight(same_s=20 * HOUR), START, settings)
+    assert stall is not None
+    assert words in stall.text
+
+
 def test_a_validation_that_died_says_so() -> None:
     bead = claimed(9 * HOUR).evolve(status="validating")
     assert why(bead, Sight(same_s=3 * HOUR)) == "validating"

@@ -102,7 +102,8 @@ class Transaction:
         """Until every operation is published or refused. Raises TryAgain (with `written`), ServerRefused, Damaged."""
         try:
             return self._until_settled()
-        except BdError:  # in what is still open of the neighbours' operations: their authors go on with them
+        except BdError:
+            # About an operation that was carried out for another process, whose author will try again; our own is settled.
             if self._own is None or not self._own.is_settled:
                 raise
             return self._finished(None)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # What is said, and the order of work: anybody's at any time.
-OPEN = frozenset(
+UNSIGNED_FIELDS = frozenset(
     """
     id title type priority base_priority priority_boost_per_minute deadline temperature heated_at labels description design
     acceptance_criteria notes comments progress metadata external_ref estimated_minutes updated_at
@@ -27,12 +27,12 @@ TERMS = frozenset(
     max_attempts retry budget_ceiling_usd defer_until idempotency_key
     """.split()
 )
-GUARDED = tuple(key for key in BEAD_FIELDS if key not in OPEN)
+SIGNED_FIELDS = tuple(key for key in BEAD_FIELDS if key not in UNSIGNED_FIELDS)
 
 
 def state_of(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The guarded fields of a bead."""
-    return {key: fields[key] for key in GUARDED if fields.get(key) is not None}
+    return {key: fields[key] for key in SIGNED_FIELDS if fields.get(key) is not None}
 
 
 def newborn(state: Mapping[str, Any]) -> dict[str, Any]:

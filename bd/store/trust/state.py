@@ -94,7 +94,7 @@ def _rows(repo: GitRepo, archived: Archived, commit: str, key: str, masks: Mappi
     for row in parse_entries(repo, archived.all_of(key, commit)):
         if key in masks and not isinstance(row, str) and row.fields is not None:
             row.fields = {
-                **{name: value for name, value in row.fields.items() if name not in guarded_fields.GUARDED},
+                **{name: value for name, value in row.fields.items() if name not in guarded_fields.SIGNED_FIELDS},
                 **masks[key],
             }
             row.is_simple = False
