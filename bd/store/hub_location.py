@@ -74,7 +74,7 @@ class Place(NamedTuple):
 
     def cache_path(self, derivations: Sequence[Derivation], now: datetime) -> str | None:
         """Where the cache with these derived columns is kept; None: for one command only."""
-        return path_of(self.folder, now, derivations)
+        return path_of(self.folder, derivations, now)
 
 
 def check_branch(name: str) -> str:

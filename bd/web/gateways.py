@@ -78,7 +78,7 @@ class Gateway:
             return
         kept = hub.noted_json(self._note, list) or []
         posted = [str(key) for key in kept]
-        readiness = Readiness(snapshot, hub.runtime.now())
+        readiness = Readiness(snapshot, self._runtime.now())
         for bead in self._ready(snapshot):
             key = key_of(bead, readiness, self.target.agent)
             if key in posted:

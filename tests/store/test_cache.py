@@ -72,7 +72,7 @@ def cold(hub: Replica, commit: str) -> dict[str, Any]:
 
 
 def cache_path(local_hub: Clone) -> Path:
-    return Path(paths.path_of(str(local_hub.path / ".git" / "bd"), RUNTIME.now(), DERIVATIONS))
+    return Path(paths.path_of(str(local_hub.path / ".git" / "bd"), DERIVATIONS, RUNTIME.now()))
 
 
 # --- forward is cold --------------------------------------------------------------------------

@@ -24,7 +24,7 @@ _A_DAY_S = 86400
 _ENDINGS = ("", "-wal", "-shm")
 
 
-def path_of(folder: str, now: datetime, derivations: Sequence[Derivation] = ()) -> str:
+def path_of(folder: str, derivations: Sequence[Derivation], now: datetime) -> str:
     """Return the path of this version's cache file in bd's folder of a clone; once a day, drop what no version uses."""
     path = os.path.join(folder, f"cache-{fingerprint(derivations)}.db")
     now_s = now.timestamp()

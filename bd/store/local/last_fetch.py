@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.core.runtime import Runtime
     from bd.store.contract import LocalState
+
 # After a lost race, a write looks first for this long: somebody else is writing.
 RACED_S = 60.0
 
