@@ -21,7 +21,7 @@ from tests.branches.plugin import FOUND, TASK
 from tests.branches.switch import SEEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 ROOT = Path(__file__).parents[2]
 TESTS = ("tests/contract", "tests/race", "tests/hub")
@@ -35,8 +35,9 @@ _TOOK = re.compile(rb"^([0-9.]+)s call +(tests/.*)$", re.MULTILINE)
 class Tree:
     """A copy of the repository in which conditions can be negated."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, tests: Sequence[str]) -> None:
         self._folder = folder
+        self._tests = tests
         unneeded = shutil.ignore_patterns(".git", ".venv", "site", "__pycache__", ".*_cache", ".hypothesis", ".clients")
         shutil.copytree(ROOT, folder, ignore=unneeded)
         for module in MODULES:
@@ -46,7 +47,7 @@ class Tree:
     def seen(self) -> dict[str, list[str]]:
         """For each condition the tests that come by it: first those that come by many in little time."""
         file = self._folder / "seen"
-        words = ["-n", "2", "--durations=0", "--durations-min=0", *TESTS]
+        words = ["-n", "2", "--durations=0", "--durations-min=0", *self._tests]
         told, _ = self._start(words, subprocess.PIPE, **{SEEN: str(file)}).communicate()
         took = {name.decode(): float(seconds) for seconds, name in _TOOK.findall(told)}
         failed = {name.decode() for name in _FAILED.findall(told)}
@@ -73,7 +74,7 @@ class Tree:
             file.touch()
             more = {TASK: str(self._folder / f"task-{number}"), FOUND: str(file)}
             with (self._folder / f"output-{number}").open("wb") as output:
-                running.append(self._start(["-p", "tests.branches.plugin", "--timeout=60", *TESTS], output, **more))
+                running.append(self._start(["-p", "tests.branches.plugin", "--timeout=60", *self._tests], output, **more))
         read = [0] * SESSIONS
         while True:
             alive = [process for process in running if process.poll() is None]
@@ -97,16 +98,19 @@ class Tree:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.branches", description=__doc__)
     parser.add_argument("--again", action="store_true", help="also those that the list has")
+    parser.add_argument("tests", nargs="*", default=TESTS, help="only these; those of tests/contract take the least time")
     asked = parser.parse_args()
     known = {} if asked.again else listed()
     missing = [key for key in keys() if not known.get(key)]
     if not missing:
         return 0
     with tempfile.TemporaryDirectory(prefix="bd-branches-") as place:
-        tree = Tree(Path(place) / "tree")
+        tree = Tree(Path(place) / "tree", asked.tests)
         seen = tree.seen()
 
         def tell(key: str, test: str) -> None:
+            if not test and known.get(key):
+                return
             known[key] = test
             print(f"{key}\n    {test or f'NO TEST FAILS, of {len(seen.get(key, []))} that come by'}", flush=True)
             write(known)
