@@ -218,6 +218,9 @@ class Factory(RuleBasedStateMachine):
         for _ in range(200):
             for bead in self.held():
                 self.do(Close(ids=[bead.id], **self.as_holder(bead)))
+            for bead in self.held():  # what stands below a bead that was cancelled meanwhile waits for a person
+                if {parent.status for parent in ancestors(bead, self.store.tip)} & {"cancelled", "dead_letter"}:
+                    self.do(Release(ids=[bead.id], reason="parent ended", **self.as_holder(bead)))
             for agent in AGENTS:  # some may be kept for one of them
                 self.claim(agent, 3)
             if not self.held():
