@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 # How long an example takes says nothing about whether it is right; time belongs to bench/. Where CI is set, Hypothesis tries
 # the same examples every time: a change is not stopped by what it has nothing to do with.
-settings.register_profile("bd", deadline=None, print_blob=True)
+settings.register_profile("bd", deadline=None, print_blob=True, max_examples=50)
 settings.register_profile("deep", deadline=None, print_blob=True, max_examples=3000)  # --hypothesis-profile=deep
 settings.load_profile("bd")
 
