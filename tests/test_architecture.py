@@ -334,6 +334,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_every_module_imports_alone() -> None:
     """In any order, without another having been there first: no circles that happen to work."""
     names = [f"bd.{module.removesuffix('.py').replace('/', '.')}".removesuffix(".__init__") for module in MODULES]

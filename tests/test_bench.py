@@ -70,6 +70,7 @@ def test_of_two_measurements_the_lesser_counts() -> None:
     assert [held.value for held in baseline.least([first, second])] == [1.0, 1.0]
 
 
+@pytest.mark.slow
 def test_every_ratio_of_the_baseline_is_measured(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(baseline, "FAR_S", 0.0)
     monkeypatch.setattr(baseline, "FLAT", SMALL)

@@ -342,9 +342,16 @@ def session(tmp_path: Path, templates: Path) -> Iterator[Callable[[str], Session
         one.close()
 
 
+SHOWN = [page for page in PAGES if "```console" in page.read_text(encoding="utf-8")]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the sessions are bash's")
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if "```console" in page.read_text(encoding="utf-8")], ids=lambda page: page.name
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in ("scaling.md", "concepts.md") else [])
+        for page in SHOWN
+    ],
 )
 def test_what_the_page_shows_comes_out(page: Path, session: Callable[[str], Session]) -> None:
     text = page.read_text(encoding="utf-8")

@@ -57,6 +57,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.mark.parametrize("system", ABSENT)
+@pytest.mark.slow
 def test_a_bead_s_whole_way(system: str, hub: Path, tmp_path: Path, clone: Callable[[str], Clone]) -> None:
     names, modules = ABSENT[system]
     alice = clone("alice")

@@ -110,6 +110,7 @@ def test_nobody_is_in_a_lone_agents_way(retry: str) -> None:
 
 
 @pytest.mark.parametrize(("agents", "load", "mean_wait"), [(1, 0.5, 1.0), (2, 0.5, 1 / 3), (3, 0.6, 0.296)])
+@pytest.mark.slow
 def test_without_latencies_a_fleet_is_the_queue_of_the_textbooks(agents: int, load: float, mean_wait: float) -> None:
     """M/M/c: the mean wait in service times, by Erlang's formula."""
     quick = Scenario(agents=agents, load=load, peek_s=1.0, service_s=60.0, fetch_s=0.01, push_s=0.01, heartbeat_s=0.0)
@@ -152,6 +153,7 @@ def test_the_more_agents_race_the_more_pushes_are_lost() -> None:
     assert lost[0] == 0 < lost[1]
 
 
+@pytest.mark.slow
 def test_a_fleet_that_only_loses_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain retries of a crowd collapse; the run ends before its time and says so."""
     monkeypatch.setattr(writers, "LOST_LIMIT", 5_000)

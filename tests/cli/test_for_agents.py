@@ -132,6 +132,7 @@ def test_shells_complete(board: Clone, tmp_path: Path, shell: str) -> None:
     assert re.split(r"[:\t\n]", ended.stdout)[0] == "hub-bug", ended.stdout
 
 
+@pytest.mark.slow
 def test_manual_pages_say_what_the_help_says(tmp_path: Path) -> None:
     run_here("help", "--man", str(tmp_path / "man1"))
     assert {page.name for page in (tmp_path / "man1").iterdir()} == {f"bd-{name}.1" for name in COMMANDS}

@@ -134,6 +134,7 @@ def the_history_before_an_end_shows_no_mishap_yet(folder: Path) -> None:
         repo.close()
 
 
+@pytest.mark.slow
 def test_one_of_each_trouble_happened(tmp_path: Path) -> None:
     folder = tmp_path / "made"
     told = run_process("demo", "--factory", "--dir", str(folder), "--json", cwd=tmp_path).json

@@ -56,6 +56,7 @@ def start(clone: Clone, agent: str, pid_path: Path, log: Path) -> subprocess.Pop
         return subprocess.Popen([*BD, *words], cwd=clone.path, stdout=err, stderr=err, text=True, env={**os.environ, **QUICK})
 
 
+@pytest.mark.slow
 def test_four_agents_drain_twenty_beads_and_a_death_in_the_middle_costs_none(clone: Clones, hub: Path, tmp_path: Path) -> None:
     ada = clone("ada")
     for agent, role in ROLES.items():

@@ -7,6 +7,8 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bench import course
 from tests.hub.hooks import hook
 from tests.race.seeds import seed
@@ -22,6 +24,7 @@ AGENTS, BEADS = 4, 24
 SERVICE_S, PUSH_S = 0.4, 0.2
 
 
+@pytest.mark.slow
 def test_a_real_fleet_and_the_one_on_paper_do_the_same_work(clone: Callable[[str], Clone], hub: Path) -> None:
     """How many pushes that takes depends on the machine, and is compared by `python -m bench --only simulation`."""
     writer, *agents = [clone(name) for name in ("writer", *(f"a{number}" for number in range(AGENTS)))]

@@ -92,7 +92,7 @@ def test_what_is_asked_for_leaves_the_snapshot_as_it_was() -> None:
         list(lineup(snapshot, wanted, START, lambda: merge([])))
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(graphs())
 def test_every_bead_that_is_not_done_is_in_exactly_one_phase(beads: list[Bead]) -> None:
     store = MemoryStore(*beads)
@@ -110,7 +110,7 @@ def test_every_bead_that_is_not_done_is_in_exactly_one_phase(beads: list[Bead]) 
             assert bool(where.reasons) == (phase != "ready"), "what is not ready has a reason, and only that"
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(graphs())
 def test_what_is_ready_is_what_can_be_claimed(beads: list[Bead]) -> None:
     """count --ready == ready == the number of claims that succeed, one after the other, with unlimited capacity."""
@@ -127,7 +127,7 @@ def test_what_is_ready_is_what_can_be_claimed(beads: list[Bead]) -> None:
     assert claimed == ready, "each of them, in the order of work"
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(graphs(most=60))
 def test_a_named_claim_succeeds_exactly_when_the_bead_is_ready(beads: list[Bead]) -> None:
     store = MemoryStore(*beads)
@@ -140,7 +140,7 @@ def test_a_named_claim_succeeds_exactly_when_the_bead_is_ready(beads: list[Bead]
         assert taken == (Readiness(store.tip, START).phase(bead) == "ready"), bead.id
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(graphs(most=60))
 def test_what_a_close_says_it_freed_is_what_it_freed(beads: list[Bead]) -> None:
     """Every bead that became ready by one close was waiting for it: none is freed unseen, none is promised falsely."""
@@ -155,7 +155,7 @@ def test_what_a_close_says_it_freed_is_what_it_freed(beads: list[Bead]) -> None:
         assert freed & waiting == set(change.result["unblocked"])
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(graphs(most=80))
 def test_working_everything_off_ends(beads: list[Bead]) -> None:
     """Claim and close until nothing is ready: each bead is worked once, and never before what it waits for."""

@@ -13,10 +13,15 @@ from tests.transcripts.hubs import HUBS
 from tests.transcripts.plain import Plain
 
 HERE = Path(__file__).parent
-# Each process imports all of bd: few of them, yet more than one for the cores there are. The board's take a minute of two.
+# Each process imports all of bd: few of them, yet more than one for the cores there are. All of them take three minutes of two.
+QUICK = ["nowhere", "empty", "failed", "shared"]
 BOARD = [name for name in HUBS if name.startswith("board-")]
-OTHERS = [name for name in HUBS if name not in BOARD]
-PARTS = [pytest.param(BOARD, id="board", marks=pytest.mark.slow), pytest.param(OTHERS, id="others")]
+OTHERS = [name for name in HUBS if name not in (*BOARD, *QUICK)]
+PARTS = [
+    pytest.param(QUICK, id="quick"),
+    pytest.param(BOARD, id="board", marks=pytest.mark.slow),
+    pytest.param(OTHERS, id="others", marks=pytest.mark.slow),
+]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="transcripts are played in forked processes")
