@@ -10,13 +10,16 @@ export PYTHONDONTWRITEBYTECODE :=
 SEED ?= 1
 RUNS ?= 100
 
-.PHONY: browser clients coverage help demo test check check-all torture bench lint types docs links recording clean
+.PHONY: slow browser clients coverage help demo test check check-all torture bench lint types docs links recording clean
 
 demo: $(STAMP)  ## four agents race through a hub made for the occasion
 	$(BIN)/bd demo
 
 test: $(STAMP)  ## the tests
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow"
+
+slow: $(STAMP)  ## the tests that `make test` leaves out
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m slow
 
 clients: $(STAMP)  ## the real clients that tests/clients runs, from their registries
 	tests/clients/install.sh $(BIN)/python
@@ -53,8 +56,8 @@ torture: $(STAMP)  ## histories in which everything fails that can: SEED=.. RUNS
 # Without what compares loaded modules, for coverage loads some of its own, and the transcripts, whose forked processes it slows most.
 coverage: $(STAMP)  ## the tests under coverage, and which lines of bd they leave out; fewer than there were once end it
 	rm -f .coverage .coverage.*
-	$(BIN)/python -m coverage run -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow" -o timeout=1500 \
-	  --ignore=tests/test_startup.py --ignore=tests/transcripts
+	$(BIN)/python -m coverage run -m pytest -q -n $(WORKERS) --dist worksteal -o timeout=1500 \
+	  --ignore=tests/test_startup.py --ignore=tests/transcripts --ignore=tests/torture
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
 

@@ -30,6 +30,8 @@ from tests.waiting import until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.slow  # CI runs them beside the quick ones
+
 
 @pytest.mark.parametrize(
     ("check", "error"),

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.slow  # CI runs them beside the quick ones
+
 
 def test_a_burst_and_then_silence(host: Host, hub: Path) -> None:
     host.pool(max=3, start=WAITS, cooldown_down="0s")

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.slow  # CI runs them beside the quick ones
+
 EVIL = "\x1b]52;c;aGk=\x07\x1b[2J\u202e\u200b\x9b31m\x00"
 
 

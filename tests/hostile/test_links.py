@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.slow  # CI runs them beside the quick ones
+
 ELSEWHERE = "id: hub-secret\ntitle: A secret of this machine\n"
 # What is done in a clone once something is planted.
 WRITES = (

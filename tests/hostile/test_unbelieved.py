@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     Clones = Callable[[str], Clone]
 
 __all__ = ["ada"]
-pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+pytestmark = [
+    pytest.mark.slow,  # CI runs them beside the quick ones
+    pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed"),
+]
 _OPEN = "id: hub-a\nuid: UID\ntitle: Work\nstatus: open\npriority: 2\n"
 
 

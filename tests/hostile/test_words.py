@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.slow  # CI runs them beside the quick ones
+
 # What an emulator obeys: clear, title, clipboard (OSC 52), a link (OSC 8), C1, device control; then what no eye sees.
 EVIL = (
     "\x1b[2J\x1b]0;owned\x07\x1b]52;c;aGk=\x07\x1b]8;;http://x\x1b\\here\x1b]8;;\x1b\\\x9b31m\x90q\x9c\x1bPq\x1b\\\x1b[8m\x1b[31m"

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # CI runs them beside the quick ones
+
 RACERS = ("ada", "bob", "cyd", "dan")
 
 

@@ -257,7 +257,9 @@ def prepare(alice: Clone, folder: Path, verb: str, monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv("VISUAL", str(editor))
 
 
-@pytest.mark.parametrize("verb", WRITES)
+@pytest.mark.parametrize(
+    "verb", [pytest.param(verb, marks=[pytest.mark.slow] if place % 3 else []) for place, verb in enumerate(WRITES)]
+)
 def test_a_write_that_is_overtaken(
     verb: str, clone: Clones, hub: Path, steps: Interleaving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.slow  # CI runs them beside the quick ones
+
 
 def fleet(clone: Clones, size: int) -> list[Clone]:
     """Clones of agents a0, a1 ..., each of which has fetched."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.slow  # CI runs them beside the quick ones
+
 
 def bead_of(repository: Path, bead_id: str) -> Bead:
     found = tip_bead(repository, bead_id)

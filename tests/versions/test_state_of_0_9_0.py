@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.versions.states import State
 
+pytestmark = pytest.mark.slow  # CI runs them beside the quick ones
+
 # What every state has: three beads, and coder's claim of one of them.
 BEFORE = Counter(create=3, claim=1)
 VERBS = ("create", "claim", "close", "comment", "update", "edit", "delete")
