@@ -95,7 +95,7 @@ class Faults(NamedTuple):
 
     killed_at: str = ""
     overtaken_at: str = ""
-    # For each push of the branch: `cut` (it did not arrive, no answer), `lost` (it landed, no answer), `declined`, `unsided`.
+    # For each push of the branch: `cut` (it did not arrive, no answer), `lost` (it landed, no answer), `declined`, `unsided`, `stuck`.
     pushes: tuple[str, ...] = ()
     is_away: bool = False
 
@@ -138,6 +138,8 @@ class FaultyRemote:
             return PushAnswer({}, "fatal: the remote end hung up unexpectedly")
         if fault == "declined":
             return PushAnswer(dict.fromkeys(names, PushLine("!", "[remote rejected] (pre-receive hook declined)")), "no")
+        if fault == "stuck":
+            return PushAnswer(dict.fromkeys(names, PushLine("!", "[remote rejected] (failed to update ref)")), "")
         if fault == "unsided" and sides:
             lines = {name: PushLine("!", "[remote rejected] (atomic push failed)") for name in names}
             return PushAnswer({**lines, sides[0].ref: PushLine("!", "[remote rejected] (deny updating a hidden ref)")}, "no")
@@ -201,7 +203,7 @@ class History:
 
     def _faults(self) -> Faults:
         rng = self._rng
-        pushes = tuple(rng.choice(["", "", "cut", "lost", "declined", "unsided"]) for _ in range(3))
+        pushes = tuple(rng.choice(["", "", "cut", "lost", "declined", "unsided", "stuck", "stuck"]) for _ in range(4))
         return Faults(
             killed_at=rng.choice(STEPS) if rng.random() < 0.2 else "",
             overtaken_at=rng.choice(STEPS[:5]) if rng.random() < 0.4 else "",
