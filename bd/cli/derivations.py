@@ -34,7 +34,7 @@ def _lines(snapshot: Snapshot, now: datetime) -> Derive:
     return lasting_lines(snapshot, now)
 
 
-PHASES = Derivation("phase", ("core", "policy"), _phases)
-ENTRIES = Derivation("issue", ("core", "policy", "compat"), _entries)
-LINES = Derivation("line", ("core", "policy", "cli/bead_lines.py", "cli/output.py"), _lines)
+PHASES = Derivation("phase", ("cli/derivations.py", "core", "policy"), _phases)
+ENTRIES = Derivation("issue", ("cli/derivations.py", "core", "policy", "compat"), _entries)
+LINES = Derivation("line", ("cli/derivations.py", "core", "policy", "cli/bead_lines.py", "cli/output.py"), _lines)
 DERIVATIONS = (PHASES, ENTRIES, LINES)

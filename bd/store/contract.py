@@ -140,7 +140,7 @@ if TYPE_CHECKING:
             """The files in which two commits differ, as they are in the newer one. `old` None: every file."""
 
         def messages(self, tip: str, since: Sequence[str]) -> Iterator[tuple[str, str]]:
-            """(commit, message) of what `tip` has and the common history of `since` has not, newest first."""
+            """(commit, message) of what `tip` has and the common history of `since` has not, newest first; those not here count for nothing."""
 
         def ever_had(self, commit: str, path: str) -> bool:
             """Whether there was ever a file at this path, in all of a commit's history."""
@@ -243,7 +243,7 @@ if TYPE_CHECKING:
             """The same for one that a holder took and did not live to answer; nothing where nobody waits any more."""
 
         def answered(self, entry: JournalEntry) -> dict[str, Any] | None:
-            """The answer that an entry got; from then on it is nobody else's."""
+            """The answer that an entry got. Whoever removes the entry then removes the answer with it."""
 
         def put_back(self) -> None:
             """Let those be taken again that a holder took and did not live to answer. Only under the lock."""

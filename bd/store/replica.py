@@ -12,12 +12,11 @@ from __future__ import annotations
 import os
 
 from bd.core import times
-from bd.core.errors import NoHub, NotFound
+from bd.core.errors import NoHub, NotFound, TryAgain
 from bd.core.json_shapes import MAYBE_TEXT, fits
 from bd.core.light import cached_property, json_text, json_value, suppress
 from bd.core.schema import CONFIG_PATH
 from bd.store.contract import PUBLISHED, VIEW, ZERO
-from bd.store.git.repository import GitFailed
 from bd.store.hub_location import Place
 from bd.store.local.last_fetch import LastFetch
 
@@ -159,7 +158,7 @@ class Replica:
         if moved:
             try:
                 self.repo.update_refs([(PUBLISHED, tracked, published or ZERO), (VIEW, tracked, view or ZERO)])
-            except GitFailed:  # a writer of this clone was faster
+            except TryAgain:  # a writer of this clone was faster
                 return self.repo.ref(VIEW) or tracked
             view = tracked
         self._note_tracked(tracked)

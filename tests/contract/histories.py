@@ -40,6 +40,8 @@ AT = "2026-02-21T15:00:00Z"
 BRANCH = "refs/heads/main"
 STEPS = ("look", "build", "push", "pushed", "look-after-push", "refs", "asked", "keep")
 CLONES = ("alice", "bob", "carol")
+# A remote may have any name: it is no word of a server's.
+_SILENCE = "the remote permission-denied does not answer: git push took longer than 60 s"
 
 
 class Killed(BaseException):
@@ -95,7 +97,8 @@ class Faults(NamedTuple):
 
     killed_at: str = ""
     overtaken_at: str = ""
-    # For each push of the branch: `cut` (it did not arrive, no answer), `lost` (it landed, no answer), `declined`, `unsided`, `stuck`.
+    # For each push of the branch: `cut` (it did not arrive, no answer), `lost` (it landed, no answer), `declined`, `unsided`, `stuck`, and
+    # `silent` and `silent-lost`: no answer in time, whatever bd says of that.
     pushes: tuple[str, ...] = ()
     is_away: bool = False
 
@@ -143,7 +146,11 @@ class FaultyRemote:
         if fault == "unsided" and sides:
             lines = {name: PushLine("!", "[remote rejected] (atomic push failed)") for name in names}
             return PushAnswer({**lines, sides[0].ref: PushLine("!", "[remote rejected] (deny updating a hidden ref)")}, "no")
+        if fault == "silent":
+            raise RemoteUnreachable(_SILENCE)
         answer = self._real.push(commit, base, sides, **more)
+        if fault == "silent-lost":
+            raise RemoteUnreachable(_SILENCE)
         return PushAnswer({}, "fatal: the remote end hung up unexpectedly") if fault == "lost" else answer
 
 
@@ -203,7 +210,10 @@ class History:
 
     def _faults(self) -> Faults:
         rng = self._rng
-        pushes = tuple(rng.choice(["", "", "cut", "lost", "declined", "unsided", "stuck", "stuck"]) for _ in range(4))
+        pushes = tuple(
+            rng.choice(["", "", "cut", "lost", "declined", "unsided", "stuck", "stuck", "silent", "silent-lost"])
+            for _ in range(4)
+        )
         return Faults(
             killed_at=rng.choice(STEPS) if rng.random() < 0.2 else "",
             overtaken_at=rng.choice(STEPS[:5]) if rng.random() < 0.4 else "",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.core.errors import BdError, Refused
+from bd.core.errors import BdError, Refused, RemoteUnreachable
 from bd.operations.beads import Comment
 from bd.operations.claims import Claim, Release
 from bd.operations.close import Close
@@ -177,3 +177,29 @@ def test_clones_ask_each_other(shared: Hub) -> None:
     held = owners(maker)
     assert sorted(agents[0] for agents in held.values()) == ["x", "y", "z"]
     assert maker.remote.list("refs/bd/intents/") == {}, "nobody leaves a request behind"
+
+
+@pytest.mark.parametrize("lands", [True, False])
+def test_a_push_without_an_answer_is_never_a_refusal(shared: Hub, lands: bool) -> None:
+    """Whatever the remote is called: what bd says of silence are no words of a server."""
+    clone = shared.clone()
+    create(clone, "one")
+    real, tries = clone.remote, []
+
+    class Silent:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(real, name)
+
+        def push(self, commit: str | None, *args: Any, **more: Any) -> Any:
+            tries.append(commit)
+            if len(tries) > 1:
+                return real.push(commit, *args, **more)
+            if lands:
+                real.push(commit, *args, **more)
+            raise RemoteUnreachable("the remote permission-denied does not answer: git push took longer than 60 s")
+
+    clone.__dict__["remote"] = Silent()
+    [bead_id] = create(clone, "two")
+    assert len(tries) == (1 if lands else 2)
+    assert set(owners(shared.clone("bob"))) >= {bead_id}
+    assert clone.journal.is_empty()

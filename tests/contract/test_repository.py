@@ -49,6 +49,7 @@ def test_commits_and_their_files(shared: Hub) -> None:
     assert not repo.is_ancestor(two, one)
     assert [(commit, text.strip()) for commit, text in repo.messages(two, [base])] == [(two, "two"), (one, "one")]
     assert [commit for commit, _ in repo.messages(two, [base, one])] == [two, one], "what only one of them has is told, too"
+    assert [commit for commit, _ in repo.messages(two, ["1" * 40, one])] == [two], "what is not here counts for nothing"
     assert repo.ever_had(two, "a")
     assert not repo.ever_had(two, "never")
 

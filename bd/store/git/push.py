@@ -6,7 +6,7 @@ What happened is read from `push --porcelain`, a line a ref; the exit status is 
 from __future__ import annotations
 
 from bd.core.errors import RemoteUnreachable
-from bd.store.contract import PushLine as PushLine  # noqa: PLC0414  others have it from here
+from bd.store.contract import PushLine
 from bd.store.git.porcelain import push_lines, remote_refs
 from bd.store.git.repository import GitFailed, GitTimeout, deletion, refspec
 

@@ -289,7 +289,7 @@ class GitRepo:
 
     def messages(self, tip: str, since: Sequence[str]) -> Iterator[tuple[str, str]]:
         """(commit, message) of what `tip` has and the common history of `since` has not, newest first; as far as git can tell."""
-        there = list(since)
+        there = [commit for commit, data in zip(since, self.objects.read_many(since), strict=True) if data is not None]
         if len(there) > 1:
             there = self.run("merge-base", "--octopus", *there, check=False)[1].decode().split()
         _, out, _ = self.run("log", "-z", "--format=%H%n%B", tip, *(f"^{commit}" for commit in there), check=False)

@@ -210,7 +210,7 @@ class Journal:
             self.answer(key, told)
 
     def answered(self, entry: JournalEntry) -> dict[str, Any] | None:
-        """The answer that an entry got; from then on it goes with it, and the entry is not put back."""
+        """The answer that an entry got. Whoever removes the entry then removes the answer with it."""
         stem = entry.path.removesuffix(TAKEN).removesuffix(_WAITING)
         try:
             with open(stem + ANSWERED, encoding="utf-8") as file:
@@ -219,7 +219,8 @@ class Journal:
             return None
         if not isinstance(told, dict):
             return None
-        entry.path = stem + TAKEN
+        if os.path.exists(stem + TAKEN):
+            entry.path = stem + TAKEN
         return told
 
     def put_back(self) -> None:

@@ -49,9 +49,14 @@ class LocalFiles:
         path = os.path.join(self._folder, name)
         fresh = f"{path}.{os.getpid()}-{get_ident()}"  # a worker's threads note things at the same time
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(fresh, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(fresh, path)
+        try:
+            with open(fresh, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(fresh, path)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(fresh)
+            raise
 
     def drop(self, name: str) -> None:
         """Forget a note."""

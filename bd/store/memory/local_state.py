@@ -23,6 +23,8 @@ class SharedState:
 
     def __init__(self) -> None:
         self.notes: dict[str, str] = {}
+        # Where there has ever been a note.
+        self.folders: set[str] = set()
         self.records: dict[str, _Record] = {}
         self.holder: MemoryState | None = None
         self.guard = threading.RLock()
@@ -81,14 +83,15 @@ class MemoryState:
     def write(self, name: str, text: str) -> None:
         """Keep a note."""
         self.shared.notes[name] = text
+        self.shared.folders.add(name.rpartition("/")[0])
 
     def drop(self, name: str) -> None:
         """Forget a note."""
         self.shared.notes.pop(name, None)
 
     def has_any(self, folder: str) -> bool:
-        """Whether there is a note below this name."""
-        return any(name.startswith(f"{folder}/") for name in self.shared.notes)
+        """Whether there has ever been a note below this name."""
+        return folder in self.shared.folders
 
 
 class MemoryLock:
@@ -100,10 +103,15 @@ class MemoryLock:
         self._on_wait = on_wait
 
     def __enter__(self) -> MemoryLock:
-        deadline = self._state.runtime.monotonic() + self._timeout_s
+        begun = self._state.runtime.monotonic()
+        on_wait = self._on_wait
         while not self.try_enter():
-            if self._state.runtime.monotonic() >= deadline:
+            waited_s = self._state.runtime.monotonic() - begun
+            if waited_s >= self._timeout_s:
                 raise self.timed_out()
+            if on_wait and waited_s > 1:
+                on_wait()
+                on_wait = None
             self._state.runtime.sleep(0.001)
         return self
 

@@ -154,7 +154,8 @@ class MemoryRepository:
 
     def messages(self, tip: str, since: Sequence[str]) -> Iterator[tuple[str, str]]:
         """(commit, message) of what `tip` has and the common history of `since` has not, newest first."""
-        known = set.intersection(*(set(self._history(commit)) for commit in since)) if since else set()
+        there = [set(self._history(commit)) for commit in since if commit in self.objects.contents]
+        known = set.intersection(*there) if there else set()
         for commit in self._history(tip):
             if commit not in known:
                 yield commit, self.objects.known(commit).partition(b"\n\n")[2].decode()

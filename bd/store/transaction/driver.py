@@ -2,7 +2,7 @@
 
 Git's fast-forward push is the compare-and-swap. What happened is always found out by looking (is our commit in the tip?
 did the tip move?), never believed from an exit status. One transaction carries the caller's operation, those that wait
-for the lock in the same clone (local.py), and what other clones ask for (requests.py).
+for the lock in the same clone (group_commit/local.py), and what other clones ask for (group_commit/requests.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a look at the hub says of the operations that are on their way, and whom a transaction then takes along.
 
-Belongs here: this clone's operations after a look. Does not belong here: those of other clones (remote.py), and what
+Belongs here: this clone's operations after a look. Does not belong here: those of other clones (group_commit/remote.py), and what
 the dead have left (recovery.py).
 """
 
