@@ -6,6 +6,8 @@ import functools
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bd.core.model import Bead
 from bd.report.audit.incidents import KINDS, mishaps
 from bd.report.log import read
@@ -16,8 +18,6 @@ from tests.truth import commits, git, tip
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 @functools.cache

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bd.worker import maintenance
 from tests.race.history import subjects
 from tests.running import BD
@@ -18,8 +20,6 @@ from tests.waiting import PATIENCE_S, until
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    import pytest
 
     from tests.clocks import FakeClock
     from tests.running import Clone
