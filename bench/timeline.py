@@ -1,7 +1,7 @@
 """Where each millisecond of one claim goes: run as a script it is `bd` with a watch in it (breakdown.py runs it).
 
 The time of a process is divided without rest: every moment belongs to the innermost of the functions below that
-is running, to imports, or to the rest of bd. Functions that there are none of (any more) are left out.
+is running, to imports, or to the rest of bd. A row whose function an older bd does not have is left out; the tests hold the rows to this one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 # (module, class or nothing, function): what it is called in the table.
 WATCHED = {
     ("bd.store.hub_location", "", "locate"): "find the hub (place)",
-    ("bd.store.replica", "Hub", "begin_write"): "take the lock",
+    ("bd.store.replica", "Replica", "begin_write"): "take the lock",
     ("bd.store.cache.cache", "Cache", "__init__"): "open the cache",
     ("bd.store.cache.cache", "Cache", "move_to"): "bring the cache to the base",
     ("bd.operations.claims", "Claim", "decide"): "decide",
@@ -26,8 +26,8 @@ WATCHED = {
     ("bd.store.worktree.checkout", "", "bring_along"): "move index and files",
     ("bd.store.worktree.plain_ref", "", "move"): "move the branch",
     ("bd.store.cache.cache", "Cache", "advance"): "write the change into the cache",
-    ("bd.store.replica", "Hub", "note_json"): "notes of the clone",
-    ("bd.cli.claiming", "", "_tell"): "tell",
+    ("bd.store.replica", "Replica", "note_json"): "notes of the clone",
+    ("bd.cli.commands.claim", "", "_tell"): "tell",
     ("bd.cli.app", "App", "close"): "close",
 }
 IMPORTS, REST = "imports", "the rest of bd"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -18,6 +19,7 @@ from bench.line import Calls, Line, delay_pushes
 from bench.machine import Machine
 from bench.rows import Figure
 from bench.stopwatch import Program, paired, spent
+from bench.timeline import WATCHED
 from tests.running import BD
 from tests.truth import git, tip_bead
 
@@ -41,6 +43,12 @@ def machine() -> Iterator[Machine]:
 def test_each_section_is_explained() -> None:
     words = (bench.__doc__ or "").replace(",", " ").split()
     assert [name for name in BENCHES if name not in words] == []
+
+
+@pytest.mark.parametrize(("module", "inside", "function"), WATCHED)
+def test_every_function_that_the_timeline_watches_is_there(module: str, inside: str, function: str) -> None:
+    found = importlib.import_module(module)
+    assert function in vars(getattr(found, inside) if inside else found)
 
 
 @pytest.mark.parametrize(
