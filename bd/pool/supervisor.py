@@ -194,7 +194,7 @@ class Crew:
         shutil.rmtree(f"{folder}.new", ignore_errors=True)
         near = os.path.join(hub.repo.work_tree or hub.repo.git_dir, hub.place.url)  # a path is meant from there
         url = near if os.path.exists(near) else hub.place.url
-        join_hub(url, f"{folder}.new", hub.branch_name, hub.at).hub.close()
+        join_hub(url, f"{folder}.new", hub.branch_name, hub.open_clone).hub.close()
         os.rename(f"{folder}.new", folder)
 
     def _drain(self, name: str, why: str) -> None:
@@ -242,7 +242,7 @@ class Crew:
     def _publish_kept(self, session: Session) -> None:
         """What it had done while the hub was away is only in its clone: done once is enough."""
         try:
-            with closing(self._round.hub.at(locate(session.clone))) as own:
+            with closing(self._round.hub.open_clone(locate(session.clone))) as own:
                 if own.catch_up():
                     self._round.hub.fetch()
         except (BdError, OSError) as error:

@@ -66,15 +66,9 @@ class Clone(Replica):
         )
         self._operations = operations
 
-    def at(self, place: Place) -> Clone:
+    def open_clone(self, place: Place) -> Clone:
         """Another clone on this machine, opened in the same way; the listeners are this one's alone."""
-        return Clone(
-            place,
-            self._operations,
-            runtime=self.runtime,
-            flags=self.flags,
-            derivations=self.derivations,
-        )
+        return Clone(place, self._operations, runtime=self.runtime, flags=self.flags, derivations=self.derivations)
 
     # --- writing ---
 
