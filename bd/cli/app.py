@@ -280,7 +280,6 @@ class App:
 
     def publish(self, operation: Operation) -> Outcome:
         """Carry an operation out and tell what came with it. The result is acknowledged when the command ends well."""
-
         self.refuse_past()
         outcome = self.hub.publish(operation)
         self._pending.append(outcome)
@@ -299,7 +298,6 @@ class App:
 
     def preview(self, *operations: Operation) -> Change:
         """What publishing them would change, the last one's change, after every check that `publish` makes; nothing is written. For --dry-run."""
-
         self.refuse_past()
         return self.hub.preview(self.snapshot(), *operations)
 

@@ -148,7 +148,6 @@ class Demo:
 
     def bring_along(self) -> None:
         """Bring the reader's clone, and its files, to where the hub now is."""
-
         with contextlib.closing(self._open_clone(locate(str(self.clone_path)))) as hub:
             hub.sync(_person(hub))
 
