@@ -20,7 +20,7 @@ PUBLISHED = "refs/bd/published"
 VIEW = "refs/bd/view"
 # Tips that were published once and are no longer in the hub's history, since somebody accepted a rewrite.
 REWRITTEN = "refs/bd/rewritten/"
-# As what a ref was that has to be new.
+# The old value of a ref that must not exist yet.
 ZERO = "0" * 40
 
 
@@ -162,6 +162,9 @@ if TYPE_CHECKING:
         For a hub without a remote, this repository is the server.
         """
 
+        # What messages call the server: as git does.
+        name: str
+
         def begin_fetch(self) -> None:
             """Start a fetch of the branch, which `fetch` then waits for. Only under the clone's lock."""
 
@@ -176,7 +179,7 @@ if TYPE_CHECKING:
             """Wait for a fetch that was begun and that nobody waits for."""
 
         def fetch_objects(self, refs: Sequence[str]) -> None:
-            """Bring the objects of these refs here; what goes wrong shows when they are read."""
+            """Bring the objects of these refs here; what the server refuses shows when they are read. Raises RemoteUnreachable for no answer in time."""
 
         def list(self, *prefixes: str) -> dict[str, str]:
             """The server's refs that start with one of these. Raises RemoteUnreachable."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.core.errors import BadInput, StaleToken
+from bd.core.errors import BadInput, RemoteUnreachable, StaleToken
 from bd.operations.claims import Claim, Release
 from bd.store.contract import SideRef
 from bd.store.git.repository import deletion
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from bd.store.contract import Remote
     from tests.running import Clone
 
     Clones = Callable[[str], Clone]
@@ -93,6 +94,42 @@ def test_a_probe_takes_no_longer_than_any_other_push(clone: Clones, tmp_path: Pa
     silent = git_wrapper(tmp_path / "bin", 'if [ "$verb" = push ]; then exec sleep 600; fi')
     told = alice.here("heartbeat", "--agent", "coder", env={**silent, "BD_GIT_TIMEOUT": "0.3"}, code=6)
     assert "does not answer" in told.err
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda remote: remote.fetch(),
+        lambda remote: remote.fetch_objects(["refs/heads/main"]),
+        lambda remote: remote.list("refs/bd/"),
+        lambda remote: remote.push(None, None, [SideRef(CLAIMS + "x", "0" * 40, None)]),
+    ],
+)
+def test_a_server_that_says_nothing_is_told_as_unreachable_whatever_it_was_asked(
+    clone: Clones,
+    opened: Callable[[Path], Replica],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ask: Callable[[Remote], object],
+) -> None:
+    mine = opened(clone("alice").path)
+    silent = git_wrapper(tmp_path / "bin", '[ -z "$verb" ] || exec sleep 600')
+    monkeypatch.setenv("PATH", silent["PATH"])
+    mine.repo.timeout_s = 0.3
+    with pytest.raises(RemoteUnreachable, match="the remote origin does not answer"):
+        ask(mine.remote)
+
+
+def test_a_server_that_declines_a_beat_is_named(clone: Clones, hub: Path, opened: Callable[[Path], Replica]) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    mine = opened(alice.path)
+    mine.sides.probe(START)
+    token = claim(mine)
+    hook(hub, "pre-receive", "exit 1")
+    now = mine.sides.beats()[token]
+    with pytest.raises(RemoteUnreachable, match="the remote origin did not take the sign of life"):
+        mine.sides.move([SideRef(CLAIMS + token, mine.sides.beat(START + timedelta(minutes=5), 30), now)])
 
 
 def test_a_server_that_hides_them_is_found_out(clone: Clones, hub: Path, opened: Callable[[Path], Replica]) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 
-from bd.core.errors import HubRewritten, RemoteUnreachable, TryAgain
+from bd.core.errors import HubRewritten, TryAgain
 from bd.core.light import suppress
 from bd.store.contract import PUBLISHED, Fetched
-from bd.store.git.push import unreachable
+from bd.store.git.push import silent, unreachable
 from bd.store.git.repository import FETCH_FLAGS, GitTimeout, every_ref
 
 TYPE_CHECKING = False
@@ -146,7 +146,7 @@ class Fetching:
         try:
             code, out, err = self._repo.finish(process, ("fetch",))
         except GitTimeout as error:
-            raise RemoteUnreachable(f"the remote {self._remote} does not answer: {error}") from None
+            raise silent(self._remote, error) from None
         if code < 0:  # ended by a signal, as on a full disk: its locks are still there, and the mark stays to say so
             self._was_killed = True
         else:
@@ -159,7 +159,10 @@ class Fetching:
         """Fetch more history until the base is in it, so that a shallow clone is not taken for a rewrite."""
         for depth_args in (("--deepen", str(_DEEPEN)), ("--deepen", str(_DEEPEN * 25)), ("--unshallow",)):
             args = ["fetch", "--quiet", *FETCH_FLAGS, *depth_args]
-            code, _, err = self._repo.run(*args, "--end-of-options", self._remote or "", self._branch, check=False)
+            try:
+                code, _, err = self._repo.run(*args, "--end-of-options", self._remote, self._branch, check=False)
+            except GitTimeout as error:
+                raise silent(self._remote, error) from None
             if code and "unshallow" not in err:
                 return err
             words = self._fetch_once()

@@ -36,6 +36,11 @@ def unreachable(remote: str, words: str) -> RemoteUnreachable:
     return RemoteUnreachable(told, hint=hint)
 
 
+def silent(remote: str, timeout: GitTimeout) -> RemoteUnreachable:
+    """The error for a remote that git waited for too long."""
+    return RemoteUnreachable(f"the remote {remote} does not answer: {timeout}")
+
+
 def _reason_in(words: str) -> str:
     """The `fatal:` line, or what ssh said before a fatal that says nothing."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
@@ -79,7 +84,7 @@ def list_remote(repo: GitRepo, remote: str, *patterns: str) -> dict[str, str]:
     try:
         _, out, _ = repo.run("ls-remote", "--quiet", "--end-of-options", remote, *patterns)
     except GitTimeout as error:
-        raise RemoteUnreachable(f"the remote {remote} does not answer: {error}") from None
+        raise silent(remote, error) from None
     except GitFailed as error:
         raise unreachable(remote, error.stderr) from error
     return remote_refs(out)

@@ -5,10 +5,9 @@ Where the hub has no remote, this repository is the server, and a push is one tr
 
 from __future__ import annotations
 
-from bd.core.errors import RemoteUnreachable
 from bd.core.light import cached_property
 from bd.store.contract import ZERO, Fetched, PushAnswer, PushLine
-from bd.store.git.push import list_remote, push
+from bd.store.git.push import list_remote, push, silent
 from bd.store.git.repository import FETCH_FLAGS, GitFailed, GitTimeout
 
 TYPE_CHECKING = False
@@ -29,7 +28,7 @@ class GitRemote:
 
     def __init__(self, repo: GitRepo, name: str, branch: str, folder: str, runtime: Runtime) -> None:
         self._repo = repo
-        self._name = name
+        self.name = name
         self._branch = branch
         self._folder = folder
         self._runtime = runtime
@@ -38,7 +37,7 @@ class GitRemote:
     def _fetching(self) -> Fetching:
         from bd.store.git.fetch import Fetching as Fetch  # noqa: PLC0415  who may push first fetches nothing
 
-        return Fetch(self._repo, self._name, self._branch, self._folder, self._runtime)
+        return Fetch(self._repo, self.name, self._branch, self._folder, self._runtime)
 
     def begin_fetch(self) -> None:
         """Start a fetch of the branch, which `fetch` then waits for. Only under the clone's lock."""
@@ -54,12 +53,15 @@ class GitRemote:
             self._fetching.drop()
 
     def fetch_objects(self, refs: Sequence[str]) -> None:
-        """Bring the objects of these refs here; what goes wrong shows when they are read."""
-        self._repo.run("fetch", "--quiet", *FETCH_FLAGS, "--end-of-options", self._name, *refs, check=False)
+        """Bring the objects of these refs here; what the server refuses shows when they are read. Raises RemoteUnreachable."""
+        try:
+            self._repo.run("fetch", "--quiet", *FETCH_FLAGS, "--end-of-options", self.name, *refs, check=False)
+        except GitTimeout as error:
+            raise silent(self.name, error) from None
 
     def list(self, *prefixes: str) -> dict[str, str]:
         """The server's refs that start with one of these. Raises RemoteUnreachable."""
-        return list_remote(self._repo, self._name, *(f"{prefix}*" for prefix in prefixes))
+        return list_remote(self._repo, self.name, *(f"{prefix}*" for prefix in prefixes))
 
     def push(
         self,
@@ -77,13 +79,15 @@ class GitRemote:
         lease = {self._branch: base} if exactly and base else {}
         branches = [(commit, self._branch)] if commit else []
         try:
-            return PushAnswer(*push(self._repo, self._name, branches, sides, leases=lease, meanwhile=meanwhile))
+            return PushAnswer(*push(self._repo, self.name, branches, sides, leases=lease, meanwhile=meanwhile))
         except GitTimeout as error:
-            raise RemoteUnreachable(f"the remote {self._name} does not answer: {error}") from None
+            raise silent(self.name, error) from None
 
 
 class OwnBranch:
     """The same where the hub's branch is one of this repository."""
+
+    name = "."
 
     def __init__(self, repo: GitRepo, branch: str) -> None:
         self._repo = repo
@@ -115,7 +119,7 @@ class OwnBranch:
         exactly: bool = False,
         meanwhile: Callable[[], None] | None = None,
     ) -> PushAnswer:
-        """Move the branch from `base` to `commit`, and the refs beside it, in one transaction."""
+        """Move the branch from `base` to `commit`, and the refs beside it, in one transaction; one that failed is told as refs that have moved."""
         if meanwhile:
             meanwhile()
         moves: list[tuple[str, str | None, str | None]] = [(self._branch, commit, base or ZERO)] if commit else []

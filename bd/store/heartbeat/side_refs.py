@@ -213,7 +213,7 @@ class SideRefs:
             return True
         if moved(lines):
             return False
-        raise RemoteUnreachable(f"the remote did not take the sign of life: {words.strip()[-300:]}")
+        raise RemoteUnreachable(f"the remote {self._remote.name} did not take the sign of life: {words.strip()[-300:]}")
 
     def _push(self, sides: Sequence[SideRef]) -> PushAnswer:
         return self._remote.push(None, None, sides)

@@ -30,6 +30,8 @@ class MemoryServer:
 class MemoryRemote:
     """One clone's connection, as `contract.Remote` asks for it; the answers are those of a git server."""
 
+    name = "origin"
+
     def __init__(self, clone: MemoryRepository, server: MemoryServer, branch: str) -> None:
         self._clone = clone
         self._server = server
