@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CODES: dict[str, tuple[int, bool, str]] = {
     "bug": (1, False, "bd failed in a way nobody thought of; `log` is the path of the details"),
     "bad_input": (2, False, "the call can't be understood, or a value can't be one"),
-    "no_identity": (2, False, "a claim, and nobody said who claims"),
+    "no_identity": (2, False, "a command of an agent, and none is named"),
     "no_key": (2, False, "what is written has to be signed, and who writes has no key on this machine"),
     "cant_sign": (
         2,
@@ -122,7 +122,7 @@ class NoIdentity(BadInput):
 
     def __init__(self) -> None:
         super().__init__(
-            "who claims? No agent is named",
+            "which agent is this? None is named",
             hint="give --agent NAME, or set BD_AGENT; `bd whoami` shows who you are",
         )
 

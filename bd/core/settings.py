@@ -92,7 +92,7 @@ def _names(value: Any) -> list[str]:
 KEYS: dict[str, Key] = {
     "prefix": Key("bd", _text, "what new bead ids start with"),
     "domain": Key("", _text, "the part behind @ of an owner; unset: the prefix"),
-    "agent": Key("", _text, "who claims when nothing else says"),
+    "agent": Key("", _text, "the agent, when nothing else names one"),
     "types": Key([], _names, "bead types this hub adds"),
     "statuses": Key([], _names, "statuses this hub adds"),
     "max_attempts": Key(3, _whole, "claims a bead may use up"),
