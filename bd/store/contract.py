@@ -225,6 +225,9 @@ if TYPE_CHECKING:
     class Journal(Protocol):
         """What this clone has begun and not yet settled. See local/journal.py for the states of an entry."""
 
+        # Whether it can be seen that the process of an entry has ended. Else nobody waits by one.
+        tells_the_dead: bool
+
         def begin(self, uid: str, **data: Any) -> JournalEntry:
             """A new entry, there from its first `write` on."""
 

@@ -111,6 +111,8 @@ class Entry:
 class Journal:
     """The folder of entries of one clone."""
 
+    tells_the_dead = HAS_FLOCK
+
     def __init__(self, folder: str) -> None:
         self._folder = folder
 

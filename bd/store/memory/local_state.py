@@ -180,6 +180,8 @@ class MemoryEntry:
 class MemoryJournal:
     """What a clone has begun and not yet settled, as one of its processes sees it."""
 
+    tells_the_dead = True
+
     def __init__(self, state: MemoryState) -> None:
         self._state = state
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from bd.core.errors import RemoteUnreachable, ServerRefused, TryAgain
 from bd.core.light import suppress
 from bd.store.group_commit.member import portable_form
-from bd.store.local.journal import HAS_FLOCK
 from bd.store.transaction.batch import Rounds
 from bd.store.transaction.driver import Transaction
 from bd.store.transaction.outcome import Outcome
@@ -50,8 +49,8 @@ class Writing:
         fetch = operation is None or not operation.needs_heartbeats  # they are listed first
         try:
             if not self._hub.try_write(fetch=fetch):
-                # Waiting by the entry works where it can be seen whether its process lives.
-                form = portable_form(operation) if operation is not None and HAS_FLOCK and not creates_hub else None
+                may_wait = self._hub.journal.tells_the_dead and not creates_hub
+                form = portable_form(operation) if operation is not None and may_wait else None
                 outcome = self._through_a_neighbour(entry, form) if form is not None else None
                 if outcome is not None:
                     return _told(entry, outcome)
