@@ -16,8 +16,11 @@ from bd.operations.create import Create
 from tests.clocks import START
 from tests.contract.conftest import AT
 from tests.runtime import RUNTIME
+from tests.waiting import until
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bd.store import Clone
     from bd.store.contract import Journal
     from tests.contract.conftest import Hub
@@ -93,7 +96,7 @@ def test_a_whole_cycle_from_two_clones(shared: Hub) -> None:
 def test_processes_of_one_clone_write_in_one_push(shared: Hub) -> None:
     """Who finds the lock held waits, and whoever holds it carries its operation out."""
     create(shared.clone(), "one", "two")
-    waits, outcomes, watching = threading.Event(), {}, shared.clone().journal
+    outcomes, watching = {}, shared.clone().journal
 
     def second() -> None:
         with closing(shared.process()) as own:
@@ -104,8 +107,7 @@ def test_processes_of_one_clone_write_in_one_push(shared: Hub) -> None:
     def step(name: str) -> None:
         if name == "look" and not thread.is_alive() and "b" not in outcomes:
             thread.start()
-            while "waiting" not in states(watching):
-                waits.wait(0.001)
+            until(lambda: "waiting" in states(watching), every_s=0.001)
 
     outcomes["a"] = shared.clone(on_step=step).publish(claim("a"))
     thread.join()
@@ -117,7 +119,12 @@ def test_processes_of_one_clone_write_in_one_push(shared: Hub) -> None:
 def states(journal: Journal) -> list[str]:
     """The states of the entries whose processes live."""
     found: list[str] = []
-    journal.take(lambda data: bool(found.append(data["state"])), 9)  # type: ignore[func-returns-value]
+
+    def look(data: Mapping[str, Any]) -> bool:
+        found.append(data["state"])
+        return False  # it is not taken
+
+    journal.take(look, 9)
     return found
 
 
