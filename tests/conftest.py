@@ -25,6 +25,8 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import zlib
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import pytest
@@ -61,6 +63,20 @@ def pytest_configure() -> None:
     if "TMPDIR" not in os.environ and os.access(_IN_MEMORY, os.W_OK) and shutil.disk_usage(_IN_MEMORY).free > _ROOM:
         os.environ["TMPDIR"] = _IN_MEMORY
         tempfile.tempdir = None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test with `one_in(n)`, leave one case in n quick; the others run with the slow tests. Chance chooses, always the same."""
+    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("one_in"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for found in cases.values():
+        marker = found[0].get_closest_marker("one_in")
+        quick = -(-len(found) // (marker.args[0] if marker else 1))
+        for item in sorted(found, key=lambda item: zlib.crc32(item.nodeid.encode()))[quick:]:
+            item.add_marker("slow")
 
 
 def pytest_collection_finish() -> None:

@@ -100,6 +100,7 @@ READS = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("arguments", READS, ids=lambda words: " ".join(words) or "bd alone")
 def test_a_read_from_a_warm_cache_loads_nothing_heavy(arguments: list[str], warm: Clone) -> None:
     code, packages, modules = loaded(arguments, warm.path)
@@ -221,6 +222,7 @@ def lived_in(warm: Clone, clone: Callable[[str], Clone]) -> Clone:
     return warm
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("words", WRITES, ids=" ".join)
 def test_what_a_hub_has_in_it_loads_no_more(words: list[str], lived_in: Clone) -> None:
     (lived_in.path / ".git" / "bd" / "looked").unlink(missing_ok=True)

@@ -415,6 +415,7 @@ def ready(board: Clone, tmp_path: Path) -> Clone:
     return board
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("case", ALL_CASES, ids=lambda case: case.args)
 def test_text(ready: Clone, case: Case) -> None:
     for before in case.before:
@@ -447,6 +448,7 @@ def test_json(ready: Clone, case: Case) -> None:
         assert result.out.startswith(("[\n  ", "{\n  ")), "two spaces of indentation, one key a line"
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("case", ALL_CASES, ids=lambda case: case.args)
 def test_quiet_is_no_louder(ready: Clone, case: Case) -> None:
     for before in case.before:

@@ -165,6 +165,7 @@ def test_every_command_either_looks_at_the_past_or_refuses() -> None:
     assert COMMANDS.keys() >= PAST
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", READS)
 def test_a_read_answers_as_of_then(board: Clone, name: str) -> None:
     typed, shown, hidden = READS[name]

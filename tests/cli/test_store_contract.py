@@ -62,6 +62,7 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "place", tmp_path)
 
 
+@pytest.mark.slow
 def test_every_way_to_create_is_read_back(store: Store, tmp_path: Path) -> None:
     plain = store.create("Plain")
     assert (plain["status"], plain["issue_type"], plain["priority"]) == ("open", "task", 2)
@@ -103,6 +104,7 @@ def test_lists_and_ready_by_what_beads_carry(store: Store) -> None:
     assert set(store.listed()) == {plain, rich}
 
 
+@pytest.mark.slow
 def test_updates_are_read_back(store: Store) -> None:
     bead = store.create("Plain", "--labels", "a")["id"]
 

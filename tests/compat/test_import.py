@@ -379,6 +379,7 @@ def test_an_import_made_offline_is_published_later(hub: Path, clone: Callable[[s
     assert alice.bd("import", source, "--json").json["unchanged"] == count
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.skipif(not REAL_DATA.is_dir(), reason="the real trackers' data is not beside this repository")
 @pytest.mark.parametrize(
     ("name", "beads", "edges", "comments", "skipped"),

@@ -47,6 +47,7 @@ def test_the_work_is_done_and_the_proof_holds(tmp_path: Path) -> None:
     assert statuses == ["status: closed"] * 6
 
 
+@pytest.mark.slow
 def test_plain_lines_tell_the_story_and_what_to_type_next(tmp_path: Path) -> None:
     told = run_process("demo", "--beads", "4", "--dir", "made", cwd=tmp_path)
     assert not CONTROL.search(told.out.replace("\n", ""))

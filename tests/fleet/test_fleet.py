@@ -112,6 +112,7 @@ def test_an_agent_that_is_set_offline_gets_no_work(clone: Clones, hub: Path) -> 
     assert tip_bead(hub, "hub-a").attempts == 0
 
 
+@pytest.mark.slow
 def test_an_idle_hour_of_ten_agents_makes_no_commits_and_few_polls(clone: Clones, hub: Path) -> None:
     """Ten agents of a 15 minute interval, asked every ten minutes of an hour that a clock pretends."""
     shared = clone("shared")
@@ -148,6 +149,7 @@ def test_a_bead_whose_worker_always_dies_is_given_up_after_three_claims(clone: C
     assert tip_bead(hub, "hub-a").attempts_counted == 1
 
 
+@pytest.mark.slow
 def test_a_bead_that_is_only_ever_given_back_is_spaced_out_and_never_given_up(clone: Clones, hub: Path) -> None:
     ada, coder = clone("ada"), clone("coder")
     ada.here("create", "Broken", "--id", "hub-a", "-p", "0")

@@ -207,6 +207,7 @@ OCCASIONS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("happen", "event", "facts"), OCCASIONS)
 def test_other_occasions_are_told_once_by_one_of_many(
     clone: Clones, hub: Path, tmp_path: Path, clock: FakeClock, happen: Any, event: str, facts: dict[str, Any]
@@ -231,6 +232,7 @@ def test_other_occasions_are_told_once_by_one_of_many(
     assert "every change kept the rules" in plain.here("audit", "--fetch").out
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.skipif(sys.platform == "win32", reason="a hook that kills its parent")
 @pytest.mark.parametrize(("happen", "event", "facts"), OCCASIONS)
 def test_other_occasions_after_a_kill_have_the_same_key(

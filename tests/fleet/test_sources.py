@@ -104,6 +104,7 @@ def test_a_race_lost_between_decision_and_push_makes_nothing(
     assert not steps.left
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("step", ["build", "push", "pushed", "refs"])
 def test_killed_at_a_step(clones: tuple[Clone, Clone], hub: Path, step: str) -> None:
     """The bead and the moved tick are one commit: both are there, or neither, and the next run makes up for it."""

@@ -104,6 +104,7 @@ def test_the_command_gets_the_bead_and_says_how_it_went(clone: Clones, hub: Path
     assert bead.get("output") == {"data": {"n": 1}, "artifacts": ["x"]}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("command", "status", "reason"),
     [

@@ -196,6 +196,7 @@ def refuse(hub: Path, name: str, script: str) -> Path:
     return hook
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("where", ["_sign", "_open"])
 @pytest.mark.parametrize("error", [OSError("too many open files"), ValueError("a bug")])
 def test_signs_of_life_go_on_after_any_failure(
@@ -257,6 +258,7 @@ def test_a_worker_that_breaks_off_leaves_nothing_running(clone: Clones, tmp_path
         thread.join()
 
 
+@pytest.mark.slow
 def test_finished_work_is_kept_in_the_clone_while_the_hub_is_away(clone: Clones, hub: Path, tmp_path: Path) -> None:
     alice = clone("alice")
     for bead_id in ("hub-a", "hub-b"):

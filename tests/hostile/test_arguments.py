@@ -55,6 +55,7 @@ NO_IDS = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("word", NO_IDS)
 def test_ids(word: str, alice: Clone, hub: Path, tmp_path: Path) -> None:
     before = git(hub, "rev-parse", "main")
@@ -183,6 +184,7 @@ BRANCHES = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", BRANCHES)
 def test_branches(name: str, alice: Clone, hub: Path, tmp_path: Path, bd: Callable[..., Result]) -> None:
     harmless(bd("init", "new", "--prefix", "hub", f"--branch={name}", cwd=tmp_path, check=False), 2)

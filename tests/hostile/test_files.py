@@ -292,6 +292,7 @@ def peak_of(*args: str, cwd: Path) -> tuple[Result, int]:
     return Result(args, ended.returncode, ended.stdout, ended.stderr), int(status.split()[1]) // 1024
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="only Linux tells how much memory a process had")
 def test_large_files_take_no_more_memory_than_a_few_of_them(hub: Path, clone: object) -> None:
     plant(hub, {GOOD_PATH: GOOD})

@@ -143,6 +143,7 @@ def test_a_typed_path_does_not_make_another_users_repository_ones_own(typed: str
         assert "dubious ownership" in done.stderr
 
 
+@pytest.mark.slow
 @needs_root
 def test_nothing_of_another_users_repository_runs(scene: Scene) -> None:
     env = scene.env("nothing", "checkout")

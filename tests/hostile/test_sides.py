@@ -81,6 +81,7 @@ def go_on(hub: Path, clone: Callable[[str], Clone], text: str) -> None:
     assert not {entry["agent"] for entry in listed} & {"-x", "UPPER", "x.y", "é"}
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("what", RECORDS)
 def test_a_record(what: str, hub: Path, clone: Callable[[str], Clone]) -> None:
     made = RECORDS[what]

@@ -92,6 +92,7 @@ def forgeries(repo: GitRepo, key: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("by", ["this process", "ssh-keygen"])
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_git_and_bd_agree(by: str, kind: str, repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,7 @@ def alice(hub: Path, tmp_path: Path, clone: Callable[[str], Clone]) -> Clone:
     return clone_of_alice
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("settings", "command"),
     [

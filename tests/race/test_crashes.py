@@ -128,6 +128,7 @@ def check_usable(clone: Clone) -> None:
     assert not list((clone.path / ".git" / "bd" / "journal").iterdir())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("verb", "step"), cases(WITH_REMOTE))
 def test_killed_at_a_step(verb: str, step: str, clone: Clones, hub: Path) -> None:
     alice = clone("alice")
@@ -157,6 +158,7 @@ def check_handed_over(alice: Clone, hub: Path, verb: str) -> None:
     alice.here("release", "hub-a", "--reason", "not now", "--agent", "coder")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("verb", "step"), cases(WITHOUT_REMOTE))
 def test_killed_at_a_step_without_a_remote(verb: str, step: str, local_hub: Clone) -> None:
     prepared(local_hub)
@@ -169,6 +171,7 @@ def test_killed_at_a_step_without_a_remote(verb: str, step: str, local_hub: Clon
     assert_nothing_twice(local_hub.path)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("verb", ["create", "comment", "update"])
 @pytest.mark.parametrize("step", ["look", "keep"])
 def test_killed_while_the_remote_is_away(verb: str, step: str, clone: Clones, hub: Path) -> None:
@@ -234,6 +237,7 @@ def test_two_claims_lost_one_after_the_other_are_handed_back_one_by_one(clone: C
 # --- hand edits ---------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("step", "with_remote"),
     [

@@ -54,6 +54,7 @@ def race_for_a_place(clone: Clones, hub: Path, rounds: int) -> None:
     assert_one_owner(hub)
 
 
+@pytest.mark.slow
 def test_the_members_of_a_pool_never_hold_more_than_it_may_together(clone: Clones, hub: Path) -> None:
     race_for_a_place(clone, hub, rounds=2)
 

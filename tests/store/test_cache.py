@@ -229,6 +229,7 @@ def _sql(path: Path, statement: str) -> None:
     db.close()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_rebuilt(damage: str, local_hub: Clone) -> None:
     ask = prepared(local_hub)

@@ -130,6 +130,7 @@ GOES_WRONG = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("how", GOES_WRONG)
 @pytest.mark.usefixtures("processes")
 def test_what_a_process_does_not_do_is_done_here(how: str, hub: Replica, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,6 +104,7 @@ def test_reopened_it_lies_among_the_active_ones_with_its_comments_of_yaml(local_
     assert events[1]["changes"] == {"file": {"old": "beads/hub-a.yaml", "new": ARCHIVED.format("hub-a")}}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed_number", range(4))
 def test_whatever_is_done_the_cache_holds_what_git_holds(seed_number: int, local_hub: Clone) -> None:
     rng = random.Random(seed_number)
@@ -206,6 +207,7 @@ def test_a_large_archiving_is_replayed_from_its_difference(clone: Clones, hub: P
     assert subjects(hub, "archive") == ["archive: hub-a hub-b hub-c by Test Person"]
 
 
+@pytest.mark.slow
 def test_two_thousand_and_more_take_two_commits(local_hub: Clone) -> None:
     folder = local_hub.path / "beads"
     folder.mkdir()

@@ -144,6 +144,7 @@ def as_git_has_it(repo: GitRepo, name: str) -> bytes | None:
     return None if code else repo.run("cat-file", kind.decode().strip(), name)[1]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("where", ["loose", "packed", "halfway", "borrowed"])
 def test_every_name_means_what_git_says(repo: GitRepo, way: str, where: str, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ def run(folder: Path, *words: str) -> dict[str, dict[str, int]]:
     return told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", SEEDS, ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}")
 def test_histories(seeds: range, tmp_path: Path) -> None:
     told = run(tmp_path / "torture", "--seed", str(seeds.start), "--runs", str(len(seeds)))

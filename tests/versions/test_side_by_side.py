@@ -58,6 +58,7 @@ def test_the_present_version_goes_on_in_a_hub_of_the_old_one_and_back(
     assert_only_added_to(hub)
 
 
+@pytest.mark.slow
 def test_both_versions_race_for_ten_beads(old: Released, hub_of_old: tuple[Path, Path], tmp_path: Path) -> None:
     hub, own = hub_of_old
     names = [f"hub-{letter}" for letter in "abcdefghij"]

@@ -44,6 +44,7 @@ def test_every_page_hears_of_every_push(server: Server, clone: Callable[[str], C
                 pass
 
 
+@pytest.mark.slow
 def test_a_page_that_comes_later_is_told_that_what_it_sees_is_stale(server: Server, hub: Path) -> None:
     with asked(f"{server.url}events") as stream:
         next_event(stream, "hello")

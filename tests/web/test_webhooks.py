@@ -173,6 +173,7 @@ def test_what_is_remembered_is_bounded(hooked: Served, monkeypatch: pytest.Monke
     assert kept == [f"github/push-{number}" for number in range(2, 8)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "headers",
     [
