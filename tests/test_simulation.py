@@ -118,6 +118,7 @@ def test_without_latencies_a_fleet_is_the_queue_of_the_textbooks(agents: int, lo
     assert mean(waits) == pytest.approx(mean_wait, rel=0.15)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("load", [0.3, 0.7])
 def test_agents_that_keep_up_are_busy_for_as_long_as_the_work_takes(load: float) -> None:
     figures = simulate(Scenario(agents=30, load=load, service_s=300.0, duration_s=40 * HOUR))

@@ -427,6 +427,7 @@ def test_text(ready: Clone, case: Case) -> None:
     assert all(line == line.rstrip() for line in result.lines), result
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", ALL_CASES, ids=lambda case: case.args)
 def test_json(ready: Clone, case: Case) -> None:
     for before in case.before:

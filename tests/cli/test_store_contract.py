@@ -86,6 +86,7 @@ def test_every_way_to_create_is_read_back(store: Store, tmp_path: Path) -> None:
     assert (leaf["title"], leaf["parent"]) == ("Leaf", ids["root"])
 
 
+@pytest.mark.slow
 def test_lists_and_ready_by_what_beads_carry(store: Store) -> None:
     plain = store.create("Plain")["id"]
     rich = store.create("Rich", "--labels", "a,b", "--assignee", "al", "--metadata", '{"n": 1}')["id"]
@@ -142,6 +143,7 @@ def test_ends(store: Store) -> None:
         assert "no issue found" in said or "not found" in said
 
 
+@pytest.mark.slow
 def test_settings_and_edges(store: Store) -> None:
     store.run("config", "set", "issue_prefix", "ct")
     store.run("config", "set", "types.custom", "molecule,convoy,message,event,gate,merge-request,agent,role,rig,session,spec")

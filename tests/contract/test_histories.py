@@ -9,6 +9,7 @@ from tests.contract.histories import History
 SEEDS = 24
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_a_history_ends_as_it_was_told(seed: int) -> None:
     History(seed).run()

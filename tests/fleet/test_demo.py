@@ -32,6 +32,7 @@ CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 # --- the whole ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_work_is_done_and_the_proof_holds(tmp_path: Path) -> None:
     where = tmp_path / "made"
     told = run_process("demo", "--beads", "6", "--dir", str(where), "--seed", "1", "--json", cwd=tmp_path).json

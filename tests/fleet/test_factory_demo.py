@@ -159,6 +159,7 @@ def test_a_race_and_a_factory_are_not_one(tmp_path: Path) -> None:
     assert told["code"] == "bad_input"
 
 
+@pytest.mark.slow
 def test_what_has_not_happened_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan without troubles ends, and the demo says what the history lacks."""
     plan = tmp_path / "plan.yaml"

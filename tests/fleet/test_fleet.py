@@ -129,6 +129,7 @@ def test_an_idle_hour_of_ten_agents_makes_no_commits_and_few_polls(clone: Clones
     assert (woken["due"], woken["ready"]) == (True, 1)
 
 
+@pytest.mark.slow
 def test_a_bead_whose_worker_always_dies_is_given_up_after_three_claims(clone: Clones, hub: Path) -> None:
     """Killed right after each claim, so that nobody ever starts."""
     ada, coder = clone("ada"), clone("coder")

@@ -277,6 +277,7 @@ def test_work_names_the_model_its_command_should_use(clone: Clones, hub: Path) -
     assert done.get("output")["data"] == "big"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "words",
     [

@@ -246,6 +246,7 @@ def test_a_killed_workers_bead_is_freed_and_done_by_another(clone: Clones, hub: 
     assert git(hub, "for-each-ref", "refs/bd/claims") == ""
 
 
+@pytest.mark.slow
 def test_a_job_that_beats_is_never_taken_away(clone: Clones, hub: Path, tmp_path: Path) -> None:
     """Watched by an observer on whose clock an hour passes between its looks: at each there is a sign that it has not seen."""
     alice, bob = clone("alice"), clone("bob")
@@ -277,6 +278,7 @@ def test_two_clocks_fifteen_minutes_apart_steal_nothing(clone: Clones, hub: Path
     assert tip_bead(hub, "hub-a").status == "closed"
 
 
+@pytest.mark.slow
 def test_an_idle_worker_makes_no_commits(clone: Clones, hub: Path) -> None:
     alice = clone("alice")
     make(alice, "hub-a")
@@ -348,6 +350,7 @@ def test_a_poll_keeps_its_pace_between_runs_and_is_woken_by_the_hub(clone: Clone
     assert (woken["due"], woken["ready"], woken["empty_cycles"]) == (True, 1, 0)
 
 
+@pytest.mark.slow
 def test_three_empty_polls_double_the_interval(clone: Clones) -> None:
     alice = clone("alice")
     polls = [

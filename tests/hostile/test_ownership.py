@@ -111,6 +111,7 @@ def scene(local_hub: Clone) -> Iterator[Scene]:
         yield Scene(Path(folder), local_hub.path)
 
 
+@pytest.mark.slow
 @needs_root
 def test_bd_refuses_the_repositories_that_git_refuses(scene: Scene) -> None:
     refused = 0
@@ -163,6 +164,7 @@ def test_nothing_of_another_users_repository_runs(scene: Scene) -> None:
     assert list(scene.ran.iterdir()) == []
 
 
+@pytest.mark.slow
 @needs_root
 def test_reads_of_ones_own_repository_ask_no_file_watcher(scene: Scene) -> None:
     env = scene.env("nothing", "checkout") | {"BD_REMOTE": "none"}

@@ -184,6 +184,7 @@ def test_a_revoked_key_signs_no_more_and_what_it_signed_stays(
     assert codes(ada) == [("unsigned", "hub-a")]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("what", ["a line is added", "the requirement is turned off"])
 def test_what_decides_whose_word_counts_is_changed_only_by_those(
     what: str, ada: Clone, clone: Callable[[str], Clone], tmp_path: Path

@@ -186,6 +186,7 @@ def test_killed_while_the_remote_is_away(verb: str, step: str, clone: Clones, hu
     check_usable(alice)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("verb", ["close", "claim"])
 def test_a_claim_won_by_the_dead_goes_to_nobody_else(verb: str, clone: Clones, hub: Path) -> None:
     alice, bob = clone("alice"), clone("bob")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from bd.core.schema import CAPACITY_FIELDS
 from bd.store.yaml import codec
 from tests.race.history import beads_at, most_held, subjects
@@ -34,6 +36,7 @@ def assert_files_repeat_the_claims(hub: Path, agent: str) -> None:
         assert (record.get("beads", []), record.get("current_tasks", 0)) == (held, len(held)), commit
 
 
+@pytest.mark.slow
 def test_a_paused_fleet_claims_nothing(clone: Clones, hub: Path) -> None:
     chief, *agents = clone("chief"), *(clone(f"a{number}") for number in range(4))
     seed(chief, *(f"hub-n{number}" for number in range(6)))
@@ -58,6 +61,7 @@ def test_a_paused_fleet_claims_nothing(clone: Clones, hub: Path) -> None:
     ) == 2
 
 
+@pytest.mark.slow
 def test_two_processes_of_one_agent_never_hold_more_than_it_may_at_any_commit(clone: Clones, hub: Path) -> None:
     """Two clones work under one name with room for two: each takes, finishes and takes the next, all at once."""
     writer, *workers = clone("writer"), clone("w1"), clone("w2")

@@ -24,6 +24,7 @@ def later(seconds: int) -> dict[str, str]:
     return {"BD_TEST_CLOCK_OFFSET_S": str(seconds)}
 
 
+@pytest.mark.slow
 def test_three_failures_a_dead_letter_a_retry_and_a_claim(clone: Clones, hub: Path) -> None:
     alice, bob = clone("alice"), clone("bob")
     seed(alice, "hub-a")
@@ -66,6 +67,7 @@ def test_what_fails_whoever_tries_it_is_given_up_before_its_last_attempt(clone: 
     assert dead.get("poison_pill") is True
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["crash", "cancelled"])
 def test_a_failure_written_without_the_network_is_decided_again(kind: str, clone: Clones, hub: Path, tmp_path: Path) -> None:
     """Kept in the clone, overtaken by a comment, published by a sync: the same failure, at the time it was told."""

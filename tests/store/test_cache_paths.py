@@ -63,6 +63,7 @@ def test_code_that_fills_the_cache_is_in_its_fingerprint(what: str, tmp_path: Pa
     assert of_sources(str(version.folder / "bd"), code) != before
 
 
+@pytest.mark.slow
 def test_each_version_answers_by_its_own_rules_whatever_the_other_cached(local_hub: Clone, tmp_path: Path) -> None:
     for number in range(3):
         local_hub.here("create", f"Bead {number}", "--id", f"hub-{number}")

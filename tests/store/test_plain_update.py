@@ -236,6 +236,7 @@ def picture(place: Path) -> tuple[bytes | None, dict[str, bytes]]:
     return index_file.read_bytes() if index_file.exists() else None, files
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("change", ODD)
 def test_what_is_not_plain_is_left_to_git(place: Path, change: Callable[[Path], None]) -> None:
     git(place, "status")

@@ -55,6 +55,7 @@ def told_by_git(repo: GitRepo, old: str, new: str, *names: str) -> list[Entry]:
     return sorted(difference(out))
 
 
+@pytest.mark.slow
 @given(old=FILES, new=FILES, names=st.lists(PART, max_size=2))
 @settings(deadline=None, max_examples=40)
 def test_what_differs_is_what_git_says(

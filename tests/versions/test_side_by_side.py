@@ -37,6 +37,7 @@ def cloned(hub: Path, folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("where", ["own", "another"])
 def test_the_present_version_goes_on_in_a_hub_of_the_old_one_and_back(
     where: str, old: Released, hub_of_old: tuple[Path, Path], tmp_path: Path

@@ -67,6 +67,7 @@ def gitlab(name: str, *, key: bytes = bytes(range(32)), age_s: float = 0) -> tup
 # --- from a delivery to a bead ----------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("forge", "delivery", "title", "address"),
     [
@@ -194,6 +195,7 @@ def test_what_is_not_proved_is_refused(hooked: Served, hub: Path, headers: dict[
     assert tip(hub) == before
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("delivery", [{"key": b"x" * 32}, {"age_s": 301}, {"age_s": -301}])
 def test_a_gitlab_delivery_that_is_forged_or_old(hooked: Served, hub: Path, delivery: dict[str, Any]) -> None:
     before = tip(hub)
