@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bd.store.heartbeat.claim_refs import Beating
     from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
+    from bd.store.transaction.machine.member import Member as FrozenMember
     from bd.store.transaction.replay import Pending, RefusedReplay, Replay
 
     Decided = tuple[Change | None, BdError | None]
@@ -91,7 +92,7 @@ class Rounds:
         self,
         snapshot: Any,
         base: str | None,
-        members: Sequence[Member],
+        members: Sequence[Member | FrozenMember],
         others: Others,
         *,
         hand: str | None,
@@ -125,7 +126,7 @@ class Rounds:
     def _own(
         self,
         chain: Chain,
-        member: Member,
+        member: Member | FrozenMember,
         context: DecisionContext,
         renamed: Mapping[str, str],
         base: str | None,

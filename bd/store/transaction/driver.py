@@ -17,7 +17,7 @@ from bd.store.transaction.verdict import Pushing, refused_by_server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from bd.core.operation import Operation
@@ -411,6 +411,10 @@ class Transaction:
     def in_doubt(self) -> bool:
         """Whether something of this transaction may still come to the hub, or a neighbour has not heard that it did."""
         return self._pushing.in_doubt or self._is_unheard or any(self.settling.doubts(member) for member in self._open())
+
+    def may_land(self, uid: str) -> Mapping[str, Any]:
+        """What the dead have pushed of an operation that it may still bring to the hub; empty for nothing."""
+        return self.settling.may_land.get(uid, {})
 
     @property
     def is_own_in_doubt(self) -> bool:

@@ -78,7 +78,7 @@ class Writing:
             outcome = transaction.run()
         except BaseException as error:
             self._say(transaction.lapsed)
-            pushed = transaction.settling.may_land.get(entry.uid, {})
+            pushed = transaction.may_land(entry.uid)
             _leave(entry, error, in_doubt=transaction.in_doubt, pushed=pushed)
             if transaction.is_own_in_doubt and isinstance(error, TryAgain | ServerRefused):
                 from bd.store.transaction import give_up  # noqa: PLC0415  few writes give up
@@ -157,7 +157,7 @@ def _told(entry: JournalEntry, outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _leave(entry: JournalEntry, error: BaseException, *, in_doubt: bool, pushed: dict[str, Any]) -> None:
+def _leave(entry: JournalEntry, error: BaseException, *, in_doubt: bool, pushed: Mapping[str, Any]) -> None:
     """Keep the entry of an operation that may still land; drop it otherwise."""
     if entry.data["state"] == "begun" and pushed and in_doubt:
         _keep(entry, **pushed)

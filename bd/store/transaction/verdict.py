@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bd.store.contract import PushLine, Repository, SideRef
+    from bd.store.contract import PushAnswer, PushLine, Repository, SideRef
     from bd.store.replica import Replica
 
 # A server that says one of these will say it again.
@@ -110,7 +110,7 @@ class Pushing:
         if line is not None and line.landed:
             self._unanswered.clear()
             return Verdict("landed", commit=commit)
-        if line is not None or (exactly and _never_sent(words)):
+        if line is not None or (exactly and never_sent(words)):
             self._unanswered.remove(commit)
         if line is not None and not self._unanswered and self._was_overtaken(line.summary, words):
             return Verdict("lost", is_looked=False)
@@ -122,7 +122,7 @@ class Pushing:
         said = server_words(words, line.summary if line else "")
         seen = self._seen(commit, base, tip, said, answered=line is not None)
         if sides and seen.kind in ("stuck", "refused"):
-            return _beside(lines, self._hub.branch) or seen
+            return beside(lines, self._hub.branch) or seen
         return seen
 
     def _was_overtaken(self, summary: str, words: str) -> bool:
@@ -155,13 +155,31 @@ class Pushing:
         return Verdict("stuck", words) if tip == base else Verdict("lost")
 
 
-def _never_sent(words: str) -> bool:
+def seen(answer: PushAnswer, branch: str, commit: str, base: str | None, tip: str | None, holds: str | None) -> Verdict:
+    """What a look says about a push of `commit` onto `base` that was not simply accepted; `holds` is the commit of ours in the tip."""
+    line = answer.lines.get(branch)
+    words = server_words(answer.words, line.summary if line else "")
+    if holds:
+        return Verdict("landed", commit=holds)
+    if tip != base:
+        return Verdict("lost")
+    if any(sign in words.lower() for sign in _FOR_GOOD):
+        return Verdict("refused", words)
+    return Verdict("stuck" if line else "unknown", words)
+
+
+def was_overtaken(summary: str, words: str, branch: str) -> bool:
+    """Whether the answer itself says that the branch has a newer tip: all that a look could add is which one."""
+    return "fetch first" in summary or f"cannot lock ref '{branch}': is at" in words
+
+
+def never_sent(words: str) -> bool:
     """Whether a push ended before anything was sent, so that it can't land later."""
     told = words.lower()
     return any(sign in told for sign in _NOT_REACHED) and not any(sign in told for sign in _CUT_OFF)
 
 
-def _beside(lines: Mapping[str, PushLine], branch: str) -> Verdict | None:
+def beside(lines: Mapping[str, PushLine], branch: str) -> Verdict | None:
     """Whether the branch stayed where it was only because of a ref beside it: one that moved, or one the server refuses."""
     own = lines[branch].summary if branch in lines else ""
     others = [line.summary for ref, line in lines.items() if ref != branch and not line.landed and "atomic" not in line.summary]

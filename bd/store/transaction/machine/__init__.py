@@ -1,0 +1,1 @@
+"""A write as a state machine: states.py, effects.py, transitions.py (pure), driver.py (git)."""

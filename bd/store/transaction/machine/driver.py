@@ -1,0 +1,377 @@
+"""The driver of a write: carries out on git what the states ask for, and reports what came of it. The only writer.
+
+Git's fast-forward push is the compare-and-swap. What happened is always found out by looking (is our commit in the tip?
+did the tip move?), never believed from an exit status.
+"""
+
+from __future__ import annotations
+
+from bd.core.errors import BdError, RemoteUnreachable
+from bd.core.light import suppress
+from bd.core.settings import of_hub, same_decisions
+from bd.store.contract import PUBLISHED, PushAnswer
+from bd.store.empty_snapshot import EMPTY
+from bd.store.group_commit import answer, local, remote, requests, verdict_trailers
+from bd.store.group_commit.member import told, won
+from bd.store.group_commit.others import NOBODY
+from bd.store.group_commit.requests import INTENTS
+from bd.store.transaction import finish, offline
+from bd.store.transaction.machine import asking, effects, recovery
+from bd.store.transaction.machine.effects import REMOTE, TRUSTED
+from bd.store.transaction.machine.member import Member, Result
+from bd.store.transaction.machine.states import Failed, Fetching, Settled, work_of
+from bd.store.transaction.machine.transitions import doubts, next_state
+from bd.store.transaction.verdict import Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from bd.core.operation import Operation
+    from bd.store.contract import JournalEntry, Repository, SideRef
+    from bd.store.replica import Replica
+    from bd.store.transaction.batch import Rounds
+    from bd.store.transaction.machine.effects import Event
+    from bd.store.transaction.machine.recovery import Findings
+    from bd.store.transaction.machine.states import State, Work
+    from bd.store.transaction.outcome import Outcome
+
+# By what name tests and `bd -v` follow an effect, before it is carried out.
+_STEPS = {
+    effects.Fetch: "look",
+    effects.Build: "build",
+    effects.Push: "push",
+    effects.Confirm: "look-after-push",
+    effects.Learn: "pushed",
+}
+
+
+class Transaction:
+    """One write of one clone, under its lock; made by `Writing`, run once."""
+
+    def __init__(
+        self,
+        replica: Replica,
+        entry: JournalEntry,
+        rounds: Rounds,
+        *,
+        operation: Operation | None,
+        hand: str | None,
+        creates_hub: bool,
+        on_step: Callable[[str], None],
+    ) -> None:
+        self._replica = replica
+        self._repo: Repository = replica.repo
+        self._entry = entry
+        self._batches = rounds
+        self._step = on_step
+        self.lapsed: list[str] = []  # what was found out of operations that never arrived
+        work = work_of(replica, operation, hand, creates_hub=creates_hub)
+        is_plain = hand is None and not creates_hub and not work.facts.needs_heartbeats
+        self._state: State = Fetching(work, TRUSTED if replica.was_fresh and is_plain else REMOTE)
+
+        self._handlers: Mapping[type, Callable[[Any], Event]] = {
+            effects.Fetch: self._fetch,
+            effects.Recover: self._recover,
+            effects.ReadAnswers: self._read_answers,
+            effects.TakeWaiting: self._take_waiting,
+            effects.ReadRequests: self._read_requests,
+            effects.Ask: self._ask,
+            effects.Sleep: self._sleep,
+            effects.ListRequests: self._list_requests,
+            effects.Decide: self._decide,
+            effects.Build: self._build,
+            effects.Push: self._push,
+            effects.Confirm: self._confirm,
+            effects.Learn: self._learn,
+            effects.Withdraw: self._withdraw,
+            effects.Follow: self._follow,
+            effects.Keep: self._keep,
+        }
+
+    # --- the loop ---
+
+    def run(self) -> Outcome:
+        """Until every operation is published or refused. Raises TryAgain (with `written`), ServerRefused, Damaged."""
+        now_s = self._replica.runtime.monotonic
+        while (effect := self._state.effect) is not None:
+            if type(effect) in _STEPS:
+                self._step(_STEPS[type(effect)])
+            try:
+                event = self._handlers[type(effect)](effect)
+            except BdError as error:
+                event = effects.Refused(error)
+            self._state = next_state(self._state, event, now_s())
+        if isinstance(self._state, Failed):
+            raise self._state.error
+        assert isinstance(self._state, Settled)
+        return self._state.outcome._replace(tries=max(self._work.tries, 1), notes=(*self.lapsed, *self._state.outcome.notes))
+
+    @property
+    def _work(self) -> Work:
+        return self._state.work
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether something of this write may still come to the hub, or a neighbour has not heard that it did."""
+        is_unheard = isinstance(self._state, Settled) and not self._state.all_heard
+        return bool(self._work.unanswered) or is_unheard or any(self._doubts(member) for member in self._work.open)
+
+    @property
+    def is_own_in_doubt(self) -> bool:
+        """Whether the caller's operation may still come to the hub."""
+        own = self._work.own
+        return own is not None and not own.is_settled and (bool(self._work.unanswered) or self._doubts(own))
+
+    def _doubts(self, member: Member) -> bool:
+        if doubts(self._work, member):
+            return True
+        return not self._work.findings.looks and member.uid in recovery.suspects(self._replica)
+
+    def may_land(self, uid: str) -> Mapping[str, Any]:
+        """What the dead have pushed of an operation that it may still bring to the hub; empty for nothing."""
+        findings = self._work.findings
+        return (findings.may_land if findings.looks else recovery.suspects(self._replica)).get(uid, {})
+
+    def _snapshot(self, tip: str | None) -> Any:
+        if not tip:
+            return EMPTY
+        snapshot = self._replica.snapshot(tip)
+        if not self._work.facts.creates_hub:
+            own = self._work.own
+            self._replica.check_format(snapshot, own.operation if own else None)
+        return snapshot
+
+    # --- looking ---
+
+    def _fetch(self, effect: effects.Fetch) -> Event:
+        replica = self._replica
+        if effect.source == TRUSTED:
+            is_settled = replica.journal.is_empty() and self._work.facts.first_view in (None, replica.published_before)
+            tip = replica.published() if is_settled else None
+            if tip:
+                return effects.Trusted(tip)
+        try:
+            if effect.heartbeats:  # listed first: the branch must not be older than the list
+                self._batches.heartbeats = replica.sides.beats() if replica.sides.may_list() else None
+            if not replica.remote_name:
+                tip = self._repo.ref(replica.branch)
+            elif effect.source == effects.PUBLISHED and self._batches.heartbeats is None:
+                tip = self._repo.ref(PUBLISHED)
+            else:
+                tip = replica.finish_fetch()
+        except RemoteUnreachable as error:
+            return effects.Unreachable(error, self.in_doubt)
+        return effects.Fetched(tip, self._held_by(tip, effect.unanswered), replica.requests)
+
+    def _held_by(self, tip: str | None, commits: Sequence[str]) -> str | None:
+        """The last of these commits that a tip holds."""
+        return next((one for one in reversed(commits) if tip and self._repo.is_ancestor(one, tip)), None)
+
+    def _recover(self, effect: effects.Recover) -> Event:
+        snapshot = self._snapshot(effect.tip)
+        found = recovery.settle(self._replica, effect.tip, snapshot, effect.members, effect.known, self.lapsed.append)
+        return found if found.is_unsure else found._replace(members=_told(found.members, found.findings, snapshot))
+
+    def _read_answers(self, effect: effects.ReadAnswers) -> Event:
+        found = verdict_trailers.since(self._repo, [member.asked_on for member in effect.members], effect.tip)
+        snapshot = self._snapshot(effect.tip)
+        own = (member.uid for member in effect.members if member.uid in found)
+        return effects.Answers({uid: _result(found[uid].answer, snapshot) for uid in own})
+
+    def _take_waiting(self, effect: effects.TakeWaiting) -> Event:
+        journal = self._replica.journal
+        taken: list[Member] = []
+        for path, data in local.take(journal, local.kin(self._replica), effect.room):
+            try:
+                taken.append(Member(self._batches.revive(data["form"]), path))
+            except (KeyError, TypeError, BdError) as error:
+                journal.answer(path, {"answer": {"code": "bug", "message": f"a bug in bd: {error!r}"}})
+        if not taken:
+            return effects.Taken((), effect.findings)
+        members = _told(taken, effect.findings, self._snapshot(effect.tip))
+        return effects.Taken(*recovery.tell(members, effect.findings))
+
+    # --- other clones ---
+
+    def _read_requests(self, effect: effects.ReadRequests) -> Event:
+        replica, snapshot = self._replica, self._snapshot(effect.tip)
+        are_carried = replica.sides.usable() and not replica.cache.requires_signatures()  # nobody signs for another clone
+        others = NOBODY
+        if replica.requests and not are_carried and effect.may_clear:
+            self._clear_away(effect.left)
+        elif replica.requests and are_carried and effect.may_carry:
+            others = remote.others(replica, self._batches.revive, effect.tip, set(effect.own))
+            others = others._replace(burials=[*others.burials, *effect.left.values()])
+        return effects.RequestsRead(others, self._terms(snapshot, are_carried=are_carried))
+
+    def _terms(self, snapshot: Any, *, are_carried: bool) -> effects.Terms:
+        settings = self._replica.settings(snapshot)
+        are_met = are_carried and same_decisions(settings, of_hub(snapshot.config()))
+        return effects.Terms(are_met, settings.retry_time)
+
+    def _clear_away(self, left: Mapping[str, SideRef]) -> None:
+        """Take back one by one what nobody will answer: what this clone's dead have asked for, and what others have left long ago."""
+        replica = self._replica
+        gone = requests.abandoned(replica, requests.read(replica, replica.requests), replica.runtime.now())
+        for side in {**{intent.uid: intent.burial for intent in gone}, **left}.values():
+            with suppress(RemoteUnreachable):  # the server takes no such refs at all now: another time
+                replica.sides.move([side])
+
+    def _ask(self, effect: effects.Ask) -> Event:
+        snapshot, author = self._snapshot(effect.tip), self._batches.author
+        asked = asking.publish(
+            self._replica, self._entry, effect.members, effect.tip, lambda by: author(by, snapshot), effect.tries
+        )
+        if asked.kind != "refused":
+            self._step("asked")
+        return asked
+
+    def _sleep(self, effect: effects.Sleep) -> Event:
+        runtime = self._replica.runtime
+        runtime.sleep(effect.seconds * runtime.random() if effect.jitter else effect.seconds)
+        return effects.Woke()
+
+    def _list_requests(self, _: effects.ListRequests) -> Event:
+        try:
+            listed = self._replica.sides.listing(INTENTS, self._replica.branch)
+        except RemoteUnreachable as error:
+            return effects.Unreachable(error, in_doubt=True)
+        named = {ref.removeprefix(INTENTS): oid for ref, oid in listed.items() if ref.startswith(INTENTS)}
+        return effects.Listed(listed.get(self._replica.branch), named)
+
+    def _withdraw(self, effect: effects.Withdraw) -> Event:
+        return effects.Withdrawn(asking.take_back(self._replica, self._entry, effect.members))
+
+    # --- a batch ---
+
+    def _decide(self, effect: effects.Decide) -> Event:
+        self._batches.takes_side_refs = effect.takes_side_refs
+        made = self._batches.decide(
+            self._snapshot(effect.tip),
+            effect.tip,
+            effect.members,
+            effect.others,
+            hand=self._work.facts.hand,
+            declined=effect.declined,
+            tries=effect.tries,
+        )
+        return effects.Decided(made)
+
+    def _build(self, effect: effects.Build) -> Event:
+        batch = effect.batch
+        commits = self._repo.write_commits(batch.base, batch.chain.drafts)
+        change = batch.decided.get(effect.own, (None, None))[0] if effect.own else None
+        answers = {uid: told(*result) for uid, result in batch.decided.items()} if len(batch.decided) > 1 else {}
+        tokens = won(change, batch.chain.base, effect.inherited)
+        self._entry.write(
+            durably=False,
+            state="pushing",
+            base=batch.base,
+            commits=commits,
+            tokens=tokens,
+            hand=self._work.facts.hand,
+            batch=answers,
+        )
+        return effects.Built(tuple(commits))
+
+    def _push(self, effect: effects.Push) -> Event:
+        replica = self._replica
+        if not replica.remote_name:
+            self._while_pushing(effect.commit)
+            return effects.Judged(self._push_here(effect))
+        begun_s = replica.runtime.monotonic()
+        try:
+            answered = replica.remote.push(
+                effect.commit,
+                effect.base,
+                effect.sides,
+                exactly=effect.exactly,
+                meanwhile=lambda: self._while_pushing(effect.commit),
+            )
+        except RemoteUnreachable:
+            answered = PushAnswer({}, "")  # what is said of that are bd's words, and no server has refused anything
+        return effects.Answered(answered, replica.runtime.monotonic() - begun_s)
+
+    def _while_pushing(self, commit: str) -> None:
+        """Do what has to be done when the push has landed, as far as it can be done before."""
+        self._entry.sync()
+        self._replica.cache.write_derived()
+        if self._replica.worktree:
+            self._replica.worktree.prepare(commit)
+
+    def _push_here(self, effect: effects.Push) -> Verdict:
+        """Without a remote: the checkout first, then the branch by compare-and-swap."""
+        replica, hand = self._replica, self._work.facts.hand
+        files = replica.worktree
+        if files and files.move_ahead(hand or effect.base, effect.commit):
+            self._step("checked-out")
+        lines, words = replica.remote.push(effect.commit, effect.base, effect.sides)
+        if lines[replica.branch].landed:
+            return Verdict("landed", commit=effect.commit)
+        tip = self._repo.ref(replica.branch)
+        if files:
+            files.take_back(effect.commit, hand or tip)
+        return Verdict("stuck", words) if tip == effect.base else Verdict("lost")
+
+    def _confirm(self, effect: effects.Confirm) -> Event:
+        try:
+            tip = self._replica.finish_fetch()
+        except RemoteUnreachable as error:
+            return effects.Unreachable(error, in_doubt=True)
+        held = self._held_by(tip, (*effect.unanswered, effect.commit))
+        return effects.Fetched(tip, held, self._replica.requests)
+
+    def _learn(self, effect: effects.Learn) -> Event:
+        replica, verdict = self._replica, effect.verdict
+        if effect.published:
+            self._repo.set_private_refs({PUBLISHED: effect.published})
+        if verdict.kind == "lost":
+            replica.looked.raced()
+        if verdict.kind == "unsided":
+            replica.sides.give_up(verdict.words, replica.runtime.now())
+        elif verdict.kind == "lost" and verdict.words and self._batches.beating is not None:
+            self._batches.beating.relist()  # a ref beside the branch is not as this clone knew it
+        if not (effect.is_race and replica.remote_name):
+            return effects.Learned(None, None)
+        tip = self._repo.ref(PUBLISHED)
+        snapshot = self._snapshot(tip)
+        are_carried = replica.sides.usable() and not replica.cache.requires_signatures()
+        return effects.Learned(tip, self._terms(snapshot, are_carried=are_carried))
+
+    # --- ends ---
+
+    def _follow(self, effect: effects.Follow) -> Event:
+        work = self._work
+        arrival = finish.Arrival(
+            effect.tip,
+            effect.batch,
+            effect.base,
+            work.facts.first_view,
+            work.facts.hand,
+            list(effect.half_way),
+            effect.landed,
+        )
+        outcome = finish.arrive(self._replica, arrival, effect.own, self._batches, self._step)
+        members = (effect.own, *effect.neighbours) if effect.own else effect.neighbours
+        return effects.Followed(outcome, finish.answer(self._replica, members, effect.tip, effect.tries))
+
+    def _keep(self, effect: effects.Keep) -> Event:
+        self._batches.takes_side_refs = effect.takes_side_refs
+        operation = effect.own.operation if effect.own else None
+        return effects.Kept(offline.keep_here(self._replica, self._batches, operation, effect.error, self._step))
+
+
+def _told(members: Iterable[Member], findings: Findings, snapshot: Any) -> tuple[Member, ...]:
+    """The members, those settled that the dead had carried out."""
+    heard = findings.heard
+    return tuple(
+        member.settled(_result(heard[member.uid].answer, snapshot)) if member.uid in heard else member for member in members
+    )
+
+
+def _result(told: Mapping[str, Any], snapshot: Any) -> Result:
+    """What somebody else's answer says of an operation."""
+    refusal = answer.error_of(told)
+    return Result(None if refusal else answer.change_of(told, snapshot), refusal)

@@ -1,0 +1,336 @@
+"""What a write asks of the world, and what the world reports back. Values: driver.py carries effects out on git.
+
+An effect that git or the journal refuses is reported as `Refused`, one that needs a server out of reach as `Unreachable`.
+"""
+
+from __future__ import annotations
+
+from bd.core.light import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bd.core.errors import BdError, RemoteUnreachable
+    from bd.store.contract import PushAnswer, SideRef
+    from bd.store.group_commit.others import Others
+    from bd.store.transaction.batch import Round
+    from bd.store.transaction.machine.member import Member, Result
+    from bd.store.transaction.machine.recovery import Findings, Recovered
+    from bd.store.transaction.outcome import Outcome
+    from bd.store.transaction.verdict import Verdict
+
+# Where a write takes the hub's tip from: the last fetch, where it was a moment ago and this clone has nothing unpublished;
+# what a push that lost its race has fetched; or the remote.
+TRUSTED, PUBLISHED, REMOTE = "trusted", "published", "remote"
+
+
+# --- effects ----------------------------------------------------------------------------------
+
+
+class Fetch(NamedTuple):
+    """Find the tip to build on, and which of the pushes that got no answer it holds. `heartbeats`: list these first."""
+
+    source: str
+    unanswered: tuple[str, ...]
+    heartbeats: bool
+
+
+class Recover(NamedTuple):
+    """Find out what dead processes of this clone had begun, as the tip shows it."""
+
+    tip: str
+    members: tuple[Member, ...]
+    known: Findings
+
+
+class ReadAnswers(NamedTuple):
+    """Read what the hub's commits say of operations whose requests are gone."""
+
+    tip: str
+    members: tuple[Member, ...]
+
+
+class TakeWaiting(NamedTuple):
+    """Take up to so many operations along that other processes of this clone wait with."""
+
+    tip: str
+    room: int
+    findings: Findings
+
+
+class ReadRequests(NamedTuple):
+    """Read what other clones ask for at this tip. `own` are the uids that are none of theirs, `left` the requests of the dead."""
+
+    tip: str
+    own: frozenset[str]
+    left: Mapping[str, SideRef]
+    may_carry: bool
+    may_clear: bool
+
+
+class Ask(NamedTuple):
+    """Ask other clones to carry these operations out."""
+
+    tip: str
+    members: tuple[Member, ...]
+    tries: int
+
+
+class Sleep(NamedTuple):
+    """Wait for so many seconds; with `jitter` for a random part of them."""
+
+    seconds: float
+    jitter: bool
+
+
+class ListRequests(NamedTuple):
+    """List the names of the requests, and the hub's tip, without fetching anything."""
+
+
+class Decide(NamedTuple):
+    """Decide everything that goes into one push."""
+
+    tip: str | None
+    members: tuple[Member, ...]
+    others: Others
+    declined: Mapping[str, BdError]
+    tries: int
+    takes_side_refs: bool
+
+
+class Build(NamedTuple):
+    """Store the commits of a batch, and note in the journal what is about to be pushed and what it answers to whom."""
+
+    batch: Round
+    own: str | None
+    inherited: frozenset[str]
+
+
+class Push(NamedTuple):
+    """Move the hub's branch from `base` to `commit`, and the side refs with it, all or nothing.
+
+    `exactly`: only if the branch is at `base`, for who has not looked just now.
+    """
+
+    commit: str
+    base: str | None
+    sides: tuple[SideRef, ...]
+    exactly: bool
+
+
+class Confirm(NamedTuple):
+    """Look what became of a push whose answer did not say it, and of those that got none."""
+
+    commit: str
+    unanswered: tuple[str, ...]
+
+
+class Learn(NamedTuple):
+    """Remember in this clone what a push has shown: of the branch, and of the server.
+
+    `published` is a commit of several that it took. `is_race`: others were faster, who may be asked.
+    """
+
+    verdict: Verdict
+    published: str | None
+    is_race: bool
+
+
+class Withdraw(NamedTuple):
+    """Take the requests for these operations back, all or none."""
+
+    members: tuple[Member, ...]
+
+
+class Follow(NamedTuple):
+    """Bring this clone to the tip that has everything of it, and answer the processes that wait.
+
+    `landed`: the tip is the last commit of `batch`, which this write has pushed.
+    """
+
+    tip: str
+    base: str | None
+    batch: Round | None
+    landed: bool
+    own: Member | None
+    neighbours: tuple[Member, ...]
+    half_way: tuple[str, ...]
+    tries: int
+
+
+class Keep(NamedTuple):
+    """Keep the caller's operation in this clone while the remote is away; None where there is none."""
+
+    own: Member | None
+    error: RemoteUnreachable
+    takes_side_refs: bool
+
+
+# --- reports ----------------------------------------------------------------------------------
+
+
+class Refused(NamedTuple):
+    """An effect ended with an error."""
+
+    error: BdError
+
+
+class Unreachable(NamedTuple):
+    """The remote can't be reached. `in_doubt`: something of this write may still come to the hub, or of the dead of this clone."""
+
+    error: RemoteUnreachable
+    in_doubt: bool
+
+
+class Trusted(NamedTuple):
+    """The tip of a moment ago."""
+
+    tip: str
+
+
+class Fetched(NamedTuple):
+    """The tip, the newest unanswered push that it holds, and the requests of clones by uid."""
+
+    tip: str | None
+    holds: str | None
+    requests: Mapping[str, str]
+
+
+class Answers(NamedTuple):
+    """What became of operations, by uid, as the hub's commits say it."""
+
+    results: Mapping[str, Result]
+
+
+class Taken(NamedTuple):
+    """The operations that were taken along."""
+
+    members: tuple[Member, ...]
+    findings: Findings
+
+
+class Terms(NamedTuple):
+    """Whether clones of this hub carry each other's operations out, and this one decides as they would; how long a write may try, in seconds."""
+
+    are_met: bool
+    retry_time_s: float
+
+
+class RequestsRead(NamedTuple):
+    """What other clones ask for."""
+
+    others: Others
+    terms: Terms
+
+
+class Asked(NamedTuple):
+    """What became of an ask: `made`, `refused` (or impossible), `unknown`; the requests by uid, and how long it took."""
+
+    kind: str
+    requests: Mapping[str, str]
+    took_s: float
+
+
+class Woke(NamedTuple):
+    """The time is over."""
+
+
+class Listed(NamedTuple):
+    """The tip, and the requests by uid."""
+
+    tip: str | None
+    requests: Mapping[str, str]
+
+
+class Decided(NamedTuple):
+    """A batch."""
+
+    batch: Round
+
+
+class Built(NamedTuple):
+    """The commits of a batch."""
+
+    commits: tuple[str, ...]
+
+
+class Answered(NamedTuple):
+    """What the server said of a push; no lines where it said nothing in time."""
+
+    answer: PushAnswer
+    took_s: float
+
+
+class Judged(NamedTuple):
+    """What became of a push in a hub without a remote."""
+
+    verdict: Verdict
+
+
+class Learned(NamedTuple):
+    """The tip that this clone knows after a lost race, and the terms there; None after anything else."""
+
+    tip: str | None
+    terms: Terms | None
+
+
+class Withdrawn(NamedTuple):
+    """Whether the requests are gone, and nobody has carried them out."""
+
+    are_gone: bool
+
+
+class Followed(NamedTuple):
+    """The outcome, and whether all who wait have heard theirs."""
+
+    outcome: Outcome
+    all_heard: bool
+
+
+class Kept(NamedTuple):
+    """The outcome of what is kept here."""
+
+    outcome: Outcome
+
+
+if TYPE_CHECKING:
+    Effect = (
+        Fetch
+        | Recover
+        | ReadAnswers
+        | TakeWaiting
+        | ReadRequests
+        | Ask
+        | Sleep
+        | ListRequests
+        | Decide
+        | Build
+        | Push
+        | Confirm
+        | Learn
+        | Withdraw
+        | Follow
+        | Keep
+    )
+    Event = (
+        Refused
+        | Unreachable
+        | Trusted
+        | Fetched
+        | Recovered
+        | Answers
+        | Taken
+        | RequestsRead
+        | Asked
+        | Woke
+        | Listed
+        | Decided
+        | Built
+        | Answered
+        | Judged
+        | Learned
+        | Withdrawn
+        | Followed
+        | Kept
+    )

@@ -1,0 +1,435 @@
+"""The states of a write. Each holds what it needs, and says by its `effect` what it is about to do.
+
+`Work` is the same value in all of them: what has to be carried out, and what is known so far.
+"""
+
+from __future__ import annotations
+
+from bd.core.light import NamedTuple
+from bd.store.contract import VIEW
+from bd.store.group_commit import local
+from bd.store.transaction.machine import effects
+from bd.store.transaction.machine.member import Member
+from bd.store.transaction.machine.recovery import Findings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from bd.core.errors import BdError, RemoteUnreachable
+    from bd.core.operation import Operation
+    from bd.store.contract import PushAnswer, SideRef
+    from bd.store.group_commit.others import Others
+    from bd.store.replica import Replica
+    from bd.store.transaction.batch import Round
+    from bd.store.transaction.machine.member import Result
+    from bd.store.transaction.outcome import Outcome
+    from bd.store.transaction.verdict import Verdict
+
+# How a write goes about it; it only ever descends. It asks other clones where it has lost a race, and carries out what they
+# ask for; it only carries out; it publishes its own alone; and the last try goes without side refs.
+ASKING, CARRYING, ALONE, PLAIN = range(4)
+
+
+class Facts(NamedTuple):
+    """What is known of a write when the lock is taken, and does not change.
+
+    `hand` is the tip of a person's commits that go with it. `first_view` is where this clone stood. `may_ask`: neither is
+    there anything that only this clone can publish.
+    """
+
+    branch: str
+    remote: str | None
+    hand: str | None
+    creates_hub: bool
+    needs_heartbeats: bool
+    first_view: str | None
+    may_ask: bool
+
+
+class Turn(NamedTuple):
+    """Whose turn it is counts from when a tip was first seen, in seconds of the monotonic clock."""
+
+    tip: str | None = None
+    since_s: float | None = None
+
+    def at(self, tip: str | None, now_s: float) -> Turn:
+        """The same where the hub is at this tip now."""
+        return self if tip == self.tip and self.since_s is not None else Turn(tip, now_s)
+
+
+class Work(NamedTuple):
+    """What a write has to carry out, and what it knows so far.
+
+    `own` is the caller's operation, `neighbours` are those of other processes of this clone. `base` is the tip that is built
+    on. `batches` are those that were pushed, by their last commit; `unanswered` are the commits whose push got no answer.
+    `declined` are the operations that the server refuses, by uid, `accepted` the commits of a declined batch that it took one
+    by one. `stuck` counts pushes in a row that were rejected although nothing had moved, `losses` the races lost since other
+    clones were last asked. `deadline_s` is of the monotonic clock; `late_looks` are left once it is over.
+    """
+
+    facts: Facts
+    own: Member | None
+    neighbours: tuple[Member, ...] = ()
+    mode: int = ASKING
+    base: str | None = None
+    turn: Turn = Turn()
+    findings: Findings = Findings()
+    batches: Mapping[str, Round] = {}
+    unanswered: tuple[str, ...] = ()
+    declined: Mapping[str, BdError] = {}
+    accepted: tuple[str, ...] = ()
+    tries: int = 0
+    stuck: int = 0
+    losses: int = 0
+    deadline_s: float | None = None
+    late_looks: int = 1
+    push_s: float = 0.0
+    ask_s: float = 0.0
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        return (self.own, *self.neighbours) if self.own else self.neighbours
+
+    @property
+    def open(self) -> tuple[Member, ...]:
+        """Those of which nobody knows yet what becomes of them."""
+        return tuple(member for member in self.members if not member.is_settled)
+
+    @property
+    def asked(self) -> tuple[Member, ...]:
+        """Those that other clones are asked for."""
+        return tuple(member for member in self.open if member.request)
+
+    @property
+    def round_trip_s(self) -> float:
+        """How long a push takes."""
+        return max(self.push_s, self.ask_s)
+
+    def with_members(self, change: Callable[[Member], Member]) -> Work:
+        """The same with each open member changed."""
+        own, *neighbours = (
+            change(one) if one is not None and not one.is_settled else one for one in (self.own, *self.neighbours)
+        )
+        return self._replace(own=own, neighbours=tuple(one for one in neighbours if one is not None))
+
+    def with_results(self, results: Mapping[str, Result]) -> Work:
+        """The same with these operations settled, by uid."""
+        return self.with_members(lambda member: member.settled(results[member.uid]) if member.uid in results else member)
+
+    def descended(self, mode: int) -> Work:
+        return self._replace(mode=max(self.mode, mode))
+
+
+def work_of(replica: Replica, operation: Operation | None, hand: str | None, *, creates_hub: bool) -> Work:
+    """A write that begins, under the clone's lock."""
+    view = replica.repo.ref(VIEW)
+    has_unpublished = bool(replica.remote_name) and view not in (None, replica.published_before)
+    facts = Facts(
+        replica.branch_name,
+        replica.remote_name,
+        hand,
+        creates_hub,
+        operation is not None and operation.needs_heartbeats,
+        view,
+        may_ask=bool(replica.remote_name) and hand is None and not creates_hub and not has_unpublished,
+    )
+    return Work(facts, Member(operation) if operation is not None else None, mode=ASKING if facts.may_ask else CARRYING)
+
+
+class Attempt(NamedTuple):
+    """A push of a batch's commits: of all, or of the one at `place` where the server has declined them together."""
+
+    batch: Round
+    commits: tuple[str, ...]
+    place: int | None = None
+
+    @property
+    def commit(self) -> str:
+        return self.commits[-1 if self.place is None else self.place]
+
+    @property
+    def base(self) -> str | None:
+        return self.commits[self.place - 1] if self.place else self.batch.base
+
+    @property
+    def sides(self) -> tuple[SideRef, ...]:
+        return tuple(self.batch.all_sides if self.place is None else self.batch.sides[self.place])
+
+    @property
+    def is_last(self) -> bool:
+        return self.commit == self.commits[-1]
+
+    @property
+    def step(self) -> Any:
+        """The step of the chain that a push of a single commit publishes."""
+        return self.batch.chain.steps[-1 if self.place is None else self.place]
+
+
+# --- states -----------------------------------------------------------------------------------
+
+
+class Fetching(NamedTuple):
+    """On the way to a tip to build on."""
+
+    work: Work
+    source: str
+
+    @property
+    def effect(self) -> effects.Effect:
+        return effects.Fetch(self.source, self.work.unanswered, self.work.facts.needs_heartbeats)
+
+
+class Recovering(NamedTuple):
+    """At a tip: what have this clone's dead left? `requests` are those on the remote, by uid."""
+
+    work: Work
+    tip: str
+    requests: Mapping[str, str]
+
+    @property
+    def effect(self) -> effects.Effect:
+        return effects.Recover(self.tip, self.work.open, self.work.findings)
+
+
+class Hearing(NamedTuple):
+    """Requests of this clone are gone: has somebody carried them out?"""
+
+    work: Work
+    tip: str
+    requests: Mapping[str, str]
+
+    @property
+    def gone(self) -> tuple[Member, ...]:
+        return tuple(member for member in self.work.open if member.is_gone(self.requests))
+
+    @property
+    def effect(self) -> effects.Effect:
+        return effects.ReadAnswers(self.tip, self.gone)
+
+
+class Inviting(NamedTuple):
+    """Other processes of this clone may come along, until their operations are answered."""
+
+    work: Work
+    tip: str
+    requests: Mapping[str, str]
+
+    @property
+    def effect(self) -> effects.Effect:
+        return effects.TakeWaiting(self.tip, local.AT_ONCE - len(self.work.members), self.work.findings)
+
+
+class Reading(NamedTuple):
+    """What do other clones ask for, and on which terms?"""
+
+    work: Work
+    tip: str
+
+    @property
+    def effect(self) -> effects.Effect:
+        own = frozenset((*(member.uid for member in self.work.members), *self.work.findings.left))
+        may_carry = self.work.mode <= CARRYING
+        return effects.ReadRequests(self.tip, own, self.work.findings.left, may_carry, may_clear=not self.work.tries)
+
+
+class Requesting(NamedTuple):
+    """Lost a race: others are asked to carry this out."""
+
+    work: Work
+    tip: str
+    terms: effects.Terms
+
+    @property
+    def effect(self) -> effects.Effect:
+        return effects.Ask(self.tip, self.work.open, self.work.tries)
+
+
+class Waiting(NamedTuple):
+    """Asked, and not at turn: leaves the push to others for `pause_s`, and looks properly from `until_s` on."""
+
+    work: Work
+    terms: effects.Terms
+    pause_s: float
+    until_s: float
+
+    @property
+    def effect(self) -> effects.Effect:
+        return effects.Sleep(self.pause_s, jitter=False)
+
+
+class Watching(NamedTuple):
+    """Waited: as long as all requests are listed, nobody has carried anything of this clone out, wherever the tip is."""
+
+    work: Work
+    terms: effects.Terms
+    until_s: float
+
+    @property
+    def effect(self) -> effects.Effect:
+        return effects.ListRequests()
+
+
+class Deciding(NamedTuple):
+    """At turn on `work.base`. `exactly` where that was not looked at just now."""
+
+    work: Work
+    others: Others
+    exactly: bool
+
+    @property
+    def effect(self) -> effects.Effect:
+        work = self.work
+        return effects.Decide(work.base, work.open, self.others, work.declined, work.tries + 1, work.mode < PLAIN)
+
+
+class Building(NamedTuple):
+    """Decided: the batch becomes commits."""
+
+    work: Work
+    batch: Round
+    exactly: bool
+
+    @property
+    def effect(self) -> effects.Effect:
+        own = self.work.own.uid if self.work.own else None
+        return effects.Build(self.batch, own, self.work.findings.inherited)
+
+
+class Pushing(NamedTuple):
+    """The commits are on their way; from here on the hub may have them."""
+
+    work: Work
+    attempt: Attempt
+    exactly: bool
+
+    @property
+    def effect(self) -> effects.Effect:
+        sides = () if self.work.mode == PLAIN else self.attempt.sides
+        return effects.Push(self.attempt.commit, self.attempt.base, sides, self.exactly)
+
+
+class Unconfirmed(NamedTuple):
+    """Pushed, and the answer does not say what became of it."""
+
+    work: Work
+    attempt: Attempt
+    exactly: bool
+    answer: PushAnswer
+
+    @property
+    def effect(self) -> effects.Effect:
+        return effects.Confirm(self.attempt.commit, self.work.unanswered)
+
+
+class Pushed(NamedTuple):
+    """What became of a push is known, as far as it can be."""
+
+    work: Work
+    attempt: Attempt
+    exactly: bool
+    verdict: Verdict
+
+    @property
+    def effect(self) -> effects.Effect:
+        is_single = self.attempt.place is not None and self.verdict.commit == self.attempt.commit
+        is_race = self.verdict.kind == "lost" and not (self.exactly and self.verdict.is_looked)
+        return effects.Learn(self.verdict, self.attempt.commit if is_single else None, is_race)
+
+
+class BackingOff(NamedTuple):
+    """Lost, and nobody else can be asked."""
+
+    work: Work
+    longest_s: float
+
+    @property
+    def effect(self) -> effects.Effect:
+        return effects.Sleep(self.longest_s, jitter=True)
+
+
+class Withdrawing(NamedTuple):
+    """The requests are taken back: others have settled everything (`batch` says how), or time is over, or this clone goes on alone."""
+
+    work: Work
+    then: str
+    batch: Round | None = None
+
+    @property
+    def effect(self) -> effects.Effect:
+        return effects.Withdraw(self.work.asked)
+
+
+class Offline(NamedTuple):
+    """The remote is away, and nothing is on its way."""
+
+    work: Work
+    error: RemoteUnreachable
+
+    @property
+    def effect(self) -> effects.Effect:
+        return effects.Keep(self.work.own, self.error, self.work.mode < PLAIN)
+
+
+class Following(NamedTuple):
+    """Everything is settled: this clone comes along, and everybody is told. `landed` is the last commit of `batch`, where it was pushed."""
+
+    work: Work
+    batch: Round | None
+    landed: str | None
+
+    @property
+    def effect(self) -> effects.Effect:
+        work = self.work
+        base = self.batch.base if self.batch else work.base
+        tip = self.landed or work.base or ""
+        half_way, tries = work.findings.landed, max(work.tries, 1)
+        return effects.Follow(tip, base, self.batch, self.landed is not None, work.own, work.neighbours, half_way, tries)
+
+
+class Settled(NamedTuple):
+    """The end. `all_heard`: every process that waited has been answered."""
+
+    work: Work
+    outcome: Outcome
+    all_heard: bool = True
+
+    @property
+    def effect(self) -> None:
+        return None
+
+
+class Failed(NamedTuple):
+    """The end, with an error."""
+
+    work: Work
+    error: BdError
+
+    @property
+    def effect(self) -> None:
+        return None
+
+
+if TYPE_CHECKING:
+    State = (
+        Fetching
+        | Recovering
+        | Hearing
+        | Inviting
+        | Reading
+        | Requesting
+        | Waiting
+        | Watching
+        | Deciding
+        | Building
+        | Pushing
+        | Unconfirmed
+        | Pushed
+        | BackingOff
+        | Withdrawing
+        | Offline
+        | Following
+        | Settled
+        | Failed
+    )

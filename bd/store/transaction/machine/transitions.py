@@ -1,0 +1,453 @@
+"""What a write does next: (state, event, time) -> state. Pure: nothing here performs I/O or waits.
+
+One function for each state, in the order in which a write comes by them; `next_state` finds it. The protocol is told in
+docs/protocol.md, and the states in docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+from bd.core.errors import NoHub
+from bd.store.group_commit import order
+from bd.store.group_commit.others import NOBODY
+from bd.store.transaction import backoff, give_up, verdict
+from bd.store.transaction.machine.effects import (
+    PUBLISHED,
+    REMOTE,
+    Answered,
+    Answers,
+    Asked,
+    Built,
+    Decided,
+    Fetched,
+    Followed,
+    Judged,
+    Kept,
+    Learned,
+    Listed,
+    Refused,
+    RequestsRead,
+    Taken,
+    Trusted,
+    Unreachable,
+    Withdrawn,
+    Woke,
+)
+from bd.store.transaction.machine.member import Result
+from bd.store.transaction.machine.recovery import Recovered, tell
+from bd.store.transaction.machine.states import (
+    ALONE,
+    ASKING,
+    CARRYING,
+    PLAIN,
+    Attempt,
+    BackingOff,
+    Building,
+    Deciding,
+    Failed,
+    Fetching,
+    Following,
+    Hearing,
+    Inviting,
+    Offline,
+    Pushed,
+    Pushing,
+    Reading,
+    Recovering,
+    Requesting,
+    Settled,
+    Unconfirmed,
+    Waiting,
+    Watching,
+    Withdrawing,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from bd.core.errors import BdError
+    from bd.store.transaction.batch import Round
+    from bd.store.transaction.machine.effects import Event, Terms
+    from bd.store.transaction.machine.member import Member
+    from bd.store.transaction.machine.states import State, Work
+    from bd.store.transaction.verdict import Verdict
+
+# A server that rejects so many pushes although nothing has moved takes none.
+STUCK_LIMIT = 3
+
+
+def next_state(state: State, event: Event, now_s: float) -> State:
+    """The state after an event; `now_s` is the monotonic clock."""
+    if isinstance(event, Refused):
+        return Failed(state.work, event.error) if isinstance(state, Following) else _ended(state.work, event.error)
+    return _TRANSITIONS[type(state)](state, event, now_s)
+
+
+def _ended(work: Work, error: BdError) -> State:
+    """An error is about a neighbour's operation where the caller's own is settled: that one's author will try again."""
+    return Following(work, None, None) if work.own and work.own.is_settled else Failed(work, error)
+
+
+# --- looking ----------------------------------------------------------------------------------
+
+
+def _fetching(state: Fetching, event: Trusted | Fetched | Unreachable, now_s: float) -> State:
+    work = state.work
+    if isinstance(event, Unreachable):
+        if work.own and work.own.is_settled:
+            return Following(work, None, None)
+        return Failed(work, give_up.doubt()) if event.in_doubt else Offline(work, event.error)
+    if isinstance(event, Trusted):
+        return Deciding(work._replace(base=event.tip), NOBODY, exactly=True)
+    facts = work.facts
+    if event.tip is None and not facts.creates_hub:
+        where = f" on {facts.remote}" if facts.remote else ""
+        return _ended(work, NoHub(f"the hub branch {facts.branch} does not exist{where}", hint="`bd init` makes a hub"))
+    work = work._replace(base=event.tip, turn=work.turn.at(event.tip, now_s))
+    if event.tip is None:
+        return Deciding(work, NOBODY, exactly=False)
+    if event.holds and event.holds in work.batches:  # not necessarily the last one that was tried
+        work = _with_batch(work, work.batches[event.holds])
+    return Recovering(work, event.tip, event.requests)
+
+
+def _recovering(state: Recovering, event: Recovered, now_s: float) -> State:
+    after = {member.uid: member for member in event.members}
+    work = state.work._replace(findings=event.findings).with_members(lambda member: after[member.uid])
+    if event.is_unsure:
+        return Fetching(work, REMOTE)
+    members, findings = tell(work.open, work.findings)
+    taken = {member.uid: member for member in members}
+    work = work._replace(findings=findings).with_members(lambda member: taken[member.uid].seen(state.requests))
+    hearing = Hearing(work, state.tip, state.requests)
+    return hearing if hearing.gone else _heard(hearing)
+
+
+def _hearing(state: Hearing, event: Answers, now_s: float) -> State:
+    def after(member: Member) -> Member:
+        if not member.is_gone(state.requests):
+            return member
+        if member.uid in event.results:
+            return member.settled(event.results[member.uid])
+        if member.request is None or state.requests.get(member.uid) == member.request:
+            return member  # nothing has come of an ask without an answer so far
+        # Gone without an answer proves nothing before the branch was fetched once more.
+        return member.forgotten() if member.misses else member._replace(misses=1)
+
+    work = state.work.with_members(after)
+    if any(member.misses for member in work.open):
+        return Fetching(work, REMOTE)
+    return _heard(state._replace(work=work))
+
+
+def _heard(state: Hearing) -> State:
+    facts = state.work.facts
+    inviting = Inviting(state.work, state.tip, state.requests)
+    if state.work.own is None or facts.creates_hub or facts.hand:
+        return _invited(inviting)
+    return inviting
+
+
+def _inviting(state: Inviting, event: Taken, now_s: float) -> State:
+    work = state.work._replace(neighbours=(*state.work.neighbours, *event.members), findings=event.findings)
+    return _invited(state._replace(work=work))
+
+
+def _invited(state: Inviting) -> State:
+    work = state.work
+    if work.members and not work.open:
+        return Following(work, None, None)
+    is_shared = bool(work.facts.remote) and not work.facts.creates_hub
+    if is_shared and (state.requests or work.asked or work.losses):
+        return Reading(work, state.tip)
+    return Deciding(work, NOBODY, exactly=False)
+
+
+# --- whose turn it is -------------------------------------------------------------------------
+
+
+def _reading(state: Reading, event: RequestsRead, now_s: float) -> State:
+    """Ask other clones, or wait for a while, or publish for everybody."""
+    work, others = state.work, event.others
+    decides = Deciding(work, others, exactly=False)
+    if not work.open or not (others.strangers or work.asked or work.losses):
+        return decides
+    place = _place(work, state.tip, [stranger.intent.uid for stranger in others.strangers])
+    if not work.asked:
+        if (others.strangers and place == 0) or not _may_ask(work, event.terms):
+            return decides
+        return Requesting(work._replace(losses=0), state.tip, event.terms)
+    wait_s = _wait_s(work, place, now_s)
+    if wait_s <= 0:
+        return decides
+    return _waiting_for(work, event.terms, min(wait_s, max(work.round_trip_s, order.PAUSE_S)), now_s)
+
+
+def _may_ask(work: Work, terms: Terms) -> bool:
+    return work.mode == ASKING and terms.are_met and all(member.operation.is_portable for member in work.open)
+
+
+def _requesting(state: Requesting, event: Asked, now_s: float) -> State:
+    work = state.work
+    if event.kind == "refused":
+        return _go_on(work.descended(CARRYING), state.terms, now_s)
+    is_answered = event.kind == "made"
+    work = work.with_members(
+        lambda member: member.requested(event.requests[member.uid], state.tip, is_answered=is_answered)
+    )._replace(ask_s=event.took_s)
+    # Others get this part of a push time to ask too, so that the first one carries more along.
+    return _waiting_for(work, state.terms, order.GATHERING * event.took_s, now_s)
+
+
+def _waiting_for(work: Work, terms: Terms, pause_s: float, now_s: float) -> State:
+    return Waiting(work, terms, pause_s, now_s + max(pause_s, order.WATCHED * work.round_trip_s))
+
+
+def _waiting(state: Waiting, event: Woke, now_s: float) -> State:
+    return Watching(state.work, state.terms, state.until_s)
+
+
+def _watching(state: Watching, event: Listed | Unreachable, now_s: float) -> State:
+    work = state.work
+    if isinstance(event, Unreachable) or event.tip is None:  # the next look says so
+        return _go_on(work, state.terms, now_s)
+    if any(event.requests.get(member.uid) != member.request for member in work.asked):
+        return _go_on(work, state.terms, now_s)
+    work = work._replace(turn=work.turn.at(event.tip, now_s))
+    wait_s = _wait_s(work, _place(work, event.tip, event.requests), now_s)
+    if wait_s <= 0 or now_s >= state.until_s:
+        return _go_on(work, state.terms, now_s)
+    pause_s = min(wait_s, max(work.round_trip_s * order.AGAIN, order.PAUSE_S))
+    return Waiting(work, state.terms, pause_s, state.until_s)
+
+
+def _go_on(work: Work, terms: Terms, now_s: float) -> State:
+    """Look again, within the time there is."""
+    work = work._replace(deadline_s=work.deadline_s or now_s + terms.retry_time_s)
+    return _in_time(Fetching(work, REMOTE), now_s)
+
+
+def _place(work: Work, tip: str, others: Any) -> int:
+    return order.place(tip, [member.uid for member in work.open], others)
+
+
+def _wait_s(work: Work, place: int, now_s: float) -> float:
+    """How long who is at this place still leaves the push to those before it."""
+    return (work.turn.since_s or 0.0) + order.patience_s(place, work.round_trip_s) - now_s
+
+
+# --- a batch ----------------------------------------------------------------------------------
+
+
+def _deciding(state: Deciding, event: Decided, now_s: float) -> State:
+    batch = event.batch
+    work = state.work._replace(deadline_s=state.work.deadline_s or now_s + batch.settings.retry_time)
+    carries_own = any(step.operation.uid not in batch.folded for step in batch.chain.steps)
+    is_refused = bool(batch.refused) or any(error is not None for _, error in batch.decided.values())
+    if state.exactly and (is_refused or not carries_own):  # what is refused on an older tip may only be old
+        return Fetching(work, REMOTE)
+    if carries_own:
+        return Building(work._replace(tries=work.tries + 1), batch, state.exactly)
+    refusal = batch.decided[work.own.uid][1] if work.own and work.own.uid in batch.decided else None
+    if work.declined and not work.accepted and (work.own is None or refusal):
+        # The server takes nothing at all now: everything goes on waiting.
+        return _ended(work, refusal or next(iter(work.declined.values())))
+    if work.asked:
+        return Withdrawing(work, "follow", batch)
+    return Following(_with_batch(work, batch), batch, None)
+
+
+def _building(state: Building, event: Built, now_s: float) -> State:
+    attempt = Attempt(state.batch, event.commits)
+    work = state.work._replace(batches={**state.work.batches, attempt.commit: state.batch})
+    return _pushing_of(work, attempt, exactly=state.exactly)
+
+
+def _pushing_of(work: Work, attempt: Attempt, *, exactly: bool) -> State:
+    if work.facts.remote:
+        work = work._replace(unanswered=(*work.unanswered, attempt.commit))
+    return Pushing(work, attempt, exactly)
+
+
+def _pushing(state: Pushing, event: Answered | Judged, now_s: float) -> State:
+    if isinstance(event, Judged):
+        return Pushed(state.work, state.attempt, state.exactly, event.verdict)
+    work, attempt = state.work._replace(push_s=event.took_s), state.attempt
+    answer, branch = event.answer, f"refs/heads/{work.facts.branch}"
+    line = answer.lines.get(branch)
+    if line is not None and line.landed:
+        return Pushed(work._replace(unanswered=()), attempt, state.exactly, verdict.Verdict("landed", commit=attempt.commit))
+    if line is not None or (state.exactly and verdict.never_sent(answer.words)):
+        work = _without_unanswered(work, attempt.commit)
+    if line is not None and not work.unanswered and verdict.was_overtaken(line.summary, answer.words, branch):
+        return Pushed(work, attempt, state.exactly, verdict.Verdict("lost", is_looked=False))
+    return Unconfirmed(work, attempt, state.exactly, answer)
+
+
+def _unconfirmed(state: Unconfirmed, event: Fetched | Unreachable, now_s: float) -> State:
+    work, attempt = state.work, state.attempt
+    if isinstance(event, Unreachable):
+        return Pushed(work, attempt, state.exactly, verdict.Verdict("unknown"))
+    found = verdict.seen(state.answer, f"refs/heads/{work.facts.branch}", attempt.commit, attempt.base, event.tip, event.holds)
+    if found.kind in ("landed", "lost"):  # whatever else was on its way had to stand where now this stands
+        work = work._replace(unanswered=())
+    elif found.kind == "refused":
+        work = _without_unanswered(work, attempt.commit)
+    has_sides = bool(attempt.sides) and work.mode < PLAIN
+    if has_sides and found.kind in ("stuck", "refused"):
+        found = verdict.beside(state.answer.lines, f"refs/heads/{work.facts.branch}") or found
+    return Pushed(work, attempt, state.exactly, found)
+
+
+def _without_unanswered(work: Work, commit: str) -> Work:
+    return work._replace(unanswered=tuple(one for one in work.unanswered if one != commit))
+
+
+def _pushed(state: Pushed, event: Learned, now_s: float) -> State:
+    work, attempt, found = state.work, state.attempt, state.verdict
+    if found.kind == "refused":
+        return _declined(state, now_s)
+    if found.kind == "landed":
+        return _landed(state, now_s)
+    if state.exactly and found.kind == "lost" and found.is_looked:  # the tip was old, which is no race yet
+        return Fetching(work, PUBLISHED)
+    if found.kind == "unsided":
+        return _without_side_refs(work._replace(stuck=0), now_s)
+    work = work._replace(stuck=work.stuck + 1 if found.kind == "stuck" else 0)
+    if work.stuck >= STUCK_LIMIT:
+        if work.mode == PLAIN:
+            return _failed(work, lambda in_doubt: give_up.stuck(found.words, in_doubt=in_doubt))
+        return _without_side_refs(work._replace(stuck=STUCK_LIMIT - 1), now_s)
+    return _lost(work, attempt, found, event, now_s) if found.kind == "lost" else _in_time(_backing_off(work), now_s)
+
+
+def _declined(state: Pushed, now_s: float) -> State:
+    """The server refuses a push for good: the operations of a batch are tried one by one."""
+    work, attempt = state.work, state.attempt
+    if attempt.batch.has_strangers:
+        return Fetching(work.descended(ALONE), REMOTE)
+    if attempt.place is None and len(attempt.commits) > 1:
+        return _pushing_of(work, attempt._replace(place=0), exactly=False)
+    uid, error = attempt.step.operation.uid, verdict.refused_by_server(state.verdict.words)
+    if work.own is not None and uid == work.own.uid and not work.neighbours:
+        return _ended(work, error)
+    return Fetching(work.descended(ALONE)._replace(declined={**work.declined, uid: error}), REMOTE)
+
+
+def _landed(state: Pushed, now_s: float) -> State:
+    """The hub has this push, or an earlier one whose answer was lost."""
+    work, attempt, commit = state.work, state.attempt, state.verdict.commit
+    if attempt.place is not None and commit == attempt.commit:
+        uid = attempt.step.operation.uid
+        decided = attempt.batch.decided
+        work = work._replace(accepted=(*work.accepted, commit))
+        work = work.with_results({uid: Result(*decided[uid])} if uid in decided else {})
+        if not attempt.is_last:
+            return _pushing_of(work, attempt._replace(place=attempt.place + 1), exactly=False)
+    if commit not in work.batches:
+        return _in_time(_backing_off(work), now_s)
+    batch = work.batches[commit]
+    work = _with_batch(work, batch)
+    return Fetching(work, REMOTE) if work.open else Following(work, batch, commit)
+
+
+def _lost(work: Work, attempt: Attempt, found: Verdict, event: Learned, now_s: float) -> State:
+    """Somebody was faster. Who has lost asks first; what there is to know is seen afterwards."""
+    terms = event.terms
+    if terms is None:  # a hub without a remote: nobody can be asked
+        return _in_time(_backing_off(work), now_s)
+    work = work._replace(base=event.tip, turn=work.turn.at(event.tip, now_s))
+    if work.asked or _may_ask(work, terms):
+        knows_tip = found.is_looked or not (work.asked or attempt.batch.has_strangers)
+        return _in_time(Fetching(work._replace(losses=work.losses + 1), PUBLISHED if knows_tip else REMOTE), now_s)
+    return _in_time(_backing_off(work), now_s)
+
+
+def _without_side_refs(work: Work, now_s: float) -> State:
+    """The last try: this clone's own operations alone, without refs beside the branch."""
+    work = work.descended(PLAIN)
+    return Withdrawing(work, "go on") if work.asked else _in_time(_backing_off(work), now_s)
+
+
+def _backing_off(work: Work) -> BackingOff:
+    return BackingOff(work, backoff.longest_s(work.tries))
+
+
+def _rested(state: BackingOff, event: Woke, now_s: float) -> State:
+    return Fetching(state.work, REMOTE)
+
+
+# --- ends -------------------------------------------------------------------------------------
+
+
+def _in_time(state: State, now_s: float) -> State:
+    """The state, if there is time for it."""
+    work = state.work
+    if work.deadline_s is None or now_s < work.deadline_s:
+        return state
+    return Withdrawing(work, "give up") if work.asked else _out_of_time(work)
+
+
+def _out_of_time(work: Work) -> State:
+    return _failed(work, lambda in_doubt: give_up.out_of_time(work.tries, in_doubt=in_doubt))
+
+
+def _failed(work: Work, error: Callable[..., BdError]) -> State:
+    in_doubt = bool(work.unanswered) or any(doubts(work, member) for member in work.open)
+    return _ended(work, error(in_doubt))
+
+
+def doubts(work: Work, member: Member) -> bool:
+    """Whether an operation may come to the hub although it was not seen there: by its own request, or by a push of the dead."""
+    return member.in_doubt or member.uid in work.findings.may_land
+
+
+def _withdrawing(state: Withdrawing, event: Withdrawn, now_s: float) -> State:
+    work = state.work
+    if event.are_gone:
+        work = work.with_members(lambda member: member.forgotten() if member.request else member)
+    if state.then == "go on":
+        return _in_time(_backing_off(work), now_s)
+    if state.then == "follow":
+        if event.are_gone and state.batch:
+            return Following(_with_batch(work, state.batch), state.batch, None)
+        return _in_time(Fetching(work, REMOTE), now_s)
+    if event.are_gone or not work.late_looks:
+        return _out_of_time(work)
+    # Somebody has carried it out meanwhile: one more look says so.
+    return Fetching(work._replace(late_looks=work.late_looks - 1), REMOTE)
+
+
+def _offline(state: Offline, event: Kept, now_s: float) -> State:
+    return Settled(state.work, event.outcome)
+
+
+def _following(state: Following, event: Followed, now_s: float) -> State:
+    return Settled(state.work, event.outcome, event.all_heard)
+
+
+def _with_batch(work: Work, batch: Round) -> Work:
+    """The same with what a batch decided settled: the hub has it, or it changes nothing there."""
+    return work.with_results({uid: Result(*decided) for uid, decided in batch.decided.items()})
+
+
+_TRANSITIONS: Mapping[type, Callable[..., State]] = {
+    Fetching: _fetching,
+    Recovering: _recovering,
+    Hearing: _hearing,
+    Inviting: _inviting,
+    Reading: _reading,
+    Requesting: _requesting,
+    Waiting: _waiting,
+    Watching: _watching,
+    Deciding: _deciding,
+    Building: _building,
+    Pushing: _pushing,
+    Unconfirmed: _unconfirmed,
+    Pushed: _pushed,
+    BackingOff: _rested,
+    Withdrawing: _withdrawing,
+    Offline: _offline,
+    Following: _following,
+}
