@@ -186,9 +186,14 @@ def test_who_is_overtaken_for_too_long_gives_up_and_wrote_nothing(
     alice, bob = clone("alice"), clone("bob")
     seed(alice, "hub-a")
     monkeypatch.setattr(RUNTIME, "sleep", lambda seconds: None)
-    passed = iter(range(0, 100_000, 12))
-    monkeypatch.setattr(RUNTIME, "monotonic", lambda: float(next(passed)))
-    steps.at("push", *(lambda number=number: bob.bd("comment", "hub-a", f"{number}") for number in range(2)))
+    now_s = [0.0]
+    monkeypatch.setattr(RUNTIME, "monotonic", lambda: now_s[0])
+
+    def overtake() -> None:
+        bob.bd("comment", "hub-a", "faster")
+        now_s[0] += 40
+
+    steps.at("push", overtake, overtake)
     result = alice.here("claim", "hub-a", "--agent", "coder", "--json", env={"BD_RETRY_TIME": "60s"}, code=6)
     assert (result.json["code"], result.json["written"]) == ("contention", "no")
     assert subjects(hub, "claim") == []

@@ -9,7 +9,7 @@ from bd.core.errors import RemoteUnreachable, ServerRefused, TryAgain
 from bd.core.light import suppress
 from bd.store.group_commit.member import portable_form
 from bd.store.transaction.batch import Rounds
-from bd.store.transaction.driver import Transaction
+from bd.store.transaction.machine.driver import Transaction
 from bd.store.transaction.outcome import Outcome
 
 TYPE_CHECKING = False
