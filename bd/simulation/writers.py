@@ -1,6 +1,6 @@
 """How a write gets onto the hub on paper: by trying again, and by asking others and taking turns.
 
-Each is the loop of the store (driver.py, coordinator.py) with everything but its times left out, and with the store's own
+Each is the loop of the store (transitions.py) with everything but its times left out, and with the store's own
 numbers. A look shows the hub as it is early in it; the rest goes into deciding. A push asks for the branch first, and moves
 it at its end if it still stands where the write was decided.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from bd.simulation.hub import Sight, in_order
-from bd.store.group_commit import coordinator, order
+from bd.store.group_commit import order
 from bd.store.local import last_fetch
 from bd.store.transaction import backoff
 
@@ -194,16 +194,16 @@ class Combining(Retrying):
             yield from self._push_beside(write)
             self._hub.ask(write)
             self._asked_s = self._events.now_s - begun_s
-            yield from self._watch(write, coordinator.GATHERING * self._asked_s)
+            yield from self._watch(write, order.GATHERING * self._asked_s)
             return True
         wait_s = self._wait_s(place)
         if wait_s > 0:
-            yield from self._watch(write, min(wait_s, max(self._push_s, coordinator.PAUSE_S)))
+            yield from self._watch(write, min(wait_s, max(self._push_s, order.PAUSE_S)))
         return wait_s > 0
 
     def _watch(self, write: Write, pause_s: float) -> Generator[float, None, None]:
         """List names until the intent is gone or it is its turn; look properly after a while."""
-        until_s = self._events.now_s + max(pause_s, coordinator.WATCHED * self._push_s)
+        until_s = self._events.now_s + max(pause_s, order.WATCHED * self._push_s)
         while True:
             yield pause_s
             listed = yield from self.list_refs()
@@ -213,7 +213,7 @@ class Combining(Retrying):
             wait_s = self._wait_s(listed.place(write))
             if wait_s <= 0 or self._events.now_s >= until_s:
                 return
-            pause_s = min(wait_s, max(coordinator.AGAIN * self._push_s, coordinator.PAUSE_S))
+            pause_s = min(wait_s, max(order.AGAIN * self._push_s, order.PAUSE_S))
 
     def _wait_s(self, place: int) -> float:
         """How long who is at this place still leaves the push to those before it."""

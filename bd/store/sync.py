@@ -10,7 +10,7 @@ from bd.core.light import NamedTuple
 from bd.core.model import Damage
 from bd.store.contract import Draft
 from bd.store.hub_files import is_wanted, parse_file
-from bd.store.transaction.recovery import Settling
+from bd.store.transaction.machine import recovery
 from bd.store.worktree import checkout
 
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ def sync(hub: Replica, writing: Writing, by: str) -> tuple[Outcome, Edits]:
     author = git_author(by, hub.settings(hub.snapshot()), hub.place.user_name, hub.place.user_mail)
     hub.begin_write()  # or another sync could bring the branch along between the look at the files and the commit of them
     try:
-        Settling(hub).settle_files()
+        recovery.settle_files(hub)
         edits = edited(hub)
         hand = hub.repo.ref(hub.branch)
         if edits.files:

@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 
     from bd.core.model import Change
     from bd.core.operation import DecisionContext, Operation
-    from bd.store.group_commit.member import Member
     from bd.store.group_commit.others import Others, Stranger
     from bd.store.heartbeat.claim_refs import Beating
     from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
-    from bd.store.transaction.machine.member import Member as FrozenMember
+    from bd.store.transaction.machine.member import Member
     from bd.store.transaction.replay import Pending, RefusedReplay, Replay
 
     Decided = tuple[Change | None, BdError | None]
@@ -92,7 +91,7 @@ class Rounds:
         self,
         snapshot: Any,
         base: str | None,
-        members: Sequence[Member | FrozenMember],
+        members: Sequence[Member],
         others: Others,
         *,
         hand: str | None,
@@ -126,7 +125,7 @@ class Rounds:
     def _own(
         self,
         chain: Chain,
-        member: Member | FrozenMember,
+        member: Member,
         context: DecisionContext,
         renamed: Mapping[str, str],
         base: str | None,

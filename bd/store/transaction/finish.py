@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 
     from bd.core.model import Change
     from bd.store.contract import SideRef
-    from bd.store.group_commit.member import Member
     from bd.store.replica import Replica
     from bd.store.transaction.batch import Round, Rounds
-    from bd.store.transaction.machine.member import Member as FrozenMember
+    from bd.store.transaction.machine.member import Member
 
 
 class Arrival(NamedTuple):
@@ -37,9 +36,7 @@ class Arrival(NamedTuple):
     landed: bool
 
 
-def arrive(
-    hub: Replica, arrival: Arrival, own: Member | FrozenMember | None, rounds: Rounds, on_step: Callable[[str], None]
-) -> Outcome:
+def arrive(hub: Replica, arrival: Arrival, own: Member | None, rounds: Rounds, on_step: Callable[[str], None]) -> Outcome:
     """Keep what was refused, move the private refs, the checkout and the cache. What goes wrong with that is only told: the write is done."""
     try:
         outcome = _come_along(hub, arrival, rounds, on_step, counts=own is None)
@@ -53,7 +50,7 @@ def arrive(
     return outcome if own is None else outcome._replace(change=own.change, refusal=own.refusal)
 
 
-def answer(hub: Replica, party: Sequence[Member | FrozenMember], tip: str, tries: int) -> bool:
+def answer(hub: Replica, party: Sequence[Member], tip: str, tries: int) -> bool:
     """Tell the neighbours what became of their operations; whether that went well. What is still open is its author's again."""
     try:
         for member in party:

@@ -10,6 +10,7 @@ from bd.core.light import NamedTuple
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TypeAlias
 
     from bd.core.errors import BdError, RemoteUnreachable
     from bd.store.contract import PushAnswer, SideRef
@@ -295,7 +296,7 @@ class Kept(NamedTuple):
 
 
 if TYPE_CHECKING:
-    Effect = (
+    Effect: TypeAlias = (
         Fetch
         | Recover
         | ReadAnswers
@@ -313,7 +314,7 @@ if TYPE_CHECKING:
         | Follow
         | Keep
     )
-    Event = (
+    Event: TypeAlias = (
         Refused
         | Unreachable
         | Trusted

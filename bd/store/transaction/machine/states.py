@@ -15,7 +15,7 @@ from bd.store.transaction.machine.recovery import Findings
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from bd.core.errors import BdError, RemoteUnreachable
     from bd.core.operation import Operation
@@ -412,7 +412,7 @@ class Failed(NamedTuple):
 
 
 if TYPE_CHECKING:
-    State = (
+    State: TypeAlias = (
         Fetching
         | Recovering
         | Hearing
