@@ -10,7 +10,7 @@ from bd.core.light import NamedTuple
 from bd.core.model import Damage
 from bd.store.contract import Draft
 from bd.store.hub_files import is_wanted, parse_file
-from bd.store.transaction.machine import recovery
+from bd.store.transaction import recovery
 from bd.store.worktree import checkout
 
 TYPE_CHECKING = False
@@ -26,12 +26,12 @@ FOLDERS = ("beads", ".beads", ".agent-status", "artifacts")
 class Edits(NamedTuple):
     """Files of the hub that were edited here and not committed: the good ones by path, and those that can't be read.
 
-    `strangers` are untracked files that are none of bd's: nobody said that they are for everybody.
+    `requested` are untracked files that are none of bd's: nobody said that they are for everybody.
     """
 
     files: dict[str, bytes | None]
     damages: list[Damage]
-    strangers: list[str]
+    requested: list[str]
 
 
 def edited(hub: Replica) -> Edits:
@@ -41,8 +41,8 @@ def edited(hub: Replica) -> Edits:
     files: dict[str, bytes | None] = {}
     damages: list[Damage] = []
     found = checkout.edited_files(hub.repo, *FOLDERS)
-    strangers = [path for status, path in found if status == _UNTRACKED and not is_wanted(path)]
-    paths = [path for _, path in found if path not in strangers]
+    requested = [path for status, path in found if status == _UNTRACKED and not is_wanted(path)]
+    paths = [path for _, path in found if path not in requested]
     blobs = checkout.as_committed(hub.repo, paths)
     for path in paths:
         full = os.path.join(hub.repo.work_tree, path)
@@ -56,7 +56,7 @@ def edited(hub: Replica) -> Edits:
                 damages.append(Damage(path, row.reason))
                 continue
         files[path] = data
-    return Edits(files, damages, strangers)
+    return Edits(files, damages, requested)
 
 
 def sync(hub: Replica, writing: Writing, by: str) -> tuple[Outcome, Edits]:
@@ -73,15 +73,15 @@ def sync(hub: Replica, writing: Writing, by: str) -> tuple[Outcome, Edits]:
         if edits.files:
             hand = _staged(hub, edits, hand, by, author)
         outcome = writing.run(None, hand=hand)
-        return outcome._replace(notes=(*outcome.notes, *_left_out(edits.strangers))), edits
+        return outcome._replace(notes=(*outcome.notes, *_left_out(edits.requested))), edits
     finally:
         hub.end_write()
 
 
-def _left_out(strangers: list[str]) -> list[str]:
-    if not strangers:
+def _left_out(requested: list[str]) -> list[str]:
+    if not requested:
         return []
-    named = ", ".join(strangers[:5]) + (f" and {len(strangers) - 5} more" if len(strangers) > 5 else "")
+    named = ", ".join(requested[:5]) + (f" and {len(requested) - 5} more" if len(requested) > 5 else "")
     return [f"not published, for git does not track it: {named} (`git add` it to publish it)"]
 
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PATH = Path(__file__).with_name("branches.txt")
 MODULES = (
-    "bd/store/transaction/machine/transitions.py",
-    "bd/store/transaction/machine/states.py",
-    "bd/store/transaction/machine/recovery.py",
-    "bd/store/transaction/machine/driver.py",
+    "bd/store/transaction/transitions.py",
+    "bd/store/transaction/states.py",
+    "bd/store/transaction/recovery.py",
+    "bd/store/transaction/driver.py",
     "bd/store/transaction/batch.py",
 )
 _ARROW = "  ->  "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bd.core.model import Change
 from bd.store.empty_snapshot import EMPTY
-from bd.store.group_commit.member import won
+from bd.store.transaction.batch import won
 from tests.memory import MemorySnapshot, held, make_bead
 
 

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from bd.core.errors import BdError, Contention, NoHub, RemoteUnreachable, ServerRefused, StaleToken
 from bd.store.contract import PushAnswer, PushLine, SideRef
-from bd.store.group_commit.others import NOBODY, Others
-from bd.store.transaction.batch import Round
-from bd.store.transaction.machine import effects, states
-from bd.store.transaction.machine.effects import PUBLISHED, REMOTE, TRUSTED
-from bd.store.transaction.machine.member import Member, Result
-from bd.store.transaction.machine.recovery import Findings, Recovered
-from bd.store.transaction.machine.states import ALONE, ASKING, CARRYING, PLAIN
-from bd.store.transaction.machine.transitions import STUCK_LIMIT, doubts, next_state
+from bd.store.group_commit.member import Member, Result
+from bd.store.group_commit.requests import NOBODY, Asked, Others
+from bd.store.transaction import effects, states
+from bd.store.transaction.batch import Batch
+from bd.store.transaction.effects import PUBLISHED, REMOTE, TRUSTED
 from bd.store.transaction.outcome import Outcome
+from bd.store.transaction.recovery import Findings, Recovered
+from bd.store.transaction.states import ALONE, ASKING, CARRYING, PLAIN
+from bd.store.transaction.transitions import STUCK_LIMIT, doubts, next_state
 from bd.store.transaction.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -51,17 +51,17 @@ def work(**changes: Any) -> states.Work:
     return plain._replace(**changes)
 
 
-def batch(*uids: str, refused: Sequence[str] = (), folded: Sequence[str] = (), base: str = TIP, sides: int = 0) -> Round:
+def batch(*uids: str, refused: Sequence[str] = (), carried: Sequence[str] = (), base: str = TIP, sides: int = 0) -> Batch:
     """A batch of steps for these operations; what is `refused` has none."""
     steps = [SimpleNamespace(operation=operation(uid)) for uid in uids]
-    own: dict[str, Any] = {uid: (SimpleNamespace(is_empty=False), None) for uid in uids if uid not in folded}
+    own: dict[str, Any] = {uid: (SimpleNamespace(is_empty=False), None) for uid in uids if uid not in carried}
     own |= {uid: (None, StaleToken("no")) for uid in refused}
     beside = [[SideRef(f"refs/bd/claims/{uid}", NEWER, None)] * sides for uid in uids]
     chain: Any = SimpleNamespace(steps=steps)
-    return Round(base, chain, SimpleNamespace(retry_time=RETRY_S), [], {}, own, beside, frozenset(folded))
+    return Batch(base, chain, SimpleNamespace(retry_time=RETRY_S), [], {}, own, beside, frozenset(carried))
 
 
-def pushed(verdict: Verdict, made: Round, *, exactly: bool = False, place: int | None = None, **changes: Any) -> states.Pushed:
+def pushed(verdict: Verdict, made: Batch, *, exactly: bool = False, place: int | None = None, **changes: Any) -> states.Pushed:
     commits = tuple(f"c{place}" for place in range(len(made.chain.steps)))
     return states.Pushed(work(batches={commits[-1]: made}, **changes), states.Attempt(made, commits, place), exactly, verdict)
 
@@ -212,8 +212,8 @@ def test_other_clones_are_looked_at_where_there_may_be_any(before: states.Work, 
     assert isinstance(state, states.Reading if reads else states.Deciding)
 
 
-def strangers(*uids: str) -> Others:
-    return Others([SimpleNamespace(intent=SimpleNamespace(uid=uid)) for uid in uids], [])  # type: ignore[misc]
+def requested(*uids: str) -> Others:
+    return Others([SimpleNamespace(request=SimpleNamespace(uid=uid)) for uid in uids], [])  # type: ignore[misc]
 
 
 def order_of(*uids: str) -> list[str]:
@@ -241,16 +241,16 @@ def test_who_may_not_ask_decides(change: dict[str, Any]) -> None:
 
 def test_who_comes_first_publishes_for_those_who_ask() -> None:
     first, second = order_of("own", "other")
-    state = after(states.Reading(work(own=member(first)), TIP), effects.RequestsRead(strangers(second), TERMS))
+    state = after(states.Reading(work(own=member(first)), TIP), effects.RequestsRead(requested(second), TERMS))
     assert isinstance(state, states.Deciding)
-    assert state.others.strangers
-    late = after(states.Reading(work(own=member(second)), TIP), effects.RequestsRead(strangers(first), TERMS))
+    assert state.others.requested
+    late = after(states.Reading(work(own=member(second)), TIP), effects.RequestsRead(requested(first), TERMS))
     assert isinstance(late, states.Requesting)
 
 
 @pytest.mark.parametrize("kind", ["made", "unknown", "refused"])
 def test_an_ask(kind: str) -> None:
-    state = after(states.Requesting(work(), TIP, TERMS), effects.Asked(kind, {"own": "asked"}, 0.4), 2.0)
+    state = after(states.Requesting(work(), TIP, TERMS), Asked(kind, {"own": "asked"}, 0.4), 2.0)
     own = state.work.own
     if kind == "refused":
         assert (type(state), state.work.mode, own.request) == (states.Fetching, CARRYING, None)
@@ -291,7 +291,7 @@ def test_a_wait_ends_with_a_proper_look() -> None:
 def test_who_waits_for_its_turn_decides_when_it_has_come() -> None:
     first, second = order_of("own", "other")
     asked = work(own=member(second, request="asked", asked_on=TIP), push_s=1.0)
-    event = effects.RequestsRead(strangers(first), TERMS)
+    event = effects.RequestsRead(requested(first), TERMS)
     waits = after(states.Reading(asked, TIP), event, 0.5)
     assert (type(waits), waits.pause_s) == (states.Waiting, 1.0)
     assert isinstance(after(states.Reading(asked, TIP), event, 1.6), states.Deciding)
@@ -312,8 +312,8 @@ def test_what_is_decided_is_built_and_counted() -> None:
     assert here.work.unanswered == ()
 
 
-@pytest.mark.parametrize("made", [batch(refused=["own"]), batch("own", refused=["b"]), batch(), batch("a", folded=["a"])])
-def test_what_is_no_news_on_an_old_tip_is_decided_on_a_new_one(made: Round) -> None:
+@pytest.mark.parametrize("made", [batch(refused=["own"]), batch("own", refused=["b"]), batch(), batch("a", carried=["a"])])
+def test_what_is_no_news_on_an_old_tip_is_decided_on_a_new_one(made: Batch) -> None:
     state = after(states.Deciding(work(), NOBODY, exactly=True), effects.Decided(made))
     assert (type(state), state.source) == (states.Fetching, REMOTE)
 
@@ -429,7 +429,7 @@ def test_who_loses_asks_before_it_looks(is_looked: bool, source: str) -> None:
 
 
 def test_who_has_asked_or_carried_others_looks_after_a_loss() -> None:
-    carried = after(pushed(Verdict("lost", is_looked=False), batch("own", "a", folded=["a"])), LEARNED)
+    carried = after(pushed(Verdict("lost", is_looked=False), batch("own", "a", carried=["a"])), LEARNED)
     assert carried.source == REMOTE
     asked = after(pushed(Verdict("lost", is_looked=False), batch("own"), own=member(request="x")), LEARNED)
     assert asked.source == REMOTE
@@ -501,7 +501,7 @@ def test_a_declined_operation_of_ones_own_is_refused() -> None:
 
 
 def test_who_is_declined_with_others_goes_on_alone() -> None:
-    state = after(pushed(Verdict("refused", DECLINED), batch("own", "a", folded=["a"])), effects.Learned(None, None))
+    state = after(pushed(Verdict("refused", DECLINED), batch("own", "a", carried=["a"])), effects.Learned(None, None))
     assert (type(state), state.work.mode, state.work.declined) == (states.Fetching, ALONE, {})
 
 
@@ -594,18 +594,18 @@ def reports(draw: st.DrawFn, state: Any) -> Any:  # noqa: C901  a report for eac
         return effects.Taken((member("b", path="p"),) if joins else (), effect.findings)
     if isinstance(effect, effects.ReadRequests):
         return effects.RequestsRead(
-            strangers("other") if draw(st.booleans()) else NOBODY, TERMS._replace(are_met=draw(st.booleans()))
+            requested("other") if draw(st.booleans()) else NOBODY, TERMS._replace(are_met=draw(st.booleans()))
         )
     if isinstance(effect, effects.Ask):
-        return effects.Asked(draw(st.sampled_from(["made", "refused", "unknown"])), {uid: f"r{uid}" for uid in open_uids}, 0.1)
+        return Asked(draw(st.sampled_from(["made", "refused", "unknown"])), {uid: f"r{uid}" for uid in open_uids}, 0.1)
     if isinstance(effect, effects.Sleep):
         return effects.Woke()
     if isinstance(effect, effects.ListRequests):
         return effects.Listed(tip, {one.uid: one.request or "" for one in state.work.asked})
     if isinstance(effect, effects.Decide):
         named = [uid for uid in open_uids if draw(st.booleans())]
-        folded = ["other"] if effect.others.strangers else []
-        return effects.Decided(batch(*named, *folded, refused=[uid for uid in open_uids if uid not in named], folded=folded))
+        carried = ["other"] if effect.others.requested else []
+        return effects.Decided(batch(*named, *carried, refused=[uid for uid in open_uids if uid not in named], carried=carried))
     if isinstance(effect, effects.Build):
         number = len(state.work.batches)
         return effects.Built(tuple(f"b{number}c{place}" for place in range(len(effect.batch.chain.steps))))

@@ -37,6 +37,13 @@ def of_change(change: Change) -> dict[str, Any]:
     return {key: value for key, value in told.items() if value not in (None, "", [], {})}
 
 
+def of_result(change: Change | None, refusal: BdError | None) -> dict[str, Any]:
+    """The answer of an operation that was carried out or refused."""
+    if refusal is not None:
+        return of_error(refusal)
+    return of_change(change) if change is not None else {}
+
+
 def of_error(error: BdError) -> dict[str, Any]:
     """The answer that an operation was refused."""
     told: dict[str, Any] = {"code": error.code, "message": error.message, "hint": error.hint, "data": error.data}

@@ -1,49 +1,90 @@
-"""What is written down of an operation that travels: its form, what it won, and what became of it."""
+"""One operation of this clone on its way to the hub: the caller's own, or a neighbour's that was taken along. A frozen value."""
 
 from __future__ import annotations
 
-from bd.core.light import json_text
+from bd.core.light import NamedTuple
+from bd.store.contract import SideRef
+from bd.store.group_commit.requests import INTENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from typing import Any
+    from collections.abc import Mapping
 
     from bd.core.errors import BdError
-    from bd.core.model import Change, Snapshot
+    from bd.core.model import Change
     from bd.core.operation import Operation
 
 
-def told(change: Change | None, refusal: BdError | None) -> dict[str, Any]:
-    """What became of an operation, for its author in another process."""
-    from bd.store.group_commit import answer  # noqa: PLC0415  most operations' authors are in this one
+class Result(NamedTuple):
+    """What became of an operation: a change, or a refusal."""
 
-    if refusal is not None:
-        return answer.of_error(refusal)
-    return answer.of_change(change) if change is not None else {}
+    change: Change | None
+    refusal: BdError | None
 
 
-def won(change: Change | None, before: Snapshot, inherited: Collection[str]) -> list[str]:
-    """The tokens of claims that a change makes, and of those that its author has inherited.
+class Member(NamedTuple):
+    """An operation that a write carries out.
 
-    Not of those that were there before it: whoever dies now was told of them by an earlier command.
+    `path` is the journal entry of the process that waits for it; empty for the caller's own. `request` is the object of its
+    request to other clones while that is on the remote, made at the tip `asked_on`. `may_arrive` are the requests that the
+    remote has neither shown nor said that it did not take. `misses` counts the looks that did not show the request any more.
     """
 
-    def was_there(token: str, bead_id: str) -> bool:
-        bead = before.head(bead_id)
-        return bead is not None and any(claim.get("token") == token for claim in bead.claims)
+    operation: Operation
+    path: str = ""
+    request: str | None = None
+    asked_on: str = ""
+    may_arrive: frozenset[str] = frozenset()
+    misses: int = 0
+    result: Result | None = None
 
-    pairs = change.tokens if change else ()
-    return [token for token, bead_id in pairs if token in inherited or not was_there(token, bead_id)]
+    @property
+    def uid(self) -> str:
+        return self.operation.uid
 
+    @property
+    def is_settled(self) -> bool:
+        return self.result is not None
 
-def portable_form(operation: Operation) -> dict[str, Any] | None:
-    """What another process needs to carry the operation out; None where only this one can."""
-    if not operation.is_portable:
-        return None
-    form = operation.form()
-    try:
-        json_text(form)
-    except TypeError:  # it holds what JSON can't
-        return None
-    return form
+    @property
+    def change(self) -> Change | None:
+        return self.result.change if self.result else None
+
+    @property
+    def refusal(self) -> BdError | None:
+        return self.result.refusal if self.result else None
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether other clones may still carry it out."""
+        return self.request is not None or bool(self.may_arrive)
+
+    @property
+    def removal(self) -> SideRef | None:
+        """What deletes its request, where it has one."""
+        return SideRef(INTENTS + self.uid, None, self.request) if self.request else None
+
+    def settled(self, result: Result) -> Member:
+        """It was carried out, or refused for good."""
+        return self._replace(result=result, request=None)
+
+    def requested(self, request: str, base: str, *, is_answered: bool) -> Member:
+        """Other clones were asked for it; the remote has said that it took the request, or not a word."""
+        may_arrive = self.may_arrive if is_answered else self.may_arrive | {request}
+        return self._replace(request=request, asked_on=self.asked_on or base, misses=0, may_arrive=may_arrive)
+
+    def seen(self, listed: Mapping[str, str]) -> Member:
+        """What a list of the requests on the remote shows of its own."""
+        shown = listed.get(self.uid)
+        member = self
+        if shown is not None and shown in self.may_arrive:  # late, but there
+            member = member._replace(request=shown, may_arrive=self.may_arrive - {shown})
+        return member._replace(misses=0) if shown is not None and shown == member.request else member
+
+    def is_gone(self, listed: Mapping[str, str]) -> bool:
+        """Whether a list of the requests leaves open what became of its own."""
+        return bool(self.may_arrive) or (self.request is not None and listed.get(self.uid) != self.request)
+
+    def forgotten(self) -> Member:
+        """It is not asked for any more, and nobody has carried it out: as if it had never been asked for."""
+        return self._replace(request=None, misses=0, asked_on=self.asked_on if self.may_arrive else "")

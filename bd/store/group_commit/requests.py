@@ -1,36 +1,42 @@
-"""Intents: operations that wait on the remote for whoever publishes next, `refs/bd/intents/<uid>`.
+"""Requests: operations that wait on the remote for whoever publishes next, `refs/bd/intents/<uid>`.
 
-An intent is a request, never the truth: the branch alone says what happened. It is a commit with an empty tree and no
-parent, whose message is the operation as JSON. Belongs here: making, reading and judging them. Does not belong here:
-deciding them (batch.py), moving their refs (asking.py).
+A request is never the truth: the branch alone says what happened. It is a commit with an empty tree and no parent, whose
+message is the operation as JSON. Here they are made, read, judged, carried out in a batch of this clone's, and removed.
 """
 
 from __future__ import annotations
 
+from bd.core import times
+from bd.core.errors import BdError, RemoteUnreachable
 from bd.core.light import NamedTuple, json_text, json_value
 from bd.core.times import SKEW_S, instant_of, time_text
-from bd.core.versions import REQUEST, REQUESTS_READ, rules
+from bd.core.versions import REQUEST, REQUESTS_READ, rules, same_rules
 from bd.store import observations
 from bd.store.contract import SideRef
+from bd.store.group_commit import answer, verdict_trailers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
     from typing import Any
 
+    from bd.core.model import Change
+    from bd.core.operation import DecisionContext, Operation
+    from bd.store.contract import JournalEntry
+    from bd.store.group_commit.member import Member
     from bd.store.replica import Replica
 
 INTENTS = "refs/bd/intents/"
 # Asked for this long; then whoever sees it takes it for left behind.
 VALID_S = 90.0
 LIMIT = 64_000
-# So many are folded into one push.
+# So many are carried into one push.
 AT_ONCE = 100
 SEEN = "intents.json"
 
 
-class Intent(NamedTuple):
+class Request(NamedTuple):
     """One that was read: the operation's form, who its author is to git, the tip it was made on, and when.
 
     `rules` is the fingerprint of the code that its author decides by; empty where it names none.
@@ -46,13 +52,13 @@ class Intent(NamedTuple):
     rules: str
 
     @property
-    def burial(self) -> SideRef:
+    def removal(self) -> SideRef:
         """What deletes its ref, only if it still is what was read."""
         return SideRef(INTENTS + self.uid, None, self.oid)
 
 
 def text_of(form: Mapping[str, Any], *, author: str, base: str, at: datetime, tries: int) -> str:
-    """The message of an operation's intent."""
+    """The message of an operation's request."""
     told = {
         "intent": REQUEST,
         "rules": rules(),
@@ -66,18 +72,18 @@ def text_of(form: Mapping[str, Any], *, author: str, base: str, at: datetime, tr
     return json_text(told, compact=True)
 
 
-def read(hub: Replica, seen: Mapping[str, str]) -> list[Intent]:
+def read(hub: Replica, seen: Mapping[str, str]) -> list[Request]:
     """Those of the listed ones that this version understands; everything else is left alone."""
     names = list(seen)
-    found: list[Intent] = []
+    found: list[Request] = []
     for uid, data in zip(names, hub.repo.objects.read_many([seen[uid] for uid in names], at_most=LIMIT + 1), strict=True):
-        intent = _parsed(uid, seen[uid], data)
-        if intent is not None:
-            found.append(intent)
+        request = _parsed(uid, seen[uid], data)
+        if request is not None:
+            found.append(request)
     return found
 
 
-def _parsed(uid: str, oid: str, data: bytes | None) -> Intent | None:
+def _parsed(uid: str, oid: str, data: bytes | None) -> Request | None:
     if data is None or len(data) > LIMIT or not data.startswith(b"tree ") or b"\nparent " in data.partition(b"\n\n")[0]:
         return None
     try:
@@ -96,15 +102,153 @@ def _parsed(uid: str, oid: str, data: bytes | None) -> Intent | None:
         return None
     if not fits or any(sign in author for sign in "\n\r\0") or author.count("<") != 1 or not author.endswith(">"):
         return None
-    return Intent(uid, oid, form, author, str(told["base"]), told["at"], tries, decided_by)
+    return Request(uid, oid, form, author, str(told["base"]), told["at"], tries, decided_by)
 
 
-def abandoned(hub: Replica, found: Iterable[Intent], now: datetime) -> list[Intent]:
+def abandoned(hub: Replica, found: Iterable[Request], now: datetime) -> list[Request]:
     """Those whose author has given up or died: seen by this clone for longer than they are valid, or with a stamp far older."""
     waiting = list(found)
-    seen_s = observations.since(hub, SEEN, {intent.uid: intent.oid for intent in waiting})
-    return [intent for intent in waiting if seen_s[intent.uid] > VALID_S or _age_s(intent, now) > VALID_S + SKEW_S]
+    seen_s = observations.since(hub, SEEN, {request.uid: request.oid for request in waiting})
+    return [request for request in waiting if seen_s[request.uid] > VALID_S or _age_s(request, now) > VALID_S + SKEW_S]
 
 
-def _age_s(intent: Intent, now: datetime) -> float:
-    return (now - instant_of(intent.at)).total_seconds()
+def _age_s(request: Request, now: datetime) -> float:
+    return (now - instant_of(request.at)).total_seconds()
+
+
+# --- asking -----------------------------------------------------------------------------------
+
+
+class Asked(NamedTuple):
+    """What became of an ask: `made`, `refused` (or impossible), `unknown`; the requests by uid, and how long it took."""
+
+    kind: str
+    requests: Mapping[str, str]
+    took_s: float
+
+
+def portable_form(operation: Operation) -> dict[str, Any] | None:
+    """What another process needs to carry the operation out; None where only this one can."""
+    if not operation.is_portable:
+        return None
+    form = operation.form()
+    try:
+        json_text(form)
+    except TypeError:  # it holds what JSON can't
+        return None
+    return form
+
+
+def publish(
+    replica: Replica,
+    entry: JournalEntry,
+    members: Sequence[Member],
+    base: str,
+    author_of: Callable[[str], str],
+    tries: int,
+) -> Asked:
+    """Publish these members' requests in one push; `refused` where that can't be: then they are published the plain way.
+
+    The journal has them before the remote does.
+    """
+    now = replica.runtime.now()
+    sides: list[SideRef] = []
+    for member in members:
+        form = portable_form(member.operation)
+        author = author_of(member.operation.by)
+        text = text_of(form, author=author, base=base, at=now, tries=tries) if form is not None else None
+        if text is None or len(text) > LIMIT:
+            return Asked("refused", {}, 0.0)
+        sides.append(SideRef(INTENTS + member.uid, replica.sides.commit(text, "bd <intent@bd>", now), None))
+    named = {side.ref.removeprefix(INTENTS): side.new or "" for side in sides}
+    entry.write(state="asked", asked_on=base, intents=named, unanswered_since_s=int(now.timestamp()))
+    begun_s = replica.runtime.monotonic()
+    kind = replica.sides.create(sides)
+    took_s = replica.runtime.monotonic() - begun_s
+    if kind != "unknown":
+        entry.write(durably=False, unanswered_since_s=None, **({"intents": {}} if kind == "refused" else {}))
+    return Asked(kind, named, took_s)
+
+
+def take_back(replica: Replica, entry: JournalEntry, members: Sequence[Member]) -> bool:
+    """Take requests back, all or none; False when somebody has carried one out meanwhile, or nobody can say."""
+    if not replica.sides.usable() and len(members) > 1:  # a server that takes no more than one ref at a time
+        taken_back = [take_back(replica, entry, [member]) for member in members]
+        return all(taken_back)
+    try:
+        are_gone = replica.sides.move([removal for member in members if (removal := member.removal)])
+    except RemoteUnreachable:
+        return False
+    if are_gone:
+        entry.write(durably=False, intents={})
+    return are_gone
+
+
+# --- carrying out what others ask for -----------------------------------------------------------
+
+
+class RequestedOperation(NamedTuple):
+    """A request of another clone, and its operation."""
+
+    request: Request
+    operation: Operation
+
+
+class Others(NamedTuple):
+    """The other clones at a base: what they ask for, and what removes the requests that nobody waits for."""
+
+    requested: list[RequestedOperation]
+    removals: list[SideRef]
+
+
+NOBODY = Others([], [])
+
+
+def others(hub: Replica, revive: Callable[[Mapping[str, Any]], Operation], base: str, own: set[str]) -> Others:
+    """The requests of other clones that may be carried on this base; and what removes those that nobody waits for."""
+    seen = {uid: oid for uid, oid in hub.requests.items() if uid not in own}
+    if not seen:
+        return NOBODY
+    found = read(hub, seen)
+    gone = abandoned(hub, found, hub.runtime.now())
+    waiting = [request for request in found if request not in gone]
+    done = verdict_trailers.since(hub.repo, [request.base for request in waiting], base)
+    gone += [request for request in waiting if request.uid in done]
+    waiting = [request for request in waiting if same_rules(request.rules)]  # who decides otherwise publishes alone
+    bases = {request.base for request in waiting if request.base != base}
+    known = {oid for oid in bases if hub.repo.objects.read(oid) is not None} | {base}
+    fitting = [request for request in waiting if request.uid not in done and request.base in known]
+    revived = [(request, _revived(revive, request.form)) for request in fitting]
+    requested = [RequestedOperation(request, operation) for request, operation in revived if operation is not None]
+    return Others(requested[:AT_ONCE], [request.removal for request in gone])
+
+
+def _revived(revive: Callable[[Mapping[str, Any]], Operation], form: Mapping[str, Any]) -> Operation | None:
+    """The operation of a form; None for one that this version does not know, or that only its author may carry out."""
+    try:
+        operation = revive(form)
+    except Exception:  # noqa: BLE001  whatever it is, it is left to its author
+        return None
+    return operation if operation.is_portable else None
+
+
+def carry_out(
+    add: Callable[..., Change], one: RequestedOperation, context: Callable[[], DecisionContext], told: list[str]
+) -> bool:
+    """Carry another clone's operation out; whether its request is answered by that. Refusals are told by the last commit."""
+    request, operation = one
+
+    def trailer(change: Change) -> str:
+        return verdict_trailers.line(request.uid, answer.of_change(change))
+
+    try:
+        at_s = times.unix_seconds(operation.at)
+        change = add(operation, request.author, at_s, tries=request.tries, context=context(), told=trailer)
+    except BdError as error:
+        told.append(verdict_trailers.line(request.uid, answer.of_error(error)))
+        return True
+    except Exception:  # noqa: BLE001  what another clone asked for may be made by a newer bd: left to its author
+        return False
+    if change.is_empty:
+        told.append(verdict_trailers.line(request.uid, answer.of_change(change)))
+    return True

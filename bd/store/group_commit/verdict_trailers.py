@@ -1,6 +1,6 @@
 """Verdicts: what the commits of the hub say of operations that others carried out.
 
-`Bd-Verdict: <uid> ok|<code> <JSON>` tells the author of an intent what became of it; a commit's own `Bd-Uid` tells it
+`Bd-Verdict: <uid> ok|<code> <JSON>` tells the author of a request what became of it; a commit's own `Bd-Uid` tells it
 too. Belongs here: writing and reading both. Does not belong here: what follows from them (driver.py).
 """
 
@@ -29,7 +29,7 @@ class Verdict(NamedTuple):
 
 
 def line(uid: str, answer: Mapping[str, Any]) -> str:
-    """The trailer that tells what became of an intent."""
+    """The trailer that tells what became of a request."""
     text = json_text(answer, compact=True)
     return f"{KEY}: {uid} {answer.get('code', 'ok')} {text}\n"
 

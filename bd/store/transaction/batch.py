@@ -1,8 +1,8 @@
-"""One round of a transaction: everything that goes to the hub in one push, decided on one base.
+"""A batch: everything that goes to the hub in one push, decided on one base.
 
 First what this clone has not published yet (replay.py), then its own operations and those of other clones (group_commit/remote.py),
 in the order that the tip gives them (order.py). Each is decided on what the ones before it left, and fails alone. Belongs here: deciding
-a round. Does not belong here: whose turn it is, pushing, and what became of it (driver.py).
+a batch. Does not belong here: whose turn it is, pushing, and what became of it (driver.py).
 """
 
 from __future__ import annotations
@@ -11,28 +11,29 @@ from bd.core import times
 from bd.core.errors import BdError
 from bd.core.light import NamedTuple, cached_property
 from bd.store.contract import VIEW, SideRef
+from bd.store.group_commit import order, requests
 from bd.store.transaction.drafts import Chain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import datetime
     from typing import Any
 
-    from bd.core.model import Change
+    from bd.core.model import Change, Snapshot
     from bd.core.operation import DecisionContext, Operation
-    from bd.store.group_commit.others import Others, Stranger
+    from bd.store.group_commit.member import Member
+    from bd.store.group_commit.requests import Others, RequestedOperation
     from bd.store.heartbeat.claim_refs import Beating
     from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
-    from bd.store.transaction.machine.member import Member
     from bd.store.transaction.replay import Pending, RefusedReplay, Replay
 
     Decided = tuple[Change | None, BdError | None]
 
 
-class Round(NamedTuple):
-    """What was decided. `sides` are the refs beside the branch that go with each step; `decided` is by uid of this clone's, `folded` the uids of others'."""
+class Batch(NamedTuple):
+    """What was decided. `sides` are the refs beside the branch that go with each step; `decided` is by uid of this clone's, `carried` the uids of others'."""
 
     base: str | None
     chain: Chain
@@ -41,19 +42,19 @@ class Round(NamedTuple):
     renamed: dict[str, str]
     decided: dict[str, Decided]
     sides: list[list[SideRef]]
-    folded: frozenset[str]
+    carried: frozenset[str]
 
     @property
-    def has_strangers(self) -> bool:
-        return bool(self.folded)
+    def carries_others(self) -> bool:
+        return bool(self.carried)
 
     @property
     def all_sides(self) -> list[SideRef]:
         return [side for sides in self.sides for side in sides]
 
 
-class Rounds:
-    """Decides the rounds of one transaction."""
+class Batches:
+    """Decides the batches of one transaction."""
 
     def __init__(
         self,
@@ -97,30 +98,30 @@ class Rounds:
         hand: str | None,
         declined: Mapping[str, BdError],
         tries: int,
-    ) -> Round:
-        """The round on this base. Raises what a refusal of the only operation on no base at all is."""
+    ) -> Batch:
+        """The batch on this base. Raises what a refusal of the only operation on no base at all is."""
         context = self.context(snapshot, self.heartbeats)
         chain = Chain(self._hub.repo, snapshot, context)
         refused, renamed = self._onto(chain, self._pending(base, hand), declined, tries)
         by_uid = {member.uid: member for member in members}
-        foreign = {stranger.intent.uid: stranger for stranger in others.strangers}
+        foreign = {one.request.uid: one for one in others.requested}
         decided: dict[str, Decided] = {}
-        intents_of: dict[str, SideRef] = {}
+        requests_of: dict[str, SideRef] = {}
         told: list[str] = []
         for uid in _in_turn(base, [*by_uid, *foreign]):
             if uid in foreign:
-                if self._fold(chain, foreign[uid], snapshot, told):
-                    intents_of[uid] = foreign[uid].intent.burial
+                if self._carry_out(chain, foreign[uid], snapshot, told):
+                    requests_of[uid] = foreign[uid].request.removal
                 continue
             member = by_uid[uid]
             decided[uid] = self._own(chain, member, context, renamed, base, tries, declined)
-            if member.burial:
-                intents_of[uid] = member.burial
+            if member.removal:
+                requests_of[uid] = member.removal
         if told and chain.steps:
             chain.tell("".join(told))
         sides = self._beside(chain, context.now)
-        _with_intents(chain, sides, intents_of, others.burials)
-        return Round(base, chain, context.settings, refused, renamed, decided, sides, frozenset(foreign))
+        _with_requests(chain, sides, requests_of, others.removals)
+        return Batch(base, chain, context.settings, refused, renamed, decided, sides, frozenset(foreign))
 
     def _own(
         self,
@@ -145,12 +146,10 @@ class Rounds:
         except Exception as error:
             if not member.path:
                 raise
-            return None, BdError(f"a bug in bd: {type(error).__name__}: {error}")  # a neighbour's crash is its own answer
+            return None, BdError(f"a bug in bd: {type(error).__name__}: {error}")  # its crash is its own answer
 
-    def _fold(self, chain: Chain, stranger: Stranger, snapshot: CachedSnapshot, told: list[str]) -> bool:
-        from bd.store.group_commit import remote  # noqa: PLC0415  most rounds carry nobody along
-
-        return remote.fold(chain.add, stranger, lambda: self.context(snapshot, is_request=True), told)
+    def _carry_out(self, chain: Chain, one: RequestedOperation, snapshot: CachedSnapshot, told: list[str]) -> bool:
+        return requests.carry_out(chain.add, one, lambda: self.context(snapshot, is_request=True), told)
 
     # --- what is not published yet ---
 
@@ -191,23 +190,35 @@ class Rounds:
         return [self.beating.refs_of(step.claims_before, step.claims_after, at) for step in chain.steps]
 
 
-def _with_intents(
-    chain: Chain, sides: list[list[SideRef]], intents_of: Mapping[str, SideRef], burials: Sequence[SideRef]
+def _with_requests(
+    chain: Chain, sides: list[list[SideRef]], requests_of: Mapping[str, SideRef], removals: Sequence[SideRef]
 ) -> None:
-    """Each intent goes with the commit that answers it; what has none goes with the last."""
+    """Each request goes with the commit that answers it; what has none goes with the last."""
     if not chain.steps:
         return
-    rest = dict(intents_of)
+    rest = dict(requests_of)
     for step, beside in zip(chain.steps, sides, strict=True):
         if step.operation.uid in rest:
             beside.append(rest.pop(step.operation.uid))
-    sides[-1].extend([*rest.values(), *burials])
+    sides[-1].extend([*rest.values(), *removals])
 
 
 def _in_turn(base: str | None, uids: list[str]) -> list[str]:
     """The operations' uids in the order in which they are decided on a base."""
     if len(uids) < 2:
         return uids
-    from bd.store.group_commit import order  # noqa: PLC0415  most rounds have one operation
-
     return order.order(base or "0" * 40, uids)
+
+
+def won(change: Change | None, before: Snapshot, inherited: Collection[str]) -> list[str]:
+    """The tokens of claims that a change makes, and of those that its author has inherited.
+
+    Not of those that were there before it: whoever dies now was told of them by an earlier command.
+    """
+
+    def was_there(token: str, bead_id: str) -> bool:
+        bead = before.head(bead_id)
+        return bead is not None and any(claim.get("token") == token for claim in bead.claims)
+
+    pairs = change.tokens if change else ()
+    return [token for token, bead_id in pairs if token in inherited or not was_there(token, bead_id)]

@@ -6,7 +6,7 @@ from bd.core.errors import BdError
 from bd.core.light import NamedTuple
 from bd.store import rejected
 from bd.store.contract import PUBLISHED, VIEW
-from bd.store.group_commit.member import told
+from bd.store.group_commit import answer as answers
 from bd.store.transaction.outcome import Outcome
 
 TYPE_CHECKING = False
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
     from bd.core.model import Change
     from bd.store.contract import SideRef
+    from bd.store.group_commit.member import Member
     from bd.store.replica import Replica
-    from bd.store.transaction.batch import Round, Rounds
-    from bd.store.transaction.machine.member import Member
+    from bd.store.transaction.batch import Batch, Batches
 
 
 class Arrival(NamedTuple):
     """Where a transaction has come to: the hub holds everything of this clone at `tip`.
 
-    `made` is the round that settled it, None where others did, decided on `base`; `landed`, whether the tip is its last
+    `made` is the batch that settled it, None where others did, decided on `base`; `landed`, whether the tip is its last
     commit. `first_view` is where this clone stood, `hand` the tip of a person's commits, `half_way` what the dead left.
     """
 
     tip: str
-    made: Round | None
+    made: Batch | None
     base: str | None
     first_view: str | None
     hand: str | None
@@ -36,10 +36,10 @@ class Arrival(NamedTuple):
     landed: bool
 
 
-def arrive(hub: Replica, arrival: Arrival, own: Member | None, rounds: Rounds, on_step: Callable[[str], None]) -> Outcome:
+def arrive(hub: Replica, arrival: Arrival, own: Member | None, batches: Batches, on_step: Callable[[str], None]) -> Outcome:
     """Keep what was refused, move the private refs, the checkout and the cache. What goes wrong with that is only told: the write is done."""
     try:
-        outcome = _come_along(hub, arrival, rounds, on_step, counts=own is None)
+        outcome = _come_along(hub, arrival, batches, on_step, counts=own is None)
         if own is not None and own.refusal is None:
             note_last(hub, own.change, arrival.tip)
     except (BdError, OSError) as error:
@@ -51,17 +51,19 @@ def arrive(hub: Replica, arrival: Arrival, own: Member | None, rounds: Rounds, o
 
 
 def answer(hub: Replica, party: Sequence[Member], tip: str, tries: int) -> bool:
-    """Tell the neighbours what became of their operations; whether that went well. What is still open is its author's again."""
+    """Tell the processes that wait what became of their operations; whether that went well. What is still open is its author's again."""
     try:
         for member in party:
             if member.path and member.is_settled:
-                hub.journal.answer(member.path, {"commit": tip, "tries": tries, "answer": told(member.change, member.refusal)})
+                hub.journal.answer(
+                    member.path, {"commit": tip, "tries": tries, "answer": answers.of_result(member.change, member.refusal)}
+                )
     except OSError:
         return False
     return True
 
 
-def _come_along(hub: Replica, arrival: Arrival, rounds: Rounds, on_step: Callable[[str], None], *, counts: bool) -> Outcome:
+def _come_along(hub: Replica, arrival: Arrival, batches: Batches, on_step: Callable[[str], None], *, counts: bool) -> Outcome:
     tip, made, base = arrival.tip, arrival.made, arrival.base
     refused = made.refused if made else []
     for item in refused:
@@ -75,11 +77,11 @@ def _come_along(hub: Replica, arrival: Arrival, rounds: Rounds, on_step: Callabl
     replayed = 0
     if made is not None and arrival.landed:
         on_step("refs")
-        if rounds.beating is not None:
-            rounds.beating.note(side for sides in _own_sides(made) for side in sides)
+        if batches.beating is not None:
+            batches.beating.note(side for sides in _own_sides(made) for side in sides)
         if made.base and hub.cache.commit == made.base:
             hub.cache.advance(made.chain.rows(), tip)
-        ours = {*made.decided, *made.folded}
+        ours = {*made.decided, *made.carried}
         replayed = sum(step.operation.uid not in ours for step in made.chain.steps)
     return Outcome(
         None, published=True, commit=tip, replayed=replayed, received=received, refused=tuple(refused), notes=tuple(notes)
@@ -98,9 +100,9 @@ def _follow(hub: Replica, base: str | None, arrival: Arrival) -> list[str]:
     return notes
 
 
-def _own_sides(made: Round) -> list[list[SideRef]]:
+def _own_sides(made: Batch) -> list[list[SideRef]]:
     """The refs beside the branch that go with this clone's own steps."""
-    return [sides for step, sides in zip(made.chain.steps, made.sides, strict=True) if step.operation.uid not in made.folded]
+    return [sides for step, sides in zip(made.chain.steps, made.sides, strict=True) if step.operation.uid not in made.carried]
 
 
 def note_last(hub: Replica, change: Change | None, commit: str) -> None:

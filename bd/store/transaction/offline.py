@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from bd.core.operation import Operation
     from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
-    from bd.store.transaction.batch import Rounds
+    from bd.store.transaction.batch import Batches
 
 
 def keep_here(
-    hub: Replica, rounds: Rounds, operation: Operation | None, error: RemoteUnreachable, on_step: Callable[[str], None]
+    hub: Replica, batches: Batches, operation: Operation | None, error: RemoteUnreachable, on_step: Callable[[str], None]
 ) -> Outcome:
     """Keep an operation on this clone's view. Raises `error` for claims, and (kept all the same) TryAgain for what names a token."""
     if operation is None or operation.needs_remote:
@@ -30,8 +30,8 @@ def keep_here(
     base = hub.view()
     snapshot = hub.snapshot(base)
     hub.check_format(snapshot)
-    chain = Chain(hub.repo, snapshot, rounds.context(snapshot))
-    change = chain.add(operation, rounds.author(operation.by, snapshot), times.unix_seconds(operation.at), tries=1)
+    chain = Chain(hub.repo, snapshot, batches.context(snapshot))
+    change = chain.add(operation, batches.author(operation.by, snapshot), times.unix_seconds(operation.at), tries=1)
     if not chain.steps:
         return Outcome(change, published=False, commit=base)
     needs_to_be_told = _names_token(operation, change, snapshot)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from bd.core.errors import RemoteUnreachable, ServerRefused, TryAgain
 from bd.core.light import suppress
-from bd.store.group_commit.member import portable_form
-from bd.store.transaction.batch import Rounds
-from bd.store.transaction.machine.driver import Transaction
+from bd.store.group_commit.requests import portable_form
+from bd.store.transaction.batch import Batches
+from bd.store.transaction.driver import Transaction
 from bd.store.transaction.outcome import Outcome
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ class Writing:
         on_step: Callable[[str], None],
     ) -> None:
         self._hub = hub
-        self._rounds = Rounds(hub, context=context, author=author, revive=revive, by_difference=by_difference)
+        self._rounds = Batches(hub, context=context, author=author, revive=revive, by_difference=by_difference)
         self._step = on_step
 
     def run(self, operation: Operation | None, *, hand: str | None = None, creates_hub: bool = False) -> Outcome:

@@ -62,7 +62,7 @@ def give_up(hub: Replica, entry: JournalEntry, answer: Mapping[str, Any] | None)
 
 
 def _lost(hub: Replica, entry: JournalEntry) -> _Lost | None:
-    """The operation behind an entry: from the commit that was pushed, the intent that was asked, or its form."""
+    """The operation behind an entry: from the commit that was pushed, the request that was made, or its form."""
     for commit in entry.data.get("commits") or ():
         _, text = commit_message.split_commit(hub.repo.objects.read(commit) or b"")
         form = commit_message.form_of(text)

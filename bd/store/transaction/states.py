@@ -8,9 +8,9 @@ from __future__ import annotations
 from bd.core.light import NamedTuple
 from bd.store.contract import VIEW
 from bd.store.group_commit import local
-from bd.store.transaction.machine import effects
-from bd.store.transaction.machine.member import Member
-from bd.store.transaction.machine.recovery import Findings
+from bd.store.group_commit.member import Member
+from bd.store.transaction import effects
+from bd.store.transaction.recovery import Findings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from bd.core.errors import BdError, RemoteUnreachable
     from bd.core.operation import Operation
     from bd.store.contract import PushAnswer, SideRef
-    from bd.store.group_commit.others import Others
+    from bd.store.group_commit.member import Result
+    from bd.store.group_commit.requests import Others
     from bd.store.replica import Replica
-    from bd.store.transaction.batch import Round
-    from bd.store.transaction.machine.member import Result
+    from bd.store.transaction.batch import Batch
     from bd.store.transaction.outcome import Outcome
     from bd.store.transaction.verdict import Verdict
 
@@ -76,7 +76,7 @@ class Work(NamedTuple):
     base: str | None = None
     turn: Turn = Turn()
     findings: Findings = Findings()
-    batches: Mapping[str, Round] = {}
+    batches: Mapping[str, Batch] = {}
     unanswered: tuple[str, ...] = ()
     declined: Mapping[str, BdError] = {}
     accepted: tuple[str, ...] = ()
@@ -141,7 +141,7 @@ def work_of(replica: Replica, operation: Operation | None, hand: str | None, *, 
 class Attempt(NamedTuple):
     """A push of a batch's commits: of all, or of the one at `place` where the server has declined them together."""
 
-    batch: Round
+    batch: Batch
     commits: tuple[str, ...]
     place: int | None = None
 
@@ -288,7 +288,7 @@ class Building(NamedTuple):
     """Decided: the batch becomes commits."""
 
     work: Work
-    batch: Round
+    batch: Batch
     exactly: bool
 
     @property
@@ -354,7 +354,7 @@ class Withdrawing(NamedTuple):
 
     work: Work
     then: str
-    batch: Round | None = None
+    batch: Batch | None = None
 
     @property
     def effect(self) -> effects.Effect:
@@ -376,7 +376,7 @@ class Following(NamedTuple):
     """Everything is settled: this clone comes along, and everybody is told. `landed` is the last commit of `batch`, where it was pushed."""
 
     work: Work
-    batch: Round | None
+    batch: Batch | None
     landed: str | None
 
     @property

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from bd.core.runtime import Runtime
     from bd.store.contract import JournalEntry
+    from bd.store.group_commit.member import Member
     from bd.store.group_commit.verdict_trailers import Verdict
     from bd.store.replica import Replica
     from bd.store.snapshot import CachedSnapshot
-    from bd.store.transaction.machine.member import Member
 
 
 class Findings(NamedTuple):

@@ -11,16 +11,14 @@ from bd.core.light import suppress
 from bd.core.settings import of_hub, same_decisions
 from bd.store.contract import PUBLISHED, PushAnswer
 from bd.store.empty_snapshot import EMPTY
-from bd.store.group_commit import answer, local, remote, requests, verdict_trailers
-from bd.store.group_commit.member import told, won
-from bd.store.group_commit.others import NOBODY
-from bd.store.group_commit.requests import INTENTS
-from bd.store.transaction import finish, offline
-from bd.store.transaction.machine import asking, effects, recovery
-from bd.store.transaction.machine.effects import REMOTE, TRUSTED
-from bd.store.transaction.machine.member import Member, Result
-from bd.store.transaction.machine.states import Failed, Fetching, Settled, work_of
-from bd.store.transaction.machine.transitions import doubts, next_state
+from bd.store.group_commit import answer, local, requests, verdict_trailers
+from bd.store.group_commit.member import Member, Result
+from bd.store.group_commit.requests import INTENTS, NOBODY
+from bd.store.transaction import effects, finish, offline, recovery
+from bd.store.transaction.batch import won
+from bd.store.transaction.effects import REMOTE, TRUSTED
+from bd.store.transaction.states import Failed, Fetching, Settled, work_of
+from bd.store.transaction.transitions import doubts, next_state
 from bd.store.transaction.verdict import Verdict
 
 TYPE_CHECKING = False
@@ -31,11 +29,11 @@ if TYPE_CHECKING:
     from bd.core.operation import Operation
     from bd.store.contract import JournalEntry, Repository, SideRef
     from bd.store.replica import Replica
-    from bd.store.transaction.batch import Rounds
-    from bd.store.transaction.machine.effects import Event
-    from bd.store.transaction.machine.recovery import Findings
-    from bd.store.transaction.machine.states import State, Work
+    from bd.store.transaction.batch import Batches
+    from bd.store.transaction.effects import Event
     from bd.store.transaction.outcome import Outcome
+    from bd.store.transaction.recovery import Findings
+    from bd.store.transaction.states import State, Work
 
 # By what name tests and `bd -v` follow an effect, before it is carried out.
 _STEPS = {
@@ -54,7 +52,7 @@ class Transaction:
         self,
         replica: Replica,
         entry: JournalEntry,
-        rounds: Rounds,
+        batches: Batches,
         *,
         operation: Operation | None,
         hand: str | None,
@@ -64,7 +62,7 @@ class Transaction:
         self._replica = replica
         self._repo: Repository = replica.repo
         self._entry = entry
-        self._batches = rounds
+        self._batches = batches
         self._step = on_step
         self.lapsed: list[str] = []  # what was found out of operations that never arrived
         work = work_of(replica, operation, hand, creates_hub=creates_hub)
@@ -202,8 +200,8 @@ class Transaction:
         if replica.requests and not are_carried and effect.may_clear:
             self._clear_away(effect.left)
         elif replica.requests and are_carried and effect.may_carry:
-            others = remote.others(replica, self._batches.revive, effect.tip, set(effect.own))
-            others = others._replace(burials=[*others.burials, *effect.left.values()])
+            others = requests.others(replica, self._batches.revive, effect.tip, set(effect.own))
+            others = others._replace(removals=[*others.removals, *effect.left.values()])
         return effects.RequestsRead(others, self._terms(snapshot, are_carried=are_carried))
 
     def _terms(self, snapshot: Any, *, are_carried: bool) -> effects.Terms:
@@ -215,13 +213,13 @@ class Transaction:
         """Take back one by one what nobody will answer: what this clone's dead have asked for, and what others have left long ago."""
         replica = self._replica
         gone = requests.abandoned(replica, requests.read(replica, replica.requests), replica.runtime.now())
-        for side in {**{intent.uid: intent.burial for intent in gone}, **left}.values():
+        for side in {**{request.uid: request.removal for request in gone}, **left}.values():
             with suppress(RemoteUnreachable):  # the server takes no such refs at all now: another time
                 replica.sides.move([side])
 
     def _ask(self, effect: effects.Ask) -> Event:
         snapshot, author = self._snapshot(effect.tip), self._batches.author
-        asked = asking.publish(
+        asked = requests.publish(
             self._replica, self._entry, effect.members, effect.tip, lambda by: author(by, snapshot), effect.tries
         )
         if asked.kind != "refused":
@@ -242,7 +240,7 @@ class Transaction:
         return effects.Listed(listed.get(self._replica.branch), named)
 
     def _withdraw(self, effect: effects.Withdraw) -> Event:
-        return effects.Withdrawn(asking.take_back(self._replica, self._entry, effect.members))
+        return effects.Withdrawn(requests.take_back(self._replica, self._entry, effect.members))
 
     # --- a batch ---
 
@@ -263,7 +261,7 @@ class Transaction:
         batch = effect.batch
         commits = self._repo.write_commits(batch.base, batch.chain.drafts)
         change = batch.decided.get(effect.own, (None, None))[0] if effect.own else None
-        answers = {uid: told(*result) for uid, result in batch.decided.items()} if len(batch.decided) > 1 else {}
+        answers = {uid: answer.of_result(*result) for uid, result in batch.decided.items()} if len(batch.decided) > 1 else {}
         tokens = won(change, batch.chain.base, effect.inherited)
         self._entry.write(
             durably=False,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from bd.core.errors import NoHub
 from bd.store.group_commit import order
-from bd.store.group_commit.others import NOBODY
+from bd.store.group_commit.member import Result
+from bd.store.group_commit.requests import NOBODY
 from bd.store.transaction import backoff, give_up, verdict
-from bd.store.transaction.machine.effects import (
+from bd.store.transaction.effects import (
     PUBLISHED,
     REMOTE,
     Answered,
     Answers,
-    Asked,
     Built,
     Decided,
     Fetched,
@@ -32,9 +32,8 @@ from bd.store.transaction.machine.effects import (
     Withdrawn,
     Woke,
 )
-from bd.store.transaction.machine.member import Result
-from bd.store.transaction.machine.recovery import Recovered, tell
-from bd.store.transaction.machine.states import (
+from bd.store.transaction.recovery import Recovered, tell
+from bd.store.transaction.states import (
     ALONE,
     ASKING,
     CARRYING,
@@ -67,10 +66,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.errors import BdError
-    from bd.store.transaction.batch import Round
-    from bd.store.transaction.machine.effects import Event, Terms
-    from bd.store.transaction.machine.member import Member
-    from bd.store.transaction.machine.states import State, Work
+    from bd.store.group_commit.member import Member
+    from bd.store.group_commit.requests import Asked
+    from bd.store.transaction.batch import Batch
+    from bd.store.transaction.effects import Event, Terms
+    from bd.store.transaction.states import State, Work
     from bd.store.transaction.verdict import Verdict
 
 # A server that rejects so many pushes although nothing has moved takes none.
@@ -171,11 +171,11 @@ def _reading(state: Reading, event: RequestsRead, now_s: float) -> State:
     """Ask other clones, or wait for a while, or publish for everybody."""
     work, others = state.work, event.others
     decides = Deciding(work, others, exactly=False)
-    if not work.open or not (others.strangers or work.asked or work.losses):
+    if not work.open or not (others.requested or work.asked or work.losses):
         return decides
-    place = _place(work, state.tip, [stranger.intent.uid for stranger in others.strangers])
+    place = _place(work, state.tip, [one.request.uid for one in others.requested])
     if not work.asked:
-        if (others.strangers and place == 0) or not _may_ask(work, event.terms):
+        if (others.requested and place == 0) or not _may_ask(work, event.terms):
             return decides
         return Requesting(work._replace(losses=0), state.tip, event.terms)
     wait_s = _wait_s(work, place, now_s)
@@ -243,7 +243,7 @@ def _wait_s(work: Work, place: int, now_s: float) -> float:
 def _deciding(state: Deciding, event: Decided, now_s: float) -> State:
     batch = event.batch
     work = state.work._replace(deadline_s=state.work.deadline_s or now_s + batch.settings.retry_time)
-    carries_own = any(step.operation.uid not in batch.folded for step in batch.chain.steps)
+    carries_own = any(step.operation.uid not in batch.carried for step in batch.chain.steps)
     is_refused = bool(batch.refused) or any(error is not None for _, error in batch.decided.values())
     if state.exactly and (is_refused or not carries_own):  # what is refused on an older tip may only be old
         return Fetching(work, REMOTE)
@@ -325,7 +325,7 @@ def _pushed(state: Pushed, event: Learned, now_s: float) -> State:
 def _declined(state: Pushed, now_s: float) -> State:
     """The server refuses a push for good: the operations of a batch are tried one by one."""
     work, attempt = state.work, state.attempt
-    if attempt.batch.has_strangers:
+    if attempt.batch.carries_others:
         return Fetching(work.descended(ALONE), REMOTE)
     if attempt.place is None and len(attempt.commits) > 1:
         return _pushing_of(work, attempt._replace(place=0), exactly=False)
@@ -359,7 +359,7 @@ def _lost(work: Work, attempt: Attempt, found: Verdict, event: Learned, now_s: f
         return _in_time(_backing_off(work), now_s)
     work = work._replace(base=event.tip, turn=work.turn.at(event.tip, now_s))
     if work.asked or _may_ask(work, terms):
-        knows_tip = found.is_looked or not (work.asked or attempt.batch.has_strangers)
+        knows_tip = found.is_looked or not (work.asked or attempt.batch.carries_others)
         return _in_time(Fetching(work._replace(losses=work.losses + 1), PUBLISHED if knows_tip else REMOTE), now_s)
     return _in_time(_backing_off(work), now_s)
 
@@ -427,7 +427,7 @@ def _following(state: Following, event: Followed, now_s: float) -> State:
     return Settled(state.work, event.outcome, event.all_heard)
 
 
-def _with_batch(work: Work, batch: Round) -> Work:
+def _with_batch(work: Work, batch: Batch) -> Work:
     """The same with what a batch decided settled: the hub has it, or it changes nothing there."""
     return work.with_results({uid: Result(*decided) for uid, decided in batch.decided.items()})
 

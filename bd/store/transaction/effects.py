@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from bd.core.errors import BdError, RemoteUnreachable
     from bd.store.contract import PushAnswer, SideRef
-    from bd.store.group_commit.others import Others
-    from bd.store.transaction.batch import Round
-    from bd.store.transaction.machine.member import Member, Result
-    from bd.store.transaction.machine.recovery import Findings, Recovered
+    from bd.store.group_commit.member import Member, Result
+    from bd.store.group_commit.requests import Asked, Others
+    from bd.store.transaction.batch import Batch
     from bd.store.transaction.outcome import Outcome
+    from bd.store.transaction.recovery import Findings, Recovered
     from bd.store.transaction.verdict import Verdict
 
 # Where a write takes the hub's tip from: the last fetch, where it was a moment ago and this clone has nothing unpublished;
@@ -103,7 +103,7 @@ class Decide(NamedTuple):
 class Build(NamedTuple):
     """Store the commits of a batch, and note in the journal what is about to be pushed and what it answers to whom."""
 
-    batch: Round
+    batch: Batch
     own: str | None
     inherited: frozenset[str]
 
@@ -152,7 +152,7 @@ class Follow(NamedTuple):
 
     tip: str
     base: str | None
-    batch: Round | None
+    batch: Batch | None
     landed: bool
     own: Member | None
     neighbours: tuple[Member, ...]
@@ -225,14 +225,6 @@ class RequestsRead(NamedTuple):
     terms: Terms
 
 
-class Asked(NamedTuple):
-    """What became of an ask: `made`, `refused` (or impossible), `unknown`; the requests by uid, and how long it took."""
-
-    kind: str
-    requests: Mapping[str, str]
-    took_s: float
-
-
 class Woke(NamedTuple):
     """The time is over."""
 
@@ -247,7 +239,7 @@ class Listed(NamedTuple):
 class Decided(NamedTuple):
     """A batch."""
 
-    batch: Round
+    batch: Batch
 
 
 class Built(NamedTuple):

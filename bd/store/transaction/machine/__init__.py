@@ -1,1 +1,0 @@
-"""A write as a state machine: states.py, effects.py, transitions.py (pure), driver.py (git)."""
