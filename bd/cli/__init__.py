@@ -10,7 +10,8 @@ Read first: main.py (the entry, and where errors end), then app.py (what a comma
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from bd.core.runtime import Runtime
 
@@ -26,9 +27,9 @@ def run(runtime: Runtime | None = None) -> None:
     gc.disable()
     import os
     import sys
+    from contextlib import suppress
 
     from bd.cli.main import main
-    from bd.core.light import suppress
 
     code = main(runtime=runtime)
     for stream in (sys.stdout, sys.stderr):

@@ -6,12 +6,13 @@ imports is named there.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.output import PlainOutput, escaped
 from bd.policy.dag import awaited
 from bd.policy.derivations import is_lasting
 from bd.policy.readiness import Readiness
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from inspect import cleandoc
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,7 +19,6 @@ from bd.cli.table import ALIASES, COMMANDS, HIDDEN, PAST, SECTIONS, is_deed
 from bd.compat.go_options import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
 from bd.core.errors import BadInput, Interrupted
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.lookup import bead_of
 from bd.compat.close_outputs import CHECKED_IN_BEAD, IN_BEAD, output_of
 from bd.core.errors import BadInput
 from bd.operations.stored_outputs import with_stored
 from bd.policy import validation
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any

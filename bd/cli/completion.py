@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from bd.cli.click_commands import bd
@@ -10,7 +12,6 @@ from bd.cli.output import escaped
 from bd.cli.table import COMMANDS, HIDDEN
 from bd.core.errors import BdError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

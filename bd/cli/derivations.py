@@ -6,9 +6,10 @@ longer to tell from another version's, at every start.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.queries import Derivation
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 

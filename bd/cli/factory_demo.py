@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from typing import TYPE_CHECKING
 
 from bd.cli.output import escaped
 from bd.core.errors import Damaged
@@ -14,7 +15,6 @@ from bd.report.audit.incidents import KINDS, mishaps
 from bd.report.audit.proof import prove
 from bd.report.log import read
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any

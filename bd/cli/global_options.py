@@ -5,10 +5,11 @@ Existing clients put them first, last and in between; click would want them in o
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.app import Globals
 from bd.core.errors import BadInput
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

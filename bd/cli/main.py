@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from bd import __version__
 from bd.cli import global_options as global_flags
@@ -14,7 +15,6 @@ from bd.cli.runtime import SystemRuntime
 from bd.cli.table import PAST, is_deed
 from bd.core.errors import BdError, Interrupted, TryAgain
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
+from typing import TYPE_CHECKING
 
-from bd.core.light import Pattern
 from bd.core.times import age_text, instant_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,9 +48,9 @@ _UNSEEN = (
     "\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f"
 )
 _JOINER = "(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
-_CONTROL = Pattern(f"[\x00-\x08\x0b-\x1f{_UNSEEN}]|{_JOINER}")
-_CONTROL_LINE = Pattern(f"[\x00-\x1f{_UNSEEN}]|{_JOINER}")
-_UNSEEN_IN_JSON = Pattern(f"[{_UNSEEN}]")
+_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f{_UNSEEN}]|{_JOINER}")
+_CONTROL_LINE = re.compile(f"[\x00-\x1f{_UNSEEN}]|{_JOINER}")
+_UNSEEN_IN_JSON = re.compile(f"[{_UNSEEN}]")
 
 
 def escaped(text: str, *, one_line: bool = True) -> str:

@@ -7,12 +7,12 @@ to click_commands.py, which reads the same SPEC to the same effect.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.cli.spec import Flag, Group
 from bd.cli.table import ALIASES, COMMANDS
 from bd.core.errors import BadInput
-from bd.core.light import NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import time
+from typing import TYPE_CHECKING
 
 from bd.core import ids, times
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 

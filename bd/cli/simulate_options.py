@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from bd.cli.spec import DURATION, INTEGER, Flag, Kind, Option, list_option, one_of, real_number, whole_number
 from bd.core.errors import BadInput
@@ -10,7 +11,6 @@ from bd.core.times import duration_s
 from bd.simulation.scenario import RETRIES, SERVICE_TIMES, Scenario
 from bd.simulation.sweep import SWEPT, WHOLE, Sweep
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.cli.values import comma_list, priority_of
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
-from bd.core.light import NamedTuple
 from bd.core.times import duration_s
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any

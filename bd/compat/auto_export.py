@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from bd.compat.jsonl_export import lines_of, records_of, write_whole
 from bd.core.errors import BadInput
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.store import CachedSnapshot, Clone
 

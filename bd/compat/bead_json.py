@@ -7,6 +7,7 @@ is unset is left out.
 from __future__ import annotations
 
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from bd.core.schema import JSON_NAMES
 from bd.core.times import instant_of
@@ -15,7 +16,6 @@ from bd.policy.derivations import is_lasting
 from bd.policy.ranking import Ranking, is_critical
 from bd.policy.readiness import Readiness, status_now
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime

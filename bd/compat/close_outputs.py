@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from typing import TYPE_CHECKING
 
 from bd.compat.jsonl_import import bytes_of
 from bd.core.errors import BadInput
@@ -13,7 +14,6 @@ from bd.operations.handoff import parse_artifact
 from bd.operations.stored_outputs import packed
 from bd.store.artifacts import is_elsewhere, reference
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

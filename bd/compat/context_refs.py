@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from typing import TYPE_CHECKING
 
 from bd.core import ids
 from bd.core.errors import NoSuchBead
 from bd.operations.handoff import parse_artifact
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

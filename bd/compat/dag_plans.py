@@ -7,6 +7,7 @@ forms of plan files (plan_files.py), and of one bead in them (plan_beads.py).
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from bd.compat.jsonl_import import bytes_of
 from bd.compat.plan_files import read_specs, waits_of
@@ -16,7 +17,6 @@ from bd.operations.create import with_refs
 from bd.policy.dag import awaited
 from bd.policy.dag_progress import below, children_by_parent
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput
-from bd.core.light import NamedTuple
 from bd.store.yaml import codec, types
 from bd.store.yaml.types import Plain
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

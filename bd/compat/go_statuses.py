@@ -5,7 +5,8 @@ Belongs here: the mapping, both ways. A viewer may leave out a whole line whose 
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from typing import Any
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.compat import jsonl_import, table_dumps
 from bd.core import ids
 from bd.core.errors import BadInput, NotFound
-from bd.core.light import NamedTuple
 from bd.core.schema import STORED_STATUSES, TYPES
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

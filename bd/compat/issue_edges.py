@@ -6,10 +6,11 @@ metadata) goes into the bead's `edge_details`, by target; views.edges puts it ba
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.times import canonical_time
 from bd.operations.import_beads import EDGE_DETAILS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -5,9 +5,10 @@ Other keys are allowed, for they survive. Of times only what docs/format.md name
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core import schema as fields
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

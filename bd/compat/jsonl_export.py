@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from bd.compat.bead_json import edges
 from bd.compat.go_statuses import OWN_STATUS, in_viewers_words
@@ -17,7 +18,6 @@ from bd.compat.jsonl_import import FOREIGN_FIELDS, STRUCTURE
 from bd.core.errors import BadInput
 from bd.core.schema import BEAD_FIELDS, JSON_NAMES
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any

@@ -13,18 +13,17 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.compat.go_statuses import OWN_STATUS, stored
 from bd.compat.issue_edges import EdgeList
 from bd.core import ids
 from bd.core.errors import BadInput, NotFound
-from bd.core.light import NamedTuple
 from bd.core.schema import BEAD_FIELDS, JSON_NAMES
 from bd.core.times import canonical_time
 from bd.operations.import_beads import STATED_KEYS
 from bd.store.yaml import codec, editor
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

@@ -6,9 +6,10 @@ papers included. Does not belong here: the shapes of whole plans and the names i
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.compat.documents import as_json, first_choice, is_null, typed
 from bd.core.errors import BadInput, BdError, WouldCycle
-from bd.core.light import NamedTuple
 from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS
 from bd.core.times import duration_s, duration_text
@@ -16,7 +17,6 @@ from bd.policy.retry import STRATEGIES
 from bd.policy.validation import KINDS, kind_of
 from bd.store.yaml import codec
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -8,12 +8,13 @@ are placeholders: they are kept as metadata, with a word in the notes.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.compat.documents import Entry, as_json, entries_of, first_choice, is_null, typed
 from bd.compat.jsonl_import import bytes_of
 from bd.compat.plan_beads import Misplaced, Place, Spec, edge_kind, read_spec, refuse_unusable
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
-from bd.core.light import NamedTuple
 from bd.core.model import Bead
 from bd.core.schema import AGENT_FIELDS, CAPACITY_FIELDS, WAITING_LINKS
 from bd.core.times import duration_text
@@ -21,7 +22,6 @@ from bd.operations.field_values import check_status, checked
 from bd.policy.dag import find_cycle, find_parent_loop
 from bd.store.empty_snapshot import EmptySnapshot
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -8,11 +8,11 @@ an issue; the history in them stays in the dump.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from bd.compat import jsonl_import
 from bd.core.errors import NotFound
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

@@ -6,7 +6,8 @@ error is shown (cli/output.py) and the store's internal signals (store/).
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Literal

@@ -8,13 +8,12 @@ at a terminal and for the compatibility form `update --claim`.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import NoIdentity
 from bd.core.ids import agent_from_person, check_agent
-from bd.core.light import NamedTuple
 from bd.core.schema import is_agent
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

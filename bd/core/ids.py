@@ -6,10 +6,11 @@ new ids, which the Runtime makes.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import Ambiguous, BadInput, NoSuchBead
 from bd.core.schema import DEVICES, is_agent
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 

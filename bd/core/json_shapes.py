@@ -7,7 +7,9 @@ is for all others. Belongs here: looking. Does not belong here: what becomes of 
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+import json
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -15,6 +17,14 @@ NUMBER = (int, float)
 MAYBE_TEXT = (str, type(None))
 MAYBE_NUMBER = (int, float, type(None))
 _LARGEST = 1e15
+
+
+def json_value(text: str) -> Any:
+    """The value of a JSON document from anybody. Raises ValueError for everything that is none, however deep it is."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("no JSON: too deep") from None
 
 
 def fits(value: Any, shape: Any) -> bool:

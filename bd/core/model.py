@@ -5,13 +5,13 @@ Plain classes and NamedTuples instead of dataclasses: a claim's start-up can't a
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.costs import Ledger, LedgerOverlay
-from bd.core.light import NamedTuple
 from bd.core.pools import file_of
 from bd.core.queries import Recall, awaits, mentions
 from bd.core.schema import ARCHIVE_DIR, CONFIG_PATH, DONE_STATUSES, bead_path, capacity_path, suffix_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any

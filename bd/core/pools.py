@@ -6,12 +6,12 @@ members there should be (policy/scaling.py), and starting them (fleet/).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.errors import BdError
-from bd.core.light import NamedTuple
 from bd.core.schema import AGENTS_DIR, agent_path, is_agent
 from bd.core.times import duration_s
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Protocol

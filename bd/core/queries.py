@@ -8,10 +8,12 @@ or what its place is when the clock has a say (policy).
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+import heapq
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.schema import BASE_OF_PRIORITY, CLOCK_FIELDS, DONE_STATUSES, WAITING_LINKS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
@@ -108,24 +110,8 @@ class Together(Settled):
 
 
 def _merged(parts: list[Iterator[tuple[Place, Any]]]) -> Iterator[tuple[Place, Any]]:
-    """All of them in order; heapq, which knows how to, takes as long to load as a claim takes to decide."""
-    first, *rest = parts or [iter(())]
-    for other in rest:
-        first = _both(first, other)
-    return first
-
-
-def _both(one: Iterator[tuple[Place, Any]], other: Iterator[tuple[Place, Any]]) -> Iterator[tuple[Place, Any]]:
-    """The entries of both by place; where that is the same, those of the first one first."""
-    waiting = next(other, None)
-    for entry in one:
-        while waiting is not None and waiting[0] < entry[0]:
-            yield waiting
-            waiting = next(other, None)
-        yield entry
-    if waiting is not None:
-        yield waiting
-        yield from other
+    """Several lists in order as one, without looking at what stands beside the places."""
+    return heapq.merge(*parts, key=itemgetter(0))
 
 
 class Recall:

@@ -6,7 +6,8 @@ it was given. `cli/runtime.py` is the one of real life; tests and simulations ha
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from datetime import datetime
     from typing import Protocol

@@ -5,7 +5,8 @@ The codec types, orders and checks by them. A new field is a line here.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from typing import Literal
 

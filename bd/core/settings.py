@@ -7,12 +7,12 @@ table and the merge. Does not belong here: reading files (the caller passes mapp
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.errors import BadInput, Damaged
-from bd.core.light import NamedTuple
 from bd.core.schema import FORMAT_VERSION
 from bd.core.times import duration_s
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any

@@ -6,24 +6,25 @@ and who was allowed when (store/trust/authority.py).
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.errors import BadInput
 from bd.core.ids import agent_from_person
-from bd.core.light import NamedTuple, Pattern
 from bd.core.schema import is_agent
 from bd.core.times import time_of_seconds
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-_LINE = Pattern(
+_LINE = re.compile(
     r"(?P<names>[a-z0-9][a-z0-9,-]*)[ \t]+(?:(?P<options>[a-z-]+(?:=\"[^\"]*\")?(?:,[a-z-]+(?:=\"[^\"]*\")?)*)[ \t]+)?"
     r"(?P<kind>(?:ssh|ecdsa|sk-ssh|sk-ecdsa)-[A-Za-z0-9@.-]+)[ \t]+(?P<key>[A-Za-z0-9+/]{16,}={0,2})(?:[ \t]+(?P<comment>.*))?\Z"
 )
-_OPTION = Pattern(r"([a-z-]+)(?:=\"([^\"]*)\")?")
-_STAMP = Pattern(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?Z?\Z")
-_KEY = Pattern(r"\s*((?:ssh|ecdsa|sk-ssh|sk-ecdsa)-[A-Za-z0-9@.-]+)\s+([A-Za-z0-9+/]{16,}={0,2})(?:\s.*)?\Z")
+_OPTION = re.compile(r"([a-z-]+)(?:=\"([^\"]*)\")?")
+_STAMP = re.compile(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?Z?\Z")
+_KEY = re.compile(r"\s*((?:ssh|ecdsa|sk-ssh|sk-ecdsa)-[A-Za-z0-9@.-]+)\s+([A-Za-z0-9+/]{16,}={0,2})(?:\s.*)?\Z")
 _NEVER = "99991231235959"
 
 

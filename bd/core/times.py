@@ -6,10 +6,11 @@ knows what time it is: that is the Runtime's (runtime.py).
 
 from __future__ import annotations
 
-from bd.core.errors import BadInput
-from bd.core.light import Pattern
+import re
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
+from bd.core.errors import BadInput
+
 if TYPE_CHECKING:
     from datetime import UTC, datetime
     from datetime import timedelta as timedelta  # noqa: PLC0414  policy takes it from here
@@ -26,7 +27,7 @@ _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST_S = 36525 * 86400
 _FIGURES = "0123456789."
 _BACK = "write 2026-02-21, 2026-02-21T15:00Z, yesterday, or 2h for two hours ago"
-_FRACTION = Pattern(r"(?<=:\d\d)\.\d+")
+_FRACTION = re.compile(r"(?<=:\d\d)\.\d+")
 
 
 def at_seconds(seconds: float) -> datetime:

@@ -7,10 +7,10 @@ Belongs here: what is compared before one carries out the other's operation. Doe
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import bd
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -7,10 +7,10 @@ Belongs here: reading a commit as a `Happening`, and the `Board` that adds them 
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.store.git import commit_message
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

@@ -7,13 +7,12 @@ here: putting it on a hub (hub.py).
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import Damaged
-from bd.core.light import NamedTuple
 from bd.core.schema import AGENT_FIELDS
 from bd.store.yaml import codec
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any

@@ -11,16 +11,15 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import Damaged
-from bd.core.light import NamedTuple
 from bd.demo.example import DEMO_INTERVAL, example_folder
 from bd.demo.person import Person
 from bd.demo.processes import Runners, environment
 from bd.operations.base import asked
 from bd.operations.plan import ApplyPlan
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any

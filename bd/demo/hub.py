@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput
 from bd.core.identity import identify
@@ -26,7 +27,6 @@ from bd.setup.hub import join_hub, make_hub, set_clone_setting
 from bd.store import locate
 from bd.store.git.repository import GitRepo
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType

@@ -6,14 +6,13 @@ What they type is content, examples/factory/person.yaml. Does not belong here: r
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.compat.documents import entries_of
-from bd.core.light import NamedTuple
 from bd.demo.example import example_folder
 from bd.policy.eligibility import Eligibility
 from bd.policy.work_queue import ready_beads
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime

@@ -10,11 +10,10 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import Damaged
-from bd.core.light import NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from typing import TYPE_CHECKING
 
 from bd.core.errors import Damaged
 from bd.demo.board import read_happening
 from bd.demo.example import example_folder
 from bd.demo.processes import Runners
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path

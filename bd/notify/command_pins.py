@@ -7,10 +7,8 @@ to be looked at again. Commands are never taken from beads.
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.light import NamedTuple
-
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any

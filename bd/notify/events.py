@@ -5,12 +5,13 @@ Does not belong here: the rules (policy/notification.py), and who tells (hooks.p
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.times import time_text
 from bd.policy import notification
 from bd.policy.dag import ancestors
 from bd.policy.dag_progress import Dags, dag_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import TYPE_CHECKING
 
 from bd.core.errors import BdError, TryAgain
 from bd.notify import events as occasions
@@ -15,7 +16,6 @@ from bd.notify import trusted_commands
 from bd.operations.base import asked
 from bd.operations.notify import Notified, Notify
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any

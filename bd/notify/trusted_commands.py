@@ -10,11 +10,10 @@ import os
 import signal
 import subprocess
 import tempfile
+from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.light import NamedTuple
 from bd.notify.command_pins import asked_for, is_trusted
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import IO, Any

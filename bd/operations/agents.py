@@ -5,6 +5,8 @@ Does not belong here: what an agent is told to do (switches.py), and what it doe
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core import ids
 from bd.core.errors import BadInput, HoldsBeads, IdTaken, NoSuchAgent
 from bd.core.model import Change
@@ -17,7 +19,6 @@ from bd.policy import advisory_claims, lifecycle
 from bd.policy.capacity import held_by, is_known
 from bd.policy.roles import SKILL_RULES
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 

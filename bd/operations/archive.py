@@ -7,13 +7,13 @@ advise. What is large keeps a file of its own.
 from __future__ import annotations
 
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from bd.core.model import Change
 from bd.core.schema import ARCHIVE_DIR, FORMAT_VERSION, VOLUMES_SINCE, archive_path, volume_of, volume_path
 from bd.core.times import instant_of, timedelta
 from bd.operations.base import Operation, register, subject
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime

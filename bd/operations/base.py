@@ -7,13 +7,14 @@ rides in the commit (`Bd-Op`) and is what a replay decides again.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core import ids
 from bd.core.errors import BdError, NoSuchBead
 from bd.core.model import Change
 from bd.core.times import instant_of, time_text
 from bd.policy import claims
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime

@@ -5,6 +5,8 @@ Does not belong here: making beads (create.py), claims (claims.py), ends of work
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import BadInput
 from bd.core.model import Bead, Change
 from bd.core.times import time_text
@@ -18,7 +20,6 @@ from bd.policy import lifecycle, validation
 from bd.policy.capacity import refuse_away
 from bd.policy.eligibility import refuse_overlap
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 

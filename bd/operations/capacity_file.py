@@ -7,6 +7,8 @@ everything else only repeats the claims, and nothing decides by it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd import __version__
 from bd.core.model import Overlay
 from bd.core.schema import capacity_path
@@ -15,7 +17,6 @@ from bd.policy.budget import remaining
 from bd.policy.capacity import held_by, limit_of, status_by, tracked, with_outcome
 from bd.policy.roles import interval_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime

@@ -6,6 +6,8 @@ commit. Does not belong here: the ends of work (close.py), failing (fail.py), an
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd import __version__
 from bd.core.errors import (
     AgentBusy,
@@ -23,7 +25,6 @@ from bd.policy import budget, capacity, claims
 from bd.policy.eligibility import BINDING, Eligibility, refuse_rival
 from bd.policy.readiness import Readiness
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, ClassVar, Self

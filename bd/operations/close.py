@@ -5,6 +5,8 @@ Every one that changes a claim rewrites the capacity file of the agent concerned
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import AlreadyClosed, BdError, NothingReady, StaleToken, StillBlocked, WrongState
 from bd.core.model import Change, Overlay
 from bd.core.times import time_text
@@ -18,7 +20,6 @@ from bd.policy.dag_progress import below, children_by_parent, is_spawned
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import Readiness
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, ClassVar, Self

@@ -5,13 +5,14 @@ Does not belong here: what is told as an attempt ends (close.py, fail.py), and b
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import BadInput, StaleToken
 from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.policy import budget, lifecycle, spending
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 

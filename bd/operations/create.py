@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core import ids
 from bd.core.errors import BadInput, IdTaken
-from bd.core.light import NamedTuple
 from bd.core.model import Bead, Change
 from bd.core.schema import BEAD_FIELDS, SPENT_KEYS, WAITING_LINKS
 from bd.core.times import time_text
@@ -14,7 +15,6 @@ from bd.operations.field_values import check_status, check_title, checked, refus
 from bd.policy import lifecycle
 from bd.policy.capacity import refuse_away
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, ClassVar

@@ -7,12 +7,12 @@ Which edge gives way depends on the graph alone, never on the order it was read 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from bd.core.model import Bead, Change, Overlay
 from bd.core.schema import WAITING_LINKS
 from bd.policy.dag import ancestors, awaited, find_cycle, find_parent_loop
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

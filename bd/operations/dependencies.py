@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import BadInput, WouldCycle, WrongState
 from bd.core.model import Bead, Change, Overlay
 from bd.core.times import instant_of, time_text
@@ -11,7 +13,6 @@ from bd.policy import lifecycle
 from bd.policy.dag import find_cycle, find_parent_loop
 from bd.policy.readiness import Readiness
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime

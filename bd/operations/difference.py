@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.schema import BEADS_DIR, fields_of_path, is_volume, volume_of
 from bd.core.times import time_of_seconds
 from bd.operations.hand_edits import HandCommit
@@ -10,7 +12,6 @@ from bd.store.git.repository import GITLINK
 from bd.store.hub_files import bead_id_of, entries_of, is_wanted
 from bd.store.yaml import codec
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

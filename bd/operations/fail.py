@@ -5,6 +5,8 @@ Does not belong here: the rules of retries (policy/retry.py), and taking beads a
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import BadInput, WrongState
 from bd.core.model import Change
 from bd.core.times import time_text
@@ -13,7 +15,6 @@ from bd.operations.capacity_file import with_capacity
 from bd.operations.heat import attended
 from bd.policy import advisory_claims, lifecycle, retry, spending
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import BadInput, IdTaken
 from bd.core.ids import twin_of
 from bd.core.schema import BEAD_FIELDS, STORED_STATUSES, TITLE_LIMIT, TYPES
@@ -10,7 +12,6 @@ from bd.core.times import duration_s, typed_time
 from bd.policy.priority import priority_of_base
 from bd.policy.readiness import NOT_WORK
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.model import Change
 from bd.core.times import age_text
 from bd.operations.base import Operation, minting, register, subject
 from bd.operations.create import Create
 from bd.policy import friction
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 

@@ -6,6 +6,8 @@ field, and judged as the operation they amount to (docs/protocol.md, "Replay").
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import BadInput, BdError, IdTaken, NoSuchBead, WrongState
 from bd.core.model import Bead, Change, Overlay
 from bd.core.times import time_text
@@ -17,7 +19,6 @@ from bd.operations.idempotency import with_spent
 from bd.policy import lifecycle
 from bd.policy.eligibility import refuse_overlap
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 

@@ -6,6 +6,8 @@ has happened since.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import BdError, WrongState
 from bd.core.model import Change
 from bd.core.times import time_text
@@ -14,7 +16,6 @@ from bd.operations.capacity_file import with_capacity
 from bd.policy import advisory_claims, claims, lifecycle, retry, spending
 from bd.policy.liveness import IN_WORK, last_commit_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, ClassVar

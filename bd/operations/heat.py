@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import BadInput
 from bd.core.model import Bead, Change
 from bd.core.times import time_text
@@ -9,7 +11,6 @@ from bd.operations.base import Operation, register, subject
 from bd.policy import lifecycle
 from bd.policy.priority import HEAT, HOTTEST, half_life_of, heated, temperature_at
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import BadInput
 from bd.core.model import Change
 from bd.core.times import time_text
@@ -11,7 +13,6 @@ from bd.operations.heat import attended
 from bd.policy import lifecycle
 from bd.policy.preference import kept_s
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 

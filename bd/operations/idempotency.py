@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.schema import CONFIG_PATH, SPENT_KEYS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.core.model import Change, Snapshot
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import TYPE_CHECKING
 
 from bd.core import ids
 from bd.core.errors import BadInput, IdTaken
@@ -19,7 +20,6 @@ from bd.operations.capacity_file import with_capacity
 from bd.operations.cycles import untangled
 from bd.policy.eligibility import refuse_overlap
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 

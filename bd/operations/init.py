@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from bd.core.model import Change
 from bd.core.schema import CONFIG_PATH, FORMAT_VERSION, IGNORE_PATH, METADATA_PATH
 from bd.operations.base import Operation, mint, register
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 

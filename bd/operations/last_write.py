@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import NotFound, WrongState
 from bd.core.schema import BEADS_DIR, bead_path
 from bd.operations.undo import Undo
@@ -10,7 +12,6 @@ from bd.store.hub_files import bead_id_of, entries_of
 from bd.store.object_names import is_oid
 from bd.store.yaml import codec
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

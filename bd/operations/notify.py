@@ -5,11 +5,12 @@ Does not belong here: the rules (policy/notification.py), and running hooks (not
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.policy import lifecycle, notification
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 

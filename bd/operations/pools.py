@@ -5,6 +5,8 @@ Does not belong here: deciding how many there should be (policy/scaling.py), and
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core import ids
 from bd.core.errors import BadInput, NoSuchAgent
 from bd.core.model import Change, Overlay
@@ -15,7 +17,6 @@ from bd.operations.base import Operation, register
 from bd.operations.capacity_file import with_capacity
 from bd.policy.capacity import duty_of, held_by
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 

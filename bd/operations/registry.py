@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.operations import (  # noqa: F401  each of them registers its verbs
     agents,
     archive,
@@ -36,7 +38,6 @@ from bd.operations import (  # noqa: F401  each of them registers its verbs
 )
 from bd.operations.base import REGISTRY
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

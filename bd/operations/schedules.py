@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import NotFound, WrongState
 from bd.core.ids import check_agent
 from bd.core.model import Change
@@ -12,7 +14,6 @@ from bd.operations.create import Create, MakesOne
 from bd.operations.field_values import check_title, checked
 from bd.policy import schedules
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core import ids, signers
 from bd.core.errors import BadInput, NoSuchAgent, Refused
 from bd.core.model import Change
@@ -9,7 +11,6 @@ from bd.core.schema import SIGNERS_PATH, agent_path
 from bd.operations.base import Operation, register
 from bd.store.trust import agent_cards
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import WrongState
 from bd.core.model import Change
 from bd.operations.base import register, subject
@@ -11,7 +13,6 @@ from bd.operations.dependencies import refuse_circles
 from bd.policy import lifecycle
 from bd.policy.dag_progress import SPAWNED, is_spawned
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 

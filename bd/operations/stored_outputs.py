@@ -6,11 +6,12 @@ and a replay takes it from there. Does not belong here: what a reference may nam
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import BadInput
 from bd.core.schema import ARTIFACTS_DIR
 from bd.store.object_names import name_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

@@ -5,6 +5,8 @@ What is in work goes on; only new claims stop.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core import ids
 from bd.core.errors import BadInput, WrongState
 from bd.core.model import Change
@@ -16,7 +18,6 @@ from bd.operations.capacity_file import capacity_of
 from bd.policy.capacity import DUTIES, duty_of
 from bd.policy.eligibility import pause_of, pause_words
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 

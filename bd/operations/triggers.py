@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from typing import TYPE_CHECKING
 
 from bd.core.errors import NotFound, WrongState
 from bd.core.ids import check_agent
@@ -13,7 +14,6 @@ from bd.operations.base import Operation, mint, register
 from bd.operations.plan import ApplyPlan
 from bd.policy.triggers import filled, parse_on
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 

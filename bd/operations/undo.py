@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import StaleToken, WrongState
 from bd.core.model import Bead, Change
 from bd.operations.base import Operation, register, subject
@@ -9,7 +11,6 @@ from bd.operations.capacity_file import with_capacity
 from bd.policy import lifecycle
 from bd.policy.eligibility import refuse_overlap
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 

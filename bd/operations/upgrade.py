@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import NewerFormat
 from bd.core.model import Change
 from bd.core.schema import CONFIG_PATH, FORMAT_VERSION
 from bd.operations.base import Operation, register
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 

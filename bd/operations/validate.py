@@ -5,12 +5,13 @@ Does not belong here: the check (worker/validation.py), and its end: a close (cl
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import WrongState
 from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.policy import lifecycle, validation
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 

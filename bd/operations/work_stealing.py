@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.model import Change
 from bd.core.times import time_text
 from bd.operations.base import Operation, register
 from bd.policy import lifecycle
 from bd.policy.stealing import LABEL, cycle
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 

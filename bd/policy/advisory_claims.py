@@ -7,11 +7,12 @@ against the limit: each of the others is forgiven from its start.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import StaleToken, WrongState
 from bd.core.times import instant_of, time_text, timedelta
 from bd.policy.claims import touch
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any

@@ -8,13 +8,13 @@ what an attempt did cost (spending.py).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.costs import amount_of, reserved_of
-from bd.core.light import NamedTuple
 from bd.core.times import time_text
 from bd.policy.dag import ancestors, is_under
 from bd.policy.readiness import Reason
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime

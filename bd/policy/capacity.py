@@ -7,13 +7,14 @@ newer of the file and what it said beside the branch. Does not belong here: whet
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import AgentOffline
 from bd.core.pools import pool_of, template_of
 from bd.core.schema import capacity_path
 from bd.core.times import SKEW_S, age_text, instant_of, time_text
 from bd.policy.roles import interval_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime

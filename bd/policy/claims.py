@@ -5,10 +5,11 @@ Does not belong here: whether it may be claimed by whom (eligibility.py), and ho
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import AlreadyClaimed, WrongState
 from bd.core.times import age_text, instant_of, time_text, timedelta
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any

@@ -5,7 +5,8 @@ Belongs here: the length of the longest chain. Does not belong here: how many po
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

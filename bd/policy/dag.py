@@ -5,9 +5,10 @@ Belongs here: the graph alone. Does not belong here: whether a bead is ready (re
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.schema import WAITING_LINKS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

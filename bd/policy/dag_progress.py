@@ -6,11 +6,11 @@ one bead is ready (readiness.py). Nothing of this is stored: a DAG is its root a
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.policy.dag import Graph, ancestors, awaited
 from bd.policy.readiness import Readiness
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime

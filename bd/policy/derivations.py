@@ -6,9 +6,10 @@ derives what (cli/derivations.py).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.queries import is_calm
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime

@@ -6,8 +6,11 @@ simulation ask it, and put nothing together themselves. It keeps what it works o
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
 from bd.core.errors import DoesNotFit
-from bd.core.light import Pattern, lru_cache
 from bd.core.model import Overlay
 from bd.core.schema import AGENTS_DIR
 from bd.core.times import age_text, instant_of
@@ -16,7 +19,6 @@ from bd.policy.budget import Purse
 from bd.policy.readiness import Readiness, Reason, is_past
 from bd.policy.roles import SKILL_RULES, interval_of, is_fallback, skills_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 # No force takes a bead in spite of these: they are about others' work, or their money.
 BINDING = frozenset({"exclusive", "budget", "ceiling"})
-_TAG = Pattern(r"\s*(?:\[[^\]]*\]|[A-Za-z]{1,10}#\d+:)\s*")
+_TAG = re.compile(r"\s*(?:\[[^\]]*\]|[A-Za-z]{1,10}#\d+:)\s*")
 _WHOLE_WORD_LIMIT = 4
 _ENDING = "(?:e?s|ed|ing)?"
 

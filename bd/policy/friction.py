@@ -6,11 +6,11 @@ when a bead about the same cause was closed does not count again. Does not belon
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.errors import BdError
-from bd.core.light import NamedTuple
 from bd.core.times import duration_s, instant_of, timedelta
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime

@@ -9,11 +9,12 @@ token or by force (docs/protocol.md, "A claim").
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import AlreadyClosed, BadInput, StaleToken, WrongState
 from bd.core.times import instant_of, time_text, timedelta
 from bd.policy.claims import touch as touch  # noqa: PLC0414  whoever changes a bead takes it from here
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any

@@ -7,12 +7,12 @@ a commit (`key`, `by`, `at`, `right`), tells, and says `done`. A right without a
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.times import instant_of, time_text, timedelta
 from bd.policy.dag_progress import Dags
 from bd.policy.lifecycle import waits_for_human
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime

@@ -6,10 +6,10 @@ The interval is the longest wait: whatever wakes an agent ends it early.
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.times import instant_of, time_text, timedelta
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.times import instant_of, time_text, timedelta
 from bd.policy.roles import interval_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
     from bd.policy.readiness import Readiness

@@ -7,11 +7,11 @@ by the hub's settings alone, so that every clone has the same order.
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.queries import rank_of
 from bd.core.times import instant_of, time_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 

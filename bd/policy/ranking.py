@@ -10,6 +10,8 @@ the starvation limit. Whatever becomes ready later than that stays behind it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.queries import LONGEST_CHAIN, made_of, rank_of
 from bd.core.times import instant_of
 from bd.policy.critical_path import chains
@@ -24,7 +26,6 @@ from bd.policy.priority import (
 )
 from bd.policy.readiness import Readiness
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime

@@ -9,11 +9,11 @@ without a commit: pending, ready and retrying are derived here, never stored.
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.times import age_text, instant_of
 from bd.policy.dag import Graph, ancestors, awaited
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime

@@ -7,13 +7,12 @@ claim ends otherwise (lifecycle.py), and who notices that an attempt has failed.
 from __future__ import annotations
 
 from math import ceil, isfinite
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput, WrongState
-from bd.core.light import NamedTuple
 from bd.core.times import age_text, duration_s, instant_of, time_text, timedelta
 from bd.policy import lifecycle, notification
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime

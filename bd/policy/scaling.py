@@ -6,12 +6,12 @@ limits (pools.py).
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.policy import capacity
 from bd.policy.eligibility import Eligibility, pause_of
 from bd.policy.work_queue import ready_beads
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import datetime

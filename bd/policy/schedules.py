@@ -6,10 +6,11 @@ ticks that nobody made only the last is due. Does not belong here: agents' own c
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import BadInput
 from bd.core.times import instant_of, timedelta
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime, tzinfo

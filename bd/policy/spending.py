@@ -5,10 +5,11 @@ Does not belong here: what may be spent (budget.py), and summing over beads (cos
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.costs import amount_of, attempts_of, reserved_of
 from bd.core.times import time_text, timedelta
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime

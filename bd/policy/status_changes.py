@@ -6,7 +6,8 @@ retry.py), and who may (tokens).
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import NamedTuple
+
 from bd.core.schema import DONE_STATUSES
 
 HELD = frozenset({"in_progress", "validating"})

@@ -6,8 +6,9 @@ rules find nothing more for who has got something. Does not belong here: moving 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.errors import BdError
-from bd.core.light import NamedTuple
 from bd.core.schema import AGENTS_DIR, CAPACITY_DIR
 from bd.core.times import SKEW_S, age_text, duration_s, duration_text, instant_of
 from bd.policy import capacity
@@ -16,7 +17,6 @@ from bd.policy.priority import base_priority
 from bd.policy.readiness import status_now
 from bd.policy.work_queue import ready_beads
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput
-from bd.core.light import NamedTuple
 from bd.core.schema import SPENT_KEYS, TITLE_LIMIT, TRIGGERS_DIR
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

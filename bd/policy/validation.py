@@ -6,11 +6,12 @@ here: running a check (worker/validation.py); commands come from trusted configu
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import NotValidated
 from bd.core.times import time_text
 from bd.policy import lifecycle
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime

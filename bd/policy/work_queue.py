@@ -6,11 +6,12 @@ ready (readiness.py), or what its place is (ranking.py).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.queries import Lineup, Resorted, Sought, Together
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import PHASES
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 from bd.core import times
 from bd.core.errors import BdError
@@ -22,7 +23,6 @@ from bd.pool import desired_size
 from bd.pool.supervisor import Crew, Round
 from bd.worker.fleet_state import look_if_possible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any

@@ -5,11 +5,11 @@ A check that fails, takes too long or prints no number says nothing: the pool st
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.notify import trusted_commands
 from bd.policy.scaling import demand
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 

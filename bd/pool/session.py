@@ -13,14 +13,13 @@ import os
 import shlex
 import signal
 import subprocess
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import WrongState
-from bd.core.light import NamedTuple
 from bd.notify import trusted_commands
 from bd.schedule import agent_log
 from bd.schedule.invocation import KEPT_VARIABLES
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 

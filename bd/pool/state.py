@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from typing import TYPE_CHECKING
 
 from bd.core import times
 from bd.core.errors import WrongState
@@ -16,7 +17,6 @@ from bd.schedule.agent_log import rotate
 from bd.schedule.invocation import hub_id
 from bd.store.local.lock import CloneLock
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

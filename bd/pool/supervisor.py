@@ -12,10 +12,10 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import compress
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import times
 from bd.core.errors import BdError, WrongState
-from bd.core.light import NamedTuple
 from bd.operations.base import asked
 from bd.operations.heartbeat import Reassign
 from bd.operations.pools import Retire
@@ -28,7 +28,6 @@ from bd.schedule import agent_log
 from bd.setup.hub import join_hub
 from bd.store import Clone, locate
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.schema import AGENTS_DIR, CAPACITY_DIR, CAPACITY_FIELDS
 from bd.core.times import instant_of
 from bd.policy.budget import remaining
@@ -9,7 +11,6 @@ from bd.policy.capacity import current_interval_s, held_by, is_presumed_offline,
 from bd.policy.roles import interval_of, is_fallback, skills_of
 from bd.policy.stealing import queues
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.schema import AGENTS_DIR, CAPACITY_DIR
 from bd.core.times import instant_of
 from bd.policy.capacity import duty_of, held_by, is_presumed_offline
 from bd.policy.lifecycle import waits_for_human
 from bd.report.selection import dead_letters
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime

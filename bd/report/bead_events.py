@@ -5,12 +5,12 @@ Read from what changed, not from what the commit says, so that an edit made by h
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.schema import DONE_STATUSES
 from bd.policy.lifecycle import waits_for_human
 from bd.report.commits import BY_HAND, who
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any

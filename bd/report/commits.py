@@ -6,14 +6,14 @@ who looks back at it (audit, history). Does not belong here: judging it.
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR
 from bd.core.times import time_of_seconds
 from bd.store import Entry
 from bd.store.git import commit_message
 from bd.store.hub_files import bead_id_of, with_volumes
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any

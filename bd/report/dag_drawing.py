@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.policy.dag import awaited
 from bd.policy.readiness import Readiness
 from bd.report import html_page
 from bd.report.board.board_page import STATUSES
 from bd.report.html_page import Cell
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BdError, Damaged
-from bd.core.light import NamedTuple
 from bd.core.pools import pools_of
 from bd.core.schema import (
     ARCHIVE_DIR,
@@ -25,7 +25,6 @@ from bd.store.format_version import version_of
 from bd.store.hub_files import bead_id_of
 from bd.store.sync import edited
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime

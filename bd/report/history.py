@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.schema import FILE_LIMIT, bead_path, volume_of
 from bd.report import commits
 from bd.report.commits import BY_HAND, who
 from bd.store.yaml import codec
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any

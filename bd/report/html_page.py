@@ -6,8 +6,8 @@ Belongs here: the frame, the looks, and making any text harmless. Does not belon
 from __future__ import annotations
 
 import html
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.model import Bead
 from bd.core.schema import FILE_LIMIT
 from bd.report import commits
@@ -9,7 +11,6 @@ from bd.report.audit.audit import is_shallow
 from bd.report.bead_events import CLAIMING, SILENT, Transition, of_bead, of_hub
 from bd.store.yaml import codec
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

@@ -5,8 +5,9 @@ Few lists need the hub's settings, so that they are handed over as a function.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.errors import BadInput
-from bd.core.light import NamedTuple
 from bd.core.queries import Lineup, Sought
 from bd.core.schema import TYPES
 from bd.core.times import instant_of
@@ -15,7 +16,6 @@ from bd.policy.ranking import Ranking
 from bd.policy.readiness import NOT_WORK, Readiness, status_now
 from bd.policy.work_queue import in_phases, in_work_order
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime

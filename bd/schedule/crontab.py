@@ -12,11 +12,10 @@ import re
 import shlex
 import shutil
 import subprocess
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput, Damaged, NotFound, TryAgain
-from bd.core.light import NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

@@ -7,9 +7,9 @@ here: which minutes. Does not belong here: the files they are written into (cron
 from __future__ import annotations
 
 import hashlib
+from typing import NamedTuple
 
 from bd.core.errors import BadInput
-from bd.core.light import NamedTuple
 
 MINUTES = 60
 DAY = 24 * MINUTES

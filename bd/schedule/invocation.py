@@ -11,13 +11,12 @@ import json
 import os
 import re
 import sys
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput
-from bd.core.light import NamedTuple
 from bd.core.schema import METADATA_PATH
 from bd.schedule.agent_log import log_path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 

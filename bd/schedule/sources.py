@@ -6,6 +6,7 @@ import contextlib
 import glob
 import hashlib
 import os
+from typing import TYPE_CHECKING
 
 from bd.core.errors import BdError
 from bd.operations.base import asked
@@ -15,7 +16,6 @@ from bd.policy import schedules, triggers
 from bd.policy.dag_progress import dag_of
 from bd.store.worktree.checkout import is_checked_out
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from datetime import datetime

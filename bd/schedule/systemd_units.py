@@ -9,11 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import Refused, TryAgain
-from bd.core.light import NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.schedule.interval import Timetable
     from bd.schedule.invocation import Station

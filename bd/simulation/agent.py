@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from bd.policy.liveness import RECORD_EVERY_S
 from bd.policy.pacing import AGAIN_S, Pace, peek_pause_s
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 

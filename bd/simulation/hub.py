@@ -9,11 +9,10 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_left
 from collections import deque
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.store.group_commit.requests import AT_ONCE
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 

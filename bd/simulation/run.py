@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 from bd.simulation.agent import Agent, Makers
 from bd.simulation.figures import figures_of
@@ -11,7 +12,6 @@ from bd.simulation.loop import Events
 from bd.simulation.scenario import Draws
 from bd.simulation.writers import Combining, Retrying
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.simulation.figures import Figures
     from bd.simulation.scenario import Scenario

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.settings import KEYS
 from bd.policy.liveness import FAR_INTERVAL_S
 from bd.policy.pacing import PEEK_FAR_S
 from bd.policy.roles import DEFAULT_INTERVAL_S
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import random
     from typing import Any

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.simulation.sweep import FALLS_BEHIND, HOLDS, OVER_LIMIT, WAITS_LONG, WHOLE, held
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.simulation.figures import Figures
     from bd.simulation.scenario import Scenario

@@ -8,13 +8,13 @@ it at its end if it still stands where the write was decided.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from bd.simulation.hub import Sight, in_order
 from bd.store.group_commit import order
 from bd.store.local import last_fetch
 from bd.store.transaction import backoff
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 

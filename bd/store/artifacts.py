@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput
 from bd.store.worktree.checkout import is_checked_out
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.store.replica import Replica
 

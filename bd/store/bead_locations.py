@@ -5,10 +5,11 @@ Belongs here: finding the files of a bead that is not active. Does not belong he
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.schema import ARCHIVE_DIR, bead_path
 from bd.store.hub_files import bead_id_of, entries_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

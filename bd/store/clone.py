@@ -6,14 +6,15 @@ the hub, kept in this clone, or refused when it returns.
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 from bd.core import times
 from bd.core.identity import git_author
-from bd.core.light import cached_property
 from bd.core.model import Change
 from bd.core.operation import DecisionContext
 from bd.store.replica import Replica
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Protocol

@@ -6,17 +6,18 @@ hub forward (operations/upgrade.py).
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 from bd.core.errors import Damaged, NewerFormat, NoHub, OlderFormat
-from bd.core.light import Pattern
 from bd.core.schema import CONFIG_PATH, FILE_LIMIT, FORMAT_VERSION, WRITABLE_SINCE
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.store.contract import Repository
     from bd.store.snapshot import CachedSnapshot
 
 # Settings of a newer format may be none that this bd can read; the line that says so is.
-_LINE = Pattern(r"(?m)^format:[ \t]*(\d{1,9})[ \t]*(?:#.*)?\r?$")
+_LINE = re.compile(r"(?m)^format:[ \t]*(\d{1,9})[ \t]*(?:#.*)?\r?$")
 
 
 def version_of(repo: Repository, snapshot: CachedSnapshot) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.ids import is_bead_id
 from bd.core.schema import (
     AGENTS_DIR,
@@ -18,7 +20,6 @@ from bd.core.schema import (
     volume_of,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any

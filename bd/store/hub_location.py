@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import marshal
 import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from bd.core.errors import BadInput, FolderGone, NoHub
-from bd.core.light import NamedTuple, suppress
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT
 from bd.store.cache.paths import path_of, place_path
 from bd.store.git.discovery import find_repo
@@ -21,7 +22,6 @@ from bd.store.git.porcelain import is_ref
 from bd.store.git.repository import GitRepo
 from bd.store.local.state import LocalFiles
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime

@@ -9,18 +9,20 @@ Much is imported where it is used: a claim starts its fetch first, and imports t
 
 from __future__ import annotations
 
+import json
 import os
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from bd.core import times
 from bd.core.errors import NoHub, NotFound, TryAgain
-from bd.core.json_shapes import MAYBE_TEXT, fits
-from bd.core.light import cached_property, json_text, json_value, suppress
+from bd.core.json_shapes import MAYBE_TEXT, fits, json_value
 from bd.core.schema import CONFIG_PATH
 from bd.store.contract import PUBLISHED, VIEW, ZERO
 from bd.store.hub_location import Place
 from bd.store.local.last_fetch import LastFetch
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
@@ -351,7 +353,7 @@ class Replica:
 
     def note_json(self, name: str, value: Any) -> None:
         """Keep a small JSON note of this clone, whole or not at all."""
-        self.local.write(name, json_text(value))
+        self.local.write(name, json.dumps(value))
 
     def noted_json(self, name: str, shape: Any = dict) -> Any:
         """A note of this clone, of this shape; None when there is none or it can't be read, and then it is written again."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import BadInput, HubRewritten, NoHub, TryAgain
 from bd.core.schema import CONFIG_PATH
 from bd.store import rejected
@@ -9,7 +11,6 @@ from bd.store.contract import PUBLISHED, REWRITTEN, VIEW
 from bd.store.git.push import list_remote
 from bd.store.worktree import checkout
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.store.replica import Replica
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import TryAgain
 from bd.core.identity import git_author
-from bd.core.light import NamedTuple
 from bd.core.model import Damage
 from bd.store.contract import Draft
 from bd.store.hub_files import is_wanted, parse_file
 from bd.store.transaction import recovery
 from bd.store.worktree import checkout
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.store.replica import Replica
     from bd.store.transaction.outcome import Outcome

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.times import age_text, time_of_seconds
 from bd.report import html_page
 from bd.report.agents import names_of, records_of
@@ -14,7 +16,6 @@ from bd.web.pages import Page, shown
 from bd.web.routes import Route
 from bd.web.time_range import choices, chosen
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

@@ -8,6 +8,7 @@ async handler that takes an `Ask` and returns a Starlette response, who may ask,
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -29,7 +30,6 @@ from bd.web import (
 )
 from bd.web.routes import Ask
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 

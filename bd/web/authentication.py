@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput
-from bd.core.light import NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

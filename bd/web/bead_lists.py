@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core import ids
 from bd.core.errors import NoSuchBead
 from bd.policy.lifecycle import waits_for_human
@@ -15,7 +17,6 @@ from bd.web import bead_page, layout
 from bd.web.pages import Page, shown, stamp
 from bd.web.routes import Route
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from starlette.responses import Response
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from bd.policy.dag import awaited
 from bd.policy.readiness import Readiness
@@ -11,7 +12,6 @@ from bd.report.board.board_page import status
 from bd.report.html_page import Cell
 from bd.web.layout import agent_link, bead_link, bead_path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from starlette.responses import Response
 
 from bd.report import html_page
@@ -12,7 +14,6 @@ from bd.web.assets import content_of
 from bd.web.pages import Page, shown
 from bd.web.routes import OPEN, Route
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.web.routes import Ask
     from bd.web.site import View

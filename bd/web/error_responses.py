@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from typing import TYPE_CHECKING
 
 from starlette.responses import HTMLResponse, JSONResponse
 
@@ -12,7 +13,6 @@ from bd.report import html_page
 from bd.web import layout
 from bd.web.request_guard import Refusal
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

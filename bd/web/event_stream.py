@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import TYPE_CHECKING
 
 from starlette.responses import Response, StreamingResponse
 
 from bd.web.feed import END, STALE, News
 from bd.web.routes import Route
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 

@@ -11,16 +11,15 @@ import sys
 import traceback
 from contextlib import closing, contextmanager
 from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import times
 from bd.core.errors import BdError
-from bd.core.light import NamedTuple
 from bd.worker.follow import LONGEST_S
 from bd.worker.heartbeats import branch_tip
 from bd.worker.pacing_state import Peeking
 from bd.worker.wakeup import Alarm
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 

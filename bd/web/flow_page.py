@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.times import age_text
 from bd.report import html_page
 from bd.report.metrics import charts, series, svg
@@ -11,7 +13,6 @@ from bd.web.pages import Page, shown
 from bd.web.routes import Route
 from bd.web.time_range import choices, chosen
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from starlette.responses import Response
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from bd.core.errors import BadInput
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.web.routes import Ask
 

@@ -6,12 +6,12 @@ import sys
 import traceback
 from contextlib import closing
 from threading import Event, Thread
+from typing import TYPE_CHECKING
 
 from bd.core.errors import BdError
 from bd.web.gateways import Gateway
 from bd.worker.wait import turn_in_s
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 

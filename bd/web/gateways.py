@@ -10,15 +10,14 @@ import hashlib
 import json
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
-from bd.core.light import NamedTuple
 from bd.policy.eligibility import Eligibility
 from bd.policy.readiness import Readiness
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from starlette.responses import JSONResponse, PlainTextResponse
 
 from bd import __version__
@@ -9,7 +11,6 @@ from bd.report.metrics import prometheus
 from bd.report.metrics.metrics import measure
 from bd.web.routes import OPEN, Route
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from starlette.responses import Response
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from typing import TYPE_CHECKING
 
 from starlette.responses import JSONResponse
 
@@ -15,7 +16,6 @@ from bd.web.routes import Route
 from bd.worker.long_poll import HELD_S
 from bd.worker.wait import offered, turn_in_s
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from starlette.responses import Response
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from starlette.responses import HTMLResponse
 
-from bd.core.light import NamedTuple
 from bd.core.times import time_text
 from bd.web import layout
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

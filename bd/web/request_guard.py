@@ -6,14 +6,14 @@ a token, and changes that another site has a browser send.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 
-from bd.core.light import NamedTuple
 from bd.web import authentication
 from bd.web.routes import OPEN, OWN, READ, WRITE
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -6,13 +6,13 @@ import asyncio
 import ipaddress
 import socket
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import uvicorn
 
 from bd.core.errors import BadInput
 from bd.web.app import application
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from bd.web import authentication, forms, layout, request_guard
@@ -9,7 +11,6 @@ from bd.web.pages import Page, framed
 from bd.web.request_guard import Refusal
 from bd.web.routes import FORM_LIMIT, OPEN, Route
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from starlette.responses import Response
 

@@ -6,14 +6,14 @@ publishes the operation that `make(asked)` makes, under the person's name; `site
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.operations.base import asked
 from bd.report.metrics.flow import flow_of
 from bd.web.feed import Feed
 from bd.web.hub_thread import Room
 from bd.web.page_cache import Kept
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime

@@ -15,10 +15,8 @@ import base64
 import binascii
 import hashlib
 import hmac
+from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.light import NamedTuple
-
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

@@ -6,6 +6,8 @@ with the right to write has put into the hub.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from starlette.responses import JSONResponse
 
 from bd.compat.jsonl_import import event_of
@@ -18,7 +20,6 @@ from bd.web.request_guard import Refusal
 from bd.web.routes import OWN, Route
 from bd.web.webhook_signatures import Forged
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse
 
 from bd.core.errors import BadInput
@@ -15,7 +17,6 @@ from bd.web import forms, layout
 from bd.web.pages import Page, framed
 from bd.web.routes import FORM_LIMIT, WRITE, Route
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from starlette.responses import Response
 

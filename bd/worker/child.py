@@ -8,10 +8,10 @@ import signal
 import subprocess
 import threading
 from collections import deque
+from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import IO

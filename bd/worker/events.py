@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import queue
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.core.runtime import Runtime
 

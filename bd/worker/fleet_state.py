@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.errors import RemoteUnreachable
-from bd.core.light import NamedTuple
 from bd.policy import liveness
 from bd.policy.liveness import Sight
 from bd.store.heartbeat.objects import beat_age_s
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 

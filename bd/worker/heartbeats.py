@@ -6,8 +6,9 @@ refs beside the branch, a sign is a commit, at most every `BRANCH_EVERY_S`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core import times
-from bd.core.light import NamedTuple
 from bd.operations.base import asked
 from bd.operations.capacity_file import capacity_of
 from bd.operations.heartbeat import Heartbeat as Sign
@@ -16,7 +17,6 @@ from bd.policy.stealing import queues
 from bd.store import SideRef
 from bd.store.heartbeat.side_refs import AGENTS, CLAIMS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime

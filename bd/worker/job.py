@@ -7,10 +7,10 @@ import json
 import os
 import shutil
 import threading
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import times
 from bd.core.errors import BadInput
-from bd.core.light import NamedTuple
 from bd.core.times import duration_s
 from bd.policy.advisory_claims import renewal_s
 from bd.policy.liveness import MISSED_BEATS, NEAR_INTERVAL_S, RECORD_EVERY_S
@@ -19,7 +19,6 @@ from bd.worker.child import Child
 from bd.worker.result import FAILED, RELEASED, Outcome, outcome_of, read_result
 from bd.worker.validation_run import Trial
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any

@@ -6,12 +6,11 @@ No redirect is followed. A server that is away, or ends, or is overloaded, is no
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from bd.core.errors import BadInput, Refused
-from bd.core.light import NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

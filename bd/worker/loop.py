@@ -10,6 +10,7 @@ import contextlib
 import os
 import shutil
 import socket
+from typing import TYPE_CHECKING
 
 from bd.core import times
 from bd.core.errors import (
@@ -43,7 +44,6 @@ from bd.worker.result import DONE, FAILED, RELEASED, Outcome
 from bd.worker.stall_recovery import reassign
 from bd.worker.watcher import Lookout
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

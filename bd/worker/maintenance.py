@@ -11,6 +11,7 @@ import glob
 import math
 import os
 import shutil
+from typing import TYPE_CHECKING
 
 from bd.core import times
 from bd.core.errors import BdError
@@ -23,7 +24,6 @@ from bd.store import SideRef
 from bd.store.git.repository import GitTimeout
 from bd.store.heartbeat.side_refs import CLAIMS, PROBES
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core import ids, times
 from bd.core.errors import Refused, StaleToken
-from bd.core.light import NamedTuple
 from bd.policy import advisory_claims
 from bd.policy.capacity import held_by
 from bd.policy.liveness import NEAR_INTERVAL_S
 from bd.worker import heartbeats, progress
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import BdError
 from bd.core.json_shapes import MAYBE_NUMBER, MAYBE_TEXT
 from bd.core.times import duration_s
@@ -9,7 +11,6 @@ from bd.policy.pacing import PEEK_FAR_S, PEEK_NEAR_S, Pace, pace_of, peek_pause_
 from bd.policy.roles import interval_of
 from bd.worker.heartbeats import branch_tip, is_near
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

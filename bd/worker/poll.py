@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core import times
-from bd.core.light import NamedTuple
 from bd.notify.hooks import tell as tell_people
 from bd.policy.eligibility import Eligibility
 from bd.policy.readiness import Reason
@@ -13,7 +14,6 @@ from bd.worker.maintenance import keep_house
 from bd.worker.pacing_state import Pacer
 from bd.worker.stall_recovery import reassign
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any

@@ -5,10 +5,11 @@ The last 20 ride into the bead in the commit that ends the attempt.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core import times
 from bd.core.json_shapes import MAYBE_TEXT, fits
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.operations.base import asked
 from bd.operations.heartbeat import Reassign
 from bd.policy.liveness import overdue_claims
 from bd.worker.fleet_state import LOOK_EVERY_S, look
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

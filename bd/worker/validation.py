@@ -12,16 +12,15 @@ import sys
 import urllib.error
 import urllib.request
 from http.client import HTTPException
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput, BdError
-from bd.core.light import NamedTuple
 from bd.core.times import duration_s
 from bd.notify import trusted_commands
 from bd.operations.validate import Validate
 from bd.policy import lifecycle, validation
 from bd.worker.result import DONE
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

@@ -7,6 +7,7 @@ is checked (validation.py).
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 from bd.core.errors import BdError
 from bd.notify import trusted_commands
@@ -14,7 +15,6 @@ from bd.policy import validation
 from bd.worker.result import FAILED, RELEASED
 from bd.worker.validation import Verdict, check
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable

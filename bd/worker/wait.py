@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from bd.core.errors import NothingReady, RemoteUnreachable
 from bd.policy.eligibility import Eligibility
@@ -12,7 +13,6 @@ from bd.worker.long_poll import HELD_S, Away
 from bd.worker.pacing_state import Pacer
 from bd.worker.watcher import Lookout
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime

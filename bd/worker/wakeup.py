@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from threading import Event, Thread
+from typing import TYPE_CHECKING
 
 from bd.store.git.porcelain import is_ref
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

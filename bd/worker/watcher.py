@@ -5,10 +5,11 @@ Used by whoever waits (wait.py, loop.py, follow.py). Costs no commit.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.worker.pacing_state import Peeking, tip_or_none
 from bd.worker.wakeup import Alarm
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

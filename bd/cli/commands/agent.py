@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.commands.agent_view import show_one, show_table
 from bd.cli.spec import AGENT, Argument, Command, Flag, Group, Option, list_option, one_of, real_number, whole_number
 from bd.cli.values import flat
@@ -11,7 +13,6 @@ from bd.report.agents import names_of
 from bd.store.trust import agent_cards
 from bd.worker.heartbeats import forget
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

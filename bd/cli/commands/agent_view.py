@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.app import SIGNS
 from bd.cli.output import escaped, sentence
 from bd.core.times import age_text, duration_text, instant_of
@@ -9,7 +11,6 @@ from bd.policy.budget import budget_of
 from bd.policy.eligibility import pause_of, pause_words
 from bd.report.agents import description_of, records_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any

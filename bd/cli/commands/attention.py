@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.app import SIGNS
 from bd.cli.output import escaped
 from bd.cli.spec import Command
 from bd.core.times import age_text
 from bd.report.attention import gather
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

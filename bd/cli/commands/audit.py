@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from typing import TYPE_CHECKING
 
 from bd.cli.output import escaped
 from bd.cli.spec import Command, Option
 from bd.report.audit import rules
 from bd.report.audit.audit import examine, lineage, start_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
     from bd.report.audit.audit import Audit, HandMade, Violation

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.spec import Command, Option
 from bd.compat import bead_json
 from bd.core import ids
@@ -9,7 +11,6 @@ from bd.policy.dag import ancestors
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import Readiness
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

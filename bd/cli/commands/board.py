@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from typing import TYPE_CHECKING
 
 from bd.cli.app import SIGNS
 from bd.cli.output import LivePage
@@ -16,7 +17,6 @@ from bd.report.board.board import gather
 from bd.report.metrics.flow import flow_of
 from bd.worker.follow import tips
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
     from bd.report.board.board import Board

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.commands.bead_list import show_list
 from bd.cli.spec import Argument, Command
 from bd.core import ids
 from bd.core.queries import Lineup
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from bd.cli.output import progress_bar
 from bd.cli.spec import Argument, Command, Option
 from bd.setup.hub import join_hub
 from bd.store.git.create import without_password
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

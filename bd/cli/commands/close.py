@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from bd.cli.spec import Argument, Command, Flag, Option
 from bd.cli.values import text_argument
 from bd.operations.close import Close
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any

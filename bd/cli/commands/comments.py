@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.lookup import bead_of
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag, Option
@@ -10,7 +12,6 @@ from bd.compat import bead_json
 from bd.core.errors import BadInput
 from bd.operations.beads import Comment, Update
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

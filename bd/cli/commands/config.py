@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from bd.cli.spec import Argument, Command, Flag, Group
 from bd.core.errors import BadInput
@@ -14,7 +15,6 @@ from bd.operations.beads import Write
 from bd.setup.hub import set_clone_setting, set_user_setting
 from bd.store.hub_location import forget
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.lookup import bead_of
 from bd.cli.spec import Argument, Command, Option, one_of, real_number, whole_number
 from bd.core import times
@@ -10,7 +12,6 @@ from bd.operations.costs import Cost
 from bd.policy.budget import left_under
 from bd.report.costs import GROUPS, entries, paid, sums
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

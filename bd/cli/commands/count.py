@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from bd.cli.commands.bead_list import FILTERS, wanted_of
 from bd.cli.spec import Command, Flag, list_option
@@ -11,7 +12,6 @@ from bd.policy.readiness import Readiness, status_now
 from bd.policy.work_queue import ready_beads
 from bd.report.selection import Wanted, lineup, passing
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

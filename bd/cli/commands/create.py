@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.output import escaped
 from bd.cli.spec import CLAIM_MODE, INTEGER, PRIORITY, Argument, Command, Flag, Option, list_option, real_number, whole_number
 from bd.cli.values import flat, metadata_of, text_argument
 from bd.core.errors import BadInput
 from bd.operations.create import Create
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from typing import TYPE_CHECKING
 
 from bd.cli.spec import Argument, Command, Flag, Group, Option
 from bd.core.errors import BadInput, NoIdentity
@@ -14,7 +15,6 @@ from bd.schedule import agent_log, crontab, systemd_units
 from bd.schedule.interval import timetable
 from bd.schedule.invocation import station
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
     from bd.schedule.interval import Timetable

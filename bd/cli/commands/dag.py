@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag, Group, Option, one_of
 from bd.compat import dag_export
@@ -13,7 +15,6 @@ from bd.policy.budget import left_under
 from bd.policy.dag_progress import Dags, dag_of, shape_of
 from bd.policy.readiness import Readiness
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
     from bd.core.model import Bead, Snapshot

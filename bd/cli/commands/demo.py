@@ -6,6 +6,7 @@ import contextlib
 import secrets
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bd.cli.output import escaped
 from bd.cli.spec import PATH, Command, Flag, Option, whole_number
@@ -15,7 +16,6 @@ from bd.demo.hub import BRANCH, Demo
 from bd.demo.view import Lines, LiveTable, Silent
 from bd.report.audit.proof import prove
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
     from bd.demo.board import Board

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.output import escaped
 from bd.cli.spec import INTEGER, Argument, Command, Flag, Group, Option, one_of
 from bd.compat import bead_json
@@ -11,7 +13,6 @@ from bd.operations.dependencies import DepAdd, DepRemove
 from bd.policy.dag import Graph, awaited
 from bd.policy.ranking import Ranking
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

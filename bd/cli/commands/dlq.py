@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.commands.edit import edited
 from bd.cli.lookup import bead_of
 from bd.cli.output import escaped
@@ -17,7 +19,6 @@ from bd.policy.readiness import Readiness
 from bd.report.costs import entries
 from bd.report.selection import dead_letters
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from bd.cli.questions import is_confirmed
 from bd.cli.spec import Command, Flag
@@ -11,7 +12,6 @@ from bd.operations.beads import Write
 from bd.operations.upgrade import Upgrade
 from bd.report.doctor import examine, stale_capacity
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.spec import AGENT, Argument, Command
 from bd.operations.switches import SetDuty
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from typing import TYPE_CHECKING
 
 from bd.cli.lookup import bead_of
 from bd.cli.questions import open_editor
@@ -13,7 +14,6 @@ from bd.core.errors import BadInput
 from bd.operations.hand_edits import Edit
 from bd.store.hub_files import parse_file
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
     from bd.store import Outcome

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag, Option, real_number
 from bd.cli.values import text_argument
 from bd.operations.fail import Fail
 from bd.policy.retry import KINDS, outlook
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

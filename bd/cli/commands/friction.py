@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.spec import DURATION, Command, Flag, Option, real_number, whole_number
 from bd.operations.friction_beads import TellFriction
 from bd.policy.friction import Rules, causes, rules_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

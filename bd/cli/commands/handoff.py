@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.spec import Argument, Command, Flag, Option
 from bd.cli.validation import seals_of
 from bd.core.errors import BadInput
@@ -9,7 +11,6 @@ from bd.core.ids import check_agent
 from bd.operations.handoff import Handoff, parse_artifact, with_artifacts
 from bd.store.artifacts import reference
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag, Option
 from bd.core.errors import BadInput
@@ -9,7 +11,6 @@ from bd.operations.beads import Comment
 from bd.worker import manual_heartbeat
 from bd.worker import progress as notes
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

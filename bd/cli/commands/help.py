@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.global_options import NAMES
 from bd.cli.spec import Argument, Command, Flag, Option
 from bd.cli.table import COMMANDS, SECTIONS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

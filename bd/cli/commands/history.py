@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Option, whole_number
@@ -11,7 +12,6 @@ from bd.core.errors import NoSuchBead
 from bd.report.audit.audit import start_of
 from bd.report.history import events
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from typing import TYPE_CHECKING
 
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Group, Option, list_option
@@ -16,7 +17,6 @@ from bd.core.schema import agent_path, capacity_path
 from bd.operations.signers import Allow, Revoke, lines_of
 from bd.store.trust import agent_cards, signing
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

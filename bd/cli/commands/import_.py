@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from bd.cli.spec import Argument, Command, Flag, Option, one_of
 from bd.compat import jsonl_import, table_dumps
 from bd.core.errors import BadInput, NotFound
 from bd.operations.import_beads import CONFLICT_RULES, Import
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd import __version__
 from bd.cli.lookup import bead_of
 from bd.cli.spec import Argument, Command, Flag
 from bd.core.errors import BadInput
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from typing import TYPE_CHECKING
 
 from bd.cli.spec import Argument, Command, Option
 from bd.core import ids
 from bd.core.errors import BadInput
 from bd.setup.hub import make_hub
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from bd.cli.lookup import bead_of
 from bd.cli.spec import Argument, Command, Group
 from bd.core.errors import BadInput
 from bd.operations.beads import Update
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

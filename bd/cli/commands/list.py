@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.commands.bead_list import FILTERS, show_list, wanted_of
 from bd.cli.output import escaped
 from bd.cli.spec import Command, Flag, Option, list_option, whole_number
 from bd.report.selection import Wanted, lineup
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import gc
+import json
 import sys
+from typing import TYPE_CHECKING
 
 from bd.cli.output import escaped, json_safe
 from bd.cli.spec import Command, Flag, Option, whole_number
 from bd.core.errors import BadInput
-from bd.core.light import json_text
 from bd.report.audit.audit import start_of
 from bd.report.log import last, read
 from bd.worker.follow import tips
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -101,7 +101,7 @@ def _follow(app: App, tip: str) -> None:
 def _tell(app: App, found: Iterable[Transition]) -> None:
     if app.out.is_json:
         for one in found:
-            sys.stdout.write(json_safe(json_text(one.as_json(), compact=True)) + "\n")
+            sys.stdout.write(json_safe(json.dumps(one.as_json(), separators=(",", ":"))) + "\n")
     elif app.out.quiet:
         app.out.lines(one.bead or one.what for one in found)
     else:

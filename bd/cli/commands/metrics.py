@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from bd.cli.output import escaped
 from bd.cli.spec import Command, Flag, Option
@@ -12,7 +13,6 @@ from bd.report.metrics import charts, prometheus
 from bd.report.metrics.flow import flow_of
 from bd.report.metrics.metrics import measure
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from bd.cli.commands.import_ import progress_of, tell
 from bd.cli.spec import Argument, Command, Flag, Option
@@ -15,7 +16,6 @@ from bd.operations.import_beads import Import
 from bd.setup.dry_run import rehearse
 from bd.setup.hub import make_hub, moved_aside
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from typing import TYPE_CHECKING
 
 from bd.cli.spec import DURATION, Command, Flag, Option
 from bd.core.errors import BadInput
@@ -12,7 +13,6 @@ from bd.worker.heartbeats import tell
 from bd.worker.maintenance import keep_house
 from bd.worker.stall_recovery import reassign
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.lookup import bead_of
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag, Group, Option
 from bd.core.operation import DecisionContext
 from bd.operations.plan import ApplyPlan
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

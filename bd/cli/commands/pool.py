@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from typing import TYPE_CHECKING
 
 from bd.cli.app import SIGNS
 from bd.cli.output import escaped
@@ -14,7 +15,6 @@ from bd.core.times import time_text
 from bd.operations.pools import ScalePool
 from bd.report.pools import status_of, told_by_files
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

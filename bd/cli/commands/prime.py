@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli import agent_guide
 from bd.cli.spec import Command
 from bd.policy.work_queue import ready_beads
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.bead_lines import at_it
 from bd.cli.commands.bead_list import FILTERS, show_list, wanted_of
 from bd.cli.output import escaped
@@ -12,7 +14,6 @@ from bd.policy.readiness import Readiness
 from bd.policy.work_queue import ready_beads
 from bd.report.selection import Wanted, ordered, passing
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from typing import TYPE_CHECKING
 
 from bd.cli.app import SIGNS
 from bd.cli.output import escaped
@@ -11,7 +12,6 @@ from bd.core.errors import BadInput
 from bd.operations.work_stealing import Rebalance
 from bd.policy.stealing import INTERVAL_S, cycle
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

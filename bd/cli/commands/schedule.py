@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli import lookup
 from bd.cli.spec import PRIORITY, Argument, Command, Group, Option, list_option
 from bd.cli.values import flat, text_argument
@@ -10,7 +12,6 @@ from bd.core.times import time_text
 from bd.operations.schedules import AddSchedule, RemoveSchedule
 from bd.policy import schedules
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

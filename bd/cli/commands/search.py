@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.commands.bead_list import FILTERS, show_list, wanted_of
 from bd.cli.spec import Argument, Command, Option, list_option, whole_number
 from bd.core.errors import BadInput
@@ -9,7 +11,6 @@ from bd.core.queries import Lineup
 from bd.policy.ranking import Ranking
 from bd.report.selection import has_words, ordered, selected
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -6,13 +6,13 @@ import gc
 import os
 import sys
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from bd.cli.app import App
 from bd.cli.output import escaped
 from bd.cli.spec import Command, Flag, Option, whole_number
 from bd.core.errors import BadInput
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from bd.cli import agent_guide
 from bd.cli.spec import Argument, Command, Flag
 from bd.core.errors import BadInput
 from bd.setup import managed_section
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

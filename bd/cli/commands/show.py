@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.lookup import beads_of
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Option
@@ -12,7 +14,6 @@ from bd.policy.dag import awaited
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import Readiness
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.output import progress_bar
 from bd.cli.simulate_options import SCENARIO, SWEEP, scenario_of
 from bd.cli.spec import DURATION, Command, Option, real_number
@@ -9,7 +11,6 @@ from bd.simulation import table
 from bd.simulation.run import simulate
 from bd.simulation.sweep import Bounds, held
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.output import escaped
 from bd.cli.spec import PRIORITY, Argument, Command, Flag, Option, list_option
 from bd.cli.values import flat, text_argument
@@ -9,7 +11,6 @@ from bd.compat import bead_json
 from bd.operations.spawn import Spawn
 from bd.policy.ranking import Ranking
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from bd.cli.commands.bead_list import show_list
 from bd.cli.spec import Command, Option, list_option, whole_number
 from bd.cli.values import flat
 from bd.report.selection import Wanted, lineup
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.app import SIGNS
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag
@@ -10,7 +12,6 @@ from bd.core.errors import NoSuchBead, WrongState
 from bd.notify.hooks import tell as tell_people
 from bd.worker.stall_recovery import reassign
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

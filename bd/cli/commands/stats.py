@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.output import sentence
 from bd.cli.spec import Command
 from bd.compat import bead_json
 from bd.core.times import age_text
 from bd.policy.eligibility import pause_of, pause_words
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

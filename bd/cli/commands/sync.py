@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.spec import Command, Flag, Option
 from bd.core import times
 from bd.core.errors import NotFound
 from bd.store.rewritten import accept_rewrite
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli import lookup
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Group, Option
@@ -11,7 +13,6 @@ from bd.core.errors import BadInput, NotFound
 from bd.operations.triggers import AddTrigger, RemoveTrigger
 from bd.policy import triggers
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from bd.cli.output import escaped
 from bd.cli.questions import is_confirmed
 from bd.cli.spec import Command, Flag
 from bd.notify.command_pins import asked_for, is_trusted, pin, revoke
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

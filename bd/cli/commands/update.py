@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.commands.create import LONG_TEXTS
 from bd.cli.spec import CLAIM_MODE, INTEGER, PRIORITY, Argument, Command, Flag, Option, list_option, real_number, whole_number
 from bd.cli.validation import seals_of
@@ -11,7 +13,6 @@ from bd.operations.beads import Update
 from bd.operations.claims import Claim
 from bd.operations.last_write import last_write
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd import __version__
 from bd.cli.spec import Command
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

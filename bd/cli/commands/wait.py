@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
+from typing import TYPE_CHECKING
 
 from bd.cli.spec import DURATION, Command, Option
 from bd.core.errors import BadInput
 from bd.worker.wait import wait
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
     from bd.worker.long_poll import Server

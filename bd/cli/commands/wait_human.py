@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag, Option
 from bd.cli.values import text_argument
 from bd.core.errors import BadInput
 from bd.operations.human_wait import Answer, WaitHuman
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
 

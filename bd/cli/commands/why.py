@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.cli.lookup import bead_of
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command
@@ -10,7 +12,6 @@ from bd.policy.eligibility import Eligibility
 from bd.policy.priority import tier_of
 from bd.policy.ranking import Ranking
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.cli.app import App
     from bd.core.model import Bead

@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from bd.cli.output import escaped
 from bd.cli.spec import DURATION, FOLDER, Argument, Command, Flag, Option, whole_number
@@ -23,7 +24,6 @@ from bd.worker.job import GRACE_S
 from bd.worker.loop import Worker
 from bd.worker.options import Plan
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

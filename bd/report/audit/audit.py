@@ -7,9 +7,9 @@ cache, no clock. `lineage` looks at what this clone saw earlier.
 from __future__ import annotations
 
 import contextlib
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput, NotFound
-from bd.core.light import NamedTuple
 from bd.report.audit import rules
 from bd.report.audit.claim_periods import Tenures
 from bd.report.audit.signed_changes import Believed, believed
@@ -17,7 +17,6 @@ from bd.report.audit.steps import Reading
 from bd.report.commits import who
 from bd.store import REWRITTEN
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.light import NamedTuple
 from bd.core.schema import BEADS_DIR, FILE_LIMIT
 from bd.store.hub_files import bead_id_of
 from bd.store.yaml import codec
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any

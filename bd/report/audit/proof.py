@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.errors import NoHub
-from bd.core.light import NamedTuple
 from bd.core.schema import BEAD_FIELDS, BEADS_DIR, DONE_STATUSES
 from bd.report.audit.audit import examine
 from bd.store.hub_files import bead_id_of, entries_of
 from bd.store.yaml import codec
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -6,11 +6,11 @@ time (claim_periods.py), reading git (steps.py), and putting it together (audit.
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.times import canonical_time, instant_of
 from bd.policy import advisory_claims, status_changes
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime

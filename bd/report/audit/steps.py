@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.report import commits
 from bd.report.audit import rules
 from bd.report.audit.bead_versions import Versions
 from bd.report.audit.rules import BeadChange
 from bd.store.bead_locations import Archived
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 

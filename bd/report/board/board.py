@@ -6,8 +6,8 @@ Nothing in it moves with the clock alone except what the clock decides: a quiet 
 from __future__ import annotations
 
 from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.light import NamedTuple
 from bd.core.times import instant_of, time_of_seconds
 from bd.policy.capacity import is_presumed_offline, limit_of, status_of
 from bd.policy.eligibility import pause_of, pause_words
@@ -17,7 +17,6 @@ from bd.policy.readiness import PHASES, Readiness
 from bd.report.agents import names_of
 from bd.report.metrics.metrics import measure
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime

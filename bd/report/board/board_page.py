@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.report import html_page
 from bd.report.board.board import SHOWN, Board, Entry
 from bd.report.board.markdown import flow_words, stamp
 from bd.report.html_page import Cell
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from bd.core.times import instant_of
 from bd.report.board.board import SHOWN, Board, Entry, shown
 from bd.report.metrics.charts import share_text, spread_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime

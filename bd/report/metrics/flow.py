@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.json_shapes import fits
-from bd.core.light import NamedTuple, suppress
 from bd.core.times import instant_of
 from bd.report import log
 from bd.report.bead_events import CLAIMING, ENDING, failure_of
 from bd.store.git.commit_message import LATEST_S
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.light import NamedTuple
 from bd.core.times import time_of_seconds, time_text
 from bd.policy.budget import remaining
 from bd.policy.capacity import limit_of
@@ -13,7 +13,6 @@ from bd.policy.readiness import Readiness
 from bd.report import costs
 from bd.report.bead_events import CLAIMING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime

@@ -11,13 +11,12 @@ byte for byte as it went in, whatever is in it; where a person has edited one, t
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.light import NamedTuple
 from bd.core.schema import is_volume, volume_of
 from bd.store.contract import Entry
 from bd.store.object_names import is_oid, name_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 

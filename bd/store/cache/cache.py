@@ -11,7 +11,9 @@ cache was given, and written once whoever asked has his answer.
 
 from __future__ import annotations
 
-from bd.core.light import suppress
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
 from bd.core.model import Damage
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume, volume_of
 from bd.core.settings import hub_setting
@@ -21,7 +23,6 @@ from bd.store.cache.rows import DEPENDS, WAITS, Packed, head_of, is_sealed, open
 from bd.store.hub_files import Row, entries_of, is_wanted, parse_entries
 from bd.store.trust import state
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any

@@ -7,18 +7,8 @@ The only importer of sqlite3. Belongs here: connections. Does not belong here: w
 from __future__ import annotations
 
 import os
-
-from bd.core.light import light_functools, suppress
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import sqlite3
-else:
-    try:  # sqlite3 is this, and datetime for adapters that nobody here uses
-        with light_functools():
-            import _sqlite3 as sqlite3
-    except ImportError:
-        import sqlite3
+import sqlite3
+from contextlib import suppress
 
 # The layout of the tables, for what opens the file by hand; which code filled it is in the file's name (paths.py).
 SCHEMA = 13

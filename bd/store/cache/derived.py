@@ -8,11 +8,12 @@ how long a chain waits for a bead counts too: that goes as far as chains are loo
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.model import Bead
 from bd.core.queries import LONGEST_CHAIN, Settled
 from bd.store.cache.rows import WAITS, head_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any

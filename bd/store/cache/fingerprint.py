@@ -7,12 +7,12 @@ so each fingerprint has a cache of its own, and two versions of bd on one clone 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import bd
 from bd.core.versions import modules_below
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 

@@ -14,13 +14,13 @@ import contextlib
 import marshal
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from bd.store.cache.rows import Packed, packed
 from bd.store.contract import Entry
 from bd.store.git.repository import GitRepo
 from bd.store.hub_files import Row, parse_entries
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterable, Iterator, Sequence

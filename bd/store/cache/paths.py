@@ -8,11 +8,11 @@ cache.py).
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from bd.core.light import suppress
 from bd.store.cache.fingerprint import fingerprint
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime

@@ -11,14 +11,13 @@ counted and put in order by, so that most of them are not read at all.
 from __future__ import annotations
 
 import marshal
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from bd.core.costs import Spent, spent_of
-from bd.core.light import NamedTuple
 from bd.core.queries import is_calm, made_of, rank_of
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, DONE_STATUSES, LONG_FIELDS, WAITING_LINKS, suffix_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

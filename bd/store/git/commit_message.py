@@ -6,9 +6,9 @@ long (an import), the form names no arguments and the replay reads the commit's 
 
 from __future__ import annotations
 
-from bd.core.light import json_text
+import json
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -25,9 +25,9 @@ _REASON_LIMIT = 500
 
 def compose(change: Change, form: Mapping[str, Any], *, tries: int, original: str | None = None, more: str = "") -> str:
     """The message of a commit that holds one operation; `original` is what a person had written, `more` further trailers."""
-    text = json_text(form, compact=True)
+    text = json.dumps(form, separators=(",", ":"))
     if len(text) > _FORM_LIMIT:
-        text = json_text(_shortened(form), compact=True)
+        text = json.dumps(_shortened(form), separators=(",", ":"))
     lines = [original.rstrip() if original else change.subject, ""]
     lines.append(f"Bd-Op: {text}")
     lines += [f"Bd-Bead: {bead_id}" for bead_id in change.touched[:50]]

@@ -11,13 +11,13 @@ import os
 import re
 import shutil
 import warnings
+from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput, NoHub, NotFound, RemoteUnreachable, TryAgain
 from bd.store.git.discovery import find_repo
 from bd.store.git.environment import environment, passes
 from bd.store.git.repository import GitRepo, GitTimeout
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 

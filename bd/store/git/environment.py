@@ -7,8 +7,8 @@ and to authenticate there, and git's own settings; what redirects to another rep
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

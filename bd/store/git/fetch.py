@@ -7,14 +7,14 @@ and are gone again, so that no clone keeps copies of them, and each look is one 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from bd.core.errors import HubRewritten, TryAgain
-from bd.core.light import suppress
 from bd.store.contract import PUBLISHED, Fetched
 from bd.store.git.push import silent, unreachable
 from bd.store.git.repository import FETCH_FLAGS, GitTimeout, every_ref
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
 

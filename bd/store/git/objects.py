@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import zlib
 from _thread import get_ident
+from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput, Damaged, TryAgain
 from bd.core.schema import volume_of
@@ -20,7 +21,6 @@ from bd.store.git.porcelain import size_in
 from bd.store.git.trees import FOLDER, Tree, TreeEntry
 from bd.store.object_names import is_oid, name_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import IO

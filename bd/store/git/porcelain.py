@@ -6,17 +6,18 @@ Does not belong here: running git (repository.py, push.py, checkout.py).
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 from bd.core.errors import Damaged
-from bd.core.light import Pattern
 from bd.store.contract import Entry, PushLine
 from bd.store.object_names import is_oid
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # What git lets a ref be called (git check-ref-format), as far as it matters: no part of a path, a refspec or a pattern.
-_REF = Pattern(r"refs(?:/(?!\.)(?:(?!\.\.|@\{|\.lock(?:/|\Z)|\.\Z)[^\s~^:?*\[\\/\x00-\x20\x7f])+)+\Z")
+_REF = re.compile(r"refs(?:/(?!\.)(?:(?!\.\.|@\{|\.lock(?:/|\Z)|\.\Z)[^\s~^:?*\[\\/\x00-\x20\x7f])+)+\Z")
 # A file as the older commit of a difference has it: neither a link nor a submodule.
 _FILE = ":100"
 

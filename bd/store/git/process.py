@@ -9,11 +9,10 @@ clock: what a program takes is real, whatever bd takes for now.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from time import monotonic
+from typing import TYPE_CHECKING
 
-from bd.core.light import suppress
-
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import IO, Any

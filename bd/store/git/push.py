@@ -5,12 +5,13 @@ What happened is read from `push --porcelain`, a line a ref; the exit status is 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import RemoteUnreachable
 from bd.store.contract import PushLine
 from bd.store.git.porcelain import push_lines, remote_refs
 from bd.store.git.repository import GitFailed, GitTimeout, deletion, refspec
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 

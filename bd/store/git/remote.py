@@ -5,12 +5,13 @@ Where the hub has no remote, this repository is the server, and a push is one tr
 
 from __future__ import annotations
 
-from bd.core.light import cached_property
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 from bd.store.contract import ZERO, Fetched, PushAnswer, PushLine
 from bd.store.git.push import list_remote, push, silent
 from bd.store.git.repository import FETCH_FLAGS, GitFailed, GitTimeout
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

@@ -10,6 +10,7 @@ Git's manners are in environment.py, how a process is run in process.py; every o
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput, BdError, Damaged, NoHub, TryAgain
 from bd.store.contract import ZERO, Entry
@@ -17,7 +18,6 @@ from bd.store.git.environment import NO_WATCHER, QUIET, UPDATES_CHECKOUT, enviro
 from bd.store.git.porcelain import difference, is_ref, local_refs, tree_entries
 from bd.store.object_names import is_oid
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any

@@ -5,9 +5,10 @@ Belongs here: fetching history. Does not belong here: who needs it (replay.py).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.store.git.repository import FETCH_FLAGS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.store.git.repository import GitRepo
 

@@ -5,10 +5,11 @@ Belongs here: comparing trees. Does not belong here: what git says where it has 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.store.contract import Entry
 from bd.store.git.trees import FOLDER, Tree, TreeEntry
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

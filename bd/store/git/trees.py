@@ -5,9 +5,9 @@ Belongs here: the format of one tree. Does not belong here: reading and writing 
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple, cached_property
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 

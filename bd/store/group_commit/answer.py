@@ -5,12 +5,13 @@ Belongs here: both directions. Does not belong here: how it travels (local.py in
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core import errors
 from bd.core.errors import BdError
 from bd.core.json_shapes import MAYBE_TEXT, fits
 from bd.core.model import Change
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

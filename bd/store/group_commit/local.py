@@ -9,9 +9,10 @@ Belongs here: who is taken, and waiting for an answer. Does not belong here: the
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.settings import PROCESS_KEYS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any

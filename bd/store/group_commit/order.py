@@ -6,9 +6,10 @@ order without a word, and no clock, name or clone is favoured: at the next tip i
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.store.object_names import name_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

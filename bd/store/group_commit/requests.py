@@ -6,16 +6,18 @@ message is the operation as JSON. Here they are made, read, judged, carried out 
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core import times
 from bd.core.errors import BdError, RemoteUnreachable
-from bd.core.light import NamedTuple, json_text, json_value
+from bd.core.json_shapes import json_value
 from bd.core.times import SKEW_S, instant_of, time_text
 from bd.core.versions import REQUEST, REQUESTS_READ, rules, same_rules
 from bd.store import observations
 from bd.store.contract import SideRef
 from bd.store.group_commit import answer, verdict_trailers
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
@@ -69,7 +71,7 @@ def text_of(form: Mapping[str, Any], *, author: str, base: str, at: datetime, tr
         "tries": tries,
         "op": form,
     }
-    return json_text(told, compact=True)
+    return json.dumps(told, separators=(",", ":"))
 
 
 def read(hub: Replica, seen: Mapping[str, str]) -> list[Request]:
@@ -133,7 +135,7 @@ def portable_form(operation: Operation) -> dict[str, Any] | None:
         return None
     form = operation.form()
     try:
-        json_text(form)
+        json.dumps(form)
     except TypeError:  # it holds what JSON can't
         return None
     return form

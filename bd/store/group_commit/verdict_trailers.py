@@ -6,12 +6,13 @@ too. Belongs here: writing and reading both. Does not belong here: what follows 
 
 from __future__ import annotations
 
-from bd.core.json_shapes import fits
-from bd.core.light import NamedTuple, json_text, json_value
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from bd.core.json_shapes import fits, json_value
 from bd.store.git import commit_message
 from bd.store.group_commit.answer import is_answer
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
@@ -30,7 +31,7 @@ class Verdict(NamedTuple):
 
 def line(uid: str, answer: Mapping[str, Any]) -> str:
     """The trailer that tells what became of a request."""
-    text = json_text(answer, compact=True)
+    text = json.dumps(answer, separators=(",", ":"))
     return f"{KEY}: {uid} {answer.get('code', 'ok')} {text}\n"
 
 

@@ -5,10 +5,11 @@ Only the keys of a capacity file come through, each of its kind; the rest is as 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.schema import CAPACITY_FIELDS, is_agent
 from bd.store.yaml.types import Plain, WrongKind, typed
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

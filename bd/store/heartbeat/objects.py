@@ -8,10 +8,11 @@ everywhere, a name alone also tells when its beat was given, within a week.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import TryAgain
 from bd.store.object_names import name_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 

@@ -7,17 +7,18 @@ fetched by ref. In a hub without a remote they are refs of the hub itself.
 
 from __future__ import annotations
 
+import json
 import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from bd.core.errors import RemoteUnreachable
-from bd.core.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits
-from bd.core.light import json_text, json_value, suppress
+from bd.core.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits, json_value
 from bd.store.contract import PushLine, SideRef
 from bd.store.git.push import MOVED
 from bd.store.heartbeat.objects import beat_at
 from bd.store.object_names import is_oid, name_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
@@ -249,7 +250,7 @@ class SideRefs:
 
     def _note(self, name: str, value: Any) -> None:
         with suppress(OSError):
-            self._local.write(name, json_text(value))
+            self._local.write(name, json.dumps(value))
 
 
 def moved(lines: Mapping[str, PushLine]) -> bool:

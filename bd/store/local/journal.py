@@ -8,9 +8,12 @@ here: deciding what became of an operation (recovery.py).
 
 from __future__ import annotations
 
+import json
 import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from bd.core.light import json_text, json_value, suppress
+from bd.core.json_shapes import json_value
 
 try:
     import fcntl
@@ -19,7 +22,6 @@ except ImportError:  # pragma: no cover  not on POSIX
 else:
     HAS_FLOCK = True
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
@@ -64,7 +66,7 @@ class Entry:
         if self._descriptor is None:
             self._descriptor = os.open(self._outside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | _CLOEXEC, 0o666)
             _lock(self._descriptor)
-        self._append(self._descriptor, json_text(self.data).encode() + b"\n")
+        self._append(self._descriptor, json.dumps(self.data).encode() + b"\n")
         if durably:
             os.fsync(self._descriptor)
         if is_new:
@@ -202,7 +204,7 @@ class Journal:
         target = key.removesuffix(TAKEN) + ANSWERED
         fresh = f"{target}.{os.getpid()}"
         with open(fresh, "w", encoding="utf-8") as file:
-            file.write(json_text(told))
+            file.write(json.dumps(told))
         os.replace(fresh, target)
 
     def answer_for_the_dead(self, uid: str, told: Mapping[str, Any]) -> None:

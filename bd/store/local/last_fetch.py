@@ -5,9 +5,9 @@ Times are those of the machine's boot-time clock: nobody sets it, and after a re
 
 from __future__ import annotations
 
-from bd.core.light import suppress
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.core.runtime import Runtime
     from bd.store.contract import LocalState

@@ -7,6 +7,7 @@ its Unix lock is the same call on the same kind of file. Elsewhere it is fileloc
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from bd.core.errors import LockTimeout, TryAgain
 
@@ -17,7 +18,6 @@ except ImportError:  # pragma: no cover  not on POSIX
 else:
     HAS_FLOCK = True
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from _thread import get_ident
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from bd.core.light import cached_property, suppress
-
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

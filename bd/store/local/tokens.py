@@ -7,11 +7,11 @@ token of a bead gets none supplied: which of two processes of one name is asking
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from bd.core.light import suppress
 from bd.core.schema import suffix_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.store.memory.local_state import MemoryState, SharedState
 from bd.store.memory.repository import MemoryRepository
 from bd.store.memory.server import MemoryRemote, MemoryServer
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import Damaged, TryAgain
 from bd.core.schema import volume_of
 from bd.store.contract import ZERO, Entry
 from bd.store.object_names import name_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 from bd.core.errors import HubRewritten
 from bd.store.contract import PUBLISHED, Fetched, PushAnswer, PushLine
 from bd.store.memory.repository import MemoryRepository
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

@@ -7,14 +7,15 @@ a batch. Does not belong here: whose turn it is, pushing, and what became of it 
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core import times
 from bd.core.errors import BdError
-from bd.core.light import NamedTuple, cached_property
 from bd.store.contract import VIEW, SideRef
 from bd.store.group_commit import order, requests
 from bd.store.transaction.drafts import Chain
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import datetime

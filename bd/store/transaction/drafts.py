@@ -6,8 +6,9 @@ changes into file contents and commit drafts. Does not belong here: pushing them
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.errors import BadInput, Damaged
-from bd.core.light import NamedTuple
 from bd.core.model import Change, Overlay
 from bd.core.schema import (
     BEAD_FIELDS,
@@ -27,7 +28,6 @@ from bd.store.hub_files import Row, is_wanted, parse_file
 from bd.store.object_names import name_of
 from bd.store.yaml import editor
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any

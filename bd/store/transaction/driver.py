@@ -6,8 +6,10 @@ did the tip move?), never believed from an exit status.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
 from bd.core.errors import BdError, RemoteUnreachable
-from bd.core.light import suppress
 from bd.core.settings import of_hub, same_decisions
 from bd.store.contract import PUBLISHED, PushAnswer
 from bd.store.empty_snapshot import EMPTY
@@ -21,7 +23,6 @@ from bd.store.transaction.states import Failed, Fetching, Settled, work_of
 from bd.store.transaction.transitions import doubts, next_state
 from bd.store.transaction.verdict import Verdict
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any

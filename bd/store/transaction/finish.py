@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.errors import BdError
-from bd.core.light import NamedTuple
 from bd.store import rejected
 from bd.store.contract import PUBLISHED, VIEW
 from bd.store.group_commit import answer as answers
 from bd.store.transaction.outcome import Outcome
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core import times
 from bd.core.errors import TryAgain
 from bd.store.contract import PUBLISHED, VIEW
@@ -9,7 +11,6 @@ from bd.store.transaction.drafts import Chain
 from bd.store.transaction.finish import note_last
 from bd.store.transaction.outcome import Outcome
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -5,14 +5,15 @@ Belongs here: one call of a writer, from its journal entry to its outcome. Does 
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
 from bd.core.errors import RemoteUnreachable, ServerRefused, TryAgain
-from bd.core.light import suppress
 from bd.store.group_commit.requests import portable_form
 from bd.store.transaction.batch import Batches
 from bd.store.transaction.driver import Transaction
 from bd.store.transaction.outcome import Outcome
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any

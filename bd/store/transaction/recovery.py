@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.errors import TryAgain
-from bd.core.light import NamedTuple
 from bd.store.contract import SideRef
 from bd.store.group_commit import verdict_trailers
 from bd.store.group_commit.requests import INTENTS, VALID_S
 from bd.store.transaction import unpublished
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any

@@ -5,12 +5,12 @@ bd's own commits come back from their trailers, commits made by hand from their 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.errors import CODES, BdError, Damaged
-from bd.core.light import NamedTuple
 from bd.store.contract import REWRITTEN
 from bd.store.git import commit_message, shallow
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.store.contract import VIEW
 from bd.store.group_commit import local
 from bd.store.group_commit.member import Member
 from bd.store.transaction import effects
 from bd.store.transaction.recovery import Findings
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeAlias

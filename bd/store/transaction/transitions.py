@@ -6,6 +6,8 @@ docs/protocol.md, and the states in docs/architecture.md.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import NoHub
 from bd.store.group_commit import order
 from bd.store.group_commit.member import Result
@@ -60,7 +62,6 @@ from bd.store.transaction.states import (
     Withdrawing,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any

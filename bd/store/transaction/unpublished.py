@@ -5,12 +5,13 @@ Belongs here: one operation that can't land any more. Does not belong here: find
 
 from __future__ import annotations
 
-from bd.core.light import NamedTuple, json_value
+from typing import TYPE_CHECKING, NamedTuple
+
+from bd.core.json_shapes import json_value
 from bd.store import rejected
 from bd.store.git import commit_message
 from bd.store.group_commit import requests, verdict_trailers
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

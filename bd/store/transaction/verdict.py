@@ -6,11 +6,11 @@ answer, it may still land); `refused` (for good); `unsided` (the refs beside the
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bd.core.errors import ServerRefused
-from bd.core.light import NamedTuple
 from bd.store.git.push import MOVED
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

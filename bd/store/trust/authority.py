@@ -5,10 +5,10 @@ Belongs here: what holds, and what holds where two histories meet. Does not belo
 
 from __future__ import annotations
 
-from bd.core import signers
-from bd.core.light import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-TYPE_CHECKING = False
+from bd.core import signers
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

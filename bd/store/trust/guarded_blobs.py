@@ -5,13 +5,14 @@ Belongs here: which files these are, and reading them. Does not belong here: wha
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.ids import is_bead_id
 from bd.core.schema import BEADS_DIR, FILE_LIMIT, bead_path
 from bd.store.bead_locations import Archived
 from bd.store.hub_files import bead_id_of, is_wanted
 from bd.store.trust import guarded_fields
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any

@@ -6,9 +6,10 @@ here. Belongs here: which fields, and what they are of one bead. Does not belong
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.schema import BEAD_FIELDS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

@@ -7,11 +7,12 @@ believes.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.schema import bead_path
 from bd.store.trust.authority import NOBODY, common, joined
 from bd.store.trust.guarded_blobs import FILE_MODES, key_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any

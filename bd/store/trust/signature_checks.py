@@ -7,11 +7,11 @@ once. Does not belong here: what a signature is made of (signatures.py), and whe
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from bd.core.light import suppress
 from bd.store.trust import signatures
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

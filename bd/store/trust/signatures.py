@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from typing import NamedTuple
 
-from bd.core.light import NamedTuple, suppress
 from bd.store.trust import signing
 
 _HEADER = b"gpgsig "

@@ -7,13 +7,13 @@ finding, making and using private keys. Does not belong here: whom a hub believe
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from bd.core import signers
 from bd.core.errors import CantSign, NoKey, NotAllowed
-from bd.core.light import suppress
 from bd.store.git import process
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -6,11 +6,12 @@ it again. Belongs here: which beads that is true of. Does not belong here: judgi
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
 from bd.core.json_shapes import MAYBE_TEXT, fits
-from bd.core.light import json_text
 from bd.core.schema import CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
@@ -72,7 +73,7 @@ def forward(repo: GitRepo, note: str | None, commit: str, changed: set[str]) -> 
     fresh = {"commit": commit, "standing": [list(before.signers), before.is_required, before.at_s], "masks": masks}
     keys = sorted(again | set(masks))
     archived = Archived(repo)
-    return json_text(fresh, compact=True), [row for key in keys for row in _rows(repo, archived, commit, key, masks)]
+    return json.dumps(fresh, separators=(",", ":")), [row for key in keys for row in _rows(repo, archived, commit, key, masks)]
 
 
 def _rows(repo: GitRepo, archived: Archived, commit: str, key: str, masks: Mapping[str, Any]) -> Iterator[Row | str]:

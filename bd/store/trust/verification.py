@@ -9,9 +9,10 @@ for readers (cache.py) and for the audit, what a merge may make of its sides (me
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import signers
-from bd.core.light import NamedTuple, suppress
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
 from bd.core.settings import hub_setting
 from bd.store.git import commit_message
@@ -23,7 +24,6 @@ from bd.store.trust.guarded_blobs import Contents, key_of
 from bd.store.trust.merges import Sides
 from bd.store.trust.signature_checks import Checks
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any

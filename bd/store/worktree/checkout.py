@@ -10,14 +10,14 @@ that a killed bd left can be told from everybody else's by its inode, and only t
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from bd.core.light import suppress
 from bd.store.git.porcelain import worktrees
 from bd.store.git.repository import GitFailed, GitTimeout
 from bd.store.worktree.plain_ref import OWNER
 from bd.store.worktree.plain_update import move
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from bd.core import times
-from bd.core.light import suppress
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from bd.core.errors import BdError
-from bd.core.light import suppress
 from bd.store.git.objects import open_plainly
 from bd.store.git.trees import FOLDER
 from bd.store.object_names import LARGE, hash_of, name_of
 from bd.store.worktree.index import Folder, Index, Item, Unfit
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.store.git.repository import GitRepo
     from bd.store.git.trees import TreeEntry

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import TryAgain
 from bd.store.contract import ZERO
 from bd.store.git.repository import GitFailed
 from bd.store.worktree import checkout, plain_ref
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bd.core.runtime import Runtime
     from bd.store.git.repository import GitRepo

@@ -9,11 +9,12 @@ other byte alone.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.schema import BEAD_FIELDS, FILE_LIMIT, TITLE_LIMIT, is_agent
 from bd.store.yaml import editor, plain_reader
 from bd.store.yaml.types import Plain, WrongKind, typed
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any

@@ -9,25 +9,26 @@ Strings are quoted unless no YAML 1.1 or 1.2 reader could take them for anything
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 from bd.core.errors import BadInput
-from bd.core.light import Pattern
 from bd.core.schema import BEAD_FIELDS, CAPACITY_FIELDS, INNER_FIELDS
 from bd.core.times import is_canonical
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Mapping
     from typing import Any
 
 _RETYPED = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n", "~"])
-_UNPRINTABLE = Pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
 # What a plain scalar may not have in it: in a list in flow style, and elsewhere.
 _NOT_IN_PLAIN = frozenset("#\t\n\r")
 _NOT_IN_FLOW = _NOT_IN_PLAIN | frozenset(",[]{}:\"'?")
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 _KEY_CHARS = _LETTERS + "0123456789-"
-_COMMENT = Pattern(r"(?:\A|[ \t])#")
+_COMMENT = re.compile(r"(?:\A|[ \t])#")
 _FLOW_WIDTH = 88
 DEPTH_LIMIT = 40
 _KEY_LIMIT = 1000  # a YAML reader looks for the colon no further than 1024 characters
@@ -35,7 +36,7 @@ _KEY_LIMIT = 1000  # a YAML reader looks for the colon no further than 1024 char
 _TIMES = {key for table in (BEAD_FIELDS, CAPACITY_FIELDS) for key, kind in table.items() if kind == "time"}
 _INNER_TIMES = {name: {key for key, kind in table.items() if kind == "time"} for name, table in INNER_FIELDS.items()}
 _NO_TIMES: set[str] = set()
-_SURROGATE = Pattern("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 # --- writing ----------------------------------------------------------------------------

@@ -7,9 +7,10 @@ codec.py goes on from there. What is read here, the library would read as the sa
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.store.yaml.types import Plain
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -5,11 +5,12 @@ Belongs here: typing alone. Does not belong here: YAML itself (codec.py).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bd.core.errors import BadInput
 from bd.core.schema import INNER_FIELDS
 from bd.core.times import canonical_time, duration_s
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
