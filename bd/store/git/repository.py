@@ -270,10 +270,6 @@ class GitRepo:
         where = ["--", *paths] if paths else []
         if old is None:
             return tree_entries(self._listing("ls-tree", "-r", "-z", "--full-tree", new, *where))
-        from bd.store.git.tree_diff import differing  # noqa: PLC0415  a warm cache compares nothing
-
-        if (found := differing(self.objects, old, new, paths)) is not None:
-            return found
         return difference(self._listing("diff-tree", "-r", "-z", "--no-renames", "--raw", "--full-index", old, new, *where))
 
     def _listing(self, *args: str) -> bytes:
