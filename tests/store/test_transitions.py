@@ -43,12 +43,12 @@ def member(uid: str = "own", **more: Any) -> Member:
 
 def facts(**changes: Any) -> states.Facts:
     plain = states.Facts("main", "origin", hand=None, creates_hub=False, needs_heartbeats=False, first_view=TIP, may_ask=True)
-    return plain._replace(**changes)
+    return plain.replace(**changes)
 
 
 def work(**changes: Any) -> states.Work:
     plain = states.Work(facts(), member(), base=TIP, turn=states.Turn(TIP, 0.0), deadline_s=RETRY_S)
-    return plain._replace(**changes)
+    return plain.replace(**changes)
 
 
 def batch(*uids: str, refused: Sequence[str] = (), carried: Sequence[str] = (), base: str = TIP, sides: int = 0) -> Batch:
@@ -235,7 +235,7 @@ def test_who_has_lost_asks_and_forgets_that_it_has() -> None:
 def test_who_may_not_ask_decides(change: dict[str, Any]) -> None:
     state = after(states.Reading(work(losses=1, **change), TIP), effects.RequestsRead(NOBODY, TERMS))
     assert isinstance(state, states.Deciding)
-    unmet = effects.RequestsRead(NOBODY, TERMS._replace(are_met=False))
+    unmet = effects.RequestsRead(NOBODY, TERMS.replace(are_met=False))
     assert isinstance(after(states.Reading(work(losses=1), TIP), unmet), states.Deciding)
 
 
@@ -284,7 +284,7 @@ def test_what_a_list_does_not_show_is_looked_for(event: Any) -> None:
 
 def test_a_wait_ends_with_a_proper_look() -> None:
     first, second = order_of("own", "other")
-    watching = waiting_for([first, second], second)._replace(until_s=0.1)
+    watching = waiting_for([first, second], second).replace(until_s=0.1)
     assert isinstance(after(watching, effects.Listed(TIP, {first: "x", second: "asked"}), 0.1), states.Fetching)
 
 
@@ -308,7 +308,7 @@ def test_what_is_decided_is_built_and_counted() -> None:
     assert isinstance(built, states.Pushing)
     assert built.effect == effects.Push("c0", TIP, (), exactly=False)
     assert (built.work.unanswered, list(built.work.batches)) == (("c0",), ["c0"])
-    here = after(state._replace(work=state.work._replace(facts=facts(remote=None))), effects.Built(("c0",)))
+    here = after(state.replace(work=state.work.replace(facts=facts(remote=None))), effects.Built(("c0",)))
     assert here.work.unanswered == ()
 
 
@@ -335,10 +335,10 @@ def test_a_server_that_takes_nothing_has_its_refusal_told() -> None:
     state = after(states.Deciding(declined, NOBODY, exactly=False), effects.Decided(batch(refused=["own"])))
     assert isinstance(state, states.Failed)
     took = after(
-        states.Deciding(declined._replace(accepted=("c",)), NOBODY, exactly=False), effects.Decided(batch(refused=["own"]))
+        states.Deciding(declined.replace(accepted=("c",)), NOBODY, exactly=False), effects.Decided(batch(refused=["own"]))
     )
     assert isinstance(took, states.Following)
-    synced = after(states.Deciding(declined._replace(own=None), NOBODY, exactly=False), effects.Decided(batch()))
+    synced = after(states.Deciding(declined.replace(own=None), NOBODY, exactly=False), effects.Decided(batch()))
     assert synced.error is error
 
 
@@ -435,7 +435,7 @@ def test_who_has_asked_or_carried_others_looks_after_a_loss() -> None:
     assert asked.source == REMOTE
 
 
-@pytest.mark.parametrize("event", [effects.Learned(None, None), effects.Learned(NEWER, TERMS._replace(are_met=False))])
+@pytest.mark.parametrize("event", [effects.Learned(None, None), effects.Learned(NEWER, TERMS.replace(are_met=False))])
 def test_who_can_ask_nobody_backs_off(event: effects.Learned) -> None:
     state = after(pushed(Verdict("lost"), batch("own"), tries=1), event)
     assert (type(state), state.effect) == (states.BackingOff, effects.Sleep(0.1, jitter=True))
@@ -447,7 +447,7 @@ def test_time_is_over_at_its_deadline() -> None:
     state = after(lost, effects.Learned(None, None), RETRY_S)
     assert isinstance(state, states.Failed)
     assert isinstance(state.error, Contention)
-    doubted = after(lost._replace(work=lost.work._replace(unanswered=("c",))), effects.Learned(None, None), RETRY_S)
+    doubted = after(lost.replace(work=lost.work.replace(unanswered=("c",))), effects.Learned(None, None), RETRY_S)
     assert doubted.error.data["written"] == "unknown"
 
 
@@ -470,10 +470,10 @@ def test_a_stuck_server_is_tried_plainly_before_it_is_given_up() -> None:
     for number in range(1, STUCK_LIMIT):
         rested = after(state, effects.Learned(None, None))
         assert (type(rested), rested.work.stuck, rested.work.mode) == (states.BackingOff, number, ASKING)
-        state = state._replace(work=rested.work)
+        state = state.replace(work=rested.work)
     plain = after(state, effects.Learned(None, None))
     assert (type(plain), plain.work.mode) == (states.BackingOff, PLAIN)
-    last = after(state._replace(work=plain.work), effects.Learned(None, None))
+    last = after(state.replace(work=plain.work), effects.Learned(None, None))
     assert isinstance(last, states.Failed)
     assert "no space left" in str(last.error)
     moved = after(pushed(Verdict("unknown"), batch("own"), stuck=2), effects.Learned(None, None))
@@ -530,11 +530,11 @@ def test_a_declined_batch_is_pushed_one_by_one() -> None:
 def test_an_earlier_push_that_landed_after_all_settles_its_own_batch() -> None:
     earlier, later = batch("own"), batch("own", "b")
     state = pushed(Verdict("landed", commit="b0"), later, neighbours=(member("b", path="p"),))
-    state = state._replace(work=state.work._replace(batches={**state.work.batches, "b0": earlier}))
+    state = state.replace(work=state.work.replace(batches={**state.work.batches, "b0": earlier}))
     on = after(state, effects.Learned(None, None))
     assert isinstance(on, states.Fetching)
     assert [one.is_settled for one in on.work.members] == [True, False]
-    unknown = state._replace(verdict=Verdict("landed", commit="of a batch that was split"))
+    unknown = state.replace(verdict=Verdict("landed", commit="of a batch that was split"))
     assert isinstance(after(unknown, effects.Learned(None, None)), states.BackingOff)
 
 
@@ -594,7 +594,7 @@ def reports(draw: st.DrawFn, state: Any) -> Any:  # noqa: C901  a report for eac
         return effects.Taken((member("b", path="p"),) if joins else (), effect.findings)
     if isinstance(effect, effects.ReadRequests):
         return effects.RequestsRead(
-            requested("other") if draw(st.booleans()) else NOBODY, TERMS._replace(are_met=draw(st.booleans()))
+            requested("other") if draw(st.booleans()) else NOBODY, TERMS.replace(are_met=draw(st.booleans()))
         )
     if isinstance(effect, effects.Ask):
         return Asked(draw(st.sampled_from(["made", "refused", "unknown"])), {uid: f"r{uid}" for uid in open_uids}, 0.1)

@@ -5,7 +5,9 @@ An effect that git or the journal refuses is reported as `Refused`, one that nee
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +30,7 @@ TRUSTED, PUBLISHED, REMOTE = "trusted", "published", "remote"
 # --- effects ----------------------------------------------------------------------------------
 
 
-class Fetch(NamedTuple):
+class Fetch(Value):
     """Find the tip to build on, and which of the pushes that got no answer it holds. `heartbeats`: list these first."""
 
     source: str
@@ -36,7 +38,7 @@ class Fetch(NamedTuple):
     heartbeats: bool
 
 
-class Recover(NamedTuple):
+class Recover(Value):
     """Find out what dead processes of this clone had begun, as the tip shows it."""
 
     tip: str
@@ -44,14 +46,14 @@ class Recover(NamedTuple):
     known: Findings
 
 
-class ReadAnswers(NamedTuple):
+class ReadAnswers(Value):
     """Read what the hub's commits say of operations whose requests are gone."""
 
     tip: str
     members: tuple[Member, ...]
 
 
-class TakeWaiting(NamedTuple):
+class TakeWaiting(Value):
     """Take up to so many operations along that other processes of this clone wait with."""
 
     tip: str
@@ -59,7 +61,7 @@ class TakeWaiting(NamedTuple):
     findings: Findings
 
 
-class ReadRequests(NamedTuple):
+class ReadRequests(Value):
     """Read what other clones ask for at this tip. `own` are the uids that are none of theirs, `left` the requests of the dead."""
 
     tip: str
@@ -69,7 +71,7 @@ class ReadRequests(NamedTuple):
     may_clear: bool
 
 
-class Ask(NamedTuple):
+class Ask(Value):
     """Ask other clones to carry these operations out."""
 
     tip: str
@@ -77,18 +79,18 @@ class Ask(NamedTuple):
     tries: int
 
 
-class Sleep(NamedTuple):
+class Sleep(Value):
     """Wait for so many seconds; with `jitter` for a random part of them."""
 
     seconds: float
     jitter: bool
 
 
-class ListRequests(NamedTuple):
+class ListRequests(Value):
     """List the names of the requests, and the hub's tip, without fetching anything."""
 
 
-class Decide(NamedTuple):
+class Decide(Value):
     """Decide everything that goes into one push."""
 
     tip: str | None
@@ -99,7 +101,7 @@ class Decide(NamedTuple):
     takes_side_refs: bool
 
 
-class Build(NamedTuple):
+class Build(Value):
     """Store the commits of a batch, and note in the journal what is about to be pushed and what it answers to whom."""
 
     batch: Batch
@@ -107,7 +109,7 @@ class Build(NamedTuple):
     inherited: frozenset[str]
 
 
-class Push(NamedTuple):
+class Push(Value):
     """Move the hub's branch from `base` to `commit`, and the side refs with it, all or nothing.
 
     `exactly`: only if the branch is at `base`, for who has not looked just now.
@@ -119,14 +121,14 @@ class Push(NamedTuple):
     exactly: bool
 
 
-class Confirm(NamedTuple):
+class Confirm(Value):
     """Look what became of a push whose answer did not say it, and of those that got none."""
 
     commit: str
     unanswered: tuple[str, ...]
 
 
-class Learn(NamedTuple):
+class Learn(Value):
     """Remember in this clone what a push has shown: of the branch, and of the server.
 
     `published` is a commit of several that it took. `is_race`: others were faster, who may be asked.
@@ -137,13 +139,13 @@ class Learn(NamedTuple):
     is_race: bool
 
 
-class Withdraw(NamedTuple):
+class Withdraw(Value):
     """Take the requests for these operations back, all or none."""
 
     members: tuple[Member, ...]
 
 
-class Follow(NamedTuple):
+class Follow(Value):
     """Bring this clone to the tip that has everything of it, and answer the processes that wait.
 
     `landed`: the tip is the last commit of `batch`, which this write has pushed.
@@ -159,7 +161,7 @@ class Follow(NamedTuple):
     tries: int
 
 
-class Keep(NamedTuple):
+class Keep(Value):
     """Keep the caller's operation in this clone while the remote is away; None where there is none."""
 
     own: Member | None
@@ -170,26 +172,26 @@ class Keep(NamedTuple):
 # --- reports ----------------------------------------------------------------------------------
 
 
-class Refused(NamedTuple):
+class Refused(Value):
     """An effect ended with an error."""
 
     error: BdError
 
 
-class Unreachable(NamedTuple):
+class Unreachable(Value):
     """The remote can't be reached. `in_doubt`: something of this write may still come to the hub, or of the dead of this clone."""
 
     error: RemoteUnreachable
     in_doubt: bool
 
 
-class Trusted(NamedTuple):
+class Trusted(Value):
     """The tip of a moment ago."""
 
     tip: str
 
 
-class Fetched(NamedTuple):
+class Fetched(Value):
     """The tip, the newest unanswered push that it holds, and the requests of clones by uid."""
 
     tip: str | None
@@ -197,90 +199,90 @@ class Fetched(NamedTuple):
     requests: Mapping[str, str]
 
 
-class Answers(NamedTuple):
+class Answers(Value):
     """What became of operations, by uid, as the hub's commits say it."""
 
     results: Mapping[str, Result]
 
 
-class Taken(NamedTuple):
+class Taken(Value):
     """The operations that were taken along."""
 
     members: tuple[Member, ...]
     findings: Findings
 
 
-class Terms(NamedTuple):
+class Terms(Value):
     """Whether clones of this hub carry each other's operations out, and this one decides as they would; how long a write may try, in seconds."""
 
     are_met: bool
     retry_time_s: float
 
 
-class RequestsRead(NamedTuple):
+class RequestsRead(Value):
     """What other clones ask for."""
 
     others: Others
     terms: Terms
 
 
-class Woke(NamedTuple):
+class Woke(Value):
     """The time is over."""
 
 
-class Listed(NamedTuple):
+class Listed(Value):
     """The tip, and the requests by uid."""
 
     tip: str | None
     requests: Mapping[str, str]
 
 
-class Decided(NamedTuple):
+class Decided(Value):
     """A batch."""
 
     batch: Batch
 
 
-class Built(NamedTuple):
+class Built(Value):
     """The commits of a batch."""
 
     commits: tuple[str, ...]
 
 
-class Answered(NamedTuple):
+class Answered(Value):
     """What the server said of a push; no lines where it said nothing in time."""
 
     answer: PushAnswer
     took_s: float
 
 
-class Judged(NamedTuple):
+class Judged(Value):
     """What became of a push in a hub without a remote."""
 
     verdict: Verdict
 
 
-class Learned(NamedTuple):
+class Learned(Value):
     """The tip that this clone knows after a lost race, and the terms there; None after anything else."""
 
     tip: str | None
     terms: Terms | None
 
 
-class Withdrawn(NamedTuple):
+class Withdrawn(Value):
     """Whether the requests are gone, and nobody has carried them out."""
 
     are_gone: bool
 
 
-class Followed(NamedTuple):
+class Followed(Value):
     """The outcome, and whether all who wait have heard theirs."""
 
     outcome: Outcome
     all_heard: bool
 
 
-class Kept(NamedTuple):
+class Kept(Value):
     """The outcome of what is kept here."""
 
     outcome: Outcome

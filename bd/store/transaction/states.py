@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from bd.core.value import Value
 from bd.store.contract import VIEW
 from bd.store.group_commit import local
 from bd.store.group_commit.member import Member
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 ASKING, CARRYING, ALONE, PLAIN = range(4)
 
 
-class Facts(NamedTuple):
+class Facts(Value):
     """What is known of a write when the lock is taken, and does not change.
 
     `hand` is the tip of a person's commits that go with it. `first_view` is where this clone stood. `may_ask`: neither is
@@ -48,7 +49,7 @@ class Facts(NamedTuple):
     may_ask: bool
 
 
-class Turn(NamedTuple):
+class Turn(Value):
     """Whose turn it is counts from when a tip was first seen, in seconds of the monotonic clock."""
 
     tip: str | None = None
@@ -59,7 +60,7 @@ class Turn(NamedTuple):
         return self if tip == self.tip and self.since_s is not None else Turn(tip, now_s)
 
 
-class Work(NamedTuple):
+class Work(Value):
     """What a write has to carry out, and what it knows so far.
 
     `own` is the caller's operation, `neighbours` are those of other processes of this clone. `base` is the tip that is built
@@ -112,14 +113,14 @@ class Work(NamedTuple):
         own, *neighbours = (
             change(one) if one is not None and not one.is_settled else one for one in (self.own, *self.neighbours)
         )
-        return self._replace(own=own, neighbours=tuple(one for one in neighbours if one is not None))
+        return self.replace(own=own, neighbours=tuple(one for one in neighbours if one is not None))
 
     def with_results(self, results: Mapping[str, Result]) -> Work:
         """The same with these operations settled, by uid."""
         return self.with_members(lambda member: member.settled(results[member.uid]) if member.uid in results else member)
 
     def descended(self, mode: int) -> Work:
-        return self._replace(mode=max(self.mode, mode))
+        return self.replace(mode=max(self.mode, mode))
 
 
 def work_of(replica: Replica, operation: Operation | None, hand: str | None, *, creates_hub: bool) -> Work:
@@ -138,7 +139,7 @@ def work_of(replica: Replica, operation: Operation | None, hand: str | None, *, 
     return Work(facts, Member(operation) if operation is not None else None, mode=ASKING if facts.may_ask else CARRYING)
 
 
-class Attempt(NamedTuple):
+class Attempt(Value):
     """A push of a batch's commits: of all, or of the one at `place` where the server has declined them together."""
 
     batch: Batch
@@ -170,7 +171,7 @@ class Attempt(NamedTuple):
 # --- states -----------------------------------------------------------------------------------
 
 
-class Fetching(NamedTuple):
+class Fetching(Value):
     """On the way to a tip to build on."""
 
     work: Work
@@ -181,7 +182,7 @@ class Fetching(NamedTuple):
         return effects.Fetch(self.source, self.work.unanswered, self.work.facts.needs_heartbeats)
 
 
-class Recovering(NamedTuple):
+class Recovering(Value):
     """At a tip: what have this clone's dead left? `requests` are those on the remote, by uid."""
 
     work: Work
@@ -193,7 +194,7 @@ class Recovering(NamedTuple):
         return effects.Recover(self.tip, self.work.open, self.work.findings)
 
 
-class Hearing(NamedTuple):
+class Hearing(Value):
     """Requests of this clone are gone: has somebody carried them out?"""
 
     work: Work
@@ -209,7 +210,7 @@ class Hearing(NamedTuple):
         return effects.ReadAnswers(self.tip, self.gone)
 
 
-class Inviting(NamedTuple):
+class Inviting(Value):
     """Other processes of this clone may come along, until their operations are answered."""
 
     work: Work
@@ -221,7 +222,7 @@ class Inviting(NamedTuple):
         return effects.TakeWaiting(self.tip, local.AT_ONCE - len(self.work.members), self.work.findings)
 
 
-class Reading(NamedTuple):
+class Reading(Value):
     """What do other clones ask for, and on which terms?"""
 
     work: Work
@@ -234,7 +235,7 @@ class Reading(NamedTuple):
         return effects.ReadRequests(self.tip, own, self.work.findings.left, may_carry, may_clear=not self.work.tries)
 
 
-class Requesting(NamedTuple):
+class Requesting(Value):
     """Lost a race: others are asked to carry this out."""
 
     work: Work
@@ -246,7 +247,7 @@ class Requesting(NamedTuple):
         return effects.Ask(self.tip, self.work.open, self.work.tries)
 
 
-class Waiting(NamedTuple):
+class Waiting(Value):
     """Asked, and not at turn: leaves the push to others for `pause_s`, and looks properly from `until_s` on."""
 
     work: Work
@@ -259,7 +260,7 @@ class Waiting(NamedTuple):
         return effects.Sleep(self.pause_s, jitter=False)
 
 
-class Watching(NamedTuple):
+class Watching(Value):
     """Waited: as long as all requests are listed, nobody has carried anything of this clone out, wherever the tip is."""
 
     work: Work
@@ -271,7 +272,7 @@ class Watching(NamedTuple):
         return effects.ListRequests()
 
 
-class Deciding(NamedTuple):
+class Deciding(Value):
     """At turn on `work.base`. `exactly` where that was not looked at just now."""
 
     work: Work
@@ -284,7 +285,7 @@ class Deciding(NamedTuple):
         return effects.Decide(work.base, work.open, self.others, work.declined, work.tries + 1, work.mode < PLAIN)
 
 
-class Building(NamedTuple):
+class Building(Value):
     """Decided: the batch becomes commits."""
 
     work: Work
@@ -297,7 +298,7 @@ class Building(NamedTuple):
         return effects.Build(self.batch, own, self.work.findings.inherited)
 
 
-class Pushing(NamedTuple):
+class Pushing(Value):
     """The commits are on their way; from here on the hub may have them."""
 
     work: Work
@@ -310,7 +311,7 @@ class Pushing(NamedTuple):
         return effects.Push(self.attempt.commit, self.attempt.base, sides, self.exactly)
 
 
-class Unconfirmed(NamedTuple):
+class Unconfirmed(Value):
     """Pushed, and the answer does not say what became of it."""
 
     work: Work
@@ -323,7 +324,7 @@ class Unconfirmed(NamedTuple):
         return effects.Confirm(self.attempt.commit, self.work.unanswered)
 
 
-class Pushed(NamedTuple):
+class Pushed(Value):
     """What became of a push is known, as far as it can be."""
 
     work: Work
@@ -338,7 +339,7 @@ class Pushed(NamedTuple):
         return effects.Learn(self.verdict, self.attempt.commit if is_single else None, is_race)
 
 
-class BackingOff(NamedTuple):
+class BackingOff(Value):
     """Lost, and nobody else can be asked."""
 
     work: Work
@@ -349,7 +350,7 @@ class BackingOff(NamedTuple):
         return effects.Sleep(self.longest_s, jitter=True)
 
 
-class Withdrawing(NamedTuple):
+class Withdrawing(Value):
     """The requests are taken back: others have settled everything (`batch` says how), or time is over, or this clone goes on alone."""
 
     work: Work
@@ -361,7 +362,7 @@ class Withdrawing(NamedTuple):
         return effects.Withdraw(self.work.asked)
 
 
-class Offline(NamedTuple):
+class Offline(Value):
     """The remote is away, and nothing is on its way."""
 
     work: Work
@@ -372,7 +373,7 @@ class Offline(NamedTuple):
         return effects.Keep(self.work.own, self.error, self.work.mode < PLAIN)
 
 
-class Following(NamedTuple):
+class Following(Value):
     """Everything is settled: this clone comes along, and everybody is told. `landed` is the last commit of `batch`, where it was pushed."""
 
     work: Work
@@ -388,7 +389,7 @@ class Following(NamedTuple):
         return effects.Follow(tip, base, self.batch, self.landed is not None, work.own, work.neighbours, half_way, tries)
 
 
-class Settled(NamedTuple):
+class Settled(Value):
     """The end. `all_heard`: every process that waited has been answered."""
 
     work: Work
@@ -400,7 +401,7 @@ class Settled(NamedTuple):
         return None
 
 
-class Failed(NamedTuple):
+class Failed(Value):
     """The end, with an error."""
 
     work: Work

@@ -100,12 +100,12 @@ def _fetching(state: Fetching, event: Trusted | Fetched | Unreachable, now_s: fl
             return Following(work, None, None)
         return Failed(work, give_up.doubt()) if event.in_doubt else Offline(work, event.error)
     if isinstance(event, Trusted):
-        return Deciding(work._replace(base=event.tip), NOBODY, exactly=True)
+        return Deciding(work.replace(base=event.tip), NOBODY, exactly=True)
     facts = work.facts
     if event.tip is None and not facts.creates_hub:
         where = f" on {facts.remote}" if facts.remote else ""
         return _ended(work, NoHub(f"the hub branch {facts.branch} does not exist{where}", hint="`bd init` makes a hub"))
-    work = work._replace(base=event.tip, turn=work.turn.at(event.tip, now_s))
+    work = work.replace(base=event.tip, turn=work.turn.at(event.tip, now_s))
     if event.tip is None:
         return Deciding(work, NOBODY, exactly=False)
     if event.holds and event.holds in work.batches:  # not necessarily the last one that was tried
@@ -115,12 +115,12 @@ def _fetching(state: Fetching, event: Trusted | Fetched | Unreachable, now_s: fl
 
 def _recovering(state: Recovering, event: Recovered, now_s: float) -> State:
     after = {member.uid: member for member in event.members}
-    work = state.work._replace(findings=event.findings).with_members(lambda member: after[member.uid])
+    work = state.work.replace(findings=event.findings).with_members(lambda member: after[member.uid])
     if event.is_unsure:
         return Fetching(work, REMOTE)
     members, findings = tell(work.open, work.findings)
     taken = {member.uid: member for member in members}
-    work = work._replace(findings=findings).with_members(lambda member: taken[member.uid].seen(state.requests))
+    work = work.replace(findings=findings).with_members(lambda member: taken[member.uid].seen(state.requests))
     hearing = Hearing(work, state.tip, state.requests)
     return hearing if hearing.gone else _heard(hearing)
 
@@ -139,7 +139,7 @@ def _hearing(state: Hearing, event: Answers, now_s: float) -> State:
     work = state.work.with_members(after)
     if any(member.misses for member in work.open):
         return Fetching(work, REMOTE)
-    return _heard(state._replace(work=work))
+    return _heard(state.replace(work=work))
 
 
 def _heard(state: Hearing) -> State:
@@ -151,8 +151,8 @@ def _heard(state: Hearing) -> State:
 
 
 def _inviting(state: Inviting, event: Taken, now_s: float) -> State:
-    work = state.work._replace(neighbours=(*state.work.neighbours, *event.members), findings=event.findings)
-    return _invited(state._replace(work=work))
+    work = state.work.replace(neighbours=(*state.work.neighbours, *event.members), findings=event.findings)
+    return _invited(state.replace(work=work))
 
 
 def _invited(state: Inviting) -> State:
@@ -178,7 +178,7 @@ def _reading(state: Reading, event: RequestsRead, now_s: float) -> State:
     if not work.asked:
         if (others.requested and place == 0) or not _may_ask(work, event.terms):
             return decides
-        return Requesting(work._replace(losses=0), state.tip, event.terms)
+        return Requesting(work.replace(losses=0), state.tip, event.terms)
     wait_s = _wait_s(work, place, now_s)
     if wait_s <= 0:
         return decides
@@ -196,7 +196,7 @@ def _requesting(state: Requesting, event: Asked, now_s: float) -> State:
     is_answered = event.kind == "made"
     work = work.with_members(
         lambda member: member.requested(event.requests[member.uid], state.tip, is_answered=is_answered)
-    )._replace(ask_s=event.took_s)
+    ).replace(ask_s=event.took_s)
     # Others get this part of a push time to ask too, so that the first one carries more along.
     return _waiting_for(work, state.terms, order.GATHERING * event.took_s, now_s)
 
@@ -215,7 +215,7 @@ def _watching(state: Watching, event: Listed | Unreachable, now_s: float) -> Sta
         return _go_on(work, state.terms, now_s)
     if any(event.requests.get(member.uid) != member.request for member in work.asked):
         return _go_on(work, state.terms, now_s)
-    work = work._replace(turn=work.turn.at(event.tip, now_s))
+    work = work.replace(turn=work.turn.at(event.tip, now_s))
     wait_s = _wait_s(work, _place(work, event.tip, event.requests), now_s)
     if wait_s <= 0 or now_s >= state.until_s:
         return _go_on(work, state.terms, now_s)
@@ -225,7 +225,7 @@ def _watching(state: Watching, event: Listed | Unreachable, now_s: float) -> Sta
 
 def _go_on(work: Work, terms: Terms, now_s: float) -> State:
     """Look again, within the time there is."""
-    work = work._replace(deadline_s=work.deadline_s or now_s + terms.retry_time_s)
+    work = work.replace(deadline_s=work.deadline_s or now_s + terms.retry_time_s)
     return _in_time(Fetching(work, REMOTE), now_s)
 
 
@@ -243,13 +243,13 @@ def _wait_s(work: Work, place: int, now_s: float) -> float:
 
 def _deciding(state: Deciding, event: Decided, now_s: float) -> State:
     batch = event.batch
-    work = state.work._replace(deadline_s=state.work.deadline_s or now_s + batch.settings.retry_time)
+    work = state.work.replace(deadline_s=state.work.deadline_s or now_s + batch.settings.retry_time)
     carries_own = any(step.operation.uid not in batch.carried for step in batch.chain.steps)
     is_refused = bool(batch.refused) or any(error is not None for _, error in batch.decided.values())
     if state.exactly and (is_refused or not carries_own):  # what is refused on an older tip may only be old
         return Fetching(work, REMOTE)
     if carries_own:
-        return Building(work._replace(tries=work.tries + 1), batch, state.exactly)
+        return Building(work.replace(tries=work.tries + 1), batch, state.exactly)
     refusal = batch.decided[work.own.uid][1] if work.own and work.own.uid in batch.decided else None
     if work.declined and not work.accepted and (work.own is None or refusal):
         # The server takes nothing at all now: everything goes on waiting.
@@ -261,24 +261,24 @@ def _deciding(state: Deciding, event: Decided, now_s: float) -> State:
 
 def _building(state: Building, event: Built, now_s: float) -> State:
     attempt = Attempt(state.batch, event.commits)
-    work = state.work._replace(batches={**state.work.batches, attempt.commit: state.batch})
+    work = state.work.replace(batches={**state.work.batches, attempt.commit: state.batch})
     return _pushing_of(work, attempt, exactly=state.exactly)
 
 
 def _pushing_of(work: Work, attempt: Attempt, *, exactly: bool) -> State:
     if work.facts.remote:
-        work = work._replace(unanswered=(*work.unanswered, attempt.commit))
+        work = work.replace(unanswered=(*work.unanswered, attempt.commit))
     return Pushing(work, attempt, exactly)
 
 
 def _pushing(state: Pushing, event: Answered | Judged, now_s: float) -> State:
     if isinstance(event, Judged):
         return Pushed(state.work, state.attempt, state.exactly, event.verdict)
-    work, attempt = state.work._replace(push_s=event.took_s), state.attempt
+    work, attempt = state.work.replace(push_s=event.took_s), state.attempt
     answer, branch = event.answer, f"refs/heads/{work.facts.branch}"
     line = answer.lines.get(branch)
     if line is not None and line.landed:
-        return Pushed(work._replace(unanswered=()), attempt, state.exactly, verdict.Verdict("landed", commit=attempt.commit))
+        return Pushed(work.replace(unanswered=()), attempt, state.exactly, verdict.Verdict("landed", commit=attempt.commit))
     if line is not None or (state.exactly and verdict.never_sent(answer.words)):
         work = _without_unanswered(work, attempt.commit)
     if line is not None and not work.unanswered and verdict.was_overtaken(line.summary, answer.words, branch):
@@ -292,7 +292,7 @@ def _unconfirmed(state: Unconfirmed, event: Fetched | Unreachable, now_s: float)
         return Pushed(work, attempt, state.exactly, verdict.Verdict("unknown"))
     found = verdict.seen(state.answer, f"refs/heads/{work.facts.branch}", attempt.commit, attempt.base, event.tip, event.holds)
     if found.kind in ("landed", "lost"):  # whatever else was on its way had to stand where now this stands
-        work = work._replace(unanswered=())
+        work = work.replace(unanswered=())
     elif found.kind == "refused":
         work = _without_unanswered(work, attempt.commit)
     has_sides = bool(attempt.sides) and work.mode < PLAIN
@@ -302,7 +302,7 @@ def _unconfirmed(state: Unconfirmed, event: Fetched | Unreachable, now_s: float)
 
 
 def _without_unanswered(work: Work, commit: str) -> Work:
-    return work._replace(unanswered=tuple(one for one in work.unanswered if one != commit))
+    return work.replace(unanswered=tuple(one for one in work.unanswered if one != commit))
 
 
 def _pushed(state: Pushed, event: Learned, now_s: float) -> State:
@@ -314,12 +314,12 @@ def _pushed(state: Pushed, event: Learned, now_s: float) -> State:
     if state.exactly and found.kind == "lost" and found.is_looked:  # the tip was old, which is no race yet
         return Fetching(work, PUBLISHED)
     if found.kind == "unsided":
-        return _without_side_refs(work._replace(stuck=0), now_s)
-    work = work._replace(stuck=work.stuck + 1 if found.kind == "stuck" else 0)
+        return _without_side_refs(work.replace(stuck=0), now_s)
+    work = work.replace(stuck=work.stuck + 1 if found.kind == "stuck" else 0)
     if work.stuck >= STUCK_LIMIT:
         if work.mode == PLAIN:
             return _failed(work, lambda in_doubt: give_up.stuck(found.words, in_doubt=in_doubt))
-        return _without_side_refs(work._replace(stuck=STUCK_LIMIT - 1), now_s)
+        return _without_side_refs(work.replace(stuck=STUCK_LIMIT - 1), now_s)
     return _lost(work, attempt, found, event, now_s) if found.kind == "lost" else _in_time(_backing_off(work), now_s)
 
 
@@ -329,11 +329,11 @@ def _declined(state: Pushed, now_s: float) -> State:
     if attempt.batch.carries_others:
         return Fetching(work.descended(ALONE), REMOTE)
     if attempt.place is None and len(attempt.commits) > 1:
-        return _pushing_of(work, attempt._replace(place=0), exactly=False)
+        return _pushing_of(work, attempt.replace(place=0), exactly=False)
     uid, error = attempt.step.operation.uid, verdict.refused_by_server(state.verdict.words)
     if work.own is not None and uid == work.own.uid and not work.neighbours:
         return _ended(work, error)
-    return Fetching(work.descended(ALONE)._replace(declined={**work.declined, uid: error}), REMOTE)
+    return Fetching(work.descended(ALONE).replace(declined={**work.declined, uid: error}), REMOTE)
 
 
 def _landed(state: Pushed, now_s: float) -> State:
@@ -342,10 +342,10 @@ def _landed(state: Pushed, now_s: float) -> State:
     if attempt.place is not None and commit == attempt.commit:
         uid = attempt.step.operation.uid
         decided = attempt.batch.decided
-        work = work._replace(accepted=(*work.accepted, commit))
+        work = work.replace(accepted=(*work.accepted, commit))
         work = work.with_results({uid: Result(*decided[uid])} if uid in decided else {})
         if not attempt.is_last:
-            return _pushing_of(work, attempt._replace(place=attempt.place + 1), exactly=False)
+            return _pushing_of(work, attempt.replace(place=attempt.place + 1), exactly=False)
     if commit not in work.batches:
         return _in_time(_backing_off(work), now_s)
     batch = work.batches[commit]
@@ -358,10 +358,10 @@ def _lost(work: Work, attempt: Attempt, found: Verdict, event: Learned, now_s: f
     terms = event.terms
     if terms is None:  # a hub without a remote: nobody can be asked
         return _in_time(_backing_off(work), now_s)
-    work = work._replace(base=event.tip, turn=work.turn.at(event.tip, now_s))
+    work = work.replace(base=event.tip, turn=work.turn.at(event.tip, now_s))
     if work.asked or _may_ask(work, terms):
         knows_tip = found.is_looked or not (work.asked or attempt.batch.carries_others)
-        return _in_time(Fetching(work._replace(losses=work.losses + 1), PUBLISHED if knows_tip else REMOTE), now_s)
+        return _in_time(Fetching(work.replace(losses=work.losses + 1), PUBLISHED if knows_tip else REMOTE), now_s)
     return _in_time(_backing_off(work), now_s)
 
 
@@ -417,7 +417,7 @@ def _withdrawing(state: Withdrawing, event: Withdrawn, now_s: float) -> State:
     if event.are_gone or not work.late_looks:
         return _out_of_time(work)
     # Somebody has carried it out meanwhile: one more look says so.
-    return Fetching(work._replace(late_looks=work.late_looks - 1), REMOTE)
+    return Fetching(work.replace(late_looks=work.late_looks - 1), REMOTE)
 
 
 def _offline(state: Offline, event: Kept, now_s: float) -> State:
