@@ -153,7 +153,6 @@ def place_on(repo: GitRepo, branch: str) -> Place:
 def _place(repo: GitRepo, branch: str, known: Mapping[str, Any]) -> Place:
     remote = known["remote"]
     repo.ssh_command = _last(known["git"], "core.sshcommand")
-    repo.known_settings = known["git"]
     return Place(
         repo,
         branch,
@@ -234,11 +233,7 @@ def _read(repo: GitRepo) -> dict[str, Any]:
     return {
         "sources": sources,
         "git": {
-            key: values
-            for key, values in git.items()
-            if key.startswith(
-                ("remote.", "branch.", "user.", "core.", "index.", "feature.", "extensions.", "committer.", "include")
-            )
+            key: values for key, values in git.items() if key.startswith(("remote.", "branch.", "user.", "core.", "include"))
         },
         "clone": clone,
         "user": user,

@@ -24,12 +24,6 @@ def name_of(kind: bytes, data: bytes, length: int) -> str:
     return name
 
 
-def hash_of(data: bytes, length: int) -> bytes:
-    """The raw hash of some bytes, in the same hash."""
-    digest: bytes = _hash(length, len(data))(data).digest()
-    return digest
-
-
 def _hash(length: int, size: int) -> Any:
     """Git's hash. The built-in SHA-1 where there is one: hashlib loads OpenSSL, which takes longer than a commit.
 

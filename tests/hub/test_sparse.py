@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.store.worktree import checkout, plain_update, sparse
+from bd.store.worktree import sparse
 from tests.race.seeds import seed
 from tests.running import Clone
 from tests.truth import bead_files, git, tip, tip_bead
@@ -85,28 +85,16 @@ def test_writes_follow_in_such_a_clone(bd: Callable[..., Result], old_hub: Path,
 
 
 @pytest.mark.usefixtures("few")
-def test_a_plain_write_moves_such_a_clone_without_git(
-    bd: Callable[..., Result], old_hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_moves_such_a_clone(bd: Callable[..., Result], old_hub: Path, tmp_path: Path) -> None:
     joiner, _ = joined(bd, old_hub, tmp_path / "joiner")
-    moves: list[bool] = []
-    real = plain_update.move
-
-    def noted(*args: Any) -> bool:
-        moves.append(real(*args))
-        return moves[-1]
-
-    monkeypatch.setattr(checkout, "move", noted)
     joiner.here("create", "New", "--id", "hub-bb")
     joiner.here("update", "hub-a", "--title", "Another title")
     joiner.here("claim", "hub-a", "--agent", "coder")
-    assert moves[:2] == [True, True]
     assert git(joiner.path, "status", "--porcelain") == ""
     assert git(joiner.path, "write-tree") == git(joiner.path, "rev-parse", "HEAD^{tree}")
     assert git(joiner.path, "ls-files", "--sparse", "beads/archive") == "beads/archive/"
     git(joiner.path, "fsck", "--strict")
     joiner.here("reopen", "hub-d", "--reason", "again")
-    assert moves[-1] is False, "what is left out is git's to move"
     assert (joiner.path / "beads" / "hub-d.yaml").exists()
     assert git(joiner.path, "status", "--porcelain") == ""
 

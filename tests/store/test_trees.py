@@ -48,13 +48,6 @@ def test_a_tree_that_is_cut_off_is_refused(cut: int) -> None:
         tree.edited({b"hub-2.yaml": None})
 
 
-@given(st.dictionaries(NAME, ENTRY, max_size=12), st.dictionaries(NAME, st.none() | ENTRY, max_size=3))
-def test_differences_are_what_changed(old: dict[bytes, TreeEntry], changes: dict[bytes, TreeEntry | None]) -> None:
-    new = {name: entry for name, entry in {**old, **changes}.items() if entry is not None}
-    expected = {name: (old.get(name), new.get(name)) for name in {**old, **new} if old.get(name) != new.get(name)}
-    assert Tree(raw_of(new), 20).differences(Tree(raw_of(old), 20)) == expected
-
-
 @given(st.dictionaries(NAME, ENTRY, min_size=1, max_size=12))
 def test_the_name_before_is_the_file_that_precedes(there: dict[bytes, TreeEntry]) -> None:
     tree = Tree(raw_of(there), 20)

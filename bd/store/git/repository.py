@@ -81,10 +81,6 @@ class GitRepo:
         self._objects: ObjectReader | None = None
         self._env: dict[str, str] | None = None
         self.ssh_command = ""
-        # Git's settings as they were read for this command, as far as they are kept (hub_location.py); None where nobody has.
-        self.known_settings: Mapping[str, Sequence[str]] | None = None
-        # What plain_update.py has worked out while git was pushing.
-        self.worked_out: object = None
 
     @property
     def env(self) -> dict[str, str]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 FOLDER = b"40000"
 
@@ -55,39 +55,6 @@ class Tree:
             return None
         before, entry = self._read(self._starts[place - 1])
         return None if entry.mode == FOLDER else before
-
-    def differences(self, old: Tree) -> dict[bytes, tuple[TreeEntry | None, TreeEntry | None]]:
-        """The names that stand for something else than in an older tree: what for there, and what for here. Raises ValueError."""
-        head, tail = _common_ends(self.raw, old.raw)
-        # Both have to agree on where entries start: bytes that are the same may be parts of different ones.
-        first = min(self._start_up_to(head), old._start_up_to(head))
-        ours, theirs = self._start_from(len(self.raw) - tail), old._start_from(len(old.raw) - tail)
-        if len(self.raw) - ours != len(old.raw) - theirs:
-            ours, theirs = len(self.raw), len(old.raw)
-        now, was = self._within(first, ours), old._within(first, theirs)
-        return {name: (was.get(name), now.get(name)) for name in {**was, **now} if was.get(name) != now.get(name)}
-
-    def _within(self, first: int, end: int) -> dict[bytes, TreeEntry]:
-        """The entries that start between two places. Raises ValueError where a name stands twice."""
-        starts = self._starts[self._count_before(first) : self._count_before(end)]
-        found = dict(self._read(start) for start in starts)
-        if len(found) < len(starts):
-            raise ValueError("a tree with a name twice in it")
-        return found
-
-    def _start_up_to(self, place: int) -> int:
-        """The last start of an entry that is not behind a place; the beginning where there is none."""
-        return self._starts[max(self._count_before(place + 1), 1) - 1] if self._starts else 0
-
-    def _start_from(self, place: int) -> int:
-        """The first start of an entry that is not before a place; the end where there is none."""
-        count = self._count_before(place)
-        return self._starts[count] if count < len(self._starts) else len(self.raw)
-
-    def _count_before(self, place: int) -> int:
-        """How many entries start before a place."""
-        starts = self._starts
-        return _longest(len(starts), lambda size: starts[size - 1] < place)
 
     def _read(self, start: int) -> tuple[bytes, TreeEntry]:
         blank, end = self.raw.index(b" ", start), self.raw.index(0, start)
@@ -137,25 +104,6 @@ class Tree:
             else:
                 high = middle
         return self._starts[low] if low < len(self._starts) else len(self.raw)
-
-
-def _common_ends(one: bytes, other: bytes) -> tuple[int, int]:
-    """How many bytes are the same at the beginning, and how many others at the end."""
-    head = _longest(min(len(one), len(other)), lambda size: one[:size] == other[:size])
-    rest = min(len(one), len(other)) - head
-    return head, _longest(rest, lambda size: one[len(one) - size :] == other[len(other) - size :])
-
-
-def _longest(limit: int, holds: Callable[[int], bool]) -> int:
-    """The largest size that holds, where every smaller one does."""
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) // 2
-        if holds(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _key(mode: bytes, name: bytes) -> bytes:

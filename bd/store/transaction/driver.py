@@ -278,7 +278,7 @@ class Transaction:
     def _push(self, effect: effects.Push) -> Event:
         replica = self._replica
         if not replica.remote_name:
-            self._while_pushing(effect.commit)
+            self._while_pushing()
             return effects.Judged(self._push_here(effect))
         begun_s = replica.runtime.monotonic()
         try:
@@ -287,18 +287,16 @@ class Transaction:
                 effect.base,
                 effect.sides,
                 exactly=effect.exactly,
-                meanwhile=lambda: self._while_pushing(effect.commit),
+                meanwhile=self._while_pushing,
             )
         except RemoteUnreachable:
             answered = PushAnswer({}, "")  # what is said of that are bd's words, and no server has refused anything
         return effects.Answered(answered, replica.runtime.monotonic() - begun_s)
 
-    def _while_pushing(self, commit: str) -> None:
+    def _while_pushing(self) -> None:
         """Do what has to be done when the push has landed, as far as it can be done before."""
         self._entry.sync()
         self._replica.cache.write_derived()
-        if self._replica.worktree:
-            self._replica.worktree.prepare(commit)
 
     def _push_here(self, effect: effects.Push) -> Verdict:
         """Without a remote: the checkout first, then the branch by compare-and-swap."""

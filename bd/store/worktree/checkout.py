@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 
 from bd.store.git.porcelain import worktrees
 from bd.store.git.repository import GitFailed, GitTimeout
-from bd.store.worktree.plain_ref import OWNER
-from bd.store.worktree.plain_update import move
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,6 +31,7 @@ _UNDER_WAY = {
     "BISECT_LOG": "a bisection",
 }
 _LOCK_WAIT_S = 3.0
+_OWNER = "index-owner"
 
 
 class InTheWay(Exception):
@@ -73,8 +72,6 @@ def bring_along(repo: GitRepo, here: str | None, tip: str, runtime: Runtime, *, 
     if under_way:
         raise InTheWay(f"{under_way} is under way in {repo.work_tree}", hint="finish it first")
     with LockedIndex(repo, runtime, wait_s) as locked:
-        if here and move(repo, locked.index, locked.copy, here, tip):
-            return
         try:
             _merge(repo, locked.copied(), [here, tip] if here else [tip])
         except GitTimeout as error:
@@ -154,7 +151,7 @@ class LockedIndex:
 
 
 def _take_lock(repo: GitRepo, lock: str, wait_s: float, runtime: Runtime) -> None:
-    owner = os.path.join(repo.common_dir, "bd", OWNER)
+    owner = os.path.join(repo.common_dir, "bd", _OWNER)
     with suppress(FileExistsError):
         os.close(os.open(owner, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     deadline = runtime.monotonic() + wait_s

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bd.core.errors import TryAgain
 from bd.store.contract import ZERO
 from bd.store.git.repository import GitFailed
-from bd.store.worktree import checkout, plain_ref
+from bd.store.worktree import checkout
 
 if TYPE_CHECKING:
     from bd.core.runtime import Runtime
@@ -21,12 +21,6 @@ class Worktree:
         self._repo = repo
         self._branch = branch
         self._runtime = runtime
-
-    def prepare(self, commit: str) -> None:
-        """Work out the move to a commit that is being pushed."""
-        from bd.store.worktree import plain_update  # noqa: PLC0415  imported while git pushes
-
-        plain_update.prepare(self._repo, self._branch, commit)
 
     # --- ahead of the branch, where there is no remote ---
 
@@ -70,8 +64,6 @@ class Worktree:
 
     def _move_branch(self, here: str | None, tip: str, hand: str | None) -> list[str]:
         """The checked-out branch follows its files; where somebody else moves or locks it, they go back."""
-        if here and plain_ref.move(self._repo, self._branch, tip, here, self._runtime.now()):
-            return []
         try:
             self._repo.update_refs([(self._branch, tip, here or ZERO)])
         except GitFailed as error:
