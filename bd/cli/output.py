@@ -48,9 +48,9 @@ _UNSEEN = (
     "\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f"
 )
 _JOINER = "(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
-_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f{_UNSEEN}]|{_JOINER}")
-_CONTROL_LINE = re.compile(f"[\x00-\x1f{_UNSEEN}]|{_JOINER}")
-_UNSEEN_IN_JSON = re.compile(f"[{_UNSEEN}]")
+_CONTROL = f"[\x00-\x08\x0b-\x1f{_UNSEEN}]|{_JOINER}"
+_CONTROL_LINE = f"[\x00-\x1f{_UNSEEN}]|{_JOINER}"
+_UNSEEN_IN_JSON = f"[{_UNSEEN}]"
 
 
 def escaped(text: str, *, one_line: bool = True) -> str:
@@ -58,7 +58,7 @@ def escaped(text: str, *, one_line: bool = True) -> str:
     if text.isprintable():  # nothing of the kind prints
         return text
     pattern = _CONTROL_LINE if one_line else _CONTROL
-    return pattern.sub(_escape, text)
+    return re.sub(pattern, _escape, text)
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -73,7 +73,7 @@ def _json_escape(match: re.Match[str]) -> str:
 
 def json_safe(text: str) -> str:
     """The same JSON document, with what a terminal would obey or could not show written as escapes."""
-    return text if text.isascii() and "\x7f" not in text else _UNSEEN_IN_JSON.sub(_json_escape, text)
+    return text if text.isascii() and "\x7f" not in text else re.sub(_UNSEEN_IN_JSON, _json_escape, text)
 
 
 def _lacking(value: Any, what: Iterable[str]) -> Any:

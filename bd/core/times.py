@@ -27,7 +27,7 @@ _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST_S = 36525 * 86400
 _FIGURES = "0123456789."
 _BACK = "write 2026-02-21, 2026-02-21T15:00Z, yesterday, or 2h for two hours ago"
-_FRACTION = re.compile(r"(?<=:\d\d)\.\d+")
+_FRACTION = r"(?<=:\d\d)\.\d+"
 
 
 def at_seconds(seconds: float) -> datetime:
@@ -82,7 +82,7 @@ def canonical_time(text: str) -> str:
     instant = datetime.fromisoformat(text.replace(" ", "T", 1) if "T" not in text else text)
     if instant.tzinfo is None:
         instant = instant.replace(tzinfo=UTC)
-    fraction = _FRACTION.search(text)
+    fraction = re.search(_FRACTION, text)
     try:
         whole = time_text(instant)
         return f"{whole[:-1]}{fraction.group()}Z" if fraction else whole

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # No force takes a bead in spite of these: they are about others' work, or their money.
 BINDING = frozenset({"exclusive", "budget", "ceiling"})
-_TAG = re.compile(r"\s*(?:\[[^\]]*\]|[A-Za-z]{1,10}#\d+:)\s*")
+_TAG = r"\s*(?:\[[^\]]*\]|[A-Za-z]{1,10}#\d+:)\s*"
 _WHOLE_WORD_LIMIT = 4
 _ENDING = "(?:e?s|ed|ing)?"
 
@@ -37,7 +37,7 @@ _ENDING = "(?:e?s|ed|ing)?"
 def _bare_title(title: str) -> str:
     """The title without a leading `GH#35:` or `[tag]`, case folded."""
     while True:
-        tag = _TAG.match(title)
+        tag = re.match(_TAG, title)
         if not tag or not tag.group().strip():
             return title.strip().casefold()
         title = title[tag.end() :]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bd.store.snapshot import CachedSnapshot
 
 # Settings of a newer format may be none that this bd can read; the line that says so is.
-_LINE = re.compile(r"(?m)^format:[ \t]*(\d{1,9})[ \t]*(?:#.*)?\r?$")
+_LINE = r"(?m)^format:[ \t]*(\d{1,9})[ \t]*(?:#.*)?\r?$"
 
 
 def version_of(repo: Repository, snapshot: CachedSnapshot) -> int | None:
@@ -26,7 +26,7 @@ def version_of(repo: Repository, snapshot: CachedSnapshot) -> int | None:
     if isinstance(version, int) or snapshot.record(CONFIG_PATH) is not None:
         return version
     data = repo.objects.read(f"{snapshot.commit}:{CONFIG_PATH}", at_most=FILE_LIMIT) or b""
-    found = _LINE.search(data.decode("utf-8", "replace"))
+    found = re.search(_LINE, data.decode("utf-8", "replace"))
     return int(found[1]) if found else None
 
 

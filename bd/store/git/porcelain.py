@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # What git lets a ref be called (git check-ref-format), as far as it matters: no part of a path, a refspec or a pattern.
-_REF = re.compile(r"refs(?:/(?!\.)(?:(?!\.\.|@\{|\.lock(?:/|\Z)|\.\Z)[^\s~^:?*\[\\/\x00-\x20\x7f])+)+\Z")
+_REF = r"refs(?:/(?!\.)(?:(?!\.\.|@\{|\.lock(?:/|\Z)|\.\Z)[^\s~^:?*\[\\/\x00-\x20\x7f])+)+\Z"
 # A file as the older commit of a difference has it: neither a link nor a submodule.
 _FILE = ":100"
 
@@ -30,7 +30,7 @@ def is_ref(text: str) -> bool:
     """Whether the text can be a ref's full name."""
     if text.startswith("refs/") and not text.strip(_PLAIN):
         return "//" not in text and text[-1] != "/"
-    return bool(_REF.match(text))
+    return bool(re.match(_REF, text))
 
 
 def _is_mode(text: str) -> bool:

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 _RETYPED = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n", "~"])
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
+_UNPRINTABLE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
 # What a plain scalar may not have in it: in a list in flow style, and elsewhere.
 _NOT_IN_PLAIN = frozenset("#\t\n\r")
 _NOT_IN_FLOW = _NOT_IN_PLAIN | frozenset(",[]{}:\"'?")
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 _KEY_CHARS = _LETTERS + "0123456789-"
-_COMMENT = re.compile(r"(?:\A|[ \t])#")
+_COMMENT = r"(?:\A|[ \t])#"
 _FLOW_WIDTH = 88
 DEPTH_LIMIT = 40
 _KEY_LIMIT = 1000  # a YAML reader looks for the colon no further than 1024 characters
@@ -36,7 +36,7 @@ _KEY_LIMIT = 1000  # a YAML reader looks for the colon no further than 1024 char
 _TIMES = {key for table in (BEAD_FIELDS, CAPACITY_FIELDS) for key, kind in table.items() if kind == "time"}
 _INNER_TIMES = {name: {key for key, kind in table.items() if kind == "time"} for name, table in INNER_FIELDS.items()}
 _NO_TIMES: set[str] = set()
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = "[\ud800-\udfff]"
 
 
 # --- writing ----------------------------------------------------------------------------
@@ -44,10 +44,10 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def quoted(text: str) -> str:
     """The double-quoted form on one line. Raises BadInput for text that is not valid Unicode."""
-    if not text.isprintable() and _SURROGATE.search(text):
+    if not text.isprintable() and re.search(_SURROGATE, text):
         raise BadInput("a text that is not valid Unicode", hint="save it as UTF-8")
     out = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
-    return '"' + (out if out.isprintable() else _UNPRINTABLE.sub(_escaped, out)) + '"'
+    return '"' + (out if out.isprintable() else re.sub(_UNPRINTABLE, _escaped, out)) + '"'
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -63,7 +63,7 @@ def _is_plain(text: str, without: frozenset[str] = _NOT_IN_PLAIN) -> bool:
         and text.lower() not in _RETYPED
         and ": " not in text
         and not text.endswith((":", " "))
-        and (text.isprintable() or not (_UNPRINTABLE.search(text) or _SURROGATE.search(text)))
+        and (text.isprintable() or not (re.search(_UNPRINTABLE, text) or re.search(_SURROGATE, text)))
     )
 
 
@@ -92,7 +92,7 @@ def _literal(text: str, indent: int) -> str | None:
     body = text.removesuffix("\n")
     if "\n" not in text or not body or body.endswith("\n") or "\t" in text[:1]:
         return None
-    if _UNPRINTABLE.search(text) or _SURROGATE.search(text):
+    if re.search(_UNPRINTABLE, text) or re.search(_SURROGATE, text):
         return None
     head = "|"
     if text[0] in " \n":
@@ -290,7 +290,7 @@ def comments_of(text: str) -> str:
             kept.append(line.lstrip("\t "))
             continue
         mark = "---" if words.startswith("---") else ""
-        comment = _COMMENT.search(words)
+        comment = re.search(_COMMENT, words)
         rest = words[comment.start() :].strip() if comment else ""
         if mark or rest:
             kept.append(f"{mark} {rest}".strip() + end)
@@ -306,7 +306,7 @@ def _with_comment(old: str, new: str, newline: str) -> str:
         value = value[_closing_quote(value) + 1 :]
     elif value[:1] in ("[", "{"):
         value = _behind_flow(value)
-    comment = _COMMENT.search(value) if "#" in value else None
+    comment = re.search(_COMMENT, value) if "#" in value else None
     return f"{new.rstrip()}  {value[comment.start() :].strip()}{newline}" if comment else new
 
 
