@@ -10,7 +10,13 @@ Read first: main.py (the entry, and where errors end), then app.py (what a comma
 
 from __future__ import annotations
 
+import gc
+import os
+import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from bd.cli.main import main
 
 if TYPE_CHECKING:
     from bd.core.runtime import Runtime
@@ -22,15 +28,7 @@ def run(runtime: Runtime | None = None) -> None:
     A command is short: it makes no cycles to speak of, so that the collector only costs time, while modules are
     imported most of all; and it leaves nothing for the interpreter to tidy up, which would take a quarter of a read.
     """
-    import gc
-
     gc.disable()
-    import os
-    import sys
-    from contextlib import suppress
-
-    from bd.cli.main import main
-
     code = main(runtime=runtime)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # the exit code stands already

@@ -6,9 +6,17 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.cli.output import Handle, Output, can_be_heard, lost_output
+from bd.cli.derivations import DERIVATIONS
+from bd.cli.output import Handle, Output, can_be_heard, escaped, lost_output, progress_bar
+from bd.cli.table import is_deed
+from bd.compat import bead_json
 from bd.core import times
 from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable
+from bd.core.identity import claimant, identify
+from bd.core.schema import BEADS_DIR, suffix_of
+from bd.operations.reader import OperationReader
+from bd.policy.ranking import Ranking
+from bd.store import Clone, locate, session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -47,11 +55,7 @@ def open_clone(place: Place, runtime: Runtime, **listeners: Any) -> Clone:
 
     `listeners` are those of `Clone`: on_progress, on_wait, on_note.
     """
-    from bd.cli.derivations import DERIVATIONS
-    from bd.operations.reader import OperationReader
-    from bd.store import Clone as Opened
-
-    return Opened(place, OperationReader(), runtime=runtime, derivations=DERIVATIONS, **listeners)
+    return Clone(place, OperationReader(), runtime=runtime, derivations=DERIVATIONS, **listeners)
 
 
 class App:
@@ -82,8 +86,6 @@ class App:
     @property
     def hub(self) -> Clone:
         if self._hub is None:
-            from bd.store import locate
-
             place = locate(self.flags.directory)
             hub = open_clone(place, self.runtime, on_progress=self._progress, on_wait=self._tell_waiting, on_note=self.out.note)
             self.use(hub)
@@ -109,7 +111,7 @@ class App:
         hub, note = self.hub, ""
         snapshot = hub.snapshot()
         while hub.settings(snapshot).export_auto:
-            from bd.compat.auto_export import refresh
+            from bd.compat.auto_export import refresh  # noqa: PLC0415  few clones keep an export
 
             note = refresh(hub, snapshot)
             if note or hub.view() == snapshot.commit:  # else somebody has written meanwhile, and may have been first here, too
@@ -122,8 +124,6 @@ class App:
         self.out.note("waiting for another bd command in this clone ...")
 
     def _progress(self, done: int, of: int, what: str) -> None:
-        from bd.cli.output import progress_bar
-
         if not hasattr(self, "_bar"):
             self._bar = progress_bar(what)
         if self._bar:
@@ -182,7 +182,7 @@ class App:
 
     def _warn_of_edits(self) -> None:
         """A person at a terminal may wonder where a hand edit is: reads do not see it before it is published."""
-        from bd.store.worktree.checkout import edited_files, is_checked_out
+        from bd.store.worktree.checkout import edited_files, is_checked_out  # noqa: PLC0415  only for a person at a terminal
 
         if is_checked_out(self.hub.repo, self.hub.branch):
             number = len(edited_files(self.hub.repo, "beads", ".beads"))
@@ -194,7 +194,7 @@ class App:
 
         Where the remote is away it is what this clone last knew, with a warning. Raises RemoteUnreachable if `required`.
         """
-        from bd.worker import fleet_state
+        from bd.worker import fleet_state  # noqa: PLC0415  only for reads that fetch
 
         fetch = self.flags.fetch is not False
         if self.flags.at:
@@ -219,8 +219,6 @@ class App:
 
     @property
     def identity(self) -> Identity:
-        from bd.core.identity import identify
-
         place = self.hub.place
         layers = place.clone_layer, place.user_layer
         return identify(self.flags.agent, *layers, place.user_name, actor=self.flags.actor)
@@ -232,8 +230,6 @@ class App:
 
     def claimant(self, *, compatible: bool = False) -> Identity:
         """Who claims; a person at a terminal (and the compatibility forms) may under git's name."""
-        from bd.core.identity import claimant
-
         return claimant(self.identity, is_person=compatible or sys.stdin.isatty())
 
     def held_tokens(self, typed: Iterable[str]) -> dict[str, str]:
@@ -241,9 +237,6 @@ class App:
         given = os.environ.get("BD_TOKEN")
         if given:
             return {"*": given}
-        from bd.core.identity import claimant
-        from bd.store import session
-
         who = self.identity
         agent = who.agent
         if not agent:
@@ -262,7 +255,7 @@ class App:
         """The same for what ends an attempt: the notes made while working ride along."""
         asked = self.asked(typed, **extra)
         if asked["tokens"] and os.path.isdir(os.path.join(self.hub.place.folder, "progress")):
-            from bd.worker.progress import kept
+            from bd.worker.progress import kept  # noqa: PLC0415  only who has noted progress
 
             beads = {bead_id: kept(self.hub, bead_id) for bead_id in asked["tokens"] if bead_id != "*"}
             if "*" in asked["tokens"]:
@@ -315,8 +308,6 @@ class App:
     def _keep_tokens(self, outcome: Outcome) -> None:
         if outcome.change is None or not outcome.change.tokens:
             return
-        from bd.store import session
-
         snapshot = self.hub.snapshot(outcome.commit)
         for token, bead_id in outcome.change.tokens:
             bead = snapshot.head(bead_id)
@@ -346,8 +337,6 @@ class App:
 
     def _tell_lost(self, lost: OSError) -> None:
         """Say what was done all the same. Raises the loss where the answer was all that was asked for."""
-        from bd.cli.table import is_deed
-
         if not self._has_written and not is_deed(self.words) and not self.out.exit_code:
             raise lost
         won = [bead_id for one in self._pending if one.change for _, bead_id in one.change.tokens]
@@ -372,8 +361,6 @@ class App:
         """The error to tell: a bead that is not found because its file can't be read is damaged, not absent."""
         if not isinstance(error, NoSuchBead) or self._hub is None:
             return error
-        from bd.core.schema import BEADS_DIR, suffix_of
-
         typed = error.data.get("id")
         for damage in (self._snapshot or self._hub.snapshot()).damages:
             name = os.path.basename(damage.path).removesuffix(".yaml")
@@ -403,8 +390,6 @@ class App:
             for bead in beads:
                 self.out.line(bead.id)
         else:
-            from bd.cli.output import escaped
-
             for bead in beads:
                 verb = said if isinstance(said, str) else said.get(bead.id, "Changed")
                 words = f"✓ {verb} {self.out.styled(bead.id, 'bold')} — {escaped(bead.title)}"
@@ -415,9 +400,6 @@ class App:
             self.out.note("not published yet")
 
     def _json_written(self, outcome: Outcome, beads: list[Bead], failures: list[Any], *, as_object: bool) -> None:
-        from bd.compat import bead_json
-        from bd.policy.ranking import Ranking
-
         ranking = Ranking(self.hub.snapshot(outcome.commit), self.now)
         shown = [{**bead_json.issue(bead, ranking), "published": outcome.published} for bead in beads]
         for token, bead_id in outcome.change.tokens if outcome.change else ():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.cli.output import PlainOutput, escaped
+from bd.policy import advisory_claims
 from bd.policy.dag import awaited
 from bd.policy.derivations import is_lasting
 from bd.policy.readiness import Readiness
@@ -54,6 +55,4 @@ def at_it(bead: Bead, now: datetime) -> str:
     """Who is at an advisory bead, for people; empty for any other bead."""
     if not bead.get("claims"):
         return ""
-    from bd.policy import advisory_claims
-
     return advisory_claims.words(bead, now)

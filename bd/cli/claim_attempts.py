@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.core.errors import AlreadyClaimed, NoSuchBead, WrongState
+from bd.core.errors import AlreadyClaimed, NoSuchBead, NothingReady, WrongState
+from bd.operations.claims import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 def claim_first(app: App, ids: Sequence[str]) -> Outcome | None:
     """Claim the first of these beads that nobody takes meanwhile; None where all were taken."""
-    from bd.operations.claims import Claim
-
     who = app.claimant(compatible=True)
     for bead_id in ids:
         try:
@@ -29,16 +28,13 @@ def claim_first(app: App, ids: Sequence[str]) -> Outcome | None:
 
 def claim_best(app: App, asked: dict[str, Any]) -> Outcome:
     """Claim the best bead. Where there is none, or no place, a holder who is gone may have left one: what stalled is freed first."""
-    from bd.core.errors import NothingReady
-    from bd.operations.claims import Claim
-
     try:
         return app.publish(Claim(**asked))
     except NothingReady as nothing:
         may_help = nothing.data.get("reason") in (None, "busy", "pool_full")
         if not may_help or not app.settings().recover or app.flags.fetch is False:
             raise
-        from bd.worker.stall_recovery import is_due, recover
+        from bd.worker.stall_recovery import is_due, recover  # noqa: PLC0415  only who found nothing
 
         if not is_due(app.hub, app.snapshot()):
             raise

@@ -5,6 +5,7 @@ Each click command is made of the same SPEC that parse.py reads.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import partial
 from inspect import cleandoc
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bd import __version__
+from bd.cli.commands.overview import overview
 from bd.cli.output import Handle
 from bd.cli.parse import declared
 from bd.cli.spec import FOLDER, INTEGER, NUMBER, PATH, TEXT, Argument, Command, Flag, Group
@@ -285,8 +287,6 @@ MEANT = {
 def _nearest(word: str) -> str:
     if word in MEANT:
         return f"did you mean `bd {MEANT[word]}`?"
-    from difflib import get_close_matches
-
     names = [name for name, row in COMMANDS.items() if row.section != HIDDEN]
     close = get_close_matches(word, [*names, *ALIASES], n=1, cutoff=0.6)
     return f"did you mean `bd {close[0]}`?" if close else "`bd --help` lists the commands"
@@ -303,8 +303,6 @@ def _nearest(word: str) -> str:
 def bd(ctx: click.Context) -> None:
     """A git repository of YAML beads as the work queue of a fleet of agents."""
     if ctx.invoked_subcommand is None:
-        from bd.cli.commands.overview import overview
-
         overview(ctx.obj)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from bd.cli.output import escaped
+from bd.compat.dag_plans import read_graph
 from bd.core.errors import Damaged
 from bd.demo.example import read_example
 from bd.demo.factory import Story, plan_path
@@ -28,8 +30,6 @@ _WHO, _WHAT = 10, 11
 
 def run(app: App, folder: Path | None, *, keep: bool) -> None:
     """Let the example fleet work off the example plan, and tell what happened. Raises Damaged where the history lacks a part."""
-    from bd.compat.dag_plans import read_graph
-
     beads = read_graph(str(plan_path()))
     with Demo(folder, read_example()._replace(beads=[]), "", app.open_clone, app.runtime, keep=keep) as demo:
         demo.prepare()
@@ -79,8 +79,6 @@ def _line(app: App, seconds: float, *parts: str) -> str:
 
 def _summary(app: App, found: dict[str, Mishap]) -> list[str]:
     """What went wrong, each with the commits that say so."""
-    from textwrap import wrap
-
     lines = ["What went wrong, and what became of it:"]
     width = min(app.out.width(), 100)
     for kind, one in found.items():

@@ -5,10 +5,12 @@ Existing clients put them first, last and in between; click would want them in o
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from bd.cli.app import Globals
 from bd.core.errors import BadInput
+from bd.core.ids import check_agent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,14 +94,10 @@ def _is_json(value: str, equals: str, arguments: Sequence[str], place: int) -> b
 def _read(name: str, value: str) -> str:
     """The value of a flag. Raises BadInput for what can't be an agent's name."""
     if name == "--agent" and value:
-        from bd.core.ids import check_agent
-
         return check_agent(value)
     return _directory(value) if name == "--db" else value
 
 
 def _directory(path: str) -> str:
     """The folder that a `--db` path is in."""
-    import os
-
     return path if os.path.isdir(path) else os.path.dirname(os.path.abspath(path))

@@ -60,7 +60,7 @@ def _run(app: App, words: Sequence[str]) -> int:
     if line is not None and (not app.flags.at or line.name in PAST):
         Handle.stops = line.name in PAST and not is_deed(words)  # what only tells ends when nobody listens
         return line.run(app)
-    from bd.cli.click_commands import run as run_command
+    from bd.cli.click_commands import run as run_command  # noqa: PLC0415  only for what parse.py does not read
 
     return run_command(app, words)
 
@@ -68,7 +68,7 @@ def _run(app: App, words: Sequence[str]) -> int:
 def _of_system(error: OSError) -> BdError | None:
     """The error to tell of an error of the system; None for a bug in bd."""
     try:
-        from bd.cli import os_errors
+        from bd.cli import os_errors  # noqa: PLC0415  only for an error
     except OSError:  # with too many files open no module can be read, either
         return TryAgain(f"the machine is in the way: {error}", hint="the same again, later", written="unknown")
     return os_errors.told(error)
@@ -81,8 +81,8 @@ def _told(error: BdError, out: Output) -> int:
 
 def _crash(error: Exception, out: Output) -> int:
     """One line and a log for a bug in bd."""
-    import tempfile
-    import traceback
+    import tempfile  # noqa: PLC0415  only for a bug
+    import traceback  # noqa: PLC0415  only for a bug
 
     told = f"{type(error).__name__}: {error}"
     try:

@@ -7,12 +7,14 @@ are escaped before they reach a terminal.
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import sys
 from typing import TYPE_CHECKING
 
 from bd.core.times import age_text, instant_of
+from bd.policy.readiness import status_now
 
 if TYPE_CHECKING:
     import re
@@ -109,7 +111,7 @@ class Handle(io.FileIO):
                 written = super().write(data)
                 if written is not None:
                     return written
-                from select import select
+                from select import select  # noqa: PLC0415  only where the reader is slow
 
                 select([], [self], [])
         except OSError as error:
@@ -171,8 +173,6 @@ class Output:
 
     def json(self, value: Any) -> None:
         """Print the one JSON document: two spaces of indentation, one key a line."""
-        import json
-
         if self.left_out:
             value = _lacking(value, self.left_out)
         if os.environ.get("BD_JSON_ENVELOPE") == "1":
@@ -182,8 +182,6 @@ class Output:
     def json_text(self, pieces: Iterable[str]) -> None:
         """Print a JSON document that is rendered already, piece by piece."""
         if os.environ.get("BD_JSON_ENVELOPE") == "1":
-            import json
-
             self.json(json.loads("".join(pieces)))
         else:
             for piece in pieces:
@@ -274,8 +272,6 @@ class Output:
 
     def state(self, bead: Bead, readiness: Readiness) -> str:
         """A bead's state in its colour."""
-        from bd.policy.readiness import status_now
-
         phase, status = readiness.phase(bead), status_now(bead, readiness.now)
         word = status if status != "open" else {"pending": "blocked"}.get(phase, phase)
         return self.styled(word.replace("_", " "), MARKS[phase][1])

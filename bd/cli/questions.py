@@ -7,7 +7,7 @@ from bd.core.errors import BadInput, Interrupted
 
 def is_confirmed(question: str) -> bool:
     """Ask yes or no, on stderr. Raises Interrupted where the person ends the command instead."""
-    import click
+    import click  # noqa: PLC0415  only for a person
 
     try:
         return click.confirm(question, err=True)
@@ -17,7 +17,7 @@ def is_confirmed(question: str) -> bool:
 
 def open_editor(name: str) -> None:
     """Let the person edit a file. Raises BadInput where their editor does not run."""
-    import click
+    import click  # noqa: PLC0415  only for a person
 
     try:
         click.edit(filename=name)

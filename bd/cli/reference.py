@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from bd import __version__
 from bd.cli.click_commands import RefusedFlag, bd
 from bd.cli.table import ALIASES, COMMANDS, HIDDEN
 from bd.core.errors import BadInput
@@ -86,8 +87,6 @@ def _option(param: click.Option) -> dict[str, Any]:
 
 def page_of(name: str) -> str:
     """The manual page of a command, in roff."""
-    from bd import __version__
-
     command = command_of(name)
     entries = [entry for entry in every_command() if entry["name"].split(" ")[0] == name]
     lines = [f'.TH "BD-{name.upper()}" "1" "" "bd {__version__}" "bd"', ".SH NAME", _roff(f"bd-{name} - {COMMANDS[name].help}")]

@@ -39,7 +39,7 @@ class SystemRuntime:
         time.sleep(max(0.0, seconds))
 
     def random(self) -> float:
-        import random  # it takes long to import, and few commands draw
+        import random  # noqa: PLC0415  few commands draw
 
         return random.random()
 

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from bd.core import ids
 from bd.core.errors import NotValidated
+from bd.operations.fail import Fail
+from bd.operations.validate import Validate
 from bd.policy import validation
+from bd.policy.lifecycle import with_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,8 +24,6 @@ def seals_of(app: App, typed: Sequence[str], output_of: Callable[[Bead], Any] = 
 
     One that somebody here holds and that does not pass is a failed attempt, and says so.
     """
-    from bd.policy.lifecycle import with_output
-
     snapshot = app.snapshot()
     known = (ids.resolve(text, snapshot.starting, snapshot.exists) for text in typed if snapshot.starting(text))
     beads = [bead for bead_id in known if (bead := snapshot.bead(bead_id)) is not None and not bead.is_done]
@@ -31,10 +32,7 @@ def seals_of(app: App, typed: Sequence[str], output_of: Callable[[Bead], Any] = 
 
 
 def _seal(app: App, bead: Bead, output: Any) -> str:
-    from bd.operations.fail import Fail
-    from bd.operations.validate import Validate
-    from bd.policy.lifecycle import with_output
-    from bd.worker.validation import check
+    from bd.worker.validation import check  # noqa: PLC0415  few beads have their output checked
 
     made = with_output(bead, output)
     asked = app.asked([bead.id])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -65,8 +66,6 @@ def metadata_of(text: str | None) -> dict[str, Any] | None:
     """A `--metadata` value: a JSON object, or @FILE. Raises BadInput."""
     if not text:
         return None
-    import json
-
     if text.startswith("@"):
         try:
             with open(text[1:], encoding="utf-8") as file:

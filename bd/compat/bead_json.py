@@ -6,6 +6,7 @@ is unset is left out.
 
 from __future__ import annotations
 
+import json
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -179,8 +180,6 @@ def _entry(bead: Bead, dependents: int, ranking: Ranking) -> str:
 
 def _json(value: Any, margin: str) -> str:
     """What `json.dumps` makes of a value with two spaces of indentation, which it leaves to Python at five times the time."""
-    import json  # noqa: PLC0415  a list that was kept needs none of it
-
     kind = type(value)
     if kind is str:
         return json.encoder.encode_basestring(value)

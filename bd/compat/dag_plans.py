@@ -16,6 +16,7 @@ from bd.core.schema import BEAD_FIELDS, WAITING_LINKS
 from bd.operations.create import with_refs
 from bd.policy.dag import awaited
 from bd.policy.dag_progress import below, children_by_parent
+from bd.store.yaml import editor
 
 if TYPE_CHECKING:
     from typing import Any
@@ -86,8 +87,6 @@ def plan_of(root: Bead, snapshot: Snapshot) -> dict[str, Any]:
 
 def plan_text(plan: dict[str, Any]) -> str:
     """A plan as YAML."""
-    from bd.store.yaml import editor  # noqa: PLC0415  only for people
-
     return editor.document(plan, _ORDER)
 
 

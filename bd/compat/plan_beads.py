@@ -6,6 +6,7 @@ papers included. Does not belong here: the shapes of whole plans and the names i
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.compat.documents import as_json, first_choice, is_null, typed
@@ -317,8 +318,6 @@ def _is_anything(value: Any) -> bool:
 
 
 def _nearest(word: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415  only for a mistake
-
     known = [*BEAD_FIELDS, *ALIASES, *_OWN, *_OF_SPEC]
     close = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else "anything of your own goes below metadata:"

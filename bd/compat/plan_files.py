@@ -8,6 +8,7 @@ are placeholders: they are kept as metadata, with a word in the notes.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.compat.documents import Entry, as_json, entries_of, first_choice, is_null, typed
@@ -365,7 +366,5 @@ def _known(spec: Spec, target: str, what: str, names: dict[str, str]) -> str:
 
 
 def _close(word: str, names: Any) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415  only for a mistake
-
     close = get_close_matches(word, list(names), n=1, cutoff=0.5)
     return f"did you mean {close[0]}?" if close else "a bead outside the plan is named by its whole id, such as hub-7k3q"

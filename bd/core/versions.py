@@ -7,6 +7,7 @@ Belongs here: what is compared before one carries out the other's operation. Doe
 from __future__ import annotations
 
 import os
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import bd
@@ -37,8 +38,6 @@ def rules() -> str:
 
 def rules_of(package: str, *, archive: str | None = None) -> str:
     """Return the fingerprint of a copy of the package: of its modules, or of the archive that it runs from."""
-    from hashlib import sha256  # noqa: PLC0415  most commands carry nobody along
-
     digest = sha256(bd.__version__.encode())
     try:
         for name in [archive] if archive else _modules(package):

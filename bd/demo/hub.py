@@ -19,6 +19,7 @@ from bd.core.errors import BadInput
 from bd.core.identity import identify
 from bd.core.schema import agent_path
 from bd.demo.board import Board
+from bd.demo.factory import Factory, apply_plan
 from bd.demo.race import Race
 from bd.operations.base import asked
 from bd.operations.beads import Write
@@ -130,8 +131,6 @@ class Demo:
 
     def factory(self, beads: list[dict[str, Any]], story: Story) -> tuple[str, float]:
         """Let the agents work a plan off; its root, and the seconds it took. Raises Damaged."""
-        from bd.demo.factory import Factory, apply_plan  # noqa: PLC0415
-
         tell = {"desk": f"cat >> {shlex.quote(str(self.folder / 'told'))}"}
         for path in self.agent_paths.values():
             with contextlib.closing(self._open_clone(locate(str(path)))) as clone:

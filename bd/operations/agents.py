@@ -5,6 +5,7 @@ Does not belong here: what an agent is told to do (switches.py), and what it doe
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from bd.core import ids
@@ -33,8 +34,6 @@ def known_agent(name: str, snapshot: Snapshot) -> str:
     name = ids.check_agent(name)
     if is_known(name, snapshot):
         return name
-    from difflib import get_close_matches  # noqa: PLC0415  only for a mistake
-
     names = {*snapshot.records(AGENTS_DIR), *snapshot.records(CAPACITY_DIR)}
     close = get_close_matches(name, sorted(names), n=1, cutoff=0.6)
     raise NoSuchAgent(name, close[0] if close else None)

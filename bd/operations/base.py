@@ -13,7 +13,7 @@ from bd.core import ids
 from bd.core.errors import BdError, NoSuchBead
 from bd.core.model import Change
 from bd.core.times import instant_of, time_text
-from bd.policy import claims
+from bd.policy import claims, lifecycle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -118,8 +118,6 @@ class Operation:
 
         Raises StaleToken and BadInput.
         """
-        from bd.policy import lifecycle  # noqa: PLC0415  a claim changes nobody's
-
         token = self.proof_for(bead, snapshot)
         force = self.args.get("force", False) if force is None else force
         if force:

@@ -21,7 +21,7 @@ from bd.core.model import Change, Overlay
 from bd.core.times import time_text, timedelta
 from bd.operations.base import Operation, minting, register, subject
 from bd.operations.capacity_file import with_capacity
-from bd.policy import budget, capacity, claims
+from bd.policy import advisory_claims, budget, capacity, claims, lifecycle
 from bd.policy.eligibility import BINDING, Eligibility, refuse_rival
 from bd.policy.readiness import Readiness
 
@@ -144,8 +144,6 @@ class Claim(Operation):
         if reserved:
             claim["reserved_usd"] = reserved
         if (bead.get("claim_mode") or context.settings.claim_mode) == "advisory":
-            from bd.policy import advisory_claims  # noqa: PLC0415  few hubs need it
-
             return advisory_claims.claimed(bead, claim, context.settings, self.asked_at)
         return claims.claimed(bead, claim, context.settings.owner(self.name), self.asked_at)
 
@@ -197,8 +195,6 @@ class Claim(Operation):
         self, bead: Bead, given: Mapping[str, str], taken: dict[str, Bead | None], context: DecisionContext
     ) -> Bead | None:
         """An advisory bead with this agent's own claim renewed: its token stays where it was presented. None when it has none."""
-        from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
-
         mine = advisory_claims.claim_of(bead, self.name, self.asked_at)
         if mine is None:
             return None
@@ -314,8 +310,6 @@ def _untouched_first(beads: Iterable[Bead], context: DecisionContext) -> Iterato
 
 
 def _is_shared(bead: Bead, context: DecisionContext) -> bool:
-    from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
-
     return bool(advisory_claims.live(bead, context.now))
 
 
@@ -331,8 +325,6 @@ class Start(Operation):
                 raise WrongState(f"{bead.id} is not claimed", hint=f"`bd claim {bead.id}` first", id=bead.id)
             self.guard(bead, snapshot)
             if bead.get("claims"):
-                from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
-
                 return advisory_claims.started(bead, self.proof_for(bead, snapshot), context.settings, self.asked_at)
             return claims.started(bead, self.asked_at)
 
@@ -357,11 +349,7 @@ class Release(Operation):
             owners.update(bead.holders)
             reason = self.args.get("reason")
             if bead.get("claims"):
-                from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
-
                 return advisory_claims.released(bead, self.proof_for(bead, snapshot), reason, self.asked_at)
-            from bd.policy import lifecycle  # noqa: PLC0415  a claim ends no other
-
             is_own = self.holder_of(bead, snapshot) is not None
             return lifecycle.released(bead, reason, self.asked_at, spaced=is_own)
 

@@ -6,6 +6,7 @@ and a replay takes it from there. Does not belong here: what a reference may nam
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput
@@ -22,15 +23,11 @@ if TYPE_CHECKING:
 
 def packed(data: bytes) -> str:
     """Content as an operation carries it."""
-    from base64 import b64encode  # noqa: PLC0415  most that ends stores nothing, and it loads regular expressions
-
     return b64encode(data).decode()
 
 
 def unpacked(content: str) -> bytes:
     """The same as bytes again."""
-    from base64 import b64decode  # noqa: PLC0415
-
     return b64decode(content)
 
 

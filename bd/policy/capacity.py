@@ -13,6 +13,7 @@ from bd.core.errors import AgentOffline
 from bd.core.pools import pool_of, template_of
 from bd.core.schema import capacity_path
 from bd.core.times import SKEW_S, age_text, instant_of, time_text
+from bd.policy import advisory_claims
 from bd.policy.roles import interval_of
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ def held_by(name: str, snapshot: Snapshot, now: datetime | None = None) -> list[
 
 def is_at(bead: Bead, name: str, now: datetime | None) -> bool:
     """Whether the agent has an advisory claim on the bead that counts."""
-    from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
-
     return advisory_claims.claim_of(bead, name, now) is not None
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core.queries import is_calm
+from bd.policy.dag import ancestors
+from bd.policy.ranking import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,15 +24,11 @@ def is_lasting(bead: Bead, snapshot: Snapshot) -> bool:
     """Whether only a change of some bead can move the bead to another phase, or to another place in the order of work."""
     if not is_calm(bead.fields) or not bead.created_at:
         return False
-    from bd.policy.dag import ancestors  # noqa: PLC0415  most commands derive nothing
-
     return not bead.parent or not any(parent.get("defer_until") for parent in ancestors(bead, snapshot))
 
 
 def phases(snapshot: Snapshot, now: datetime) -> Derive:
     """Derive the phase of each bead whose phase lasts, by id; of a ready one with its place in the order of work behind a blank."""
-    from bd.policy.ranking import Ranking  # noqa: PLC0415  most commands derive nothing
-
     ranking = Ranking(snapshot, now)
 
     def derive(ids: Sequence[str]) -> dict[str, str]:

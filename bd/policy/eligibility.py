@@ -7,6 +7,7 @@ simulation ask it, and put nothing together themselves. It keeps what it works o
 from __future__ import annotations
 
 import re
+from fnmatch import translate
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,10 @@ from bd.core.schema import AGENTS_DIR
 from bd.core.times import age_text, instant_of
 from bd.policy import capacity
 from bd.policy.budget import Purse
+from bd.policy.preference import kept_until
 from bd.policy.readiness import Readiness, Reason, is_past
 from bd.policy.roles import SKILL_RULES, interval_of, is_fallback, skills_of
+from bd.policy.work_queue import ready_beads
 
 if TYPE_CHECKING:
     import re
@@ -46,8 +49,6 @@ def _bare_title(title: str) -> str:
 @lru_cache(maxsize=512)
 def _word_pattern(word: str) -> re.Pattern[str]:
     """Words of four letters and more match at the start of a word, shorter ones whole but for an ending (fixes, PRs)."""
-    import re  # noqa: PLC0415  only agents with rules of words need it
-
     folded = re.escape(word.casefold())
     return re.compile(rf"(?<!\w){folded}" + ("" if len(word) >= _WHOLE_WORD_LIMIT else rf"{_ENDING}(?!\w)"))
 
@@ -73,9 +74,6 @@ def matches_skills(bead: Bead, skills: Mapping[str, Any]) -> bool:
 
 @lru_cache(maxsize=512)
 def _glob(pattern: str) -> re.Pattern[str]:
-    import re  # noqa: PLC0415
-    from fnmatch import translate  # noqa: PLC0415  only agents with label rules need it
-
     return re.compile(translate(pattern.casefold()))
 
 
@@ -140,8 +138,6 @@ class Eligibility:
             reasons.append(Reason("routed", f"is routed to {bead.assignee}"))
         preferred = bead.get("prefer_agent")
         if preferred and preferred != name:
-            from bd.policy.preference import kept_until  # noqa: PLC0415  few beads are kept for anybody
-
             until = kept_until(bead, self._readiness)
             if not is_past(until, now):
                 reasons.append(Reason("preferred", f"is kept for {preferred} until {until}"))
@@ -190,8 +186,6 @@ class Eligibility:
         return [Reason("nothing_fits", f"nothing is ready that fits {self.agent}"), *self._misfits.values()]
 
     def _all_ready(self) -> Iterable[Bead]:
-        from bd.policy.work_queue import ready_beads  # noqa: PLC0415  a claim of a certain bead looks at no others
-
         return ready_beads(self._snapshot, self._now)
 
     def _other_agents(self) -> Mapping[str, Mapping[str, Any]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from bd.core.errors import AlreadyClosed, BadInput, StaleToken, WrongState
 from bd.core.times import instant_of, time_text, timedelta
+from bd.policy import advisory_claims
 from bd.policy.claims import touch as touch  # noqa: PLC0414  whoever changes a bead takes it from here
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ def guard(bead: Bead, token: str | None, *, force: bool = False, at: datetime | 
     A bead without a claim is anyone's, but not for who comes with a token: that claim was taken away.
     """
     if bead.get("claims") and not force:
-        from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
-
         advisory_claims.guard(bead, token, at)
         return
     claim = bead.claim
@@ -145,8 +144,6 @@ def with_mode(before: Bead, after: Bead, at: datetime) -> Bead:
     """The changed bead, where its `claim_mode` may be another one now. Raises WrongState while somebody holds it."""
     if before.get("claim_mode") == after.get("claim_mode") or not before.claims:
         return after
-    from bd.policy import advisory_claims  # noqa: PLC0415  few beads are
-
     names = advisory_claims.at_it(before, at) or ([before.claim.agent] if before.claim else [])
     if names:
         hint = "change it when they are done"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.queries import rank_of
+from bd.core.settings import hub_setting
 from bd.core.times import instant_of, time_text
 
 if TYPE_CHECKING:
@@ -72,8 +73,6 @@ class Pace(NamedTuple):
 
 def pace_of(snapshot: Snapshot) -> Pace:
     """The hub's pace, whatever this clone's settings may be."""
-    from bd.core.settings import hub_setting  # noqa: PLC0415
-
     config = snapshot.config()
     limit_s = float(hub_setting(config, "starvation_limit"))
     return Pace(float(hub_setting(config, "priority_boost_per_minute")), limit_s / 60)
@@ -94,8 +93,6 @@ def deadline_points(bead: Bead, now: datetime) -> float:
 
 def half_life_of(snapshot: Snapshot) -> float:
     """Seconds in which a temperature falls to its half: the hub's setting, whatever this clone's may be."""
-    from bd.core.settings import hub_setting  # noqa: PLC0415  only warm beads need it
-
     return float(hub_setting(snapshot.config(), "heat_half_life"))
 
 

@@ -6,7 +6,11 @@ ticks that nobody made only the last is due. Does not belong here: agents' own c
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from cronsim import CronSim, CronSimError
 
 from bd.core.errors import BadInput
 from bd.core.times import instant_of, timedelta
@@ -63,10 +67,6 @@ def next_or_why(schedule: Mapping[str, Any], now: datetime) -> tuple[datetime | 
 
 
 def _ticks(cron: str, zone: tzinfo, start: datetime, *, back: bool = False) -> Iterator[datetime]:
-    from datetime import UTC  # noqa: PLC0415
-
-    from cronsim import CronSim, CronSimError  # noqa: PLC0415  only hubs with schedules need it
-
     if len(cron.split()) != _FIELDS:
         raise BadInput(f"{cron!r} is no cron expression", hint='five fields: minute hour day month weekday, such as "0 9 * * 1"')
     try:
@@ -78,8 +78,6 @@ def _ticks(cron: str, zone: tzinfo, start: datetime, *, back: bool = False) -> I
 
 
 def _zone(name: str | None) -> tzinfo:
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415
-
     try:
         return ZoneInfo(name or "UTC")
     except (ZoneInfoNotFoundError, ValueError, OSError):

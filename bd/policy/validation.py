@@ -6,6 +6,8 @@ here: running a check (worker/validation.py); commands come from trusted configu
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import TYPE_CHECKING
 
 from bd.core.errors import NotValidated
@@ -46,9 +48,6 @@ def is_asked(bead: Bead) -> bool:
 
 def seal_of(bead: Bead) -> str:
     """A name for exactly this output and what is asked of it."""
-    import hashlib  # noqa: PLC0415  few beads are validated
-    import json  # noqa: PLC0415
-
     judged = {key: value for key, value in output_of(bead).items() if key in _JUDGED and value is not None}
     return hashlib.sha256(json.dumps(judged, sort_keys=True, default=str).encode()).hexdigest()[:32]
 

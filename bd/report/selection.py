@@ -12,6 +12,7 @@ from bd.core.queries import Lineup, Sought
 from bd.core.schema import TYPES
 from bd.core.times import instant_of
 from bd.policy.dag import ancestors
+from bd.policy.liveness import stall_on
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import NOT_WORK, Readiness, status_now
 from bd.policy.work_queue import in_phases, in_work_order
@@ -202,8 +203,6 @@ def dead_letters(snapshot: Snapshot) -> list[Bead]:
 
 
 def _stall_test(now: datetime, settings: Settings) -> Callable[[Bead], bool]:
-    from bd.policy.liveness import stall_on  # noqa: PLC0415  few lists ask for it
-
     return lambda bead: stall_on(bead, {}, now, settings) is not None
 
 

@@ -13,6 +13,8 @@ from bd.core import times
 from bd.core.identity import git_author
 from bd.core.model import Change
 from bd.core.operation import DecisionContext
+from bd.core.settings import of_hub
+from bd.store.local.tokens import Tokens
 from bd.store.replica import Replica
 
 if TYPE_CHECKING:
@@ -111,12 +113,12 @@ class Clone(Replica):
 
     def writing(self, *, force: bool = False, reason: str | None = None) -> Writing:
         """What writes to this clone's hub; `force` also takes hand edits of claims, for a `reason`."""
-        from bd.store.transaction.queue import Writing as Writer  # noqa: PLC0415  readers need none of it
+        from bd.store.transaction.queue import Writing  # noqa: PLC0415  readers need none of it
 
         def by_difference(commit: str, parent: str, author: str, uid: str | None) -> Operation:
             return self._operations.by_difference(self, commit, parent, author, uid=uid, force=force, reason=reason)
 
-        return Writer(
+        return Writing(
             self,
             context=self.context,
             author=self.author,
@@ -130,8 +132,6 @@ class Clone(Replica):
     ) -> DecisionContext:
         """What a decision may know besides the snapshot; `is_request`: by the hub's settings alone, for an operation of another clone."""
         if is_request:
-            from bd.core.settings import of_hub  # noqa: PLC0415  only for what others ask
-
             return DecisionContext(self.runtime.now(), of_hub(snapshot.config()), heartbeats, is_request=True)
         return DecisionContext(self.runtime.now(), self.settings(snapshot), heartbeats)
 
@@ -147,9 +147,7 @@ class Clone(Replica):
     @cached_property
     def tokens(self) -> Tokens:
         """The fencing tokens of the claims that were made here."""
-        from bd.store.local.tokens import Tokens as Folder  # noqa: PLC0415  few writes need any
-
-        return Folder(self.place.folder)
+        return Tokens(self.place.folder)
 
     def kept(self) -> list[KeptCommit]:
         """The commits that the hub refused, until they are dismissed."""
@@ -202,9 +200,9 @@ class Rehearsal:
 
     @cached_property
     def _chain(self) -> Chain:
-        from bd.store.transaction.drafts import Chain as Steps  # noqa: PLC0415  readers need none of it
+        from bd.store.transaction.drafts import Chain  # noqa: PLC0415  readers need none of it
 
-        return Steps(self._clone.repo, self._snapshot, self._clone.context(self._snapshot, None))
+        return Chain(self._clone.repo, self._snapshot, self._clone.context(self._snapshot, None))
 
     @property
     def snapshot(self) -> Any:

@@ -19,6 +19,7 @@ from bd.core.schema import (
     is_volume,
     volume_of,
 )
+from bd.store.archive.volumes import looked_into, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -68,8 +69,6 @@ def with_volumes(repo: Repository, entries: Sequence[Entry]) -> Sequence[Entry]:
     """What git lists, with the beads of each volume in its place."""
     if not any(is_volume(entry.path) or volume_of(entry.path) for entry in entries):
         return entries
-    from bd.store.archive.volumes import looked_into  # noqa: PLC0415  what is archived hardly ever changes
-
     return looked_into(repo.objects, entries)
 
 
@@ -137,8 +136,6 @@ def parse_file(path: str, oid: str, data: bytes | None) -> Row:
 
 def _fault_of_volume(path: str, data: bytes) -> str | None:
     """Why not everything in a volume can be read; None where it can."""
-    from bd.store.archive.volumes import parse  # noqa: PLC0415  the same
-
     volume = parse(data)
     if volume.fault:
         return volume.fault

@@ -68,9 +68,9 @@ class Place(NamedTuple):
 
     def worktree(self, runtime: Runtime) -> Worktree | None:
         """The files of the hub branch, wherever they are checked out."""
-        from bd.store.worktree.worktree import Worktree as Files  # noqa: PLC0415  reads look at no files
+        from bd.store.worktree.worktree import Worktree  # noqa: PLC0415  reads look at no files
 
-        return Files(self.repo, self.branch, runtime)
+        return Worktree(self.repo, self.branch, runtime)
 
     def cache_path(self, derivations: Sequence[Derivation], now: datetime) -> str | None:
         """Where the cache with these derived columns is kept; None: for one command only."""

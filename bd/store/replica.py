@@ -19,9 +19,14 @@ from bd.core import times
 from bd.core.errors import NoHub, NotFound, TryAgain
 from bd.core.json_shapes import MAYBE_TEXT, fits, json_value
 from bd.core.schema import CONFIG_PATH
+from bd.core.settings import from_environment, merge
+from bd.store import format_version
+from bd.store.cache.cache import Cache
 from bd.store.contract import PUBLISHED, VIEW, ZERO
+from bd.store.git import commit_message
 from bd.store.hub_location import Place
 from bd.store.local.last_fetch import LastFetch
+from bd.store.snapshot import CachedSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -95,10 +100,10 @@ class Replica:
     @cached_property
     def sides(self) -> SideRefs:
         """The refs beside the hub branch."""
-        from bd.store.heartbeat.side_refs import SideRefs as Beside  # noqa: PLC0415  most commands need none of it
+        from bd.store.heartbeat.side_refs import SideRefs  # noqa: PLC0415  most commands need none of it
 
         self.repo.timeout_s = self.settings().git_timeout  # a sign of life takes no lock
-        return Beside(self.repo, self.remote, self.local, self.place.url or self.remote_name, self.runtime)
+        return SideRefs(self.repo, self.remote, self.local, self.place.url or self.remote_name, self.runtime)
 
     @cached_property
     def worktree(self) -> Worktree | None:
@@ -222,8 +227,6 @@ class Replica:
     @property
     def cache(self) -> Cache:
         if self._cache is None:
-            from bd.store.cache.cache import Cache  # noqa: PLC0415
-
             self._cache = Cache(
                 self.place.cache_path(self.derivations, self.runtime.now()), self.repo, self.runtime, self.derivations
             )
@@ -233,8 +236,6 @@ class Replica:
         """The hub at a commit, by default the view. It stays readable until the next call."""
         wanted = commit or self.view()
         self.cache.move_to(wanted, self._parse_progress)
-        from bd.store.snapshot import CachedSnapshot  # noqa: PLC0415
-
         snapshot = CachedSnapshot(self.cache, wanted)
         snapshot.listened_at, snapshot.heard = self._heard()
         return snapshot
@@ -270,9 +271,6 @@ class Replica:
 
     def snapshot_aside(self, commit: str) -> CachedSnapshot:
         """The hub at some other commit, in memory, without disturbing the cache (`--at`, checks)."""
-        from bd.store.cache.cache import Cache  # noqa: PLC0415
-        from bd.store.snapshot import CachedSnapshot  # noqa: PLC0415
-
         cache = Cache(None, self.repo, self.runtime)
         self._memory.append(cache)
         cache.move_to(commit, self._parse_progress)
@@ -284,8 +282,6 @@ class Replica:
 
     def settings(self, snapshot: CachedSnapshot | None = None) -> Settings:
         """The settings as they hold on a snapshot of this clone; without one, as far as the hub has no say."""
-        from bd.core.settings import from_environment, merge  # noqa: PLC0415  most reads need no settings
-
         layers = [
             ("flag", self.flags),
             ("environment", from_environment(os.environ)),
@@ -297,8 +293,6 @@ class Replica:
 
     def check_format(self, snapshot: CachedSnapshot, operation: Operation | None = None) -> None:
         """Refuse to write where there is no hub that this bd writes; see format_version.py for what it raises."""
-        from bd.store import format_version  # noqa: PLC0415  readers need none of it
-
         format_version.check(
             self.repo, snapshot, self.branch_name, brings_forward=operation is not None and operation.brings_forward
         )
@@ -389,7 +383,5 @@ class Replica:
         named = self.repo.commit_of(text)
         if named is None:
             return times.past_instant(text, self.runtime.now())
-        from bd.store.git import commit_message  # noqa: PLC0415  few reads look at the past
-
         headers, _ = commit_message.split_commit(self.repo.objects.read(named) or b"")
         return times.instant_of(times.time_of_seconds(commit_message.signed_by(headers)[1])).replace(microsecond=999_999)

@@ -6,6 +6,7 @@ No redirect is followed. A server that is away, or ends, or is overloaded, is no
 from __future__ import annotations
 
 import json
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
@@ -51,8 +52,6 @@ class Server(NamedTuple):
         return found
 
     def _get(self, query: str, timeout_s: float) -> tuple[int, dict[str, Any]]:
-        from http.client import HTTPConnection, HTTPException, HTTPSConnection  # noqa: PLC0415  few ask a server
-
         parts = urlsplit(self.url)
         make = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         headers = {"Accept": "application/json", **({"Authorization": f"Bearer {self.token}"} if self.token else {})}

@@ -7,8 +7,11 @@ The files can be watched where the hub is a path of this machine and watchfiles 
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from threading import Event, Thread
 from typing import TYPE_CHECKING
+
+import watchfiles
 
 from bd.store.git.porcelain import is_ref
 
@@ -51,8 +54,6 @@ class Alarm:
         self._rung.set()
 
     def _watch(self, folders: Sequence[str]) -> None:
-        import watchfiles  # noqa: PLC0415  an optional extra
-
         try:
             for _ in watchfiles.watch(
                 *folders, watch_filter=None, step=_STEP_MS, debounce=_MOST_MS, stop_event=self._ended, raise_interrupt=False
@@ -66,8 +67,6 @@ class Alarm:
 
 def has_watcher() -> bool:
     """Whether files can be watched here."""
-    from importlib.util import find_spec  # noqa: PLC0415  only where somebody waits
-
     return find_spec("watchfiles") is not None
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from bd.cli import bead_lines
 from bd.cli.spec import PRIORITY, Flag, Option, list_option
 from bd.cli.values import flat, key_values
+from bd.compat import bead_json
 from bd.core import ids
 from bd.core.times import instant_back
 from bd.policy.readiness import Readiness
@@ -103,8 +105,6 @@ def show_list(
     total = len(beads)
     size = limit if limit is not None else (0 if app.out.is_json else default_limit)
     if app.out.is_json:
-        from bd.compat import bead_json
-
         app.out.json_text(bead_json.listed(beads, snapshot, app.now, size))
     elif app.out.quiet:
         app.out.lines(islice(beads.ids(), size or None))
@@ -122,8 +122,6 @@ def show_list(
 
 def _lines_with_state(app: App, beads: Lineup, size: int | None, readiness: Readiness) -> Iterator[str]:
     """The lines of `bd list`: as text the store has most of them."""
-    from bd.cli import bead_lines
-
     if not app.out.is_plain:
         yield from (bead_lines.line_with_state(app.out, bead, readiness) for bead in islice(beads, size))
         return

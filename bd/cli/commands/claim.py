@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
+from bd.cli.claim_attempts import claim_best
+from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag, Option, whole_number
 from bd.core.errors import BadInput, StaleToken
+from bd.operations.claims import Claim, Start
+from bd.policy import advisory_claims
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,11 +49,6 @@ def run(app: App, beads: Sequence[str], *, take_next: bool, count: int, reserve:
         raise BadInput(words, hint="give ids, or --next for the best one that fits, not both")
     who = app.claimant()  # who may not claim does not fetch either
     app.hub.try_write()
-    import os
-
-    from bd.cli.claim_attempts import claim_best
-    from bd.operations.claims import Claim
-
     asked = app.asked(agent=who.agent, host=os.uname().nodename if hasattr(os, "uname") else "", force=force)
     asked["by"] = who.by
     if beads:
@@ -77,8 +77,6 @@ START = Command(
 
 def start(app: App, beads: tuple[str, ...]) -> None:
     """Begin the work on a reserved bead."""
-    from bd.operations.claims import Start
-
     outcome = app.publish(Start(**app.asked(beads, ids=list(beads))))
     app.show_written(outcome, "Started")
 
@@ -101,8 +99,6 @@ def _refuse_ended(app: App, outcome: Outcome) -> None:
 
 
 def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
-    from bd.cli.output import escaped
-
     settings = app.hub.settings(app.hub.snapshot(outcome.commit))
     for bead in app.written(outcome):
         held = bead.claim
@@ -122,9 +118,6 @@ def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
 
 def _tell_shared(app: App, outcome: Outcome, bead: Bead) -> None:
     """Say what an advisory claim has won, and who else is at the bead."""
-    from bd.cli.output import escaped
-    from bd.policy import advisory_claims
-
     tokens = {token for token, bead_id in (outcome.change.tokens if outcome.change else ()) if bead_id == bead.id}
     own = next((claim for claim in bead.claims if claim.get("token") in tokens), {})
     others = advisory_claims.at_it(bead, app.now, but=own.get("agent"))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from bd.cli.close_output import given_output
 from bd.cli.spec import Argument, Command, Flag, Option
+from bd.cli.validation import seals_of
 from bd.cli.values import text_argument
 from bd.operations.close import Close
 
@@ -53,12 +55,8 @@ def run(
     extra: dict[str, Any] = {}
     made = None
     if output is not None:
-        from bd.cli.close_output import given_output
-
         extra, made = given_output(app, beads, output)
     if not force:
-        from bd.cli.validation import seals_of
-
         seals = seals_of(app, beads, lambda _: made)
         extra.update({"seals": seals} if seals else {})
     if take_next:

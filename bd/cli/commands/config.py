@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from bd.cli.spec import Argument, Command, Flag, Group
@@ -161,8 +162,6 @@ def _text(value: Any) -> str:
 
 
 def _nearest(key: str) -> str:
-    from difflib import get_close_matches
-
     names = [*KEYS, *PLACE_KEYS]
     close = get_close_matches(key, names, n=1)
     return f"did you mean {close[0]}?" if close else f"one of {', '.join(names)}"

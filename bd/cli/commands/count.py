@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bd.cli.commands.bead_list import FILTERS, wanted_of
 from bd.cli.spec import Command, Flag, list_option
 from bd.core.queries import Lineup
+from bd.policy.eligibility import Eligibility
 from bd.policy.readiness import Readiness, status_now
 from bd.policy.work_queue import ready_beads
 from bd.report.selection import Wanted, lineup, passing
@@ -48,8 +49,6 @@ def run(app: App, ready: bool, group: str | None, **flags: Any) -> None:
     if ready:
         beads = ready_beads(snapshot, now)
         if app.work_for:
-            from bd.policy.eligibility import Eligibility
-
             beads = Lineup(Eligibility(snapshot, app.work_for, now).beads(beads))
         if wanted != Wanted(everything=True):
             beads = Lineup(filter(passing(snapshot, wanted, now, app.settings), beads))

@@ -8,6 +8,7 @@ from bd.cli.output import escaped
 from bd.cli.spec import CLAIM_MODE, INTEGER, PRIORITY, Argument, Command, Flag, Option, list_option, real_number, whole_number
 from bd.cli.values import flat, metadata_of, text_argument
 from bd.core.errors import BadInput
+from bd.core.operation import DecisionContext
 from bd.operations.create import Create
 
 if TYPE_CHECKING:
@@ -98,8 +99,7 @@ def _create_one(app: App, title: str | None, *, silent: bool, force: bool, **fla
 
 
 def _create_many(app: App, source: str, forced: dict[str, Any], *, dry_run: bool, silent: bool) -> None:
-    from bd.compat.plan_files import read_plan
-    from bd.core.operation import DecisionContext
+    from bd.compat.plan_files import read_plan  # noqa: PLC0415  only for many at once
 
     specs = read_plan(source, DecisionContext(app.now, app.settings()))
     operation = Create(**app.asked(beads=specs, **forced))

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bd.cli import factory_demo
 from bd.cli.output import escaped
 from bd.cli.spec import PATH, Command, Flag, Option, whole_number
 from bd.core.errors import BadInput, Damaged
@@ -50,8 +51,6 @@ def run(app: App, beads: int | None, seed: str | None, folder: str | None, *, fa
     """Watch four agents race through a hub of their own."""
     place = None if folder is None else Path(folder)
     if factory:
-        from bd.cli import factory_demo
-
         if beads is not None or seed is not None:
             raise BadInput("--beads and --seed are of the race, not of --factory")
         factory_demo.run(app, place, keep=keep)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag, Option, real_number
 from bd.cli.values import text_argument
+from bd.notify.hooks import tell
 from bd.operations.fail import Fail
 from bd.policy.retry import KINDS, outlook
 
@@ -43,8 +44,6 @@ def run(app: App, beads: tuple[str, ...], kind: str, error: str | None, force: b
     outcome = app.publish(Fail(**app.asked(beads, ids=list(beads), reason=kind, error=error, force=force, **known)))
     app.show_written(outcome, "Failed")
     if any(bead.status == "dead_letter" for bead in app.written(outcome)):
-        from bd.notify.hooks import tell
-
         for line in tell(app.hub, app.identity.by):
             app.out.note(escaped(line))
     if app.out.is_json:

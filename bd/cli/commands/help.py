@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.cli.click_commands import TITLES
 from bd.cli.global_options import NAMES
+from bd.cli.reference import every_command, write_pages
 from bd.cli.spec import Argument, Command, Flag, Option
 from bd.cli.table import COMMANDS, SECTIONS
 
@@ -24,9 +26,6 @@ SPEC = Command(
 
 def run(app: App, name: str | None, everything: bool, man: str | None) -> None:
     """Show every command, for people or as JSON."""
-    from bd.cli.click_commands import TITLES
-    from bd.cli.reference import every_command
-
     if man:
         _write_pages(app, man)
         return
@@ -42,8 +41,6 @@ def run(app: App, name: str | None, everything: bool, man: str | None) -> None:
 
 
 def _write_pages(app: App, folder: str) -> None:
-    from bd.cli.reference import write_pages
-
     write_pages(folder)
     if app.out.is_json:
         app.out.object({"folder": folder, "pages": len(COMMANDS)})

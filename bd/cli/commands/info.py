@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bd import __version__
 from bd.cli.lookup import bead_of
 from bd.cli.spec import Argument, Command, Flag
+from bd.compat.context_refs import context_of, printed
 from bd.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -103,8 +104,6 @@ def context(app: App, bead: str | None) -> None:
 
 
 def _context_of(app: App, typed: str) -> None:
-    from bd.compat.context_refs import context_of, printed
-
     snapshot = app.snapshot()
     bead = bead_of(typed, snapshot)
     found = context_of(bead, snapshot, app.hub)

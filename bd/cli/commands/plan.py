@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bd.cli.lookup import bead_of
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag, Group, Option
+from bd.compat.dag_plans import plan_of, plan_text, read_graph
 from bd.core.operation import DecisionContext
 from bd.operations.plan import ApplyPlan
 
@@ -38,8 +39,6 @@ APPLY = Command(
 
 def apply(app: App, file: str, *, dry_run: bool, idempotency_key: str | None, parent: str | None, force: bool) -> None:
     """Make everything a plan file says (- reads stdin) in one commit, or nothing."""
-    from bd.compat.dag_plans import read_graph
-
     app.refuse_past()
     specs = read_graph(file, DecisionContext(app.now, app.settings()))
     for key, value in (("idempotency_key", idempotency_key), ("parent", parent)):
@@ -88,8 +87,6 @@ EXPORT = Command(
 
 def export(app: App, root: str) -> None:
     """Write a DAG as the plan file that makes it anew, without what became of it."""
-    from bd.compat.dag_plans import plan_of, plan_text
-
     snapshot = app.snapshot()
     bead = bead_of(root, snapshot)
     plan = plan_of(bead, snapshot)

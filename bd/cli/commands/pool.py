@@ -13,7 +13,10 @@ from bd.core.errors import BadInput
 from bd.core.pools import Pool, pools_of
 from bd.core.times import time_text
 from bd.operations.pools import ScalePool
+from bd.pool.controller import Controller
+from bd.pool.state import Quarters
 from bd.report.pools import status_of, told_by_files
+from bd.store import locate
 
 if TYPE_CHECKING:
     from typing import Any
@@ -69,8 +72,6 @@ STATUS = Command(
 
 def status(app: App) -> None:
     """Show what each pool wants, and who of it runs on this host."""
-    from bd.pool.state import Quarters
-
     app.leave_out(SIGNS, "what runs on this host and what its checks said")
     pools = pools_of(app.snapshot()).values()
     if app.flags.at:
@@ -128,8 +129,6 @@ def _size(app: App, name: str, size: str) -> str:
         return size
     if size not in ("up", "down"):
         raise BadInput(f"{size!r} is no size", hint="a number, up, down or auto")
-    from bd.pool.state import Quarters
-
     pool = pools_of(app.snapshot(fetch=True)).get(name, Pool(name))
     running = sum(one.get("pool") == name and not one.get("drained_at") for _, one in Quarters(app.hub).members())
     base = running if pool.size is None else pool.size
@@ -146,8 +145,6 @@ EVENTS = Command(
 
 def events(app: App, name: str | None) -> None:
     """List what happened to the pools on this host, the latest last."""
-    from bd.pool.state import Quarters
-
     found = [one for one in Quarters(app.hub).events() if name in (None, one.get("pool"))]
     if app.flags.at:
         found = [one for one in found if str(one.get("at")) <= time_text(app.now)]
@@ -185,10 +182,6 @@ def run(app: App, once: bool) -> None:
         raise BadInput("--json is one document, and this would go on for ever", hint="add --once")
     if os.name != "posix":
         raise BadInput("pools need a POSIX system", hint="start `bd work` on each agent instead")
-    from bd.pool.controller import Controller
-    from bd.pool.state import Quarters
-    from bd.store import locate
-
     quarters, told = Quarters(app.hub), []
 
     def tell(event: dict[str, Any]) -> None:

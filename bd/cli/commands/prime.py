@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bd.cli import agent_guide
 from bd.cli.spec import Command
+from bd.policy.eligibility import Eligibility
 from bd.policy.work_queue import ready_beads
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ def run(app: App) -> None:
     ready = ready_beads(snapshot, app.now)
     number = len(ready)
     if name:
-        from bd.policy.eligibility import Eligibility
-
         number = len(list(Eligibility(snapshot, name, app.now).beads(ready)))
     held = [bead.id for bead in snapshot.live() if name and name in bead.holders]
     who = name or f"{app.identity.by.partition(':')[2]} (no agent: give --agent NAME or set BD_AGENT before you claim)"

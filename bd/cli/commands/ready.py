@@ -8,7 +8,9 @@ from bd.cli.bead_lines import at_it
 from bd.cli.commands.bead_list import FILTERS, show_list, wanted_of
 from bd.cli.output import escaped
 from bd.cli.spec import Command, Flag, Option, whole_number
+from bd.compat import bead_json
 from bd.core.queries import Lineup
+from bd.policy.eligibility import Eligibility
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import Readiness
 from bd.policy.work_queue import ready_beads
@@ -55,8 +57,6 @@ def run(app: App, limit: int | None, sort: str, everybody: bool, explain: bool, 
     wanted = wanted_of(app, snapshot, **flags)._replace(everything=True)
     found, idle = ready, None
     if name:
-        from bd.policy.eligibility import Eligibility
-
         answer = Eligibility(snapshot, name, now)
         idle = answer.idle()
         if everybody and idle and not app.out.is_json:
@@ -84,7 +84,7 @@ def run(app: App, limit: int | None, sort: str, everybody: bool, explain: bool, 
     footer, empty = _last_line(snapshot, len(found), len(ready) - len(found), None if everybody else name, idle)
     show_list(app, snapshot, found, limit=limit, default_limit=100, empty=empty, tail=tail, footer=footer)
     if explain:
-        from bd.cli.commands.blocked import blocked_beads, show_blocked
+        from bd.cli.commands.blocked import blocked_beads, show_blocked  # noqa: PLC0415  only with --explain
 
         show_blocked(app, blocked_beads(app))
 
@@ -102,7 +102,7 @@ def _last_line(snapshot: Snapshot, found: int, others: int, name: str | None, id
 
 def _claim_first(app: App, found: Lineup) -> None:
     """The Go tool's `ready --claim`: the best of what was asked for that nobody takes meanwhile, or nothing."""
-    from bd.cli.claim_attempts import claim_first
+    from bd.cli.claim_attempts import claim_first  # noqa: PLC0415  only with --claim
 
     outcome = claim_first(app, list(found.ids())[:_TRIES])
     if outcome:
@@ -115,8 +115,7 @@ def _claim_first(app: App, found: Lineup) -> None:
 
 def _explain(app: App, found: Lineup) -> None:
     """What is ready and what waits, as one object."""
-    from bd.cli.commands.blocked import blocked_beads, blocked_objects
-    from bd.compat import bead_json
+    from bd.cli.commands.blocked import blocked_beads, blocked_objects  # noqa: PLC0415  only with --explain
 
     snapshot = app.snapshot()
     ranking = Ranking(snapshot, app.now)

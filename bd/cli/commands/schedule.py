@@ -11,6 +11,7 @@ from bd.core.errors import NotFound
 from bd.core.times import time_text
 from bd.operations.schedules import AddSchedule, RemoveSchedule
 from bd.policy import schedules
+from bd.schedule.sources import due_schedules, run_schedule
 
 if TYPE_CHECKING:
     from typing import Any
@@ -114,8 +115,6 @@ RUN = Command(
 
 def run(app: App, names: tuple[str, ...]) -> None:
     """Make the beads of the ticks that are due, of all schedules or of those named."""
-    from bd.schedule.sources import due_schedules, run_schedule
-
     app.refuse_past()
     snapshot = app.snapshot(fetch=True)
     unknown = next((name for name in names if schedules.schedule_of(name, snapshot) is None), None)

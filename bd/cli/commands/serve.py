@@ -12,6 +12,10 @@ from bd.cli.app import App
 from bd.cli.output import escaped
 from bd.cli.spec import Command, Flag, Option, whole_number
 from bd.core.errors import BadInput
+from bd.web import gateways, server, webhook_secrets
+from bd.web.gateway_thread import Forwarding
+from bd.web.site import Site
+from bd.web.token_file import people_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -52,10 +56,6 @@ def run(app: App, host: str, port: int, token_file: str | None, names: tuple[str
     """Show the hub as live web pages."""
     if not find_spec("starlette") or not find_spec("uvicorn"):
         raise BadInput("serving pages needs an extra", hint="pip install 'gitbeads[serve]'")
-    from bd.web import server
-    from bd.web.site import Site
-    from bd.web.token_file import people_of
-
     if private and not token_file:
         raise BadInput("--private lets in who has a token", hint="--token-file FILE says who that is")
     people = people_of(token_file, lambda: app.identity.by.split(":", 1)[-1], app.out.note) if token_file else ()
@@ -74,9 +74,6 @@ def run(app: App, host: str, port: int, token_file: str | None, names: tuple[str
 
 def _equip(site: Site, secrets_file: str | None, forwards: tuple[str, ...]) -> None:
     """Give the site the secrets of webhooks, and gateways to tell what is ready."""
-    from bd.web import gateways, webhook_secrets
-    from bd.web.gateway_thread import Forwarding
-
     site.secrets = {
         **webhook_secrets.from_environment(os.environ),
         **(webhook_secrets.of_file(secrets_file) if secrets_file else {}),

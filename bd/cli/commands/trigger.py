@@ -12,6 +12,7 @@ from bd.compat.jsonl_import import bytes_of, event_of
 from bd.core.errors import BadInput, NotFound
 from bd.operations.triggers import AddTrigger, RemoveTrigger
 from bd.policy import triggers
+from bd.schedule import sources
 
 if TYPE_CHECKING:
     from typing import Any
@@ -104,8 +105,6 @@ FIRE = Command(
 
 def fire(app: App, name: str, file: str, delivery: str | None) -> None:
     """Apply a trigger's plan to an event: a JSON object from a file, or - for stdin."""
-    from bd.schedule import sources
-
     app.refuse_past()
     event = event_of(bytes_of(file), "stdin" if file == "-" else file)
     app.snapshot(fetch=True)
@@ -129,8 +128,6 @@ RUN = Command(
 
 def run(app: App, names: tuple[str, ...]) -> None:
     """Fire what waits for DAGs that have ended and for files that are there."""
-    from bd.schedule import sources
-
     app.refuse_past()
     app.snapshot(fetch=True)
     for name in names:

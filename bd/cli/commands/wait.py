@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bd.cli.spec import DURATION, Command, Option
 from bd.core.errors import BadInput
+from bd.worker.long_poll import server_of, token_of
 from bd.worker.wait import wait
 
 if TYPE_CHECKING:
@@ -53,6 +54,4 @@ def run(app: App, timeout: float | None, via: str | None, token_file: str | None
 
 
 def _server(url: str, token_file: str | None) -> Server:
-    from bd.worker.long_poll import server_of, token_of
-
     return server_of(url, token_of(token_file) if token_file else os.environ.get(_VARIABLE, ""))

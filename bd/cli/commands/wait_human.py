@@ -8,6 +8,7 @@ from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag, Option
 from bd.cli.values import text_argument
 from bd.core.errors import BadInput
+from bd.notify.hooks import tell
 from bd.operations.human_wait import Answer, WaitHuman
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ def run(app: App, bead: str, reason: str | None, force: bool) -> None:
         raise BadInput("waiting for a person needs a question", hint=f'bd wait-human {bead} --reason "what you must know"')
     outcome = app.publish(WaitHuman(**app.asked_to_end([bead], ids=[bead], reason=question, force=force)))
     app.show_written(outcome, "Waiting for a person:")
-    from bd.notify.hooks import tell
-
     for line in tell(app.hub, app.identity.by):
         app.out.note(escaped(line))
 

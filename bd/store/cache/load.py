@@ -11,11 +11,14 @@ becomes of one of them, its part is read here instead.
 from __future__ import annotations
 
 import contextlib
+import gc
 import marshal
 import os
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from bd.store.archive.volumes import shelf_of
 from bd.store.cache.rows import Packed, packed
 from bd.store.contract import Entry
 from bd.store.git.repository import GitRepo
@@ -85,8 +88,6 @@ class _Reader:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> _Reader:
-        import subprocess  # noqa: PLC0415  only a first read of many files comes here
-
         with contextlib.suppress(OSError, ValueError):
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _SERVE.format(path=sys.path)],
@@ -146,15 +147,11 @@ def _received(stream: IO[bytes]) -> bytes:
 
 def serve() -> None:
     """Be a reader's process: read what stdin says, and answer piece by piece."""
-    import gc  # noqa: PLC0415  here alone
-
     gc.disable()
     place, pieces, places = marshal.loads(sys.stdin.buffer.read())
     git_dir, common_dir, work_tree, timeout_s = place
     repo = GitRepo(git_dir, common_dir, work_tree, timeout_s=timeout_s)
     if places:
-        from bd.store.archive.volumes import shelf_of  # noqa: PLC0415  of an archive without volumes nothing is needed
-
         shelf_of(repo.objects).places.update(places)
     out = sys.stdout.buffer
     for piece in pieces:

@@ -61,8 +61,6 @@ def form_of(message: str) -> dict[str, Any] | None:
     values = parse(message).get("Bd-Op")
     if not values:
         return None
-    import json  # noqa: PLC0415  only a replay reads messages
-
     try:
         form = json.loads(values[-1])
     except (ValueError, RecursionError):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput, Damaged, TryAgain
 from bd.core.schema import volume_of
+from bd.store.archive.volumes import shelf_of
 from bd.store.git.porcelain import size_in
 from bd.store.git.trees import FOLDER, Tree, TreeEntry
 from bd.store.object_names import is_oid, name_of
@@ -181,8 +182,6 @@ class ObjectReader:
         """The content of the object a name means, or its first `at_most` bytes; None when there is none."""
         found = next(self.read_many([name], at_most=at_most))
         if found is None and (volume := volume_of(name.partition(":")[2])):
-            from bd.store.archive.volumes import shelf_of  # noqa: PLC0415  what is archived is hardly ever asked for
-
             return shelf_of(self).at(name.partition(":")[0], volume, name.rpartition("/")[2].removesuffix(".yaml"))
         return found
 

@@ -9,6 +9,7 @@ clock: what a program takes is real, whatever bd takes for now.
 from __future__ import annotations
 
 import os
+import select
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -88,8 +89,6 @@ class Process:
 
         Raises TimeoutError, and BufferError for more output than `at_most` bytes; both leave it running.
         """
-        import select  # noqa: PLC0415
-
         deadline = None if timeout_s is None else monotonic() + timeout_s
         poller = select.poll()
         left = memoryview(data or b"")
@@ -174,8 +173,6 @@ class _Death:
     """The end of a program, to be waited for: at once where there are descriptors of processes, else with a look now and then."""
 
     def __init__(self, pid: int) -> None:
-        import select  # noqa: PLC0415
-
         self._poller = select.poll()
         self._descriptor: int | None = None
         with suppress(AttributeError, OSError):  # not Linux, or an old one

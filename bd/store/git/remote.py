@@ -36,9 +36,9 @@ class GitRemote:
 
     @cached_property
     def _fetching(self) -> Fetching:
-        from bd.store.git.fetch import Fetching as Fetch  # noqa: PLC0415  who may push first fetches nothing
+        from bd.store.git.fetch import Fetching  # noqa: PLC0415  who may push first fetches nothing
 
-        return Fetch(self._repo, self.name, self._branch, self._folder, self._runtime)
+        return Fetching(self._repo, self.name, self._branch, self._folder, self._runtime)
 
     def begin_fetch(self) -> None:
         """Start a fetch of the branch, which `fetch` then waits for. Only under the clone's lock."""

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 from bd.core.errors import BadInput, BdError, Damaged, NoHub, TryAgain
 from bd.store.contract import ZERO, Entry
 from bd.store.git.environment import NO_WATCHER, QUIET, UPDATES_CHECKOUT, environment
+from bd.store.git.objects import LooseWriter, ObjectReader
 from bd.store.git.porcelain import difference, is_ref, local_refs, tree_entries
+from bd.store.git.process import start
 from bd.store.object_names import is_oid
 
 if TYPE_CHECKING:
@@ -98,8 +100,6 @@ class GitRepo:
 
     def spawn(self, args: Sequence[str], *, stdin: bool = False, env: Mapping[str, str] | None = None) -> Process:
         """Start a git process with its streams piped."""
-        from bd.store.git.process import start  # noqa: PLC0415  a read from a warm cache starts no process
-
         if args[0] == "diff-tree":  # it reads the whole index first, and compares trees without a look at it
             env = {"GIT_INDEX_FILE": os.path.join(self.git_dir, "bd-no-index")}
         try:
@@ -149,9 +149,7 @@ class GitRepo:
     def objects(self) -> ObjectReader:
         """The one `cat-file --batch` process of this command."""
         if self._objects is None:
-            from bd.store.git.objects import ObjectReader as Reader  # noqa: PLC0415  the writer beside it imports this module's names
-
-            self._objects = Reader(self)
+            self._objects = ObjectReader(self)
         return self._objects
 
     def close(self) -> None:
@@ -303,8 +301,6 @@ class GitRepo:
 
     def write_object(self, kind: str, data: bytes, length: int) -> str:
         """One object; its name, of so many figures. Raises OSError, and GitFailed where nothing can be written."""
-        from bd.store.git.objects import LooseWriter  # noqa: PLC0415  readers need none of it
-
         writer = LooseWriter(self)
         if writer.is_usable():
             return writer.write(kind.encode(), data, length)
@@ -315,8 +311,6 @@ class GitRepo:
 
         Raises TryAgain (disk full, read-only clone) and Damaged.
         """
-        from bd.store.git.objects import LooseWriter  # noqa: PLC0415  readers need none of it
-
         writer = LooseWriter(self)
         if not base or sum(len(draft.files) for draft in drafts) > LOOSE_LIMIT or not writer.is_usable():
             return (self._signed_commits if any(draft.sign for draft in drafts) else self._import_commits)(base, drafts)

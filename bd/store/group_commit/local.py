@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core.settings import PROCESS_KEYS
+from bd.core.versions import same_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,8 +43,6 @@ def take(journal: Journal, kind: str, number: int) -> list[tuple[str, dict[str, 
     def fits(data: Mapping[str, Any]) -> bool:
         if data.get("kin") != kind:
             return False
-        from bd.core.versions import same_rules  # noqa: PLC0415  mostly nobody waits
-
         return same_rules(data.get("rules"))
 
     return journal.take(fits, number)

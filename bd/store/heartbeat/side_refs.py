@@ -179,8 +179,6 @@ class SideRefs:
 
     def record_commit(self, record: Mapping[str, Any], agent: str, at: datetime) -> str:
         """A commit beside the branch that carries an agent's record."""
-        import json  # noqa: PLC0415  a record is written far less often than the hub is looked at
-
         return self.commit(json.dumps(record, ensure_ascii=True, sort_keys=True), f"{agent} <{agent}@bd>", at)
 
     def commit(self, text: str, author: str, at: datetime) -> str:

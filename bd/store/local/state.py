@@ -26,15 +26,15 @@ class LocalFiles:
     @cached_property
     def journal(self) -> Journal:
         """What this clone has begun and not yet settled."""
-        from bd.store.local.journal import Journal as Folder  # noqa: PLC0415  readers need none of it
+        from bd.store.local.journal import Journal  # noqa: PLC0415  readers need none of it
 
-        return Folder(os.path.join(self._folder, "journal"))
+        return Journal(os.path.join(self._folder, "journal"))
 
     def lock(self, timeout_s: float, on_wait: Callable[[], None] | None = None) -> CloneLock:
         """The writer lock; whoever enters it waits so long, and `on_wait` says so."""
-        from bd.store.local.lock import CloneLock as Lock  # noqa: PLC0415  readers need none of it
+        from bd.store.local.lock import CloneLock  # noqa: PLC0415  readers need none of it
 
-        return Lock(os.path.join(self._folder, "lock"), timeout_s, self._runtime, on_wait)
+        return CloneLock(os.path.join(self._folder, "lock"), timeout_s, self._runtime, on_wait)
 
     def read(self, name: str) -> str | None:
         """A note; None when there is none or it can't be read."""

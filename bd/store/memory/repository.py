@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bd.core.errors import Damaged, TryAgain
 from bd.core.schema import volume_of
+from bd.store.archive.volumes import shelf_of
 from bd.store.contract import ZERO, Entry
 from bd.store.object_names import name_of
 
@@ -39,8 +40,6 @@ class MemoryObjects:
         if found is not None:
             return self.contents[found[1]][:at_most]
         if volume := volume_of(path):
-            from bd.store.archive.volumes import shelf_of  # noqa: PLC0415  what is archived is hardly ever asked for
-
             return shelf_of(self).at(commit, volume, path.rpartition("/")[2].removesuffix(".yaml"))
         return None
 

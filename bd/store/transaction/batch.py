@@ -156,9 +156,9 @@ class Batches:
 
     @cached_property
     def _replay(self) -> Replay:
-        from bd.store.transaction.replay import Replay as Reader  # noqa: PLC0415  most writes find everything published
+        from bd.store.transaction.replay import Replay  # noqa: PLC0415  most writes find everything published
 
-        return Reader(self._hub, self.revive, self._by_difference)
+        return Replay(self._hub, self.revive, self._by_difference)
 
     def _pending(self, base: str | None, hand: str | None) -> list[Pending]:
         """The operations that this clone has not published yet."""
@@ -183,9 +183,9 @@ class Batches:
         if not claims or not (self._hub.has_beaten() or any(claim.get("heartbeat_by") == "ref" for claim in claims)):
             return [[] for _ in chain.steps]
         if self.beating is None:
-            from bd.store.heartbeat.claim_refs import Beating as Beside  # noqa: PLC0415  a plain claim has no such refs
+            from bd.store.heartbeat.claim_refs import Beating  # noqa: PLC0415  a plain claim has no such refs
 
-            self.beating = Beside(self._hub.sides)
+            self.beating = Beating(self._hub.sides)
         if self.heartbeats is not None:
             self.beating.take(self.heartbeats)
         return [self.beating.refs_of(step.claims_before, step.claims_after, at) for step in chain.steps]

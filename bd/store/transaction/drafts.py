@@ -22,6 +22,7 @@ from bd.core.schema import (
     volume_of,
 )
 from bd.core.settings import hub_setting
+from bd.store.archive import volumes
 from bd.store.contract import Draft
 from bd.store.git import commit_message
 from bd.store.hub_files import Row, is_wanted, parse_file
@@ -134,8 +135,6 @@ class Chain:
         """The same where archived beads have no files of their own: what becomes of the volumes they are in."""
         if not any(volume_of(path) or is_volume(path) for path in files):
             return files
-        from bd.store.archive import volumes  # noqa: PLC0415  what is archived hardly ever changes
-
         found = {path: data for path, data in files.items() if not volume_of(path)}
         self._volumes |= {path: volumes.parse(data or b"").documents for path, data in found.items() if is_volume(path)}
         changed: dict[str, dict[str, bytes]] = {}
@@ -158,8 +157,6 @@ class Chain:
 
     def _documents(self, volume: str) -> dict[str, bytes]:
         """The documents of a volume at the base. Raises Damaged where it has some that can't be had: they would be overwritten."""
-        from bd.store.archive import volumes  # noqa: PLC0415  the same
-
         objects = self._repo.objects
         read = objects.known if self.base.bead_paths(f"{volume}/") else objects.read
         return volumes.parse(read(f"{self.base.commit}:{volume}") or b"").documents

@@ -8,8 +8,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bd.core import versions
 from bd.core.errors import RemoteUnreachable, ServerRefused, TryAgain
+from bd.store.group_commit import answer, local
 from bd.store.group_commit.requests import portable_form
+from bd.store.transaction import finish, give_up
 from bd.store.transaction.batch import Batches
 from bd.store.transaction.driver import Transaction
 from bd.store.transaction.outcome import Outcome
@@ -82,8 +85,6 @@ class Writing:
             pushed = transaction.may_land(entry.uid)
             _leave(entry, error, in_doubt=transaction.in_doubt, pushed=pushed)
             if transaction.is_own_in_doubt and isinstance(error, TryAgain | ServerRefused):
-                from bd.store.transaction import give_up  # noqa: PLC0415  few writes give up
-
                 raise give_up.doubt() from error
             raise
         if transaction.in_doubt:  # about a neighbour's operation: this clone's next command finds out
@@ -100,9 +101,6 @@ class Writing:
 
     def _through_a_neighbour(self, entry: JournalEntry, form: dict[str, Any]) -> Outcome | None:
         """Wait for whoever holds the lock to carry the operation out; None when the lock is ours after all."""
-        from bd.core import versions  # noqa: PLC0415  most writes find the lock free
-        from bd.store.group_commit import local  # noqa: PLC0415
-
         tokens = (form.get("args") or {}).get("new_tokens") or []
         kin, rules, since = local.kin(self._hub), versions.rules(), self._hub.published()
         entry.write(durably=False, state="waiting", form=form, kin=kin, rules=rules, tokens=tokens, since=since)
@@ -137,9 +135,6 @@ class Writing:
 
     def _heard(self, told: Mapping[str, Any]) -> Outcome:
         """The outcome of what a neighbour has answered. Raises the refusal that it tells of."""
-        from bd.store.group_commit import answer  # noqa: PLC0415  only who has waited needs them
-        from bd.store.transaction import finish  # noqa: PLC0415  only who has waited needs them
-
         tip = told.get("commit") or self._hub.view()
         refusal = answer.error_of(told["answer"])
         change = None if refusal else answer.change_of(told["answer"], self._hub.snapshot(tip))

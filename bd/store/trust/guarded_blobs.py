@@ -12,6 +12,7 @@ from bd.core.schema import BEADS_DIR, FILE_LIMIT, bead_path
 from bd.store.bead_locations import Archived
 from bd.store.hub_files import bead_id_of, is_wanted
 from bd.store.trust import guarded_fields
+from bd.store.yaml import codec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -80,8 +81,6 @@ def _blobs(entry: Entry) -> Sequence[str]:
 
 
 def _parsed(bead_id: str, data: bytes | None) -> dict[str, Any] | None:
-    from bd.store.yaml import codec  # noqa: PLC0415  only where signatures are required
-
     if data is None:
         return None
     try:

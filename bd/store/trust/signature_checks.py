@@ -7,6 +7,7 @@ once. Does not belong here: what a signature is made of (signatures.py), and whe
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -80,7 +81,5 @@ def _at_once(wanted: list[Signature]) -> list[bool]:
     """Have ssh-keygen check these, on all processors."""
     if len(wanted) < 2:
         return [signatures.is_good(signature) for signature in wanted]
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  most commands check few
-
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         return list(pool.map(signatures.is_good, wanted))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import binascii
+import hashlib
 import os
+import tempfile
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -46,8 +49,6 @@ def of_commit(data: bytes) -> Signature | None:
 
 def _key_in(text: bytes) -> str | None:
     """The public key inside of an armoured signature, as allowed signers have it."""
-    import binascii  # noqa: PLC0415  most commands check no signature
-
     lines = text.strip().split(b"\n")
     if lines[0] != _BEGIN or lines[-1] != _END:
         return None
@@ -75,8 +76,6 @@ def is_good(signature: Signature) -> bool:
     """Whether the key in it has signed exactly this, for git. Raises CantSign where there is no ssh-keygen."""
     if is_good_at_once(signature):
         return True
-    import tempfile  # noqa: PLC0415  most commands check no signature
-
     descriptor, path = tempfile.mkstemp(prefix="bd-signature-")
     try:
         with open(descriptor, "wb") as file:
@@ -109,9 +108,6 @@ def is_good_at_once(signature: Signature) -> bool:
 
 def _opened(signature: Signature) -> tuple[bytes, bytes, bytes]:
     """The key of an ed25519 signature for git, what it made, and of which bytes. Raises IndexError for anything else."""
-    import binascii  # noqa: PLC0415  the same
-    import hashlib  # noqa: PLC0415
-
     blob = binascii.a2b_base64(b"".join(signature.text.strip().split(b"\n")[1:-1]))
     place = len(_MAGIC)
     parts: list[bytes] = []

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from bd.core.json_shapes import MAYBE_TEXT, fits
 from bd.core.schema import CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
+from bd.store.bead_locations import Archived
+from bd.store.hub_files import parse_entries, parse_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,8 +45,6 @@ def standing_of(note: str | None) -> Standing:
 
 
 def _read(note: str) -> dict[str, Any]:
-    import json  # noqa: PLC0415  the same
-
     found: Any = None
     try:
         found = json.loads(note)
@@ -57,7 +57,6 @@ def _read(note: str) -> dict[str, Any]:
 
 def forward(repo: GitRepo, note: str | None, commit: str, changed: set[str]) -> tuple[str, list[Row | str]]:
     """The note at a commit, and the files that have to be read otherwise than they stand there, or as they stand again."""
-    from bd.store.bead_locations import Archived  # noqa: PLC0415  the same
     from bd.store.trust import authority, verification  # noqa: PLC0415  most hubs ask for no signatures
 
     known = _read(note) if note else {"commit": None, "masks": {}}
@@ -78,7 +77,6 @@ def forward(repo: GitRepo, note: str | None, commit: str, changed: set[str]) -> 
 
 def _rows(repo: GitRepo, archived: Archived, commit: str, key: str, masks: Mapping[str, Any]) -> Iterator[Row | str]:
     """The files of a key as they stand, or with what is believed in the place of what stands there."""
-    from bd.store.hub_files import parse_entries, parse_file  # noqa: PLC0415
     from bd.store.trust import guarded_fields  # noqa: PLC0415  the same
 
     if "/" in key:

@@ -23,6 +23,7 @@ from bd.store.trust.authority import Standing
 from bd.store.trust.guarded_blobs import Contents, key_of
 from bd.store.trust.merges import Sides
 from bd.store.trust.signature_checks import Checks
+from bd.store.yaml import codec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -231,8 +232,6 @@ class _Walk:
 
     def _requires(self, commit: str, otherwise: bool) -> bool:
         """Whether the settings at a commit require signatures, if they can be read."""
-        from bd.store.yaml import codec  # noqa: PLC0415  settings change rarely
-
         with suppress(codec.Unreadable):
             fields = codec.parse(self._text(commit, CONFIG_PATH).encode(), CONFIG_FIELDS).fields
             return bool(hub_setting(fields, "require_signed", otherwise))

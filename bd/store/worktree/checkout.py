@@ -13,6 +13,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bd.store.git.discovery import find_repo
 from bd.store.git.porcelain import worktrees
 from bd.store.git.repository import GitFailed, GitTimeout
 
@@ -56,8 +57,6 @@ def holder(repo: GitRepo, branch: str) -> GitRepo | None:
     _, out, _ = repo.run("worktree", "list", "--porcelain")
     for folder, shown in worktrees(out):
         if shown == branch:
-            from bd.store.git.discovery import find_repo  # noqa: PLC0415  only where there are several worktrees
-
             found = find_repo(folder)
             return found if found and is_checked_out(found, branch) else None
     return None
