@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from bd.compat.bead_json import edges
 from bd.compat.go_statuses import OWN_STATUS, in_viewers_words
 from bd.compat.jsonl_import import FOREIGN_FIELDS, STRUCTURE
+from bd.core import files
 from bd.core.errors import BadInput
 from bd.core.schema import BEAD_FIELDS, JSON_NAMES
 
@@ -127,16 +128,11 @@ def lines_of(records: Iterable[dict[str, Any]]) -> Iterable[str]:
 def write_whole(path: str, lines: Iterable[str]) -> None:
     """Write a file whole or not at all; what is there and is no plain file (a pipe, a device) is written to. Raises BadInput."""
     target = os.path.realpath(path)
-    fresh = f"{target}.{os.getpid()}" if os.path.isfile(target) or not os.path.exists(target) else target
     try:
-        with open(fresh, "w", encoding="utf-8", newline="\n") as file:
-            file.writelines(lines)
-            if fresh != target:
-                file.flush()
-                os.fsync(file.fileno())
-        if fresh != target:
-            os.replace(fresh, target)
+        if os.path.isfile(target) or not os.path.exists(target):
+            files.replace(target, "".join(lines), durably=True)
+            return
+        with open(target, "w", encoding="utf-8", newline="\n") as stream:
+            stream.writelines(lines)
     except OSError as error:
-        if fresh != target and os.path.exists(fresh):
-            os.unlink(fresh)
         raise BadInput(f"can't write {path}: {error.strerror or error}") from error

@@ -10,7 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from bd.core import times
+from bd.core import files, times
 from bd.core.errors import WrongState
 from bd.core.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits
 from bd.schedule.agent_log import rotate
@@ -78,11 +78,7 @@ class Quarters:
 
     def write(self, name: str, note: dict[str, Any]) -> None:
         """Keep a note: the old one or the new one is there, whatever happens."""
-        path = self.path(name)
-        fresh = f"{path}.{os.getpid()}"
-        with open(fresh, "w", encoding="utf-8") as file:
-            json.dump(note, file)
-        os.replace(fresh, path)
+        files.replace(self.path(name), json.dumps(note))
 
     def forget(self, *names: str) -> None:
         for name in names:

@@ -6,11 +6,11 @@ here: the units' texts and files. Does not belong here: talking to systemd, whic
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core import files
 from bd.core.errors import Refused, TryAgain
 
 if TYPE_CHECKING:
@@ -180,13 +180,7 @@ def _read(path: str) -> str | None:
 
 
 def _write(path: str, text: str) -> None:
-    fresh = f"{path}.{os.getpid()}"
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(fresh, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(text)
-        os.replace(fresh, path)
+        files.replace(path, text, errors="surrogateescape")
     except OSError as error:
-        with contextlib.suppress(OSError):
-            os.unlink(fresh)
         raise TryAgain(f"can't write {path}: {error.strerror}", hint="give another folder: --units DIR") from None

@@ -6,6 +6,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core import files
 from bd.core.errors import BadInput, Damaged, NoHub, RemoteUnreachable, TryAgain
 from bd.core.identity import identify
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
@@ -222,8 +223,4 @@ def _set_in_layer(path: str, key: str, value: Any) -> None:
     data = b""
     with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
         data = file.read()
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    fresh = f"{os.path.realpath(path)}.{os.getpid()}"
-    with open(fresh, "w", encoding="utf-8", newline="") as file:
-        file.write(codec.rewrite(data, old, new, CONFIG_FIELDS, is_simple=False))
-    os.replace(fresh, os.path.realpath(path))
+    files.replace(os.path.realpath(path), codec.rewrite(data, old, new, CONFIG_FIELDS, is_simple=False))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from bd.core import files
 from bd.core.errors import BadInput
 
 BEGIN, END = "<!-- bd: begin -->", "<!-- bd: end -->"
@@ -59,10 +60,6 @@ def write(path: str, text: str) -> None:
             if os.path.exists(path):
                 os.unlink(path)
             return
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        fresh = f"{path}.{os.getpid()}"
-        with open(fresh, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        os.replace(fresh, path)
+        files.replace(path, text)
     except OSError as error:
         raise BadInput(f"can't write {path}: {error.strerror or error}") from error

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
+from bd.core import files
 from bd.core.errors import BadInput, FolderGone, NoHub
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT
 from bd.store.cache.paths import path_of, place_path
@@ -245,14 +246,9 @@ def _read(repo: GitRepo) -> dict[str, Any]:
 def _remember(repo: GitRepo, known: dict[str, Any]) -> None:
     if any(key.startswith("include") for key in known["git"]):
         return  # included files would have to be watched too
-    path = place_path(os.path.join(repo.common_dir, "bd"))
-    fresh = f"{path}.{os.getpid()}"
+    data = marshal.dumps(known)
     with suppress(OSError):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(fresh, "wb") as file:
-            data = marshal.dumps(known)
-            file.write(_checksum(data) + data)
-        os.replace(fresh, path)
+        files.replace(place_path(os.path.join(repo.common_dir, "bd")), _checksum(data) + data)
 
 
 def read_layer(path: str) -> dict[str, Any]:

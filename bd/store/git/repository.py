@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from bd.core import files
 from bd.core.errors import BadInput, BdError, Damaged, NoHub, TryAgain
 from bd.store.contract import ZERO, Entry
 from bd.store.git.environment import NO_WATCHER, QUIET, UPDATES_CHECKOUT, environment
@@ -232,12 +233,7 @@ class GitRepo:
             self.update_refs([(name, oid, None) for name, oid in values.items()])
             return
         for name, oid in values.items():
-            path = os.path.join(self.common_dir, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            fresh = f"{path}.{os.getpid()}.lock"
-            with open(fresh, "w", encoding="utf-8") as file:
-                file.write(f"{oid}\n")
-            os.replace(fresh, path)
+            files.replace(os.path.join(self.common_dir, name), f"{oid}\n", suffix=".lock")  # git takes no ref for one
 
     def commit_of(self, text: str) -> str | None:
         """The commit that a revision text names, or None."""

@@ -13,6 +13,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bd.core import files
 from bd.core.json_shapes import json_value
 
 try:
@@ -201,11 +202,7 @@ class Journal:
 
     def answer(self, key: str, told: Mapping[str, Any]) -> None:
         """Answer an operation that was taken, whole or not at all."""
-        target = key.removesuffix(TAKEN) + ANSWERED
-        fresh = f"{target}.{os.getpid()}"
-        with open(fresh, "w", encoding="utf-8") as file:
-            file.write(json.dumps(told))
-        os.replace(fresh, target)
+        files.replace(key.removesuffix(TAKEN) + ANSWERED, json.dumps(told))
 
     def answer_for_the_dead(self, uid: str, told: Mapping[str, Any]) -> None:
         """The same for one that a holder took and did not live to answer; nothing where nobody waits any more."""

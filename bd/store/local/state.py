@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from _thread import get_ident
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from bd.core import files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,17 +47,7 @@ class LocalFiles:
 
     def write(self, name: str, text: str) -> None:
         """Keep a note, whole or not at all. Raises OSError."""
-        path = os.path.join(self._folder, name)
-        fresh = f"{path}.{os.getpid()}-{get_ident()}"  # a worker's threads note things at the same time
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        try:
-            with open(fresh, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(fresh, path)
-        except OSError:
-            with suppress(OSError):
-                os.unlink(fresh)
-            raise
+        files.replace(os.path.join(self._folder, name), text)
 
     def drop(self, name: str) -> None:
         """Forget a note."""

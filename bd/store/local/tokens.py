@@ -10,6 +10,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bd.core import files
 from bd.core.schema import suffix_of
 
 if TYPE_CHECKING:
@@ -60,9 +61,7 @@ class Tokens:
         rest = [" ".join(line) for line in self._held(bead_id) if line[0] != token]
         with suppress(OSError):
             if rest:
-                with open(f"{path}.{os.getpid()}", "w", encoding="utf-8") as file:
-                    file.write("".join(f"{line}\n" for line in rest))
-                os.replace(f"{path}.{os.getpid()}", path)
+                files.replace(path, "".join(f"{line}\n" for line in rest))
             else:
                 os.unlink(path)
 

@@ -10,6 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from bd.core import files
 from bd.core.errors import BadInput, CantSign
 from bd.store.trust import signing
 
@@ -40,9 +41,7 @@ def write(name: str, fields: Mapping[str, Any]) -> None:
     told = {key: fields[field] for key, field in KEYS.items() if fields.get(field)}
     try:
         os.makedirs(signing.folder(), mode=0o700, exist_ok=True)
-        with open(f"{path}.new", "w", encoding="utf-8") as file:
-            file.write(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
-        os.replace(f"{path}.new", path)
+        files.replace(path, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
         raise CantSign(f"can't write {path}: {error.strerror}", hint="it is kept beside the key") from error
 
