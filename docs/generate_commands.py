@@ -50,7 +50,10 @@ GLOBALS = {
         "Answer a read as the hub was, and as time then was: a commit, a time such as `2026-02-21T15:00Z`, or so long ago (`2h`).",
     ),
     "strict": ("--strict", "Exit 7 when a file of the hub can't be read; otherwise a read only warns."),
-    "verbose": ("--verbose", "Taken, and changes nothing yet."),
+    "verbose": (
+        "--verbose, -v",
+        "Say on stderr through which states a write goes, and what it does there ([architecture.md](architecture.md)).",
+    ),
 }
 INTRODUCTION = """\
 # Commands

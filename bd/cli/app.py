@@ -100,6 +100,7 @@ class App:
         """Work on this hub from now on (after making or joining it)."""
         self._hub = hub
         hub.on_written = self._end_write
+        hub.on_state = self.out.note if self.flags.verbose else None
 
     def _end_write(self) -> None:
         """From here on nothing may look as if nothing had been written, least of all an answer that nobody can read."""

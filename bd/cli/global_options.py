@@ -20,6 +20,7 @@ _SWITCHES = {
     "--quiet": ("quiet", True),
     "-q": ("quiet", True),
     "--verbose": ("verbose", True),
+    "-v": ("verbose", True),
     "--strict": ("strict", True),
     "--fetch": ("fetch", True),
     "--no-fetch": ("fetch", False),

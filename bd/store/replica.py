@@ -71,6 +71,7 @@ class Replica:
         self.on_progress = on_progress
         self.on_wait = on_wait
         self.on_note = on_note  # told what has to be said also where the command itself ends with an error
+        self.on_state: Callable[[str], None] | None = None  # told each state of a write, for who follows it
         self.on_written: Callable[[], None] | None = None  # told after every write of this process, and every sync
         self._cache: Cache | None = None
         self._memory: list[Cache] = []

@@ -102,9 +102,19 @@ def test_a_flag_without_its_value(board: Clone) -> None:
     assert refused.err == "Error: --agent needs a value\n"
 
 
-def test_verbose_and_strict_are_taken(board: Clone) -> None:
-    assert board.here("--verbose", "list", "--json").json
+def test_strict_is_taken(board: Clone) -> None:
     assert board.here("list", "--strict").code == 0
+
+
+@pytest.mark.parametrize("flag", ["-v", "--verbose"])
+def test_verbose_shows_the_states_of_a_write_and_what_it_does_there(board: Clone, flag: str) -> None:
+    told = board.here("create", "New", "--json", flag)
+    assert told.json["title"] == "New"
+    states = [line.partition(":")[0] for line in told.err.splitlines()]
+    assert states[-4:] == ["Pushing", "Pushed", "Following", "Settled"]
+    assert "Deciding: Decide" in told.err
+    assert "Pushed: Learn verdict=landed" in told.err
+    assert board.here("list", flag).err == "", "a read goes through none"
 
 
 # --- quiet --------------------------------------------------------------------------------

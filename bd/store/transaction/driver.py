@@ -19,7 +19,7 @@ from bd.store.group_commit.requests import INTENTS, NOBODY
 from bd.store.transaction import effects, finish, offline, recovery
 from bd.store.transaction.batch import won
 from bd.store.transaction.effects import REMOTE, TRUSTED
-from bd.store.transaction.states import Failed, Fetching, Settled, work_of
+from bd.store.transaction.states import Failed, Fetching, Settled, told, work_of
 from bd.store.transaction.transitions import doubts, next_state
 from bd.store.transaction.verdict import Verdict
 
@@ -93,8 +93,10 @@ class Transaction:
 
     def run(self) -> Outcome:
         """Until every operation is published or refused. Raises TryAgain (with `written`), ServerRefused, Damaged."""
-        now_s = self._replica.runtime.monotonic
+        now_s, follow = self._replica.runtime.monotonic, self._replica.on_state
         while (effect := self._state.effect) is not None:
+            if follow:
+                follow(told(self._state))
             if type(effect) in _STEPS:
                 self._step(_STEPS[type(effect)])
             try:
@@ -102,6 +104,8 @@ class Transaction:
             except BdError as error:
                 event = effects.Refused(error)
             self._state = next_state(self._state, event, now_s())
+        if follow:
+            follow(told(self._state))
         if isinstance(self._state, Failed):
             raise self._state.error
         assert isinstance(self._state, Settled)

@@ -434,3 +434,22 @@ if TYPE_CHECKING:
         | Settled
         | Failed
     )
+
+
+def told(state: State) -> str:
+    """A state and its effect on one line, for who follows a write (`bd -v`)."""
+    effect = state.effect
+    if effect is None:
+        return type(state).__name__
+    values = ((name, _short(getattr(effect, name))) for name in effect._fields)
+    shown = " ".join(f"{name}={value}" for name, value in values if value)
+    return f"{type(state).__name__}: {type(effect).__name__} {shown}".rstrip()
+
+
+def _short(value: object) -> str:
+    """A value in a word; empty for what says nothing there."""
+    if isinstance(value, (str, int, float)):
+        return value[:10] if isinstance(value, str) else f"{value:.3g}" if isinstance(value, float) else str(value)
+    kind = getattr(value, "kind", "")  # of a verdict
+    is_plain = type(value) in (tuple, dict, frozenset)
+    return kind or (str(len(value)) if is_plain and value else "")  # type: ignore[arg-type]
