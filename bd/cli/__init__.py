@@ -16,8 +16,6 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bd.cli.main import main
-
 if TYPE_CHECKING:
     from bd.core.runtime import Runtime
 
@@ -29,6 +27,8 @@ def run(runtime: Runtime | None = None) -> None:
     imported most of all; and it leaves nothing for the interpreter to tidy up, which would take a quarter of a read.
     """
     gc.disable()
+    from bd.cli.main import main  # noqa: PLC0415  without the collector
+
     code = main(runtime=runtime)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # the exit code stands already
