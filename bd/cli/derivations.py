@@ -1,16 +1,40 @@
 """The derivations that bd hands to its store: what it keeps of beads, so that a list need not work it out again.
 
-Each names all code that its function may import.
+Each names all code that its function may import, which it does when it is first asked: a claim asks for none of them.
 """
 
 from __future__ import annotations
 
-from bd.cli.bead_lines import lasting_lines
-from bd.compat.bead_json import lasting_entries
-from bd.core.queries import Derivation
-from bd.policy.derivations import phases
+from typing import TYPE_CHECKING
 
-PHASES = Derivation("phase", ("core", "policy"), phases)
-ENTRIES = Derivation("issue", ("core", "policy", "compat"), lasting_entries)
-LINES = Derivation("line", ("core", "policy", "cli/bead_lines.py", "cli/output.py"), lasting_lines)
+from bd.core.queries import Derivation
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from bd.core.model import Snapshot
+    from bd.core.queries import Derive
+
+
+def _phases(snapshot: Snapshot, now: datetime) -> Derive:
+    from bd.policy.derivations import phases  # noqa: PLC0415  see above
+
+    return phases(snapshot, now)
+
+
+def _entries(snapshot: Snapshot, now: datetime) -> Derive:
+    from bd.compat.bead_json import lasting_entries  # noqa: PLC0415  the same
+
+    return lasting_entries(snapshot, now)
+
+
+def _lines(snapshot: Snapshot, now: datetime) -> Derive:
+    from bd.cli.bead_lines import lasting_lines  # noqa: PLC0415  the same
+
+    return lasting_lines(snapshot, now)
+
+
+PHASES = Derivation("phase", ("cli/derivations.py", "core", "policy"), _phases)
+ENTRIES = Derivation("issue", ("cli/derivations.py", "core", "policy", "compat"), _entries)
+LINES = Derivation("line", ("cli/derivations.py", "core", "policy", "cli/bead_lines.py", "cli/output.py"), _lines)
 DERIVATIONS = (PHASES, ENTRIES, LINES)

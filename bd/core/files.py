@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from _thread import get_ident
 from contextlib import suppress
-from threading import get_ident
 
 
 def replace(path: str, content: str | bytes, *, durably: bool = False, errors: str = "strict", suffix: str = "") -> None:

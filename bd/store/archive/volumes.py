@@ -11,6 +11,7 @@ byte for byte as it went in, whatever is in it; where a person has edited one, t
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.schema import is_volume, volume_of
@@ -28,8 +29,17 @@ LIMIT = 64_000_000
 _KEPT = 8
 _FILE_MODES = frozenset({"100644", "100755"})
 _ID = rb"[A-Za-z0-9][A-Za-z0-9_.-]{0,119}"
-_HEAD = re.compile(rb"--- # (" + _ID + rb")(?:, (\d{1,9})\d* bytes)?\r?\n")  # a longer number is larger than any file
-_NEXT = re.compile(rb"(?m)^--- # " + _ID + rb"(?:, \d+ bytes)?\r?$")
+
+
+# Compiled when a volume is first read: most commands read none.
+@cache
+def _head() -> re.Pattern[bytes]:
+    return re.compile(rb"--- # (" + _ID + rb")(?:, (\d{1,9})\d* bytes)?\r?\n")  # a longer number is larger than any file
+
+
+@cache
+def _next() -> re.Pattern[bytes]:
+    return re.compile(rb"(?m)^--- # " + _ID + rb"(?:, \d+ bytes)?\r?$")
 
 
 class Volume(NamedTuple):
@@ -49,7 +59,7 @@ def parse(data: bytes) -> Volume:
     documents: dict[str, bytes] = {}
     fault, place = None, 0
     while place < len(data):
-        head = _HEAD.match(data, place)
+        head = _head().match(data, place)
         if head is None:
             fault = "is a volume of the archive, and lacks a line such as `--- # hub-7k3q` in front of its first bead"
             break
@@ -68,9 +78,9 @@ def _end(data: bytes, start: int, size: bytes | None) -> tuple[int, int]:
         end = start + int(size)
         # A document without a line end at its end was given one.
         for place in (end, end + 1 if data[end : end + 1] == b"\n" else end):
-            if place == len(data) or (place < len(data) and data[place - 1 : place] == b"\n" and _HEAD.match(data, place)):
+            if place == len(data) or (place < len(data) and data[place - 1 : place] == b"\n" and _head().match(data, place)):
                 return end, place
-    found = _NEXT.search(data, start)
+    found = _next().search(data, start)
     end = found.start() if found else len(data)
     return end, end
 
