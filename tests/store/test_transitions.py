@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -564,6 +565,13 @@ def test_what_a_clone_follows_is_its_own_commit_or_the_tip() -> None:
     assert (landed.tip, landed.base, landed.landed, landed.tries) == ("c0", NEWER, True, 2)
     seen = states.Following(work(own=own), None, None).effect
     assert (seen.tip, seen.base, seen.landed, seen.tries) == (TIP, TIP, False, 1)
+
+
+def test_the_protocol_tells_of_every_state() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
+    table = page.partition("| state | what it does")[2].partition("\n\n")[0]
+    named = {name.strip() for row in table.splitlines()[2:] for name in row.split("|")[1].split(",")}
+    assert named == {name for name, kind in vars(states).items() if isinstance(kind, type) and hasattr(kind, "effect")}
 
 
 # --- any sequence of reports ------------------------------------------------------------------
