@@ -14,14 +14,10 @@ from typing import TYPE_CHECKING
 
 from bd.core import times
 from bd.core.errors import (
-    BadInput,
     BdError,
-    Damaged,
-    NotFound,
     NothingReady,
     RemoteUnreachable,
     ServerRefused,
-    StaleToken,
     TryAgain,
 )
 from bd.notify import hooks
@@ -31,9 +27,9 @@ from bd.operations.close import Close
 from bd.operations.fail import Fail
 from bd.policy.budget import model_of
 from bd.policy.eligibility import Eligibility
-from bd.policy.pacing import AGAIN_S
 from bd.policy.readiness import next_turn
-from bd.worker import drain, heartbeats, progress, validation
+from bd.worker import decisions, drain, heartbeats, progress, validation
+from bd.worker.decisions import Standing
 from bd.worker.events import Events
 from bd.worker.fleet_state import look
 from bd.worker.job import Job
@@ -57,8 +53,6 @@ if TYPE_CHECKING:
     from bd.worker.fleet_state import View
     from bd.worker.options import Plan
 
-_LAST_TRIES = 5
-
 
 class Worker:
     """One agent at work in one clone. `open_hub` opens the hub anew, `tell` says a line, `on_ended` hears of each attempt.
@@ -78,7 +72,6 @@ class Worker:
     ) -> None:
         self.plan = plan
         self._runtime = runtime
-        self.started = 0
         self._open_hub = open_hub
         self._tell = tell
         self._on_ended = on_ended
@@ -86,17 +79,15 @@ class Worker:
         self._as_json = as_json
         self._jobs: list[Job] = []
         self._events = Events(runtime)
-        self._stopping = 0
-        self._idle_since_s = runtime.monotonic()
-        self._next_look_s, self._tip = 0.0, ""
+        self._stops = 0  # counted by a signal handler; the loop takes it over
+        self._standing = Standing(runtime.monotonic())
         self._lookout = Lookout(runtime, on_ring=lambda: self._events.put("hub"))
-        self._nothing: BdError | None = None
 
     # --- from outside ---
 
     def stop(self) -> None:
         """Claim nothing more; the first call lets children finish within their grace, the second ends them. Signal-safe."""
-        self._stopping += 1
+        self._stops += 1
         self._events.put("stop")
 
     # --- the loop ---
@@ -115,44 +106,37 @@ class Worker:
         while True:
             for job in [job for job in self._jobs if job.is_over and not job.is_on_trial]:
                 self._finish(job)
-            if self._stopping:
+            if self._now().stops:
                 self._end_all()
-            elif self._wants_more() and self._runtime.monotonic() >= self._next_look_s:
+            elif decisions.is_due(self._standing, self.plan, self._runtime.monotonic()):
                 self._cycle()
-            if not self._jobs and self._is_done():
-                return self.started
+            if decisions.is_done(self._now(), self.plan, self._runtime.monotonic()):
+                return self._standing.started
             self._wait()
+
+    def _now(self) -> Standing:
+        """What it knows of itself, with what has happened outside of its loop."""
+        now = {"stops": self._stops, "running": len(self._jobs), "is_draining": drain.is_asked()}
+        self._standing = self._standing.replace(**now)
+        return self._standing
+
+    @property
+    def started(self) -> int:
+        """How many attempts were begun."""
+        return self._standing.started
 
     @property
     def nothing(self) -> BdError | None:
         """Why the last look gave no work."""
-        return self._nothing
-
-    def _wants_more(self) -> bool:
-        limit = self.plan.max_tasks
-        return not drain.is_asked() and len(self._jobs) < self.plan.jobs and (limit is None or self.started < limit)
-
-    def _is_done(self) -> bool:
-        if self._stopping or not self._wants_more():
-            return True
-        if self.plan.once and self._nothing is not None:
-            return True
-        idle_s = self._runtime.monotonic() - self._idle_since_s
-        return self.plan.max_idle_s is not None and idle_s >= self.plan.max_idle_s
+        return self._standing.nothing
 
     def _wait(self) -> None:
         """Until something happens: a child ended, a limit is near, a signal came, it is time to look, or the hub moved."""
-        rests = [rest for job in self._jobs if (rest := job.next_limit_s()) is not None]
-        if self._stopping:
-            rests.append(0.2)
-        elif self._wants_more():
-            rests.append(max(0.0, self._next_look_s - self._runtime.monotonic()))
-            rests.append(self._lookout.pause_s())
-            if self.plan.max_idle_s is not None and not self._jobs:
-                rests.append(max(0.0, self._idle_since_s + self.plan.max_idle_s - self._runtime.monotonic()))
-        event = self._events.next(max(0.01, min(rests, default=3600.0)))
+        limits_s = [rest_s for job in self._jobs if (rest_s := job.next_limit_s()) is not None]
+        standing, peek_s = self._now(), self._lookout.pause_s()
+        event = self._events.next(decisions.pause_s(standing, self.plan, self._runtime.monotonic(), limits_s, peek_s))
         if event == "hub":
-            self._next_look_s = 0.0
+            self._standing = self._standing.woken()
         elif not event:
             self._peek()
         for job in self._jobs:
@@ -160,11 +144,11 @@ class Worker:
 
     def _peek(self) -> None:
         """Look at one ref: a hub that has moved ends the wait."""
-        if not self._wants_more() or self._stopping:
+        if not decisions.may_peek(self._now(), self.plan):
             return
         with contextlib.closing(self._open_hub()) as hub:
-            if self._lookout.has_moved(hub, self._tip):
-                self._next_look_s = 0.0
+            if self._lookout.has_moved(hub, self._standing.tip):
+                self._standing = self._standing.woken()
 
     # --- looking for work ---
 
@@ -174,28 +158,26 @@ class Worker:
         try:
             view = look(hub)
             pacer = Pacer(hub, self.plan.agent, view.snapshot, self.plan.interval_s)
-            reason = Eligibility(view.snapshot, self.plan.agent, self._runtime.now()).idle()
-            if (
-                reason is not None
-                or pacer.pace.is_due(self._runtime.now())
-                or self.started
-                or pacer.tip != view.snapshot.commit
-                or not self.plan.once
+            reason, now = Eligibility(view.snapshot, self.plan.agent, self._runtime.now()).idle(), self._runtime.now()
+            if decisions.may_claim(
+                self._standing,
+                self.plan,
+                is_idle_for_a_reason=reason is not None,
+                is_due_by_pace=pacer.pace.is_due(now),
+                has_moved=pacer.tip != view.snapshot.commit,
             ):
                 rest_s = view.rest_s()
                 self._claim(hub, self._recover(hub, view), pacer, rest_s)
             else:
-                wait_s = int(pacer.pace.wait_s(self._runtime.now()))
-                self._nothing = NothingReady(
-                    f"nothing new for {self.plan.agent}; it looks again at {pacer.pace.next_poll_at}", retry_after_s=wait_s
-                )
+                words = f"nothing new for {self.plan.agent}; it looks again at {pacer.pace.next_poll_at}"
+                why = NothingReady(words, retry_after_s=int(pacer.pace.wait_s(now)))
+                self._standing = self._standing.replace(nothing=why)
         except BdError as error:
             if not error.transient and not self._jobs:
                 raise
             if self._jobs or not self.plan.once:  # what is in hand is finished in any case
                 self._tell(f"{error}; trying again")
-            self._nothing = error
-            self._next_look_s = self._runtime.monotonic() + AGAIN_S
+            self._standing = self._standing.failed_to_look(error, self._runtime.monotonic())
         finally:
             hub.close()
 
@@ -220,7 +202,7 @@ class Worker:
         except NothingReady as nothing:
             self._found_nothing(hub, view, rest_s, pacer, nothing)
             return
-        self._nothing = None
+        self._standing = self._standing.found_work()
         self._lookout.end()
         self._begin(hub, written, pacer)
 
@@ -233,23 +215,19 @@ class Worker:
 
     def _found_nothing(self, hub: Clone, view: View, rest_s: float | None, pacer: Pacer, nothing: BdError) -> None:
         """Remember when to look again (a claim may be stalled in `rest_s`), and let people see it."""
-        if self._nothing is None and not self._jobs and not self.plan.once:  # once for each time without work
+        if self._standing.nothing is None and not self._jobs and not self.plan.once:  # once for each time without work
             self._tell(f"{nothing}; waiting")
-        self._nothing = nothing
-        self._tip = hub.snapshot().commit
+        tip, now_s = hub.snapshot().commit, self._runtime.monotonic()
         if self._jobs:
-            self._next_look_s = self._runtime.monotonic() + pacer.base_s
+            self._standing = self._standing.found_nothing(nothing, tip, now_s + pacer.base_s)
             self._lookout.begin(hub, pacer.base_s)
             return
-        pacer.found(hub, work=False, tip=self._tip)
+        pacer.found(hub, work=False, tip=tip)
         now = self._runtime.now()
         turn = next_turn(hub.snapshot(), now)
-        waits_s = [pacer.pace.wait_s(now)]
-        if rest_s is not None:
-            waits_s.append(rest_s + 1.0)
-        if turn is not None:
-            waits_s.append((turn - now).total_seconds() + self._runtime.random())
-        self._next_look_s = self._runtime.monotonic() + min(waits_s)
+        turn_s = (turn - now).total_seconds() + self._runtime.random() if turn is not None else None
+        wait_s = decisions.next_look_in_s(pacer.pace.wait_s(now), rest_s, turn_s)
+        self._standing = self._standing.found_nothing(nothing, tip, self._runtime.monotonic() + wait_s)
         self._lookout.begin(hub, pacer.pace.interval_s)
         heartbeats.tell(hub, self.plan.agent, pacer.as_json())
         me = f"agent:{self.plan.agent}"
@@ -270,8 +248,7 @@ class Worker:
     def _start(self, hub: Clone, bead: Bead) -> None:
         files = os.path.join(hub.place.folder, "work", bead.get("claim")["token"])
         shown = self._as_json(bead, hub.snapshot())
-        self.started += 1
-        self._idle_since_s = self._runtime.monotonic()
+        self._standing = self._standing.begun(self._runtime.monotonic())
         self._tell(f"{bead.id} — {bead.title} (attempt {bead.get('claim').get('attempt', 1)})")
         try:
             job = Job(
@@ -308,7 +285,7 @@ class Worker:
                 return
             self._jobs.remove(job)
             job.stop_beating()
-            self._idle_since_s = self._runtime.monotonic()
+            self._standing = self._standing.ended(self._runtime.monotonic())
             said = self._record(hub, job, outcome)
             if said[0] in ("lost", "settled"):
                 hub.sides.note_beat(job.token, None)
@@ -327,19 +304,9 @@ class Worker:
         """Write down the outcome. What the hub does not take as done or given back is a failure that says why."""
         try:
             return job.settled_elsewhere(hub.snapshot()) or self._end(hub, job, outcome)
-        except TryAgain as error:
-            if error.data.get("written") == "local":
-                return outcome.what, f"{outcome.text or 'Done'} ({error})"
-            return "unknown", f"{error}; the hub frees it when it stalls"
-        except (NotFound, StaleToken) as gone:
-            return "lost", str(gone)
-        except Damaged as error:
-            return "unknown", str(error)
-        except BdError as unfit:
-            if outcome.what == FAILED:
-                return "lost", str(unfit)
-            kind = "invalid_output" if isinstance(unfit, BadInput) else "other"
-            return self._record(hub, job, Outcome(FAILED, kind, f"can't be kept as {outcome.what}: {unfit}"))
+        except BdError as error:
+            instead = decisions.after_error(error, outcome)
+        return self._record(hub, job, instead) if isinstance(instead, Outcome) else instead
 
     def _end(self, hub: Clone, job: Job, outcome: Outcome) -> tuple[str, str]:
         bead_id = job.bead.id
@@ -369,7 +336,8 @@ class Worker:
         args.update({"reason": reason, **{key: value for key, value in yielded.items() if value}})
         snapshot = hub.snapshot()
         pacer = Pacer(hub, self.plan.agent, snapshot, self.plan.interval_s)
-        goes_on = not self._stopping and self._wants_more() and not pacer.cool_down_s
+        standing = self._now()
+        goes_on = not standing.stops and decisions.wants_more(standing, self.plan) and not pacer.cool_down_s
         if goes_on:
             args["next"] = self._claim_args(hub, hub.settings(snapshot))
         try:
@@ -383,27 +351,26 @@ class Worker:
         else:
             pacer.rest(hub)
             pacer.keep(hub)
-            self._nothing = None
-            self._next_look_s = self._runtime.monotonic() + pacer.cool_down_s
+            self._standing = self._standing.found_work(rests_until_s=self._runtime.monotonic() + pacer.cool_down_s)
         return reason
 
     def _write(self, hub: Clone, operation: Operation) -> Written:
         """Publish what ends a claim; trouble that passes is no reason to lose finished work."""
-        for tried in range(_LAST_TRIES):
+        for tried in range(decisions.LAST_TRIES):
             try:
                 return hub.publish(operation)
             except (TryAgain, ServerRefused) as error:
-                last = 1 if self._stopping > 1 else _LAST_TRIES - 1
-                if tried >= last or error.data.get("written") == "local":
+                pause_s = decisions.pause_before_try_s(tried, self._now(), error)
+                if pause_s is None:
                     raise
                 self._tell(f"{error}; trying again")
-                self._runtime.sleep(min(30.0, 2.0**tried))
+                self._runtime.sleep(pause_s)
         raise AssertionError("unreachable")
 
     def _end_all(self) -> None:
         """Somebody stops the worker: what finishes within its grace is closed, the rest is given back."""
         for job in self._jobs:
-            if self._stopping > 1:
+            if self._standing.stops > 1:
                 job.kill()
             if job.ending is None and not job.is_over:
                 self._tell(f"{job.bead.id}: stopping; it has {times.duration_text(self.plan.command.grace_s)} to finish")

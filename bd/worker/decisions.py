@@ -1,0 +1,143 @@
+"""What a worker does next, by what it knows of itself. Pure: loop.py carries it out.
+
+`Standing` is that knowledge; whatever happens makes another one of it. Every time is in seconds, instants on the monotonic clock.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bd.core.errors import BadInput, Damaged, NotFound, StaleToken, TryAgain
+from bd.core.value import Value
+from bd.policy.pacing import AGAIN_S
+from bd.worker.result import FAILED, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bd.core.errors import BdError
+    from bd.worker.options import Plan
+
+# Finished work is written so often before it is left to the hub, which frees its bead when it stalls.
+LAST_TRIES = 5
+_LONGEST_PAUSE_S, _WHILE_STOPPING_S, _LEAST_PAUSE_S, _NOTHING_TO_WAIT_FOR_S = 30.0, 0.2, 0.01, 3600.0
+# So long after a claim may be stalled it is looked at: its author's clock may be a little behind.
+_AFTER_A_STALL_S = 1.0
+
+
+class Standing(Value):
+    """`started` counts attempts, `stops` how often it was asked to stop, `running` its jobs.
+
+    It is without work since `idle_since_s`, and looks for some at `next_look_s`. `nothing` is why the last look gave none,
+    and `tip` the hub as it was then. `is_draining`: it ends as soon as it may.
+    """
+
+    idle_since_s: float
+    started: int = 0
+    stops: int = 0
+    running: int = 0
+    is_draining: bool = False
+    next_look_s: float = 0.0
+    tip: str = ""
+    nothing: BdError | None = None
+
+    def begun(self, now_s: float) -> Standing:
+        """An attempt began."""
+        return self.replace(started=self.started + 1, idle_since_s=now_s)
+
+    def ended(self, now_s: float) -> Standing:
+        """An attempt ended."""
+        return self.replace(idle_since_s=now_s)
+
+    def found_work(self, *, rests_until_s: float | None = None) -> Standing:
+        """There was work; or there may be, after a rest."""
+        next_look_s = self.next_look_s if rests_until_s is None else rests_until_s
+        return self.replace(nothing=None, next_look_s=next_look_s)
+
+    def found_nothing(self, why: BdError, tip: str, next_look_s: float) -> Standing:
+        """There was no work at this tip of the hub."""
+        return self.replace(nothing=why, tip=tip, next_look_s=next_look_s)
+
+    def failed_to_look(self, why: BdError, now_s: float) -> Standing:
+        """What passes was in the way."""
+        return self.replace(nothing=why, next_look_s=now_s + AGAIN_S)
+
+    def woken(self) -> Standing:
+        """The hub has moved."""
+        return self.replace(next_look_s=0.0)
+
+
+def wants_more(standing: Standing, plan: Plan) -> bool:
+    """Whether it may take another bead."""
+    may_start = plan.max_tasks is None or standing.started < plan.max_tasks
+    return not standing.is_draining and standing.running < plan.jobs and may_start
+
+
+def is_due(standing: Standing, plan: Plan, now_s: float) -> bool:
+    """Whether it looks for work now."""
+    return not standing.stops and wants_more(standing, plan) and now_s >= standing.next_look_s
+
+
+def is_done(standing: Standing, plan: Plan, now_s: float) -> bool:
+    """Whether there is nothing left that it would stay for."""
+    if standing.running:
+        return False
+    if standing.stops or not wants_more(standing, plan) or (plan.once and standing.nothing is not None):
+        return True
+    return plan.max_idle_s is not None and now_s - standing.idle_since_s >= plan.max_idle_s
+
+
+def pause_s(standing: Standing, plan: Plan, now_s: float, limits_s: Iterable[float], peek_s: float) -> float:
+    """How long it waits for something to happen: until a limit of a job (in so many seconds), a look, or a peek at the hub."""
+    rests_s = list(limits_s)
+    if standing.stops:
+        rests_s.append(_WHILE_STOPPING_S)
+    elif wants_more(standing, plan):
+        rests_s += [max(0.0, standing.next_look_s - now_s), peek_s]
+        if plan.max_idle_s is not None and not standing.running:
+            rests_s.append(max(0.0, standing.idle_since_s + plan.max_idle_s - now_s))
+    return max(_LEAST_PAUSE_S, min(rests_s, default=_NOTHING_TO_WAIT_FOR_S))
+
+
+def may_peek(standing: Standing, plan: Plan) -> bool:
+    """Whether a move of the hub would interest it."""
+    return wants_more(standing, plan) and not standing.stops
+
+
+def may_claim(standing: Standing, plan: Plan, *, is_idle_for_a_reason: bool, is_due_by_pace: bool, has_moved: bool) -> bool:
+    """Whether a look is worth a try to claim: who works once, by a timer, leaves out those that its pace leaves out."""
+    return is_idle_for_a_reason or is_due_by_pace or bool(standing.started) or has_moved or not plan.once
+
+
+def next_look_in_s(pace_s: float, stall_s: float | None, turn_s: float | None) -> float:
+    """When to look again after nothing was found: by its pace, when a claim may be stalled, when a bead's time comes."""
+    waits_s = [pace_s]
+    if stall_s is not None:
+        waits_s.append(stall_s + _AFTER_A_STALL_S)
+    if turn_s is not None:
+        waits_s.append(turn_s)
+    return min(waits_s)
+
+
+def pause_before_try_s(tried: int, standing: Standing, error: BdError) -> float | None:
+    """How long to wait before finished work is written once more; None where it is not. Who is asked twice to stop tries twice."""
+    last = 1 if standing.stops > 1 else LAST_TRIES - 1
+    if tried >= last or error.data.get("written") == "local":
+        return None
+    return min(_LONGEST_PAUSE_S, 2.0**tried)
+
+
+def after_error(error: BdError, outcome: Outcome) -> tuple[str, str] | Outcome:
+    """What is told of an outcome that could not be written, or the failure that is written in its place."""
+    if isinstance(error, TryAgain):
+        if error.data.get("written") == "local":
+            return outcome.what, f"{outcome.text or 'Done'} ({error})"
+        return "unknown", f"{error}; the hub frees it when it stalls"
+    if isinstance(error, (NotFound, StaleToken)):
+        return "lost", str(error)
+    if isinstance(error, Damaged):
+        return "unknown", str(error)
+    if outcome.what == FAILED:
+        return "lost", str(error)
+    kind = "invalid_output" if isinstance(error, BadInput) else "other"
+    return Outcome(FAILED, kind, f"can't be kept as {outcome.what}: {error}")
