@@ -19,7 +19,8 @@ from bd.notify.command_pins import asked_for, is_trusted
 from bd.policy.capacity import duty_of
 from bd.policy.eligibility import pause_of
 from bd.policy.scaling import awaited, plan
-from bd.pool import desired_size
+from bd.pool import decisions, desired_size
+from bd.pool.decisions import Progress
 from bd.pool.supervisor import Crew, Round
 from bd.worker.fleet_state import look_if_possible
 
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
     from bd.pool.state import Quarters
     from bd.store import CachedSnapshot, Clone
 
-_REST_S = 30.0
-_LEAST_REST_S = 1.0
-_LONGEST_REST_S = 300.0
 _AT_ONCE = 8
 
 
@@ -50,21 +48,19 @@ class Controller:
     ) -> None:
         self._open_hub, self._quarters, self._by, self._tell = open_hub, quarters, by, tell
         self._runtime = runtime
-        self._looked_s: dict[str, float] = {}
-        self._failed, self._why = 0, ""
+        self._progress = Progress()
 
     def tolerant_round(self) -> float:
         """One round, whatever becomes of it. Seconds until the next; longer after each that failed."""
         try:
             rest_s = self.round()
         except Exception as error:  # noqa: BLE001  its members live on, and so has to who looks after them
-            self._failed += 1
             why = _words(error)
-            if why != self._why:
+            if why != self._progress.why:
                 self._tell(self._quarters.record("round failed", "", why=why))
-            self._why = why
-            return min(_LONGEST_REST_S, _LEAST_REST_S * 2.0 ** min(10, self._failed))
-        self._failed, self._why = 0, ""
+            self._progress = self._progress.failed(why)
+            return decisions.retry_in_s(self._progress)
+        self._progress = self._progress.went_well()
         return rest_s
 
     def round(self) -> float:
@@ -79,12 +75,13 @@ class Controller:
             crews = self._crews(now)
             unreadable = _unreadable(view.snapshot)
             known = [crew for crew in crews if crew.pool.name not in unreadable]
-            due = [crew for crew in known if self._rest_s(crew.pool) <= 0]
+            now_s = self._runtime.monotonic
+            due = [crew for crew in known if decisions.rest_s(self._progress, crew.pool, now_s()) <= 0]
             wanted = dict(zip([crew.pool.name for crew in due], _wanted(now, due, away), strict=True))
             for crew in crews:
                 name = crew.pool.name
                 self._settle(now, crew, wanted.get(name), unreadable.get(name, ""))
-            return max(_LEAST_REST_S, min((self._rest_s(crew.pool) for crew in known), default=_REST_S))
+            return decisions.next_round_in_s(self._progress, [crew.pool for crew in known], now_s())
         finally:
             hub.close()
 
@@ -99,24 +96,19 @@ class Controller:
             crew.muster(notes[crew.pool.name])
         return crews
 
-    def _rest_s(self, pool: Pool) -> float:
-        """Seconds until a pool is to be looked at again."""
-        looked_s = self._looked_s.get(pool.name)
-        return 0.0 if looked_s is None else looked_s + pool.scale_interval_s - self._runtime.monotonic()
-
     def _settle(self, now: Round, crew: Crew, found: desired_size.Wanted | None, unreadable: str) -> None:
         """Bring one pool to its size; without a number that was just found, only what its members left is seen to."""
         try:
             if found is not None:
-                self._looked_s[crew.pool.name] = self._runtime.monotonic()
+                self._progress = self._progress.looked(crew.pool.name, self._runtime.monotonic())
                 self._resize(now, crew, found)
         except Exception as error:  # noqa: BLE001  one pool must not stop the others
             crew.wrong.append(_words(error))
         finally:
-            wrong = "; ".join([*([f"its agent file can't be read: {unreadable}"] if unreadable else []), *crew.wrong])
+            wrong = decisions.trouble(unreadable, crew.wrong)
             if wrong and wrong != crew.note.get("trouble"):
                 now.record("trouble", crew.pool.name, why=wrong)
-            if wrong or (found is not None and not crew.memory.fails):  # while it waits to try again, it is no better
+            if not decisions.keeps_old_trouble(wrong, was_resized=found is not None, fails=crew.memory.fails):
                 crew.note["trouble"] = wrong
             with contextlib.suppress(OSError):  # a full disk: then the next round knows less
                 crew.keep()

@@ -1,0 +1,62 @@
+"""When the controller looks at its pools, and what it tells of them. Pure: controller.py carries it out.
+
+How many members a pool gets is decided in policy/scaling.py. Every time is in seconds, instants on the monotonic clock.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bd.core.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from bd.core.pools import Pool
+
+_REST_S = 30.0
+_LEAST_REST_S = 1.0
+_LONGEST_REST_S = 300.0
+
+
+class Progress(Value):
+    """When each pool was last looked at, how many rounds in a row have failed, and why the last one did."""
+
+    looked_s: Mapping[str, float] = {}
+    failures: int = 0
+    why: str = ""
+
+    def looked(self, pool: str, now_s: float) -> Progress:
+        return self.replace(looked_s={**self.looked_s, pool: now_s})
+
+    def failed(self, why: str) -> Progress:
+        return self.replace(failures=self.failures + 1, why=why)
+
+    def went_well(self) -> Progress:
+        return self.replace(failures=0, why="")
+
+
+def rest_s(progress: Progress, pool: Pool, now_s: float) -> float:
+    """Seconds until a pool is to be looked at again; 0 or less where it is due."""
+    looked_s = progress.looked_s.get(pool.name)
+    return 0.0 if looked_s is None else looked_s + pool.scale_interval_s - now_s
+
+
+def next_round_in_s(progress: Progress, pools: Iterable[Pool], now_s: float) -> float:
+    """Seconds until the next round."""
+    return max(_LEAST_REST_S, min((rest_s(progress, pool, now_s) for pool in pools), default=_REST_S))
+
+
+def retry_in_s(progress: Progress) -> float:
+    """Seconds until the next round after one that failed: longer after each."""
+    return min(_LONGEST_REST_S, _LEAST_REST_S * 2.0 ** min(10, progress.failures))
+
+
+def trouble(unreadable: str, wrong: Sequence[str]) -> str:
+    """What is wrong with a pool, in words; empty for nothing."""
+    return "; ".join([*([f"its agent file can't be read: {unreadable}"] if unreadable else []), *wrong])
+
+
+def keeps_old_trouble(now: str, *, was_resized: bool, fails: int) -> bool:
+    """Whether what was wrong before still stands: a pool that waits to try again is no better."""
+    return not now and not (was_resized and not fails)
