@@ -15,6 +15,7 @@ import pytest
 
 from bd.core.errors import RemoteUnreachable
 from bd.pool.controller import Controller
+from bd.pool.decisions import Progress
 from bd.pool.session import Session
 from bd.pool.state import Quarters
 from bd.store.hub_location import locate
@@ -165,12 +166,12 @@ def test_a_full_disk_ends_neither_the_controller_nor_a_member(host: Host, monkey
     host.clone.here("pool", "scale", "worker", "2")
     with monkeypatch.context() as broken:
         broken.setattr(Quarters, "write", full)
-        watched.controller._looked_s.clear()
+        watched.controller._progress = Progress()  # everything is due
         told, _ = watched.round()
     assert [event for event, _ in told] == ["trouble"]
     assert "No space left" in told[0][1]
     assert is_alive(leader)
-    watched.controller._looked_s.clear()
+    watched.controller._progress = Progress()  # everything is due
     assert [event for event, _ in watched.round()[0]] == ["started"]
 
 
