@@ -67,14 +67,20 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test with `one_in(n)`, leave one case in n quick; the others run with the slow tests. Chance chooses, always the same."""
-    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+    """Of the cases of a test, or of the tests of a module, with `one_in(n)`, leave one in n quick; the others run with the slow tests.
+
+    Chance chooses, always the same.
+    """
+    alike: dict[str, list[pytest.Item]] = defaultdict(list)
+    one_in: dict[str, int] = {}
     for item in items:
-        if item.get_closest_marker("one_in"):
-            cases[item.nodeid.partition("[")[0]].append(item)
-    for found in cases.values():
-        marker = found[0].get_closest_marker("one_in")
-        quick = -(-len(found) // (marker.args[0] if marker else 1))
+        for node, marker in item.iter_markers_with_node("one_in"):
+            name = node.nodeid.partition("[")[0]
+            alike[name].append(item)
+            one_in[name] = marker.args[0]
+            break  # the test's own comes before its module's
+    for name, found in alike.items():
+        quick = -(-len(found) // one_in[name])
         for item in sorted(found, key=lambda item: zlib.crc32(item.nodeid.encode()))[quick:]:
             item.add_marker("slow")
 

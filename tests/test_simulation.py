@@ -21,6 +21,8 @@ from bd.simulation.table import sweep_words, time_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.one_in(2)
+
 HOUR = 3600.0
 # Nothing but claims and closes: all beads are there at once, and nobody gives signs.
 AT_ONCE = Scenario(arrivals=0.0, peek_s=0.0, heartbeat_s=0.0, intervals_s=(0.2,), duration_s=600.0)

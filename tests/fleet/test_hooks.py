@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     Clones = Callable[[str], Clone]
 
 
+pytestmark = pytest.mark.one_in(2)
+
+
 def give_up(clone: Clone, *names: str) -> None:
     for name in names:
         clone.here("create", f"Try {name}", "--id", name)

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(2)
+
 QUICK = {"BD_HEARTBEAT_INTERVAL": "1s"}
 
 

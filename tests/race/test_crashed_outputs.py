@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(2)
+
 # More than a bead keeps in its own file.
 REPORT = b"".join(b"%d lines of a report\n" % number for number in range(2000))
 CLOSE = ("close", "hub-mine", "--reason", "done", "--output", "../report.md", "--agent", "coder")

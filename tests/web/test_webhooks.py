@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tests.running import Clone
     from tests.web.conftest import Served
 
+pytestmark = pytest.mark.one_in(2)
+
 JSON = {"content-type": "application/json"}
 SIGNING = "whsec_" + base64.b64encode(bytes(range(32))).decode()
 PLAN = "title: 'Review {{event.{0}.title}}'\ntype: review\nspec: {{context_refs: ['{{event.{0}.{1}}}']}}\n"
