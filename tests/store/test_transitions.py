@@ -19,6 +19,7 @@ from bd.store.transaction.batch import Batch
 from bd.store.transaction.effects import PUBLISHED, REMOTE, TRUSTED
 from bd.store.transaction.outcome import Outcome
 from bd.store.transaction.recovery import Findings, Recovered
+from bd.store.transaction.replay import RefusedReplay
 from bd.store.transaction.states import ALONE, ASKING, CARRYING, PLAIN
 from bd.store.transaction.transitions import STUCK_LIMIT, doubts, next_state
 from bd.store.transaction.verdict import Verdict
@@ -249,6 +250,17 @@ def test_who_comes_first_publishes_for_those_who_ask() -> None:
     assert isinstance(late, states.Requesting)
 
 
+def test_nobody_asks_before_a_race_is_lost() -> None:
+    assert isinstance(after(states.Reading(work(), TIP), effects.RequestsRead(NOBODY, TERMS)), states.Deciding)
+
+
+def test_the_time_for_a_write_counts_from_its_first_wait() -> None:
+    begun = work(deadline_s=None, own=member(request="asked", asked_on=TIP))
+    first = after(states.Watching(begun, TERMS, 9.0), effects.Listed(None, {}), 2.0)
+    assert first.work.deadline_s == 2.0 + RETRY_S
+    assert after(states.Watching(first.work, TERMS, 9.0), effects.Listed(None, {}), 5.0).work.deadline_s == 2.0 + RETRY_S
+
+
 @pytest.mark.parametrize("kind", ["made", "unknown", "refused"])
 def test_an_ask(kind: str) -> None:
     state = after(states.Requesting(work(), TIP, TERMS), Asked(kind, {"own": "asked"}, 0.4), 2.0)
@@ -317,6 +329,12 @@ def test_what_is_decided_is_built_and_counted() -> None:
 def test_what_is_no_news_on_an_old_tip_is_decided_on_a_new_one(made: Batch) -> None:
     state = after(states.Deciding(work(), NOBODY, exactly=True), effects.Decided(made))
     assert (type(state), state.source) == (states.Fetching, REMOTE)
+
+
+def test_a_kept_write_that_an_old_tip_refuses_is_decided_on_a_new_one() -> None:
+    made = batch("own")._replace(refused=[RefusedReplay("a", "c", StaleToken("no"))])
+    assert isinstance(after(states.Deciding(work(), NOBODY, exactly=True), effects.Decided(made)), states.Fetching)
+    assert isinstance(after(states.Deciding(work(), NOBODY, exactly=False), effects.Decided(made)), states.Building)
 
 
 def test_what_is_refused_is_told_without_a_push() -> None:
@@ -572,6 +590,56 @@ def test_the_protocol_tells_of_every_state() -> None:
     table = page.partition("| state | what it does")[2].partition("\n\n")[0]
     named = {name.strip() for row in table.splitlines()[2:] for name in row.split("|")[1].split(",")}
     assert named == {name for name, kind in vars(states).items() if isinstance(kind, type) and hasattr(kind, "effect")}
+
+
+# --- how it begins, and how it is shown --------------------------------------------------------
+
+
+def replica(**more: Any) -> Any:
+    plain = {"branch_name": "main", "remote_name": "origin", "published_before": TIP, "repo": SimpleNamespace(ref=lambda _: TIP)}
+    return SimpleNamespace(**{**plain, **more})
+
+
+@pytest.mark.parametrize(
+    ("here", "hand", "creates_hub", "mode"),
+    [
+        (replica(), None, False, ASKING),
+        (replica(), "c", False, CARRYING),
+        (replica(), None, True, CARRYING),
+        (replica(remote_name=None), None, False, CARRYING),
+        (replica(published_before=NEWER), None, False, CARRYING),
+        (replica(published_before=NEWER, repo=SimpleNamespace(ref=lambda _: None)), None, False, ASKING),
+        (replica(published_before=NEWER, remote_name=None), None, False, CARRYING),
+    ],
+)
+def test_only_what_others_can_publish_too_is_asked_for(here: Any, hand: str | None, creates_hub: bool, mode: int) -> None:
+    begun = states.work_of(here, operation(), hand, creates_hub=creates_hub)
+    assert (begun.mode, begun.facts.may_ask) == (mode, mode == ASKING)
+
+
+def test_heartbeats_are_listed_for_who_needs_them() -> None:
+    for needs in (True, False):
+        asked = operation(needs_heartbeats=needs)
+        assert states.work_of(replica(), asked, None, creates_hub=False).facts.needs_heartbeats == needs
+    synced = states.work_of(replica(), None, None, creates_hub=False)
+    assert (synced.facts.needs_heartbeats, synced.own) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("exactly", "is_looked", "is_race"), [(False, True, True), (False, False, True), (True, False, True), (True, True, False)]
+)
+def test_a_lost_push_is_a_race_unless_the_tip_was_old(exactly: bool, is_looked: bool, is_race: bool) -> None:
+    assert pushed(Verdict("lost", is_looked=is_looked), batch("own"), exactly=exactly).effect.is_race == is_race
+    assert not pushed(Verdict("stuck"), batch("own")).effect.is_race
+
+
+def test_a_state_is_shown_on_one_line() -> None:
+    push = states.Pushing(work(), states.Attempt(batch("own"), ("c" * 40,)), exactly=False)
+    assert states.told(push) == f"Pushing: Push commit={'c' * 10} base={TIP[:10]} exactly=False"
+    assert states.told(states.BackingOff(work(), 0.12345)) == "BackingOff: Sleep seconds=0.123 jitter=True"
+    assert states.told(states.Recovering(work(), TIP, {})) == f"Recovering: Recover tip={TIP[:10]} members=1"
+    assert states.told(pushed(Verdict("lost"), batch("own"))) == "Pushed: Learn verdict=lost is_race=True"
+    assert states.told(states.Settled(work(), Outcome(None, published=True, commit=TIP))) == "Settled"
 
 
 # --- any sequence of reports ------------------------------------------------------------------

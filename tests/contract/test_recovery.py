@@ -1,0 +1,288 @@
+"""What one look says of an operation that a dead process had begun, by what its journal entry holds; in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bd.cli import app
+from bd.core import ids
+from bd.operations.beads import Comment
+from bd.operations.claims import Claim
+from bd.operations.create import Create
+from bd.operations.init import Init
+from bd.store.contract import SideRef
+from bd.store.group_commit import requests
+from bd.store.group_commit.member import Member
+from bd.store.memory.place import MemoryPlace
+from bd.store.memory.server import MemoryServer
+from bd.store.rejected import PREFIX
+from bd.store.transaction import recovery
+from bd.store.transaction.recovery import Findings, Recovered
+from tests.contract.histories import AT, VirtualRuntime
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bd.store import Clone
+
+
+class Scene:
+    """A clone in memory with a bead, and the entries of dead processes that a test leaves in it."""
+
+    def __init__(self) -> None:
+        self.runtime = VirtualRuntime(0)
+        self.server = MemoryServer()
+        self.place: Any = MemoryPlace(self.server)
+        self.clone: Clone = app.open_clone(self.place, self.runtime)
+        self.clone.create_hub(Init(by="human:Ada", at=AT, runtime=self.runtime, prefix="hub", fields={}, ignored=[]))
+        self.clone.sides.probe(self.runtime.now())
+        made = self.clone.publish(self.operation(Create, "human:Ada", beads=[{"title": "one"}]))
+        assert made.change is not None
+        [self.bead] = made.change.touched
+        self.told: list[str] = []
+
+    def operation(self, kind: Any, by: str = "agent:coder", **more: Any) -> Any:
+        return kind(by=by, at=AT, runtime=self.runtime, **more)
+
+    def claim(self) -> Any:
+        return self.operation(Claim, agent="coder", ids=[self.bead])
+
+    def comment(self) -> Any:
+        return self.operation(Comment, ids=[self.bead], text="words")
+
+    def left(self, uid: str, **data: Any) -> str:
+        """An entry of a process that died."""
+        dead = app.open_clone(self.place, self.runtime)
+        dead.journal.begin(uid, verb="claim").write(**data)
+        dead.local.die()  # type: ignore[attr-defined]
+        return uid
+
+    def look(self, *members: Member, known: Findings | None = None) -> Recovered:
+        tip = self.tip
+        self.clone.finish_fetch()
+        snapshot = self.clone.snapshot(tip)
+        return recovery.settle(self.clone, tip, snapshot, members, known or Findings(), self.told.append)
+
+    @property
+    def tip(self) -> str:
+        return self.server.repository.ref("refs/heads/main") or ""
+
+    @property
+    def entries(self) -> list[str]:
+        return sorted(self.place.shared.records)
+
+    def request(self, operation: Any, base: str) -> str:
+        """A request of this clone on the remote, its object."""
+        text = requests.text_of(operation.form(), author="a <a@b>", base=base, at=self.runtime.now(), tries=1)
+        commit = self.clone.sides.commit(text, "bd <intent@bd>", self.runtime.now())
+        assert self.clone.sides.create([SideRef(requests.INTENTS + operation.uid, commit, None)]) == "made"
+        return commit
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def uid() -> str:
+    return ids.ulid(0, b"0123456789")
+
+
+def test_what_was_only_begun_is_nothing(scene: Scene) -> None:
+    scene.left(uid(), state="begun")
+    found = scene.look()
+    assert (scene.entries, scene.told) == ([], [])
+    assert found == Recovered(Findings(looks=1), (), is_unsure=False)
+
+
+def test_where_nothing_is_left_a_look_counts_all_the_same(scene: Scene) -> None:
+    assert scene.look(known=Findings(looks=2, landed=("c",))) == Recovered(Findings(looks=3, landed=("c",)), (), is_unsure=False)
+
+
+def test_a_push_that_may_still_land_is_waited_for(scene: Scene) -> None:
+    operation = scene.claim()
+    scene.left(operation.uid, state="pushing", base=scene.tip, commits=["f" * 40], batch={operation.uid: {}, "b": {}})
+    found = scene.look()
+    pushed = {"base": scene.tip, "commits": ["f" * 40]}
+    assert found.findings.may_land == {operation.uid: pushed, "b": pushed}
+    assert scene.entries == [operation.uid]
+    assert recovery.suspects(scene.clone) == {operation.uid: pushed, "b": pushed}
+
+
+def test_a_push_in_whose_place_another_commit_stands_has_lost(scene: Scene) -> None:
+    scene.left(scene.claim().uid, state="pushing", base="e" * 40, commits=["f" * 40])
+    scene.look()
+    assert scene.entries == []
+
+
+def test_a_neighbours_operation_that_is_still_on_its_way_stays(scene: Scene) -> None:
+    """Its holder died after the push; its author has died, too."""
+    holder, author = "01A", "01B"
+    scene.left(holder, state="pushing", base=scene.tip, commits=["f" * 40], batch={holder: {}, author: {}})
+    scene.left(author, state="begun")
+    scene.look()
+    assert scene.entries == [holder, author]
+
+
+def test_what_has_landed_is_told_to_those_it_was_carried_out_for(scene: Scene) -> None:
+    scene.left("01A", state="pushing", base="e" * 40, commits=[scene.tip], batch={"01B": {"subject": "done"}})
+    found = scene.look().findings
+    assert found.landed == (scene.tip,)
+    assert {name: (one.commit, one.answer) for name, one in found.heard.items()} == {"01B": (scene.tip, {"subject": "done"})}
+    assert scene.entries == []
+
+
+def test_a_claim_that_was_won_is_kept_for_its_agent_or_taken_over(scene: Scene) -> None:
+    won = scene.clone.publish(scene.claim())
+    assert won.change is not None
+    [(token, _)] = won.change.tokens
+    assert won.entry is not None
+    won.entry.remove()
+    state = {
+        "state": "pushing",
+        "base": "e" * 40,
+        "commits": [won.commit],
+        "tokens": [token],
+        "agent": "coder",
+        "ids": [scene.bead],
+    }
+    scene.left("01A", **state)
+    scene.look()
+    assert scene.place.shared.records["01A"].data()["state"] == "won"
+    scene.look()
+    assert scene.entries == ["01A"], "told to nobody yet"
+    heir = Member(scene.claim())
+    found = scene.look(heir)
+    assert scene.entries == []
+    assert (found.findings.inherited, found.findings.heirs) == (frozenset({token}), frozenset({heir.uid}))
+    assert token in str(found.members[0].operation.form())
+
+
+def test_an_heir_takes_over_one_claim(scene: Scene) -> None:
+    won = scene.clone.publish(scene.claim())
+    assert won.change is not None
+    assert won.entry is not None
+    won.entry.remove()
+    [(token, _)] = won.change.tokens
+    heir = Member(scene.claim())
+    scene.left("01A", state="won", commits=[won.commit], tokens=[token], agent="coder", ids=[scene.bead])
+    found = scene.look(heir, known=Findings(heirs=frozenset({heir.uid})))
+    assert scene.entries == ["01A"]
+    assert found.findings.inherited == frozenset()
+
+
+def test_the_operation_that_is_carried_out_now_is_nobodys_left_over(scene: Scene) -> None:
+    operation = scene.claim()
+    scene.left(operation.uid, state="pushing", base="e" * 40, commits=["f" * 40])
+    scene.look(Member(operation))
+    assert scene.entries == [operation.uid]
+
+
+def asked(scene: Scene, operation: Any, *, base: str, there: bool = True, **more: Any) -> str:
+    """An entry of a dead process that had asked other clones; its request on the remote if it is `there`."""
+    oid = scene.request(operation, base) if there else "f" * 40
+    scene.left(operation.uid, state="asked", asked_on=base, intents={operation.uid: oid}, **more)
+    return oid
+
+
+def test_a_request_that_is_there_is_left_to_whoever_takes_it_over(scene: Scene) -> None:
+    operation, base = scene.claim(), scene.tip
+    oid = asked(scene, operation, base=base)
+    found = scene.look()
+    assert not found.is_unsure
+    assert {name: side.old for name, side in found.findings.left.items()} == {operation.uid: oid}
+    assert found.findings.asked_on == {operation.uid: base}
+    assert scene.entries == [operation.uid]
+    (member,), rest = recovery.tell([Member(operation)], found.findings)
+    assert (member.request, member.asked_on, rest.left) == (oid, base, {})
+
+
+def test_another_request_of_that_name_is_not_its_own(scene: Scene) -> None:
+    operation = scene.claim()
+    scene.request(operation, scene.tip)
+    asked(scene, operation, base=scene.tip, there=False)
+    found = scene.look()
+    assert (found.findings.left, found.is_unsure) == ({}, True)
+
+
+def test_a_request_that_is_gone_is_looked_for_twice(scene: Scene) -> None:
+    operation = scene.comment()
+    oid = asked(scene, operation, base=scene.tip)
+    assert scene.clone.sides.move([SideRef(requests.INTENTS + operation.uid, None, oid)])
+    once = scene.look()
+    assert (once.is_unsure, scene.entries, scene.told) == (True, [operation.uid], [])
+    twice = scene.look(known=once.findings)
+    assert (twice.is_unsure, scene.entries) == (False, [])
+    assert "it is kept" in scene.told[0]
+    assert scene.clone.repo.ref(PREFIX + operation.uid) == oid
+
+
+@pytest.mark.parametrize(("ago_s", "waits"), [(0, True), (89, True), (91, False), (-91, False), (None, False)])
+def test_an_ask_without_an_answer_may_arrive_for_a_while(scene: Scene, ago_s: int | None, waits: bool) -> None:
+    operation, base = scene.claim(), scene.tip
+    now_s = int(scene.runtime.now().timestamp())
+    since_s = None if ago_s is None else now_s - ago_s
+    asked(scene, operation, base=base, there=False, gone=True, unanswered_since_s=since_s)
+    found = scene.look()
+    expected = {"asked_on": base, "intents": {operation.uid: "f" * 40}, "unanswered_since_s": since_s}
+    assert found.findings.may_land == ({operation.uid: expected} if waits else {})
+    assert scene.entries == ([operation.uid] if waits else [])
+
+
+def test_what_somebody_else_has_carried_out_is_done(scene: Scene) -> None:
+    operation, base = scene.comment(), scene.tip
+    asked(scene, operation, base=base, there=False)
+    scene.left("01Z", state="asked", asked_on=base, intents={"01Z": "f" * 40})
+    app.open_clone(MemoryPlace(scene.server), scene.runtime).publish(operation)  # type: ignore[arg-type]
+    found = scene.look()
+    assert list(found.findings.heard) == [operation.uid]
+    assert scene.entries == ["01Z"], "of the other one nobody knows yet"
+    assert found.is_unsure
+
+
+def test_words_that_were_refused_are_kept_and_told_and_a_claim_lapses(scene: Scene) -> None:
+    words, claim = scene.comment(), scene.claim()
+    for operation in (words, claim):
+        answer = {"code": "not_found", "message": "no such bead"}
+        scene.left(operation.uid, state="unknown", form=operation.form(), since=scene.tip)
+        scene.place.shared.records[operation.uid].suffix = ".taken"
+        scene.clone.journal.answer_for_the_dead(operation.uid, {"answer": answer})
+    scene.look()
+    assert scene.entries == []
+    assert [words.uid in line for line in scene.told] == [True], "nobody is told of the claim: its agent was refused"
+    assert scene.clone.repo.ref(PREFIX + words.uid)
+    assert scene.clone.repo.ref(PREFIX + claim.uid) is None
+
+
+def waiting(scene: Scene) -> str:
+    """An operation that a holder took and did not live to answer, whose author lives."""
+    author = app.open_clone(scene.place, scene.runtime)
+    entry = author.journal.begin("01W", verb="claim")
+    entry.write(state="waiting")
+    scene.place.shared.records["01W"].suffix = ".taken"
+    return "01W"
+
+
+@pytest.mark.parametrize(("looks", "is_back"), [(0, True), (1, False)])
+def test_what_a_dead_holder_had_taken_is_put_back_at_the_first_look(scene: Scene, looks: int, is_back: bool) -> None:
+    name = waiting(scene)
+    scene.look(known=Findings(looks=looks))
+    assert (scene.place.shared.records[name].suffix == ".json") == is_back
+
+
+def test_what_is_heard_stays_heard(scene: Scene) -> None:
+    scene.left("01A", state="pushing", base="e" * 40, commits=[scene.tip], batch={"01B": {"subject": "done"}})
+    first = scene.look().findings
+    again = scene.look(known=first).findings
+    assert (again.heard, again.landed, again.looks) == (first.heard, first.landed, 2)
+
+
+def names(members: Sequence[Member]) -> list[str]:
+    return [member.uid for member in members]
+
+
+def test_members_come_back_in_their_order(scene: Scene) -> None:
+    members = [Member(scene.claim()), Member(scene.comment(), path="p")]
+    assert names(scene.look(*members).members) == names(members)
