@@ -129,6 +129,7 @@ def write_whole(path: str, lines: Iterable[str]) -> None:
     """Write a file whole or not at all; what is there and is no plain file (a pipe, a device) is written to. Raises BadInput."""
     target = os.path.realpath(path)
     try:
+        os.stat(os.path.dirname(target))  # nobody asked for a folder
         if os.path.isfile(target) or not os.path.exists(target):
             files.replace(target, "".join(lines), durably=True)
             return
