@@ -160,7 +160,7 @@ class MemoryStore:
         """What the operation would do to the tip."""
         return operation.decide(self.tip, self.context)
 
-    def publish(self, operation: Operation, *, overtaken_by: Callable[[], None] | None = None) -> Change:
+    def publish(self, operation: Operation, *, overtaken_by: Callable[[], object] | None = None) -> Change:
         """Carry an operation out. `overtaken_by` runs between its first decision and its push, which then is lost."""
         base = self.tip
         change = operation.decide(base, self.context)

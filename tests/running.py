@@ -86,7 +86,7 @@ def start_process(*args: str, cwd: Path | str, env: Mapping[str, str] | None = N
 def result_of(process: subprocess.Popen[bytes]) -> Result:
     """Wait for a started command."""
     out, err = process.communicate()
-    return Result(tuple(process.args[len(BD) :]), process.returncode, out.decode(), err.decode())  # type: ignore[index,arg-type]
+    return Result(tuple(process.args[len(BD) :]), process.returncode, out.decode(), err.decode())
 
 
 def run_here(

@@ -65,7 +65,7 @@ def test_commands_run_side_by_side(clone: Callable[[str], Clone], hub: Path) -> 
     alice, bob = clone("alice"), clone("bob")
     results = [result_of(process) for process in (alice.start("q", "One"), bob.start("q", "Two"))]
     assert [result.code for result in results] == [0, 0]
-    assert {tip_bead(hub, result.out.strip()).title for result in results} == {"One", "Two"}  # type: ignore[union-attr]
+    assert {tip_bead(hub, result.out.strip()).title for result in results} == {"One", "Two"}
 
 
 def test_a_local_hub_is_its_branch(local_hub: Clone) -> None:
@@ -79,4 +79,4 @@ def test_stdin_is_given_back(local_hub: Clone) -> None:
     bead_id = local_hub.here("q", "Something").out.strip()
     local_hub.here("update", bead_id, "--description", "-", input="From stdin\n")
     assert sys.stdin is before
-    assert tip_bead(local_hub.path, bead_id).get("description") == "From stdin\n"  # type: ignore[union-attr]
+    assert tip_bead(local_hub.path, bead_id).get("description") == "From stdin\n"

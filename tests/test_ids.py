@@ -13,6 +13,7 @@ from ulid import ULID
 from bd.cli.runtime import SystemRuntime
 from bd.core import ids
 from bd.core.errors import Ambiguous, BadInput, NoSuchBead
+from bd.core.schema import is_agent
 from tests.memory import MemorySnapshot, make_bead
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def test_what_can_not_be_an_id(text: str) -> None:
     ],
 )
 def test_agent_names(text: str, is_name: bool) -> None:
-    assert ids.is_agent(text) is is_name
+    assert is_agent(text) is is_name
     if is_name:
         assert ids.check_agent(f" {text} ") == text
     elif text.strip() == text:
@@ -170,7 +171,7 @@ def test_agent_names(text: str, is_name: bool) -> None:
 )
 def test_a_persons_name_as_an_agents(person: str, agent: str) -> None:
     assert ids.agent_from_person(person) == agent
-    assert ids.is_agent(agent)
+    assert is_agent(agent)
 
 
 @pytest.mark.parametrize("person", ["", "!!!", "李"])
@@ -279,7 +280,7 @@ _DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])( *\.|$)")
 
 @given(st.one_of(st.text(max_size=12), st.from_regex(r"(?i)\A(con|nul|com1|hub-a|x)[.\- :~_]{0,2}[a-z]{0,2}\Z")))
 def test_an_id_and_a_name_are_file_names_everywhere(text: str) -> None:
-    for is_one in (ids.is_bead_id, ids.is_agent):
+    for is_one in (ids.is_bead_id, is_agent):
         if is_one(text):
             name = f"{text}.yaml"
             assert not _FORBIDDEN & set(name)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from bd.core import times
 from bd.core.errors import BadInput
-from bd.core.ids import agent_from_person, check_prefix, is_agent, is_bead_id
+from bd.core.ids import agent_from_person, check_prefix, is_bead_id
+from bd.core.schema import is_agent
 from bd.core.times import is_canonical
 from bd.store.git import porcelain
 from bd.store.git.porcelain import is_ref

@@ -46,7 +46,8 @@ def conditions(source: str) -> list[Condition]:
 def wrapped(source: str, module: str) -> str:
     """The module with every condition passed through `switch.check`, under the module's and its own name."""
     data = source.encode()
-    opened, closed = {}, {}
+    opened: dict[int, str] = {}
+    closed: dict[int, str] = {}
     for condition in conditions(source):  # the outer ones come first
         key = f"{module} | {condition.key}"
         opened[condition.start] = opened.get(condition.start, "") + f"_check({key!r}, ("

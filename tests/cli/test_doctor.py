@@ -69,9 +69,9 @@ def test_damage(local_hub: Clone, what: str) -> None:
     assert result.json["healthy"] is False
     found = [(finding["code"], finding["where"]) for finding in result.json["findings"] if finding["level"] == "damage"]
     assert found == [(code, where)]
-    text = local_hub.here("doctor", code=7)
-    assert text.lines[0].startswith(f"damage: {where}: ")
-    assert text.lines[-1].endswith("1 damaged, 0 warnings")
+    told = local_hub.here("doctor", code=7)
+    assert told.lines[0].startswith(f"damage: {where}: ")
+    assert told.lines[-1].endswith("1 damaged, 0 warnings")
     assert (tip(local_hub.path), git(local_hub.path, "status", "--porcelain"), git(local_hub.path, "for-each-ref")) == before
     for path, content in files.items():
         assert tip_file(local_hub.path, path) == content.encode()

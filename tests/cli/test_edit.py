@@ -35,7 +35,7 @@ def test_an_edit_is_published(board: Clone, editor: Callable[[str], None]) -> No
     editor("s/^title: .*/title: Renamed/")
     answer = board.here("edit", "hub-bug", "--json").json
     assert (answer[0]["id"], answer[0]["title"]) == ("hub-bug", "Renamed")
-    assert tip_bead(board.path, "hub-bug").title == "Renamed"  # type: ignore[union-attr]
+    assert tip_bead(board.path, "hub-bug").title == "Renamed"
     assert board.here("history", "hub-bug", "--json").json[-1]["verb"] == "edit"
     editor("s/Renamed/Renamed again/")
     assert board.here("edit", "bug").out == "✓ Edited hub-bug — Renamed again\n"
@@ -123,11 +123,11 @@ def test_two_changes_of_one_text_are_refused_and_kept(board: Clone, editor: Call
     )
     refused = board.here("edit", "hub-bug", "--json", code=5)
     assert "title" in refused.json["error"]
-    assert tip_bead(board.path, "hub-bug").title == "Theirs"  # type: ignore[union-attr]
+    assert tip_bead(board.path, "hub-bug").title == "Theirs"
 
 
 def test_a_claim_is_not_edited_away(board: Clone, editor: Callable[[str], None]) -> None:
     editor("s/^status: in_progress/status: open/")
     refused = board.here("edit", "hub-work", "--json", "--agent", "eve", code=5)
     assert refused.json["code"] == "stale_token"
-    assert tip_bead(board.path, "hub-work").status == "in_progress"  # type: ignore[union-attr]
+    assert tip_bead(board.path, "hub-work").status == "in_progress"

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.cli.commands import stats
 from bd.cli.global_options import split
+from bd.compat import bead_json
 from bd.core.errors import BadInput
 from tests.cli.conftest import IDS
 from tests.running import BD, Clone, start_process
@@ -363,7 +363,7 @@ def test_a_full_disk_is_no_bug(board: Clone, monkeypatch: pytest.MonkeyPatch) ->
     def full(*_: Any, **__: Any) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(stats.bead_json, "statistics", full)
+    monkeypatch.setattr(bead_json, "statistics", full)
     told = board.here("stats", "--json", code=6)
     assert (told.json["code"], told.json["written"]) == ("try_again", "unknown")
     assert "No space left on device" in told.json["error"]
@@ -381,7 +381,7 @@ def test_what_the_world_does_is_no_bug(board: Clone, monkeypatch: pytest.MonkeyP
     def refused(*_: Any, **__: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(stats.bead_json, "statistics", refused)
+    monkeypatch.setattr(bead_json, "statistics", refused)
     told = board.here("stats", "--json", code=6)
     assert (told.json["code"], told.json["written"]) == ("try_again", "unknown")
     assert words in told.json["error"]
@@ -395,7 +395,7 @@ def test_a_folder_that_is_taken_away_meanwhile(board: Clone, monkeypatch: pytest
         shutil.rmtree(ours)
         return (ours / "lock").read_bytes()
 
-    monkeypatch.setattr(stats.bead_json, "statistics", removing)
+    monkeypatch.setattr(bead_json, "statistics", removing)
     told = board.here("stats", code=6)
     assert f"the folder {ours} is gone" in told.err
     assert "bd doctor" in told.err
@@ -404,14 +404,14 @@ def test_a_folder_that_is_taken_away_meanwhile(board: Clone, monkeypatch: pytest
 
 
 def test_a_file_that_is_missing_in_its_folder_is_a_bug(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stats.bead_json, "statistics", lambda *_, **__: (board.path / "nothing").read_bytes())
+    monkeypatch.setattr(bead_json, "statistics", lambda *_, **__: (board.path / "nothing").read_bytes())
     crash = board.here("stats", "--json", code=1)
     assert crash.json["code"] == "bug"
     Path(crash.json["log"]).unlink()
 
 
 def test_a_bug_is_told_where_its_log_can_not_be_written(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stats.bead_json, "statistics", broken)
+    monkeypatch.setattr(bead_json, "statistics", broken)
     monkeypatch.setattr(tempfile, "tempdir", str(board.path / "nowhere"))
     crash = board.here("stats", "--json", code=1)
     assert "ZeroDivisionError: a bug made for this test" in crash.json["error"]
@@ -419,7 +419,7 @@ def test_a_bug_is_told_where_its_log_can_not_be_written(board: Clone, monkeypatc
 
 
 def test_a_bug_is_one_line_and_a_log(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stats.bead_json, "statistics", broken)
+    monkeypatch.setattr(bead_json, "statistics", broken)
     crash = board.here("stats", "--json", code=1)
     assert (crash.json["code"], crash.json["schema_version"]) == ("bug", 1)
     assert "ZeroDivisionError: a bug made for this test" in crash.json["error"]
@@ -437,7 +437,7 @@ def test_an_interruption(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(stats.bead_json, "statistics", interrupted)
+    monkeypatch.setattr(bead_json, "statistics", interrupted)
     result = board.here("stats", "--json", code=130)
     assert result.json["code"] == "interrupted"
     assert result.err.split() == ["Error:", "interrupted"]

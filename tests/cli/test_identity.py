@@ -64,7 +64,7 @@ def test_without_a_name_git_serves_for_writes_and_claims_nothing(board: Clone) -
         assert "--agent NAME" in refused.err
         assert "BD_AGENT" in refused.err
         assert "bd whoami" in refused.err
-    assert tip_bead(board.path, "hub-bug").status == "open"  # type: ignore[union-attr]
+    assert tip_bead(board.path, "hub-bug").status == "open"
 
 
 def test_the_compatible_form_claims_as_gits_user(board: Clone) -> None:
@@ -105,7 +105,7 @@ def test_commits_name_who_wrote_them(board: Clone) -> None:
 def test_the_clone_remembers_the_token(board: Clone) -> None:
     board.here("claim", "hub-bug", "--agent", "bob")
     board.here("close", "hub-bug", "--reason", "done", "--agent", "bob")
-    assert tip_bead(board.path, "hub-bug").status == "closed"  # type: ignore[union-attr]
+    assert tip_bead(board.path, "hub-bug").status == "closed"
 
 
 def test_another_agent_or_session_does_not_get_it(board: Clone) -> None:
@@ -116,7 +116,7 @@ def test_another_agent_or_session_does_not_get_it(board: Clone) -> None:
         assert refused.json["code"] == "stale_token"
         assert "BD_TOKEN" in refused.err
         assert "--resume" in refused.err
-    assert tip_bead(board.path, "hub-bug").status == "in_progress"  # type: ignore[union-attr]
+    assert tip_bead(board.path, "hub-bug").status == "in_progress"
 
 
 def test_another_clone_does_not_have_it(clone: Callable[[str], Clone]) -> None:
@@ -141,7 +141,7 @@ def test_two_tokens_of_one_bead_and_none_is_supplied(board: Clone) -> None:
     first = board.here("claim", "hub-bug", "--agent", "bob", "--json").json[0]["claim"]["token"]
     board.here("release", "hub-bug", "--reason", "later", "--agent", "overseer", "--force")
     text = board.here("claim", "hub-bug", "--agent", "bob")
-    second = tip_bead(board.path, "hub-bug").claim.token  # type: ignore[union-attr]
+    second = tip_bead(board.path, "hub-bug").claim.token
     assert f"export BD_TOKEN={second}" in text.out
     assert first != second
     refused = board.here("close", "hub-bug", "--agent", "bob", "--json", code=5)
@@ -168,7 +168,7 @@ def test_a_token_whose_claim_was_taken_away_ends_nothing(board: Clone) -> None:
     for env in ({}, {"BD_TOKEN": token}):
         refused = board.here("close", "hub-bug", "--reason", "done", "--agent", "bob", "--json", env=env, code=5)
         assert refused.json["code"] == "stale_token"
-    assert tip_bead(board.path, "hub-bug").status == "open"  # type: ignore[union-attr]
+    assert tip_bead(board.path, "hub-bug").status == "open"
     board.here("close", "hub-bug", "--reason", "done", "--agent", "overseer")
     for env in ({}, {"BD_TOKEN": token}):
         board.here("close", "hub-bug", "--reason", "done", "--agent", "bob", env=env, code=5)
@@ -233,7 +233,7 @@ def test_comments_labels_priority_and_links_are_free(board: Clone) -> None:
         ("note", "hub-work", "seen"),
     ):
         board.here(*args, "--agent", "somebody-else")
-    assert tip_bead(board.path, "hub-work").claim.agent == "codemonkey"  # type: ignore[union-attr]
+    assert tip_bead(board.path, "hub-work").claim.agent == "codemonkey"
 
 
 def test_an_agent_named_badly_is_refused_everywhere(board: Clone) -> None:
@@ -269,4 +269,4 @@ def test_a_claim_that_has_ended_in_the_same_push_is_not_told_as_held(
         assert told.json["code"] == "stale_token"
     monkeypatch.undo()
     assert not list((board.path / ".git" / "bd" / "journal").glob("*.json")), "who claims next is not handed it"
-    assert tip_bead(board.path, "hub-bug").status == "open"  # type: ignore[union-attr]
+    assert tip_bead(board.path, "hub-bug").status == "open"

@@ -357,7 +357,7 @@ def test_undo_of_something_else_meanwhile_is_fine(clone: Callable[[str], Clone],
     alice.here("update", bead_id, "--priority", "0")
     other = bob.here("q", "Another").out.strip()
     alice.here("undo")
-    assert tip_bead(hub, bead_id).priority == 2  # type: ignore[union-attr]
+    assert tip_bead(hub, bead_id).priority == 2
     assert tip_bead(hub, other) is not None
 
 
@@ -365,7 +365,7 @@ def test_undo_twice_is_a_redo(board: Clone) -> None:
     board.here("update", "hub-bug", "--priority", "3")
     board.here("undo")
     board.here("undo")
-    assert tip_bead(board.path, "hub-bug").priority == 3  # type: ignore[union-attr]
+    assert tip_bead(board.path, "hub-bug").priority == 3
 
 
 def test_nothing_to_undo(local_hub: Clone) -> None:

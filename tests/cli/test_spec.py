@@ -200,7 +200,7 @@ def test_it_is_left_to_click(line: str) -> None:
 def test_a_declaration_is_that_of_its_function(typed: str) -> None:
     spec, function = RUNNERS[typed]
     assert spec.name == typed.rsplit(maxsplit=1)[-1] or typed in SECOND_NAMES
-    given = {one.name: None for one in (*spec.arguments, *spec.options)}
+    given = {one.name: None for part in (spec.arguments, spec.options) for one in part}
     inspect.signature(function).bind(None, **given)
     assert not any(argument.many for argument in spec.arguments[:-1]), "what follows many words has none left"
     flags = [flag for option in spec.options for flag in option.all_flags]

@@ -28,7 +28,7 @@ def test_every_edit(workspace: Workspace, page: Page) -> None:
     page.ask("create-issue", title="An epic", type="epic", priority=1, description="from the page")
     page.ask("create-issue", title="A task", type="task")
     page.until(lambda seen: bool(seen.by_title("An epic") and seen.by_title("A task")))
-    epic, task = (page.by_title(title)["id"] for title in ("An epic", "A task"))  # type: ignore[index]
+    epic, task = (page.by_title(title)["id"] for title in ("An epic", "A task"))
     page.ask("subscribe-list", id=f"detail:{task}", type="issue-detail", params={"id": task})
     page.ask("update-status", id=task, status="in_progress")
     page.ask("update-priority", id=task, priority=0)

@@ -87,7 +87,7 @@ def test_stored_offline_it_is_published_with_its_content(alice: Clone, clone: Cl
     clone("bob").here("create", "Meanwhile")
     assert alice.here("sync", "--json").json["replayed"] == 1
     assert tip_file(hub, "artifacts/hub-a/report.md") == LARGE.encode()
-    assert tip_bead(hub, "hub-a").status == "closed"  # type: ignore[union-attr]
+    assert tip_bead(hub, "hub-a").status == "closed"
 
 
 def test_context_prints_what_a_bead_starts_from(alice: Clone, clone: Clones, tmp_path: Path) -> None:

@@ -277,7 +277,7 @@ class History:
             for bead_id in change.touched:
                 self._tokens.pop(bead_id, None)
         for token, bead_id in change.tokens:
-            self._tokens[bead_id] = (operation.agent, token)
+            self._tokens[bead_id] = (operation.journal_fields()["agent"], token)
 
     # --- the checker ---
 

@@ -235,7 +235,7 @@ def test_what_somebody_else_has_carried_out_is_done(scene: Scene) -> None:
     operation, base = scene.comment(), scene.tip
     asked(scene, operation, base=base, there=False)
     scene.left("01Z", state="asked", asked_on=base, intents={"01Z": "f" * 40})
-    app.open_clone(MemoryPlace(scene.server), scene.runtime).publish(operation)  # type: ignore[arg-type]
+    app.open_clone(MemoryPlace(scene.server), scene.runtime).publish(operation)
     found = scene.look()
     assert list(found.findings.heard) == [operation.uid]
     assert scene.entries == ["01Z"], "of the other one nobody knows yet"

@@ -115,7 +115,7 @@ def is_alive(pid: int) -> bool:
 
 def status_of(hub: Path, bead_id: str) -> str | None:
     bead = tip_bead(hub, bead_id)
-    return bead and bead.status
+    return bead.status if bead else None
 
 
 def claimed_by(hub: Path, bead_id: str) -> str | None:

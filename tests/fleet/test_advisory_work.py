@@ -60,17 +60,17 @@ def test_a_claim_is_renewed_while_its_work_goes_on(clone: Clones, hub: Path, tmp
     worker = start(alice, *words, log=tmp_path / "log", bd=bd_ahead(ahead))
     until(begun.exists)  # from here on the worker counts the time to the next renewal
     assert holders(hub) == ["ann"]
-    first = tip_bead(hub, "hub-a").claims[0]  # type: ignore[union-attr]
+    first = tip_bead(hub, "hub-a").claims[0]
     span_s = (instant_of(first["expires_at"]) - instant_of(first["started_at"])).total_seconds()
     move_ahead(ahead, span_s / 2 + 60)
-    until(lambda: tip_bead(hub, "hub-a").claims[0]["expires_at"] > first["expires_at"])  # type: ignore[union-attr]
-    [later] = tip_bead(hub, "hub-a").claims  # type: ignore[union-attr]
+    until(lambda: tip_bead(hub, "hub-a").claims[0]["expires_at"] > first["expires_at"])
+    [later] = tip_bead(hub, "hub-a").claims
     assert (instant_of(later["expires_at"]) - instant_of(first["expires_at"])).total_seconds() >= span_s / 2
     bob.bd("claim", "hub-a", "--agent", "ben")
     go.touch()
     out, _ = worker.communicate(timeout=PATIENCE_S)
     assert [one["outcome"] for one in json.loads(out)] == ["done"]
-    assert tip_bead(hub, "hub-a").attempts_counted == 0  # type: ignore[union-attr]
+    assert tip_bead(hub, "hub-a").attempts_counted == 0
 
 
 def test_a_sign_by_hand_renews_it_half_way(clone: Clones, hub: Path) -> None:
@@ -78,11 +78,11 @@ def test_a_sign_by_hand_renews_it_half_way(clone: Clones, hub: Path) -> None:
     make(alice, "hub-a")
     alice.bd("update", "hub-a", "--claim-mode", "advisory", "--expected", "10m")
     alice.bd("claim", "hub-a", "--agent", "ann")
-    first = tip_bead(hub, "hub-a").claims[0]  # type: ignore[union-attr]
+    first = tip_bead(hub, "hub-a").claims[0]
     alice.bd("heartbeat", "--agent", "ann")
-    assert tip_bead(hub, "hub-a").claims == [first], "not half-way yet"  # type: ignore[union-attr]
+    assert tip_bead(hub, "hub-a").claims == [first], "not half-way yet"
     alice.bd("heartbeat", "--agent", "ann", env={"BD_TEST_CLOCK_OFFSET_S": "660"})
-    [later] = tip_bead(hub, "hub-a").claims  # type: ignore[union-attr]
+    [later] = tip_bead(hub, "hub-a").claims
     assert (instant_of(later["expires_at"]) - instant_of(first["expires_at"])).total_seconds() >= 600
     assert later["token"] == first["token"]
 

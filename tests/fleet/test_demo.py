@@ -18,7 +18,8 @@ from bd.demo.board import Board, Happening, read_happening
 from bd.demo.example import example_folder, in_work_order, read_example, sized
 from bd.demo.hub import Demo
 from bd.demo.view import Lines, LiveTable
-from bd.policy.eligibility import matches_skills, skills_of
+from bd.policy.eligibility import matches_skills
+from bd.policy.roles import skills_of
 from tests.fleet.poolhost import is_alive
 from tests.running import run_here, run_process, start_process
 from tests.truth import commit_file, git, log, tip
@@ -45,7 +46,7 @@ def test_the_work_is_done_and_the_proof_holds(tmp_path: Path) -> None:
     assert told["hub"] == str(where / "hub.git")
     # The same, asked of git: each bead was claimed by one commit, and every agent is an author of its own.
     claims = [line for line in log(where / "hub.git") if "claim" in line]
-    assert len({re.search(r"claim:? (hub-\S+)", line).group(1) for line in claims}) == len(claims) == 6  # type: ignore[union-attr]
+    assert len({re.search(r"claim:? (hub-\S+)", line).group(1) for line in claims}) == len(claims) == 6
     statuses = git(where / "hub.git", "grep", "-h", "^status:", "refs/heads/main", "--", "beads").splitlines()
     assert statuses == ["status: closed"] * 6
 
@@ -242,7 +243,8 @@ def test_a_happening_is_read_from_a_commit() -> None:
 
 
 def test_each_event_is_one_line_and_is_written_once() -> None:
-    board, lines = made_board(), []
+    board = made_board()
+    lines: list[str] = []
     with Lines(lines.append) as view:
         board.take(Happening("ann", (), ("hub-a",), 1), 0.5)
         view.show(board, 0.6)

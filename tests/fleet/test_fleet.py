@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -61,7 +61,9 @@ def test_four_agents_drain_twenty_beads_and_a_death_in_the_middle_costs_none(clo
     ada = clone("ada")
     for agent, role in ROLES.items():
         ada.here("agent", "add", agent, "--role", role, "--interval", "5s")
-    plan = [{"title": f"{TITLES[agent]} {number}", "id": f"hub-{agent}{number}"} for agent in ROLES for number in range(5)]
+    plan: list[dict[str, Any]] = [
+        {"title": f"{TITLES[agent]} {number}", "id": f"hub-{agent}{number}"} for agent in ROLES for number in range(5)
+    ]
     plan[5] = {"title": "Fix the victim", "id": "hub-victim", "priority": 0}
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     ada.here("create", "--file", str(tmp_path / "plan.json"))

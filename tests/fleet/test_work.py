@@ -256,7 +256,7 @@ def test_a_job_that_beats_is_never_taken_away(clone: Clones, hub: Path, tmp_path
     until(lambda: in_hand(hub))
     seen = ""
     for hours in range(4):
-        until(lambda seen=seen: git(hub, "for-each-ref", "refs/bd/claims") not in ("", seen))
+        until(lambda seen=seen: git(hub, "for-each-ref", "refs/bd/claims") not in ("", seen))  # type: ignore[misc]
         seen = git(hub, "for-each-ref", "refs/bd/claims")
         assert bob.bd("stalled", "--reassign", "--json", env={"BD_TEST_UPTIME_OFFSET_S": str(3600 * hours)}).json == []
     (tmp_path / "enough").touch()

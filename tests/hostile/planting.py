@@ -10,7 +10,7 @@ import hashlib
 import os
 import subprocess
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.truth import git
 
@@ -71,7 +71,7 @@ def _fallen(repository: Path, commit: str) -> str:
     return git(repository, "rev-parse", f"{commit}^{{tree}}")
 
 
-def _tree(repository: Path, oid: str, into: dict) -> dict:
+def _tree(repository: Path, oid: str, into: dict[bytes, Any]) -> dict[bytes, Any]:
     """A tree as nested dictionaries of (mode, object)."""
     listed = subprocess.run(["git", "-C", repository, "ls-tree", "-z", oid], capture_output=True, check=True).stdout
     for record in listed.split(b"\0")[:-1]:
@@ -88,7 +88,7 @@ def _blob(repository: Path, content: str | bytes | Special) -> tuple[str, str]:
     return mode, data.decode() if mode == GITLINK else _stored(repository, "blob", data)
 
 
-def _written(repository: Path, entries: dict) -> str:
+def _written(repository: Path, entries: dict[bytes, Any]) -> str:
     ready = {name: (FOLDER, _written(repository, entry)) if isinstance(entry, dict) else entry for name, entry in entries.items()}
     order = sorted(ready, key=lambda name: name + b"/" if ready[name][0] == FOLDER else name)
     raw = b"".join(ready[name][0].encode() + b" " + name + b"\0" + bytes.fromhex(ready[name][1]) for name in order)
@@ -160,6 +160,7 @@ def everything_goes_on(clone: Clone) -> None:
         harmless(clone.here(*args, check=False))
         shown = harmless_json(clone.here(*args, "--json", check=False)) if args else None
         if args[:1] == ("list",):
+            assert isinstance(shown, list)
             assert "hub-good" in {bead["id"] for bead in shown}
 
 

@@ -121,7 +121,7 @@ def everything_goes_on_without_good(clone: Clone) -> None:
         harmless(clone.here(*args, check=False), 0, 7)
 
 
-PLANS = {
+PLANS: dict[str, str | bytes] = {
     "laughs": "a: &a [x]\nb: [*a, *a]\ntitle: t\n",
     "object": "title: !!python/object/apply:os.system ['touch owned']\n",
     "deep": "title: t\ntasks: " + "[" * 30_000 + "]" * 30_000 + "\n",

@@ -57,7 +57,7 @@ def commit(repo: GitRepo, key: Path, message: str = "signed", *, at: int = 1_790
     env = {**os.environ, "GIT_COMMITTER_DATE": f"{at} +0000", "GIT_AUTHOR_DATE": f"{at - 5_000_000} +0000"}
     argv = ["git", "-C", repo.work_tree, *signing_with, "commit-tree", "-S", tree, "-p", "HEAD", "-m", message]
     oid = subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stdout.strip()
-    return subprocess.run(["git", "-C", repo.work_tree, "cat-file", "commit", oid], capture_output=True, check=True).stdout
+    return subprocess.run(["git", "-C", str(repo.work_tree), "cat-file", "commit", oid], capture_output=True, check=True).stdout
 
 
 def says_git(repo: GitRepo, data: bytes, allowed: str) -> bool:
@@ -82,7 +82,7 @@ def forgeries(repo: GitRepo, key: Path) -> dict[str, bytes]:
     lines = text.splitlines(keepends=True)
     return {
         "unsigned": found.payload,
-        "of another": signing.signed(found.payload, signatures.of_commit(other).text),  # type: ignore[union-attr]
+        "of another": signing.signed(found.payload, signatures.of_commit(other).text),
         "for another purpose": signing.signed(found.payload, file.stdout),
         "changed": good.replace(b"\n\none", b"\n\nOne"),
         "cut": signing.signed(found.payload, b"".join([*lines[:2], lines[-1]])),

@@ -346,7 +346,7 @@ def test_who_lets_herself_in_beside_is_not_believed(first: bool, ada: Clone, clo
     found = ada.here("claim", "hub-b", "--agent", "coder", "--json", check=False)
     assert found.code == 5
     assert "torn" in [one["code"] for one in ada.here("doctor", "--json", check=False).json["findings"]]
-    assert tip_bead(hub, "hub-b").status == "open"  # type: ignore[union-attr]
+    assert tip_bead(hub, "hub-b").status == "open"
 
 
 def revoked(ada: Clone, folder: Path) -> str:

@@ -143,7 +143,7 @@ def test_every_write_goes_on(alice: Clone, hub: Path) -> None:
     ):
         harmless(alice.here(*args, check=False), 0, 3)
     for name in IDS:
-        for args in (
+        for words in (
             ("update", name, "--priority", "1"),
             ("comment", name, EVIL),
             ("note", name, EVIL),
@@ -156,7 +156,7 @@ def test_every_write_goes_on(alice: Clone, hub: Path) -> None:
             ("close", name, "--reason", EVIL, "--force"),
             ("undo",),
         ):
-            harmless(alice.here(*args, check=False), 0, 2, 3, 4, 5)
+            harmless(alice.here(*words, check=False), 0, 2, 3, 4, 5)
     work = alice.here(
         "work",
         "--agent",

@@ -168,7 +168,7 @@ def test_what_was_begun_says_what_it_was_about(clone: Clones) -> None:
     [entry] = entries(alice)
     assert (entry["verb"], entry["agent"], entry["ids"], entry["state"]) == ("claim", "coder", ["hub-a"], "pushing")
     assert entry["base"] == base
-    assert len(entry["commits"]) == len(entry["tokens"]) == 1  # type: ignore[arg-type]
+    assert len(entry["commits"]) == len(entry["tokens"]) == 1
 
 
 def test_what_can_no_longer_land_is_forgotten(clone: Clones, hub: Path) -> None:

@@ -87,7 +87,7 @@ def test_two_processes_of_one_clone_never_claim_the_same_bead(clone: Callable[[s
     racing = [alice.start("claim", bead_id, "--agent", name) for name in ("one", "two", "three")]
     results = [result_of(process) for process in racing]
     assert sorted(result.code for result in results) == [0, 5, 5], "\n".join(map(str, results))
-    assert tip_bead(hub, bead_id).attempts == 1  # type: ignore[union-attr]
+    assert tip_bead(hub, bead_id).attempts == 1
 
 
 def test_a_subfolder(clone: Callable[[str], Clone], hub: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_subfolder(clone: Callable[[str], Clone], hub: Path) -> None:
     deep.mkdir(parents=True)
     bead_id = run_here("q", "From below", cwd=deep).out.strip()
     run_here("claim", bead_id, "--agent", "mole", cwd=deep)
-    assert tip_bead(hub, bead_id).claim.agent == "mole"  # type: ignore[union-attr]
+    assert tip_bead(hub, bead_id).claim.agent == "mole"
     assert (alice.path / "beads" / f"{bead_id}.yaml").exists()
     assert list(deep.iterdir()) == []
 
@@ -110,7 +110,7 @@ def test_a_linked_worktree(clone: Callable[[str], Clone], hub: Path, tmp_path: P
     second = side.here("q", "From the worktree").out.strip()
     side.here("claim", first, "--agent", "sider")
     assert tip_bead(hub, second) is not None
-    assert tip_bead(hub, first).claim.agent == "sider"  # type: ignore[union-attr]
+    assert tip_bead(hub, first).claim.agent == "sider"
     assert {bead["id"] for bead in alice.here("list", "--json").json} == {first, second}
     assert bytes_of(side.path) == before
     for folder in (alice.path, side.path):
@@ -148,8 +148,8 @@ def test_a_shallow_clone(hub: Path, clone: Callable[[str], Clone], tmp_path: Pat
     shallow.here("claim", first, "--agent", "diver")
     bob.here("update", second, "--priority", "1")
     shallow.here("close", first, "--reason", "done", "--agent", "diver")
-    assert tip_bead(hub, first).status == "closed"  # type: ignore[union-attr]
-    assert tip_bead(hub, second).priority == 1  # type: ignore[union-attr]
+    assert tip_bead(hub, first).status == "closed"
+    assert tip_bead(hub, second).priority == 1
     assert git(shallow.path, "rev-parse", "HEAD") == tip(hub)
     assert git(shallow.path, "status", "--porcelain") == ""
     assert git(hub, "fsck", "--strict", "--no-dangling") == ""
@@ -264,7 +264,7 @@ def test_a_branch_hub_leaves_the_code_alone(code: Path, tmp_path: Path) -> None:
     here.here("sync")
     assert _code_state(code) == before
     assert tip(remote) == code_tip
-    assert tip_bead(remote, first, branch="beads").status == "closed"  # type: ignore[union-attr]
+    assert tip_bead(remote, first, branch="beads").status == "closed"
     assert not [path for path in tip_paths(remote, "beads") if path.startswith(("src/", "README"))]
     assert git(remote, "for-each-ref", "--format=%(refname)", "refs/heads").split() == ["refs/heads/beads", "refs/heads/main"]
 
@@ -277,7 +277,7 @@ def test_a_plain_clone_of_the_code_finds_the_branch_hub(code: Path, tmp_path: Pa
     before = _code_state(other.path)
     assert [bead["id"] for bead in other.here("list", "--json").json] == [first]
     other.here("claim", first, "--agent", "coder")
-    assert tip_bead(tmp_path / "code.git", first, branch="beads").claim.agent == "coder"  # type: ignore[union-attr]
+    assert tip_bead(tmp_path / "code.git", first, branch="beads").claim.agent == "coder"
     assert Clone(code).here("show", first, "--json", "--fetch").json[0]["status"] == "in_progress"
     assert _code_state(other.path) == before
 
@@ -302,7 +302,7 @@ def test_a_branch_hub_without_a_remote(tmp_path: Path) -> None:
     here.here("init", "--branch", "beads", "--prefix", "cod")
     bead_id = here.here("q", "Alone").out.strip()
     here.here("claim", bead_id, "--agent", "coder")
-    assert tip_bead(folder, bead_id, branch="beads").claim.agent == "coder"  # type: ignore[union-attr]
+    assert tip_bead(folder, bead_id, branch="beads").claim.agent == "coder"
     assert git(folder, "status", "--porcelain") == ""
     assert log(folder) == ["by hand"]
 
@@ -312,8 +312,8 @@ def test_clients_find_a_branch_hub_through_its_client_folder(code: Path) -> None
     folder = code / ".git" / "bd" / "ws" / ".beads"
     assert {"metadata.json", "config.yaml"} <= {path.name for path in folder.iterdir()}
     away = {"cwd": code.parent, "env": {"BEADS_DIR": str(folder)}}
-    bead_id = run_here("q", "By a client", **away).out.strip()  # type: ignore[arg-type]
-    assert [bead["id"] for bead in run_here("list", "--json", **away).json] == [bead_id]  # type: ignore[arg-type]
+    bead_id = run_here("q", "By a client", **away).out.strip()
+    assert [bead["id"] for bead in run_here("list", "--json", **away).json] == [bead_id]
     assert [bead["id"] for bead in Clone(code).here("list", "--json").json] == [bead_id]
 
 
@@ -335,7 +335,7 @@ def test_without_a_remote(local_hub: Clone) -> None:
     bead_id = local_hub.here("q", "Alone").out.strip()
     claim = local_hub.here("claim", bead_id, "--agent", "alice", "--json").json
     assert claim[0]["published"] is True
-    assert tip_bead(local_hub.path, bead_id).claim.agent == "alice"  # type: ignore[union-attr]
+    assert tip_bead(local_hub.path, bead_id).claim.agent == "alice"
     assert git(local_hub.path, "status", "--porcelain") == ""
     assert local_hub.here("sync", "--json").json["published"] is True
 
@@ -344,7 +344,7 @@ def test_a_bare_repository(hub: Path) -> None:
     """In the hub's own bare repository bd reads and writes; the branch is the hub."""
     bead_id = run_here("q", "At the source", cwd=hub).out.strip()
     run_here("claim", bead_id, "--agent", "janitor", cwd=hub)
-    assert tip_bead(hub, bead_id).claim.agent == "janitor"  # type: ignore[union-attr]
+    assert tip_bead(hub, bead_id).claim.agent == "janitor"
     assert [bead["id"] for bead in run_here("list", "--json", cwd=hub).json] == [bead_id]
     assert not (hub / "beads").exists()
     assert not (hub / "index").exists()
@@ -368,7 +368,7 @@ def test_sha256(tmp_path: Path, *, shared: bool) -> None:
     alice.here("close", bead_id, "--reason", "done", "--agent", "alice")
     truth = tmp_path / "hub.git" if shared else alice.path
     assert len(tip(truth)) == 64
-    assert tip_bead(truth, bead_id).status == "closed"  # type: ignore[union-attr]
+    assert tip_bead(truth, bead_id).status == "closed"
     assert git(alice.path, "status", "--porcelain") == ""
     assert [event["verb"] for event in alice.here("history", bead_id, "--json").json] == ["create", "claim", "close"]
     alice.here("doctor")
@@ -456,7 +456,7 @@ def test_line_ends_are_converted(hub: Path, tmp_path: Path) -> None:
     file = here.path / "beads" / f"{bead_id}.yaml"
     file.write_bytes(file.read_bytes().replace(b"title: Line ends", b"title: Edited there"))
     here.here("sync")
-    assert tip_bead(hub, bead_id).title == "Edited there"  # type: ignore[union-attr]
+    assert tip_bead(hub, bead_id).title == "Edited there"
     assert b"\r" not in (tip_file(hub, f"beads/{bead_id}.yaml") or b"\r")
     assert git(here.path, "status", "--porcelain") == ""
 
@@ -471,7 +471,7 @@ def test_a_path_with_blanks_and_letters_of_every_kind(tmp_path: Path) -> None:
     run_here("claim", bead_id, "--agent", "alice", cwd=alice)
     run_here("clone", str(remote), str(folder / "b o b"))
     assert run_here("show", bead_id, "--json", cwd=folder / "b o b").json[0]["title"] == "Ünïcode ✓ — 日本"
-    assert tip_bead(remote, bead_id).title == "Ünïcode ✓ — 日本"  # type: ignore[union-attr]
+    assert tip_bead(remote, bead_id).title == "Ünïcode ✓ — 日本"
     assert run_here("init", str(alice), "--remote", str(remote), "--json").json["created"] is False
     assert (alice / ".git").is_dir()
 
@@ -491,7 +491,7 @@ def test_a_user_without_a_git_identity(hub: Path, tmp_path: Path, monkeypatch: p
         (alice.path / "beads" / f"{bead_id}.yaml").read_text().replace("title: Anonymous", "title: By hand")
     )
     alice.here("sync")
-    assert tip_bead(hub, bead_id).title == "By hand"  # type: ignore[union-attr]
+    assert tip_bead(hub, bead_id).title == "By hand"
     assert git(hub, "log", "--format=%an", "main").split("\n")[1:4] == ["alice", "alice", "nobody-in-particular"]
 
 

@@ -196,7 +196,7 @@ def test_what_the_newer_hub_refuses_is_kept_and_listed_until_it_is_dismissed(clo
     result = alice.here("sync", "--json", code=5)
     [refused] = result.json["refused"]
     assert refused["code"] == "stale_token"
-    assert bead_of(hub, "hub-a").claim.agent == "other"  # type: ignore[union-attr]
+    assert bead_of(hub, "hub-a").claim.agent == "other"
     assert [comment["text"] for comment in bead_of(hub, "hub-b").comments] == ["goes through"]
     assert alice.here("show", "hub-a", "--json").json[0]["status"] == "in_progress"
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.hub.test_replay import offline
+from tests.hub.hooks import offline
 from tests.race.history import subjects
 from tests.race.seeds import put, seed
 from tests.truth import commit_file, commits, git, log, tip, tip_bead, tip_paths

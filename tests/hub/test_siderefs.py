@@ -9,12 +9,12 @@ import pytest
 
 from bd.core.errors import BadInput, RemoteUnreachable, StaleToken
 from bd.operations.claims import Claim, Release
+from bd.store import Clone as Opened
 from bd.store.contract import SideRef
 from bd.store.git.repository import deletion
 from bd.store.heartbeat.objects import beat_age_s, beat_at
 from bd.store.heartbeat.side_refs import CLAIMS
 from bd.store.hub_location import locate
-from bd.store.replica import Replica
 from bd.worker import manual_heartbeat
 from tests.clocks import START
 from tests.hub.hooks import git_wrapper, hook
@@ -37,10 +37,10 @@ AT = "2026-02-21T10:00:00.000000Z"
 
 
 @pytest.fixture
-def opened() -> Iterator[Callable[[Path], Replica]]:
-    hubs: list[Replica] = []
+def opened() -> Iterator[Callable[[Path], Opened]]:
+    hubs: list[Opened] = []
 
-    def make(path: Path) -> Replica:
+    def make(path: Path) -> Opened:
         hubs.append(open_clone(locate(str(path))))
         return hubs[-1]
 
@@ -54,7 +54,7 @@ def beats_on(hub: Path) -> dict[str, str]:
     return dict(line.split() for line in lines)
 
 
-def claim(hub: Replica, bead: str = "hub-a", by: str = "ref") -> str:
+def claim(hub: Opened, bead: str = "hub-a", by: str = "ref") -> str:
     """Claim a bead with signs of life; the token."""
     operation = Claim(by="agent:coder", at=AT, runtime=RUNTIME, agent="coder", ids=[bead], heartbeat={"interval_s": 30, "by": by})
     written = hub.publish(operation)
@@ -62,7 +62,7 @@ def claim(hub: Replica, bead: str = "hub-a", by: str = "ref") -> str:
     return written.change.tokens[0][0]
 
 
-def test_a_beat_is_the_same_object_everywhere_and_tells_its_time(clone: Clones, opened: Callable[[Path], Replica]) -> None:
+def test_a_beat_is_the_same_object_everywhere_and_tells_its_time(clone: Clones, opened: Callable[[Path], Opened]) -> None:
     one, other = opened(clone("alice").path), opened(clone("bob").path)
     first = beat_at(one.repo, START, 30, 40)
     assert beat_at(other.repo, START + timedelta(seconds=10), 30, 40) == first
@@ -77,7 +77,7 @@ def test_a_beat_is_the_same_object_everywhere_and_tells_its_time(clone: Clones, 
     assert beat_age_s("0" * 40, START, 30) is None
 
 
-def test_the_probe_leaves_only_its_mark_and_is_remembered(clone: Clones, hub: Path, opened: Callable[[Path], Replica]) -> None:
+def test_the_probe_leaves_only_its_mark_and_is_remembered(clone: Clones, hub: Path, opened: Callable[[Path], Opened]) -> None:
     mine = opened(clone("alice").path)
     assert mine.sides.verdict() is None
     assert not mine.sides.usable()
@@ -107,7 +107,7 @@ def test_a_probe_takes_no_longer_than_any_other_push(clone: Clones, tmp_path: Pa
 )
 def test_a_server_that_says_nothing_is_told_as_unreachable_whatever_it_was_asked(
     clone: Clones,
-    opened: Callable[[Path], Replica],
+    opened: Callable[[Path], Opened],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     ask: Callable[[Remote], object],
@@ -120,7 +120,7 @@ def test_a_server_that_says_nothing_is_told_as_unreachable_whatever_it_was_asked
         ask(mine.remote)
 
 
-def test_a_server_that_declines_a_beat_is_named(clone: Clones, hub: Path, opened: Callable[[Path], Replica]) -> None:
+def test_a_server_that_declines_a_beat_is_named(clone: Clones, hub: Path, opened: Callable[[Path], Opened]) -> None:
     alice = clone("alice")
     seed(alice, "hub-a")
     mine = opened(alice.path)
@@ -132,22 +132,20 @@ def test_a_server_that_declines_a_beat_is_named(clone: Clones, hub: Path, opened
         mine.sides.move([SideRef(CLAIMS + token, mine.sides.beat(START + timedelta(minutes=5), 30), now)])
 
 
-def test_a_server_that_hides_them_is_found_out(clone: Clones, hub: Path, opened: Callable[[Path], Replica]) -> None:
+def test_a_server_that_hides_them_is_found_out(clone: Clones, hub: Path, opened: Callable[[Path], Opened]) -> None:
     git(hub, "config", "transfer.hideRefs", "refs/bd")
     mine = opened(clone("alice").path)
     assert not mine.sides.probe(START)
     assert mine.sides.verdict() not in (None, "works")
 
 
-def test_a_server_that_takes_them_and_lists_none_is_found_out(
-    clone: Clones, hub: Path, opened: Callable[[Path], Replica]
-) -> None:
+def test_a_server_that_takes_them_and_lists_none_is_found_out(clone: Clones, hub: Path, opened: Callable[[Path], Opened]) -> None:
     git(hub, "config", "uploadpack.hideRefs", "refs/bd")
     mine = opened(clone("alice").path)
     assert not mine.sides.probe(START)
 
 
-def test_a_claims_ref_comes_with_it_and_goes_with_it(clone: Clones, hub: Path, opened: Callable[[Path], Replica]) -> None:
+def test_a_claims_ref_comes_with_it_and_goes_with_it(clone: Clones, hub: Path, opened: Callable[[Path], Opened]) -> None:
     alice = clone("alice")
     seed(alice, "hub-a")
     mine = opened(alice.path)
@@ -159,7 +157,7 @@ def test_a_claims_ref_comes_with_it_and_goes_with_it(clone: Clones, hub: Path, o
     assert beats_on(hub) == {}
 
 
-def test_a_person_who_takes_a_claim_away_takes_its_ref_along(clone: Clones, hub: Path, opened: Callable[[Path], Replica]) -> None:
+def test_a_person_who_takes_a_claim_away_takes_its_ref_along(clone: Clones, hub: Path, opened: Callable[[Path], Opened]) -> None:
     """From a clone that has never seen the ref."""
     alice, bob = clone("alice"), clone("bob")
     seed(alice, "hub-a")
@@ -171,7 +169,7 @@ def test_a_person_who_takes_a_claim_away_takes_its_ref_along(clone: Clones, hub:
 
 
 def test_a_beat_between_look_and_push_makes_the_push_fail_as_a_whole(
-    clone: Clones, hub: Path, opened: Callable[[Path], Replica]
+    clone: Clones, hub: Path, opened: Callable[[Path], Opened]
 ) -> None:
     """Another process of the holder moved the ref: what this clone knew of it is old, so it looks and goes on."""
     alice = clone("alice")
@@ -191,7 +189,7 @@ def test_a_beat_between_look_and_push_makes_the_push_fail_as_a_whole(
 
 
 def test_a_server_that_refuses_them_after_the_probe_gets_the_claim_alone(
-    clone: Clones, hub: Path, opened: Callable[[Path], Replica]
+    clone: Clones, hub: Path, opened: Callable[[Path], Opened]
 ) -> None:
     alice = clone("alice")
     seed(alice, "hub-a")
@@ -212,7 +210,7 @@ def test_a_server_that_refuses_them_after_the_probe_gets_the_claim_alone(
 
 @pytest.mark.parametrize("overtaken", [False, True])
 def test_a_server_that_is_no_longer_atomic_gets_the_branch_alone(
-    overtaken: bool, clone: Clones, hub: Path, opened: Callable[[Path], Replica], monkeypatch: pytest.MonkeyPatch
+    overtaken: bool, clone: Clones, hub: Path, opened: Callable[[Path], Opened], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Git says of no ref what became of it; still nothing is in doubt, neither for a claim with its ref nor for an ask."""
     alice, bob = clone("alice"), clone("bob")
@@ -234,7 +232,7 @@ def test_a_server_that_is_no_longer_atomic_gets_the_branch_alone(
     assert beats_on(hub) == {}
 
 
-def test_a_hook_that_declines_the_branch_is_told_as_before(clone: Clones, hub: Path, opened: Callable[[Path], Replica]) -> None:
+def test_a_hook_that_declines_the_branch_is_told_as_before(clone: Clones, hub: Path, opened: Callable[[Path], Opened]) -> None:
     alice = clone("alice")
     seed(alice, "hub-a")
     mine = opened(alice.path)
@@ -245,7 +243,7 @@ def test_a_hook_that_declines_the_branch_is_told_as_before(clone: Clones, hub: P
     assert mine.sides.usable()
 
 
-def test_a_hub_without_a_remote_keeps_them_itself(local_hub: Clone, opened: Callable[[Path], Replica]) -> None:
+def test_a_hub_without_a_remote_keeps_them_itself(local_hub: Clone, opened: Callable[[Path], Opened]) -> None:
     local_hub.bd("create", "One", "--id", "hub-a")
     mine = opened(local_hub.path)
     token = claim(mine)
@@ -254,7 +252,7 @@ def test_a_hub_without_a_remote_keeps_them_itself(local_hub: Clone, opened: Call
     assert beats_on(local_hub.path) == {}
 
 
-def test_a_ref_is_moved_only_from_what_was_expected(clone: Clones, hub: Path, opened: Callable[[Path], Replica]) -> None:
+def test_a_ref_is_moved_only_from_what_was_expected(clone: Clones, hub: Path, opened: Callable[[Path], Opened]) -> None:
     mine = opened(clone("alice").path)
     one, two = (mine.sides.beat(START + timedelta(minutes=minute), 30) for minute in (0, 1))
     ref = f"{CLAIMS}T"
@@ -271,7 +269,7 @@ def test_nothing_but_bds_own_refs_can_be_deleted() -> None:
 
 
 def test_a_first_sign_by_hand_leaves_no_ref_of_a_claim_that_ends_meanwhile(
-    clone: Clones, hub: Path, opened: Callable[[Path], Replica]
+    clone: Clones, hub: Path, opened: Callable[[Path], Opened]
 ) -> None:
     """The claim promised no signs, so that whoever ends it does not look for any."""
     alice = clone("alice")
@@ -279,7 +277,7 @@ def test_a_first_sign_by_hand_leaves_no_ref_of_a_claim_that_ends_meanwhile(
     alice.bd("claim", "hub-a", "--agent", "coder")
     mine = opened(alice.path)
     mine.sides.probe(START)
-    token = tip_bead(hub, "hub-a").claim.token  # type: ignore[union-attr]
+    token = tip_bead(hub, "hub-a").claim.token
     probe = mine.sides.probe
 
     def closed_meanwhile(at: datetime) -> bool:
@@ -292,13 +290,13 @@ def test_a_first_sign_by_hand_leaves_no_ref_of_a_claim_that_ends_meanwhile(
     assert beats_on(hub) == {}
 
 
-def test_a_first_sign_by_hand_is_made_alone_in_its_clone(clone: Clones, hub: Path, opened: Callable[[Path], Replica]) -> None:
+def test_a_first_sign_by_hand_is_made_alone_in_its_clone(clone: Clones, hub: Path, opened: Callable[[Path], Opened]) -> None:
     """Nobody in the clone ends the claim between the look and the sign; who ends it afterwards knows of the sign."""
     alice = clone("alice")
     alice.bd("create", "Work", "--id", "hub-a")
     alice.bd("claim", "hub-a", "--agent", "coder")
     mine, other = opened(alice.path), opened(alice.path)
-    token = tip_bead(hub, "hub-a").claim.token  # type: ignore[union-attr]
+    token = tip_bead(hub, "hub-a").claim.token
     mine.sides.probe(START)
     move, seen = mine.sides.move, []
 

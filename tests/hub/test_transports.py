@@ -167,8 +167,8 @@ def test_close_and_the_next_claim_are_one_commit(way: Way, tmp_path: Path) -> No
         (two, "in_progress", True),
     ]
     assert len(commits(way.hub)) == before + 1
-    assert tip_bead(way.hub, one).status == "closed"  # type: ignore[union-attr]
-    assert tip_bead(way.hub, two).claim.agent == "alice"  # type: ignore[union-attr]
+    assert tip_bead(way.hub, one).status == "closed"
+    assert tip_bead(way.hub, two).claim.agent == "alice"
 
 
 def test_away_and_back(way: Way, tmp_path: Path) -> None:
@@ -195,9 +195,9 @@ def test_away_and_back(way: Way, tmp_path: Path) -> None:
     assert tip(way.hub) == before
     sync = alice.here("sync", "--json").json
     assert (sync["published"], sync["replayed"], sync["refused"]) == (True, 2, [])
-    assert tip_bead(way.hub, kept.json["id"]).title == "Made on the train"  # type: ignore[union-attr]
-    assert tip_bead(way.hub, held).status == "closed"  # type: ignore[union-attr]
-    assert tip_bead(way.hub, free).claim is None  # type: ignore[union-attr]
+    assert tip_bead(way.hub, kept.json["id"]).title == "Made on the train"
+    assert tip_bead(way.hub, held).status == "closed"
+    assert tip_bead(way.hub, free).claim is None
 
 
 def test_a_hook_that_declines_is_a_refusal_with_its_words(way: Way, tmp_path: Path) -> None:

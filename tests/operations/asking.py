@@ -25,7 +25,7 @@ def form_of(operation: Operation) -> dict[str, Any]:
         json.dumps(
             {"by": operation.by, "at": operation.at, "uid": operation.uid, "tokens": operation.tokens, "args": operation.args}
         )
-    )  # type: ignore[no-any-return]
+    )
 
 
 def revived(form: dict[str, Any]) -> Operation:

@@ -693,7 +693,7 @@ def test_work_without_a_claim_is_resumed_where_there_is_room_and_no_rival() -> N
         busy.publish(claim("coder", "hub-a", resume=True))
     free = MemoryStore(by_hand, records=agents(coder={"max_concurrent": 1}))
     free.publish(claim("coder", "hub-a", resume=True))
-    assert free.bead("hub-a").claim.agent == "coder"  # type: ignore[union-attr]
+    assert free.bead("hub-a").claim.agent == "coder"
 
 
 def test_what_the_asker_holds_counts_as_claimed_also_when_it_has_no_room() -> None:

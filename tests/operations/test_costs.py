@@ -35,7 +35,7 @@ def test_a_claim_reserves_and_its_end_pays() -> None:
     assert left(hub) == 3
     hub.publish(Close(ids=["hub-a"], cost={"usd": 0.75}, **by(hub_a=token)))
     assert left(hub) == 4.25
-    assert hub.tip.record(capacity_path("coder"))["budget_remaining_usd"] == 4.25  # type: ignore[index]
+    assert hub.tip.record(capacity_path("coder"))["budget_remaining_usd"] == 4.25
     cost = hub.bead("hub-a").get("cost")
     assert (cost["usd"], cost["attempts"][0]["usd"], cost["attempts"][0]["agent"]) == (0.75, 0.75, "coder")
 

@@ -141,7 +141,7 @@ def test_two_changes_of_who_does_it_are_refused(key: str) -> None:
     store = MemoryStore(bead)
     with pytest.raises(WrongState, match=f"{key} was changed here and on the hub"):
         store.publish(edit(bead, bead.evolve(**{key: "c"})), overtaken_by=lambda: store.put(bead.evolve(**{key: "b"})))
-    assert store.tip.bead("hub-a").get(key) == "b"  # type: ignore[union-attr]
+    assert store.tip.bead("hub-a").get(key) == "b"
 
 
 def test_who_does_it_is_kept_although_the_new_status_is_there_already() -> None:
@@ -187,7 +187,7 @@ def test_force_ends_a_claim_by_hand() -> None:
     assert ended.pinned(store.publish(ended), store.tip)["args"] == {"force": True, "reason": "coder is gone"}
     after = store.bead("hub-a")
     assert (after.status, after.claim, after.owner) == ("open", None, None)
-    assert store.tip.capacity("coder")["current_tasks"] == 0  # type: ignore[index]
+    assert store.tip.capacity("coder")["current_tasks"] == 0
 
 
 def test_a_hand_edit_and_a_claim_at_once_are_both_kept() -> None:

@@ -74,7 +74,7 @@ def test_an_undone_claim_stays_counted_and_is_forgiven() -> None:
     bead = store.bead("hub-a")
     assert (bead.status, bead.claim, bead.owner) == ("open", None, None)
     assert (bead.attempts, bead.attempts_counted) == (1, 0)
-    assert store.tip.capacity("coder")["current_tasks"] == 0  # type: ignore[index]
+    assert store.tip.capacity("coder")["current_tasks"] == 0
 
 
 def test_what_was_changed_since_is_not_taken_back() -> None:

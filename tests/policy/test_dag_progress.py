@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bd.policy.dag_progress import STATUSES, below, children_by_parent, dag_of, roots, shape_of
-from tests.memory import START, MemorySnapshot, held, make_bead
+from tests.clocks import START
+from tests.memory import MemorySnapshot, held, make_bead
 
 if TYPE_CHECKING:
     from bd.core.model import Bead

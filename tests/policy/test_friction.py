@@ -12,7 +12,8 @@ from bd.core.times import time_text
 from bd.operations.close import Close
 from bd.operations.friction_beads import TellFriction
 from bd.policy.friction import Cause, Rules, causes, is_told_by_itself, rules_of
-from tests.memory import START, MemorySnapshot, MemoryStore, make_bead
+from tests.clocks import START
+from tests.memory import MemorySnapshot, MemoryStore, make_bead
 from tests.operations.asking import by
 
 DAY = 86400.0

@@ -62,7 +62,7 @@ def test_each_question_is_an_occasion_of_its_own() -> None:
     assert notification.asked(told.evolve(status="open", waiting_on=None)) is None
     again = told.evolve(waiting_since="2026-02-21T15:00:00Z")
     assert notification.is_due(again, notification.asked(again), START)
-    after = notification.taken(again, notification.asked(again).key, "agent:b", "S", START)  # type: ignore[union-attr]
+    after = notification.taken(again, notification.asked(again).key, "agent:b", "S", START)
     assert (after.get("notified")["tries"], after.get("notified").get("done")) == (1, None)
 
 

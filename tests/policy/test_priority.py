@@ -120,7 +120,7 @@ def test_the_temperature_now(fields: dict[str, Any], temperature: float) -> None
         ({"heat_half_life": "12h"}, DAY_S / 2),
         ({"defaults": {"heat_half_life": "2d"}}, 2 * DAY_S),
         ({"heat_half_life": 3600, "defaults": {"heat_half_life": "2d"}}, 3600),
-        *(({"heat_half_life": bad}, DAY_S) for bad in ("soon", 0, "0h", -5, [], {"a": 1}, True, "", None)),
+        *(({"heat_half_life": bad}, DAY_S) for bad in list[Any](["soon", 0, "0h", -5, [], {"a": 1}, True, "", None])),
         ({"defaults": "none"}, DAY_S),
     ],
 )

@@ -201,7 +201,7 @@ RECORDS = st.sampled_from(
 FILES = st.sampled_from(
     [{}, {"role": "coding"}, {"role": "overseer"}, {"skills": {"labels": ["x"]}}, {"capabilities": ["gpu"]}, {"interval": "5m"}]
 )
-BEADS = st.builds(
+BEADS: st.SearchStrategy[dict[str, Any]] = st.builds(
     dict,
     assignee=st.integers(min_value=0, max_value=9),
     base_priority=st.sampled_from([50, 60, 79, 80, 100, 50, 60, 79, 80, 5, 49]),

@@ -400,7 +400,7 @@ def test_what_the_dead_have_asked_for_is_taken_back_where_nobody_answers_any_mor
         alice.here("comment", "hub-b", f"{number}", env=LOOK_FIRST)
     assert intents(hub) == []
     assert list((alice.path / ".git" / "bd" / "journal").iterdir()) == []
-    assert "never said" not in [comment["text"] for comment in tip_bead(hub, "hub-a").comments]  # type: ignore[union-attr]
+    assert "never said" not in [comment["text"] for comment in tip_bead(hub, "hub-a").comments]
 
 
 def test_what_others_have_left_long_ago_goes_too(

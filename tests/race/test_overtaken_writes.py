@@ -206,10 +206,10 @@ def check(verb: str, hub: Path, first: Bead) -> None:
         assert fed.get("spec") == {"context_refs": ["report=https://x.org/r"]}
         assert [comment["text"] for comment in fed.comments] == ["From hub-a: Handed over: report"]
     elif verb == "handoff new":
-        made = {"beads/hub-a.yaml", "beads/hub-b.yaml", "beads/hub-c.yaml"} ^ {
+        fresh = {"beads/hub-a.yaml", "beads/hub-b.yaml", "beads/hub-c.yaml"} ^ {
             p for p in tip_paths(hub) if p.startswith("beads/")
         }
-        assert len(made) == 1, "one was made, once"
+        assert len(fresh) == 1, "one was made, once"
     elif verb == "archive":
         assert [path for path in bead_files(hub) if path.endswith("hub-c.yaml")] == [
             f"{volume_path(time_text(RUNTIME.now()), 1)}/hub-c.yaml"
@@ -228,8 +228,8 @@ def check(verb: str, hub: Path, first: Bead) -> None:
     elif verb == "config":
         assert b"claim_ttl: 30m" in (tip_file(hub, ".beads/config.yaml") or b"").replace(b'"', b"")
     elif verb == "plan":
-        made = [bead for bead in all_beads(hub) if bead.get("idempotency_key")]
-        root, task = sorted(made, key=lambda bead: bead.get("idempotency_key"))
+        planned = [bead for bead in all_beads(hub) if bead.get("idempotency_key")]
+        root, task = sorted(planned, key=lambda bead: bead.get("idempotency_key"))
         assert (root.title, root.depends_on, task.parent, task.depends_on) == ("Plan", [task.id], root.id, ["hub-a"])
     elif verb == "import":
         imported = tip_bead(hub, "old-1")

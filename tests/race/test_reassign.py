@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.operations.claims import Claim, Release
+from bd.store import Clone as Opened
 from bd.store.heartbeat.side_refs import CLAIMS
 from bd.store.hub_location import locate
-from bd.store.replica import Replica
 from tests.clocks import START
 from tests.race.history import subjects
 from tests.race.seeds import seed
@@ -27,7 +27,7 @@ AT = "2026-02-21T10:00:00.000000Z"
 LATER = {"BD_TEST_CLOCK_OFFSET_S": "7200", "BD_TEST_UPTIME_OFFSET_S": "7200"}
 
 
-def a_silent_claim(alice: Clone) -> tuple[Replica, str]:
+def a_silent_claim(alice: Clone) -> tuple[Opened, str]:
     """hub-a claimed by coder, whose signs have stopped; its hub and its token."""
     seed(alice, "hub-a")
     hub = open_clone(locate(str(alice.path)))

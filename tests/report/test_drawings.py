@@ -90,7 +90,7 @@ pairs = st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda pair: pair
 def test_each_bead_is_drawn_once_and_to_the_right_of_what_it_waits_for(edges: set[tuple[int, int]]) -> None:
     forward = {(min(pair), max(pair)) for pair in edges}
     snapshot = hub_of(forward, 10)
-    found, places = drawn(snapshot, snapshot.bead("hub-b5"))  # type: ignore[arg-type]
+    found, places = drawn(snapshot, snapshot.bead("hub-b5"))
     assert places.keys() == found.beads.keys()
     assert len(set(places.values())) == len(places)
     assert all(places[before][0] < places[after][0] for before, after in found.edges)
@@ -99,20 +99,20 @@ def test_each_bead_is_drawn_once_and_to_the_right_of_what_it_waits_for(edges: se
 @given(st.sets(pairs, max_size=25))
 def test_a_circle_that_somebody_typed_is_drawn_too(edges: set[tuple[int, int]]) -> None:
     snapshot = hub_of(edges, 10)
-    found, places = drawn(snapshot, snapshot.bead("hub-b5"))  # type: ignore[arg-type]
+    found, places = drawn(snapshot, snapshot.bead("hub-b5"))
     assert places.keys() == found.beads.keys()
 
 
 def test_of_many_the_nearest_are_drawn_and_the_others_counted() -> None:
     snapshot = hub_of({(0, one) for one in range(1, 100)}, 100)
-    found, places = drawn(snapshot, snapshot.bead("hub-b0"))  # type: ignore[arg-type]
+    found, places = drawn(snapshot, snapshot.bead("hub-b0"))
     assert len(places) == dag_drawing.MOST
     assert found.more == 100 - dag_drawing.MOST
 
 
 def test_titles_are_cut_whole_and_harmless() -> None:
     snapshot = MemorySnapshot([make_bead("hub-a", title="<b>\u202e" + "x" * 90), make_bead("hub-b", depends_on=["hub-a"])])
-    found = dag_drawing.around(snapshot.bead("hub-b"), snapshot)  # type: ignore[arg-type]
+    found = dag_drawing.around(snapshot.bead("hub-b"), snapshot)
     svg = dag_drawing.svg(found, "hub-b", snapshot, NOW, str)
     assert not re.search("<b>|\u202e", svg)
     assert "…" in svg

@@ -13,6 +13,7 @@ import pytest
 
 from bd.cli.derivations import DERIVATIONS
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, agent_path, bead_path, capacity_path
+from bd.store import hub_files
 from bd.store.archive.volumes import compose
 from bd.store.cache import paths
 from bd.store.cache.cache import Cache
@@ -304,8 +305,8 @@ def test_two_commands_at_once_see_one_commit_each(local_hub: Clone, hub_of: Call
     reader = hub_of().snapshot()
     commit_file(local_hub.path, bead_path("hub-1"), text_of("hub-1", title="New"))
     writer = hub_of().snapshot()
-    assert writer.bead("hub-1").title == "New"  # type: ignore[union-attr]
-    assert reader.bead("hub-1").title == "Old"  # type: ignore[union-attr]
+    assert writer.bead("hub-1").title == "New"
+    assert reader.bead("hub-1").title == "Old"
     assert [bead.title for bead in reader.every()] == ["Old"]
 
 
@@ -420,7 +421,7 @@ def test_a_file_that_is_mended_is_a_bead_again(damaged_hub: Clone) -> None:
     commit_file(damaged_hub.path, bead_path("hub-bad0"), text_of("hub-bad0", title="Mended"))
     hub = open_clone(locate(str(damaged_hub.path)))
     try:
-        assert hub.snapshot().bead("hub-bad0").title == "Mended"  # type: ignore[union-attr]
+        assert hub.snapshot().bead("hub-bad0").title == "Mended"
         assert bead_path("hub-bad0") not in {damage.path for damage in hub.snapshot().damages}
     finally:
         hub.close()
@@ -466,7 +467,7 @@ def test_what_broke_off_half_way_is_not_kept(
     hub.cache.move_to(before)
     was = content(hub.cache)
     commit_file(local_hub.path, "beads/hub-a.yaml", text_of("hub-a", title="Another"))
-    whole = module.parse_entries
+    whole = hub_files.parse_entries
 
     def broken(*args: Any) -> Iterator[Any]:
         yield from whole(*args)

@@ -145,8 +145,8 @@ def test_what_comes_behind_another_write_finds_the_archive_without_reading_all_o
     bead = {name: base.bead(name) for name in ("hub-a", "hub-b", "hub-d")}
     assert all(bead.values())
     changes: list[Change] = [
-        Change({"hub-a": bead["hub-a"].evolve(status="open"), "hub-b": None}, ""),  # type: ignore[union-attr]
-        Change({"hub-a": bead["hub-a"].evolve(notes="x")}, "", moves={"hub-b": "beads/hub-b.yaml"}),  # type: ignore[union-attr]
+        Change({"hub-a": bead["hub-a"].evolve(status="open"), "hub-b": None}, ""),
+        Change({"hub-a": bead["hub-a"].evolve(notes="x")}, "", moves={"hub-b": "beads/hub-b.yaml"}),
         Change({"hub-new": make_bead("hub-new", status="closed")}, "", moves={"hub-d": ARCHIVED.format("hub-d")}),
     ]
     for change in changes:

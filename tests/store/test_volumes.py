@@ -14,8 +14,9 @@ from bd.store.archive import volumes
 from bd.store.archive.volumes import compose, parse
 from bd.store.bead_locations import Archived
 from bd.store.hub_location import locate
+from tests.hub.hooks import offline
 from tests.runtime import open_clone
-from tests.store.test_moves import VOLUME, assert_cache_is_as_cold, offline, seed_done
+from tests.store.test_moves import VOLUME, assert_cache_is_as_cold, seed_done
 from tests.truth import bead_files, commit_file, commits, git, tip, tip_file
 
 if TYPE_CHECKING:

@@ -48,7 +48,7 @@ def test_the_present_version_goes_on_in_a_hub_of_the_old_one_and_back(
     here = Clone(own if where == "own" else cloned(hub, tmp_path / "another"))
     assert {one["id"]: one["status"] for one in here.bd("--fetch", "list", "--json").json} == {"hub-a": "open", "hub-b": "open"}
     here.bd("claim", "hub-a", "--agent", "coder")
-    assert tip_bead(hub, "hub-a").claim.agent == "coder"  # type: ignore[union-attr]
+    assert tip_bead(hub, "hub-a").claim.agent == "coder"
     old.bd("claim", "hub-a", "--agent", "other", cwd=own, code=5)
     here.bd("close", "hub-a", "--reason", "done", "--agent", "coder")
     seen = {one["id"]: one["status"] for one in old.bd("--fetch", "list", "--all", "--json", cwd=own).json}

@@ -97,7 +97,7 @@ def test_pages_fit_a_phone(server: Server) -> None:
             page = narrow.open(server.url + path)
             expect(page.locator("#freshness.live")).to_be_visible()
             for scheme in ("light", "dark"):
-                page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+                page.emulate_media(color_scheme=scheme)
                 assert page.evaluate("document.documentElement.scrollWidth") <= 360, (path, scheme)
                 narrow.picture(page, f"serve-{scheme}-phone-{place}")
             page.close()

@@ -29,7 +29,7 @@ def next_event(stream: Any, *kinds: str) -> dict[str, str]:
     while True:
         line = stream.readline().decode().strip()
         if line.startswith("event: ") and line[7:] in kinds:
-            return json.loads(stream.readline().decode().removeprefix("data: "))  # type: ignore[no-any-return]
+            return json.loads(stream.readline().decode().removeprefix("data: "))
 
 
 def test_every_page_hears_of_every_push(server: Server, clone: Callable[[str], Clone], hub: Path) -> None:

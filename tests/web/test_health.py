@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.truth import tip
 from tests.web.test_feed import next_of
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def test_health_says_what_is_shown(served: Served, hub: Path) -> None:
     from queue import Queue
 
-    news: Queue = Queue()
+    news: Queue[Any] = Queue()
     with served.site.feed.told(news.put):
         served.site.feed.look()
         if not served.site.feed.tip:

@@ -6,7 +6,7 @@ import socket
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -144,9 +144,10 @@ def test_it_is_asked_again_ever_more_rarely(clone: Callable[[str], Clone], monke
     monkeypatch.setattr(wakeup, "has_watcher", lambda: False)
     monkeypatch.setattr(RUNTIME, "monotonic", lambda: passed[0])
     monkeypatch.setattr(RUNTIME, "sleep", sleep)
-    server, troubles = _Server(), []
+    server = _Server()
+    troubles: list[Any] = []
     hub = open_clone(locate(str(bob.path)))
-    assert wait.wait(hub, "bob", None, server, troubles.append) == ["hub-there"]  # type: ignore[arg-type]
+    assert wait.wait(hub, "bob", None, server, troubles.append) == ["hub-there"]
     hub.close()
     first, second, third = server.asked
     assert 4 <= second - first <= 7

@@ -123,7 +123,7 @@ def test_two_webhooks_that_tell_of_one_pull_request_make_one_bead(hooked: Served
 def test_what_a_webhook_makes_is_not_of_the_person_who_wrote_before(hooked: Served, hub: Path) -> None:
     served_by = git(hub, "log", "-1", "--format=%an <%ae>", "main")
     comment = {"content": b'{"text": "mine"}', "headers": {**JSON, "authorization": f"Bearer {ADA.token}"}}
-    assert hooked.client.post("/beads/hub-one/comment", **comment).status_code == 200  # type: ignore[arg-type]
+    assert hooked.client.post("/beads/hub-one/comment", **comment).status_code == 200
     assert post(hooked, "github", *github("github-pull-request", "pull_request"))[0] == 200
     assert git(hub, "log", "-2", "--format=%an", "main").splitlines()[1] == ADA.name
     assert git(hub, "log", "-1", "--format=%an <%ae>", "main") == served_by

@@ -23,7 +23,7 @@ STEPS = ("look", "build", "push", "pushed", "look-after-push", "asked", "refs", 
 def pause(yard: Yard, call: Call) -> None:
     for step in yard.rng.sample(STEPS, k=2):
         seconds = yard.rng.uniform(0.02, 0.3)
-        call.do_at(step, lambda seconds=seconds: time.sleep(seconds))
+        call.do_at(step, lambda seconds=seconds: time.sleep(seconds))  # type: ignore[misc]
 
 
 @of_a_call("impatience")
