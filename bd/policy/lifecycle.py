@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.core.backoff import grown_s
 from bd.core.errors import AlreadyClosed, BadInput, StaleToken, WrongState
 from bd.core.times import instant_of, time_text, timedelta
 from bd.policy import advisory_claims
@@ -100,7 +101,7 @@ def _given_back_until(bead: Bead, at: datetime) -> str | None:
     in_a_row = min(bead.get("attempts_forgiven", 0), bead.attempts - (failures[-1].get("attempt", 0) if failures else 0))
     if in_a_row < 2:
         return None
-    delay_s = min(SPACED_MAX_S, SPACED_S * 2 ** min(in_a_row - 2, 16))
+    delay_s = grown_s(SPACED_S, in_a_row - 2, SPACED_MAX_S)
     return time_text(at + timedelta(seconds=delay_s))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.backoff import grown_s
 from bd.core.times import instant_of, time_text, timedelta
 
 if TYPE_CHECKING:
@@ -73,20 +74,19 @@ class Pace(NamedTuple):
 
 def interval_s(base_s: float, empty_cycles: int) -> float:
     """The interval after so many empty cycles in a row."""
-    doubled = base_s * 2.0 ** min(40, empty_cycles // CYCLES_TO_DOUBLE)
-    return max(base_s, min(LONGEST_S, doubled))
+    return max(base_s, grown_s(base_s, empty_cycles // CYCLES_TO_DOUBLE, LONGEST_S))
 
 
 def peek_pause_s(first_s: float, peeks: int, longest_s: float, spread: float) -> float:
     """Seconds until a waiting agent's next peek, after so many; `spread` is a random number from 0 to 1."""
     if first_s <= PEEK_NEAR_S:
         return first_s
-    return min(longest_s, first_s * _PEEK_GROWTH ** min(40, peeks)) * (0.8 + 0.4 * spread)
+    return grown_s(first_s, peeks, longest_s, factor=_PEEK_GROWTH) * (0.8 + 0.4 * spread)
 
 
 def again_in_s(failures: int, spread: float) -> float:
     """Seconds until a server that was away so often before is tried again; `spread` is a random number from 0 to 1."""
-    return min(_AWAY_LONGEST_S, _AWAY_S * 2.0 ** min(20, failures)) * (0.8 + 0.4 * spread)
+    return grown_s(_AWAY_S, failures, _AWAY_LONGEST_S) * (0.8 + 0.4 * spread)
 
 
 def pace_of(kept: Mapping[str, Any] | None, base_s: float) -> Pace:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.backoff import grown_s
 from bd.core.errors import BadInput, WrongState
 from bd.core.times import age_text, duration_s, instant_of, time_text, timedelta
 from bd.policy import lifecycle, notification
@@ -74,7 +75,7 @@ class Rule(NamedTuple):
         base = self.initial_s
         if self.strategy == "exponential":
             try:
-                base = min(self.max_s, base * self.multiplier ** max(0, failed - 1))
+                base = grown_s(base, failed - 1, self.max_s, factor=self.multiplier)
             except OverflowError:
                 base = self.max_s
         return base * (0.5 + min(1.0, max(0.0, jitter))) if self.jitter else base

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.backoff import grown_s
 from bd.policy import capacity
 from bd.policy.eligibility import Eligibility, pause_of
 from bd.policy.work_queue import ready_beads
@@ -128,7 +129,7 @@ def _starts(
 ) -> tuple[list[str], str]:
     if missing <= 0:
         return [], ""
-    backoff_s = min(LONGEST_BACKOFF_S, BACKOFF_S * 2.0 ** min(20, memory.fails - 1)) if memory.fails else 0.0
+    backoff_s = grown_s(BACKOFF_S, memory.fails - 1, LONGEST_BACKOFF_S) if memory.fails else 0.0
     if memory.failed_s is not None and 0 <= now_s - memory.failed_s < backoff_s:
         return [], "its members end as soon as they are started"
     if halt:  # the least there must be is there at all times

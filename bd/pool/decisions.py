@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.core.backoff import grown_s
 from bd.core.value import Value
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def next_round_in_s(progress: Progress, pools: Iterable[Pool], now_s: float) -> 
 
 def retry_in_s(progress: Progress) -> float:
     """Seconds until the next round after one that failed: longer after each."""
-    return min(_LONGEST_REST_S, _LEAST_REST_S * 2.0 ** min(10, progress.failures))
+    return grown_s(_LEAST_REST_S, progress.failures, _LONGEST_REST_S)
 
 
 def trouble(unreadable: str, wrong: Sequence[str]) -> str:

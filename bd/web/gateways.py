@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from bd.core.backoff import grown_s
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
 from bd.policy.eligibility import Eligibility
@@ -96,7 +97,7 @@ class Gateway:
     def _is_given_up(self, bead: Bead, status: int) -> bool:
         """Whether a bead that could not be posted is left alone from now on; else it is tried again later."""
         self._failures += 1
-        self._again_s = self._runtime.monotonic() + min(_LONGEST_S, _FIRST_S * 2.0 ** (self._failures - 1))
+        self._again_s = self._runtime.monotonic() + grown_s(_FIRST_S, self._failures - 1, _LONGEST_S)
         why = f"answers {status}" if status else "does not answer"
         is_meant = 300 <= status < 500 and status not in _PASSING
         if is_meant or self._failures >= TRIES:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.core.backoff import grown_s
 from bd.core.errors import BadInput, Damaged, NotFound, StaleToken, TryAgain
 from bd.core.value import Value
 from bd.policy.pacing import AGAIN_S
@@ -124,7 +125,7 @@ def pause_before_try_s(tried: int, standing: Standing, error: BdError) -> float 
     last = 1 if standing.stops > 1 else LAST_TRIES - 1
     if tried >= last or error.data.get("written") == "local":
         return None
-    return min(_LONGEST_PAUSE_S, 2.0**tried)
+    return grown_s(1.0, tried, _LONGEST_PAUSE_S)
 
 
 def after_error(error: BdError, outcome: Outcome) -> tuple[str, str] | Outcome:

@@ -14,6 +14,7 @@ import urllib.request
 from http.client import HTTPException
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.backoff import grown_s
 from bd.core.errors import BadInput, BdError
 from bd.core.times import duration_s
 from bd.notify import trusted_commands
@@ -118,7 +119,7 @@ def _by_url(rule: Any, output: dict[str, Any], pause: Pause) -> Verdict:
         for tried in range(1, most):
             if not wrong:
                 break
-            if pause(min(URL_PAUSE_MAX_S, pause_s * 2 ** (tried - 1))):
+            if pause(grown_s(pause_s, tried - 1, URL_PAUSE_MAX_S)):
                 return Verdict(None, f"{url} {wrong}, and was asked no more")
             wrong = _asked(url)
         if wrong:
