@@ -345,6 +345,17 @@ def test_a_lock_on_the_branch_keeps_the_whole_checkout_where_it_was(clone: Clone
     assert is_clean(alice)
 
 
+def test_a_lock_that_a_killed_bd_of_an_older_version_left_on_the_branch_is_removed(clone: Clones) -> None:
+    person = clone("alice")
+    person.here("create", "One", "--id", "hub-one")  # from here on there is the file that its own locks are links to
+    folder = person.path / ".git"
+    os.link(folder / "bd" / "index-owner", folder / "refs" / "heads" / "main.lock")
+    result = person.here("create", "Two", "--id", "hub-two")
+    assert result.err == ""
+    assert git(person.path, "rev-parse", "HEAD") == git(person.path, "rev-parse", "refs/bd/published")
+    assert not (folder / "refs" / "heads" / "main.lock").exists()
+
+
 def test_a_lock_on_the_branch_of_a_hub_without_remote_changes_nothing(local_hub: Clone) -> None:
     seed(local_hub, "hub-a")
     lock = local_hub.path / ".git" / "refs" / "heads" / "main.lock"

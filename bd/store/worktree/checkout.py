@@ -178,6 +178,13 @@ def _linked(owner: str, lock: str) -> bool:
     return True
 
 
+def remove_own_lock(repo: GitRepo, branch: str) -> None:
+    """Remove the lock of a branch that a killed bd 0.9.0 left: it locked the branch as it locked the index. Under the clone's lock."""
+    lock = os.path.join(repo.common_dir, f"{branch}.lock")
+    if _is_ours(os.path.join(repo.common_dir, "bd", _OWNER), lock):
+        os.unlink(lock)
+
+
 def _is_ours(owner: str, lock: str) -> bool:
     try:
         return os.path.samefile(owner, lock)

@@ -64,6 +64,7 @@ class Worktree:
 
     def _move_branch(self, here: str | None, tip: str, hand: str | None) -> list[str]:
         """The checked-out branch follows its files; where somebody else moves or locks it, they go back."""
+        checkout.remove_own_lock(self._repo, self._branch)
         try:
             self._repo.update_refs([(self._branch, tip, here or ZERO)])
         except GitFailed as error:
