@@ -176,8 +176,8 @@ def _clone(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
         yield Finding("warning", "tokens", path, "has lines that are no tokens; they are ignored")
     for damage in edited(hub).damages:
         yield Finding("damage", "unreadable_edit", damage.path, f"as edited here {damage.reason}; `bd sync` leaves it alone")
-    for name in ("index.lock", "HEAD.lock"):
-        path = os.path.join(hub.repo.git_dir, name)
+    locks = [os.path.join(hub.repo.git_dir, name) for name in ("index.lock", "HEAD.lock")]
+    for path in (*locks, os.path.join(hub.repo.common_dir, f"{hub.branch}.lock")):
         if os.path.exists(path):
             yield Finding("warning", "git_lock", path, "is there; if no git command runs here, remove it")
     if os.path.exists(os.path.join(hub.repo.common_dir, "shallow")):

@@ -344,8 +344,8 @@ def test_what_is_refused_is_told_without_a_push() -> None:
     asked = work(own=member(request="asked"))
     withdraws = after(states.Deciding(asked, NOBODY, exactly=False), effects.Decided(batch(refused=["own"])))
     assert (type(withdraws), withdraws.effect) == (states.Withdrawing, effects.Withdraw(asked.open))
-    assert isinstance(after(withdraws, effects.Withdrawn(are_gone=True)), states.Following)
-    assert isinstance(after(withdraws, effects.Withdrawn(are_gone=False)), states.Fetching)
+    assert isinstance(after(withdraws, effects.Withdrawn(frozenset({"own"}))), states.Following)
+    assert isinstance(after(withdraws, effects.Withdrawn(frozenset())), states.Fetching)
 
 
 def test_a_server_that_takes_nothing_has_its_refusal_told() -> None:
@@ -474,12 +474,12 @@ def test_out_of_time_requests_are_taken_back_and_looked_for_once_more() -> None:
     lost = pushed(Verdict("lost"), batch("own"), own=member(request="x", asked_on=TIP))
     state = after(lost, LEARNED, RETRY_S)
     assert isinstance(state, states.Withdrawing)
-    gone = after(state, effects.Withdrawn(are_gone=True), RETRY_S)
+    gone = after(state, effects.Withdrawn(frozenset({"own"})), RETRY_S)
     assert isinstance(gone, states.Failed)
     assert isinstance(gone.error, Contention)
-    look = after(state, effects.Withdrawn(are_gone=False), RETRY_S)
+    look = after(state, effects.Withdrawn(frozenset()), RETRY_S)
     assert (type(look), look.work.late_looks) == (states.Fetching, 0)
-    again = after(states.Withdrawing(look.work, "give up"), effects.Withdrawn(are_gone=False), RETRY_S)
+    again = after(states.Withdrawing(look.work, "give up"), effects.Withdrawn(frozenset()), RETRY_S)
     assert again.error.data["written"] == "unknown", "others may still carry it out"
 
 
@@ -502,9 +502,9 @@ def test_a_stuck_server_is_tried_plainly_before_it_is_given_up() -> None:
 def test_without_side_refs_the_requests_are_taken_back() -> None:
     state = after(pushed(Verdict("unsided", "no"), batch("own"), own=member(request="x")), effects.Learned(None, None))
     assert (type(state), state.work.mode) == (states.Withdrawing, PLAIN)
-    on = after(state, effects.Withdrawn(are_gone=True))
+    on = after(state, effects.Withdrawn(frozenset({"own"})))
     assert (type(on), on.work.own.request) == (states.BackingOff, None)
-    kept = after(state, effects.Withdrawn(are_gone=False))
+    kept = after(state, effects.Withdrawn(frozenset()))
     assert kept.work.own.request == "x"
     push = states.Pushing(on.work, states.Attempt(batch("own", sides=1), ("c0",)), exactly=False)
     assert push.effect.sides == ()
@@ -544,6 +544,40 @@ def test_a_declined_batch_is_pushed_one_by_one() -> None:
     )
     last = states.Pushed(second.work, second.attempt, exactly=False, verdict=Verdict("landed", commit="c1"))
     assert isinstance(after(last, effects.Learned(None, None)), states.Following)
+
+
+def test_what_was_accepted_is_where_the_clone_goes_when_the_rest_fails() -> None:
+    made = batch("own", "b")
+    both = {"own": member("own"), "neighbours": (member("b", path="p"),)}
+    landed = after(
+        states.Pushing(
+            work(batches={"c1": made}, unanswered=("c0",), **both), states.Attempt(made, ("c0", "c1"), 0), exactly=False
+        ),
+        answered("", flag="*"),
+    )
+    second = after(landed, effects.Learned(None, None))
+    declined = states.Pushed(second.work, second.attempt, exactly=False, verdict=Verdict("refused", DECLINED))
+    left = after(declined, effects.Learned(None, None))
+    away = after(left, effects.Unreachable(AWAY, in_doubt=False))
+    assert (type(away), away.effect.tip) == (states.Following, "c0")
+    failed = after(left, effects.Refused(BdError("no space left")))
+    assert failed.effect.tip == "c0"
+
+
+def test_what_a_late_push_refused_to_replay_is_kept_in_the_end() -> None:
+    made = batch("own")._replace(refused=[RefusedReplay("a", "c", StaleToken("no"))])
+    before = work(batches={"c0": made}, unanswered=("c0",))
+    seen = after(states.Fetching(before, REMOTE), effects.Fetched(NEWER, "c0", {}))
+    invited = after(seen, recovered(seen.work))
+    ended = after(invited, effects.Taken((), Findings()))
+    assert (type(ended), ended.effect.batch, ended.effect.tip, ended.effect.landed) == (states.Following, made, NEWER, False)
+
+
+def test_requests_that_are_taken_back_in_part_are_forgotten_in_part() -> None:
+    asked = work(own=member(request="x", asked_on=TIP), neighbours=(member("b", path="p", request="y", asked_on=TIP),))
+    state = after(states.Withdrawing(asked, "give up"), effects.Withdrawn(frozenset({"b"})), RETRY_S)
+    assert [one.request for one in state.work.members] == ["x", None]
+    assert isinstance(state, states.Fetching), "somebody may have carried the other one out"
 
 
 def test_an_earlier_push_that_landed_after_all_settles_its_own_batch() -> None:
@@ -697,7 +731,7 @@ def reports(draw: st.DrawFn, state: Any) -> Any:  # noqa: C901  a report for eac
     if isinstance(effect, effects.Learn):
         return effects.Learned(tip, TERMS) if effect.is_race else effects.Learned(None, None)
     if isinstance(effect, effects.Withdraw):
-        return effects.Withdrawn(are_gone=draw(st.booleans()))
+        return effects.Withdrawn(frozenset(one.uid for one in effect.members if draw(st.booleans())))
     outcome = Outcome(None, published=True, commit=TIP)
     return effects.Followed(outcome, all_heard=True) if isinstance(effect, effects.Follow) else effects.Kept(outcome)
 

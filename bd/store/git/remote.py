@@ -127,7 +127,8 @@ class OwnBranch:
         moves += [(side.ref, side.new, side.old or (ZERO if side.new else None)) for side in sides]
         try:
             self._repo.update_refs(moves)
-        except GitFailed as error:
-            words = error.stderr.strip()
-            return PushAnswer({ref: PushLine("!", _MOVED) for ref, _, _ in moves}, words)
+        except (GitFailed, GitTimeout) as error:
+            if not commit or self._repo.ref(self._branch) != commit:  # git can be ended after it has done it
+                words = error.stderr.strip() if isinstance(error, GitFailed) else str(error)
+                return PushAnswer({ref: PushLine("!", _MOVED) for ref, _, _ in moves}, words)
         return PushAnswer({ref: PushLine("-" if new is None else " ", "") for ref, new, _ in moves}, "")

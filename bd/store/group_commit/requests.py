@@ -7,6 +7,7 @@ message is the operation as JSON. Here they are made, read, judged, carried out 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import times
@@ -172,18 +173,21 @@ def publish(
     return Asked(kind, named, took_s)
 
 
-def take_back(replica: Replica, entry: JournalEntry, members: Sequence[Member]) -> bool:
-    """Take requests back, all or none; False when somebody has carried one out meanwhile, or nobody can say."""
-    if not replica.sides.usable() and len(members) > 1:  # a server that takes no more than one ref at a time
-        taken_back = [take_back(replica, entry, [member]) for member in members]
-        return all(taken_back)
-    try:
-        are_gone = replica.sides.move([removal for member in members if (removal := member.removal)])
-    except RemoteUnreachable:
-        return False
-    if are_gone:
-        entry.write(durably=False, intents={})
-    return are_gone
+def take_back(replica: Replica, entry: JournalEntry, members: Sequence[Member]) -> frozenset[str]:
+    """Take requests back: the uids of those that are gone, and which nobody has carried out. Together it is all or none.
+
+    A server that takes no more than one ref at a time is asked for each.
+    """
+    groups = [members] if replica.sides.usable() else [[member] for member in members]
+    gone: set[str] = set()
+    for group in groups:
+        with suppress(RemoteUnreachable):  # nobody can say
+            if replica.sides.move([removal for member in group if (removal := member.removal)]):
+                gone |= {member.uid for member in group}
+    if gone:
+        left = {member.uid: member.request for member in members if member.uid not in gone}
+        entry.write(durably=False, intents=left)
+    return frozenset(gone)
 
 
 # --- carrying out what others ask for -----------------------------------------------------------

@@ -140,7 +140,7 @@ class Learn(Value):
 
 
 class Withdraw(Value):
-    """Take the requests for these operations back, all or none."""
+    """Take the requests for these operations back."""
 
     members: tuple[Member, ...]
 
@@ -270,9 +270,9 @@ class Learned(Value):
 
 
 class Withdrawn(Value):
-    """Whether the requests are gone, and nobody has carried them out."""
+    """The operations, by uid, whose requests are gone, and which nobody has carried out."""
 
-    are_gone: bool
+    gone: frozenset[str]
 
 
 class Followed(Value):

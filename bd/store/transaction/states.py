@@ -64,7 +64,7 @@ class Work(Value):
     """What a write has to carry out, and what it knows so far.
 
     `own` is the caller's operation, `neighbours` are those of other processes of this clone. `base` is the tip that is built
-    on. `batches` are those that were pushed, by their last commit; `unanswered` are the commits whose push got no answer.
+    on. `batches` are those that were pushed, by their last commit, and `landed` is the last one that the hub is known to have; `unanswered` are the commits whose push got no answer.
     `declined` are the operations that the server refuses, by uid, `accepted` the commits of a declined batch that it took one
     by one. `stuck` counts pushes in a row that were rejected although nothing had moved, `losses` the races lost since other
     clones were last asked. `deadline_s` is of the monotonic clock; `late_looks` are left once it is over.
@@ -78,6 +78,7 @@ class Work(Value):
     turn: Turn = Turn()
     findings: Findings = Findings()
     batches: Mapping[str, Batch] = {}
+    landed: Batch | None = None
     unanswered: tuple[str, ...] = ()
     declined: Mapping[str, BdError] = {}
     accepted: tuple[str, ...] = ()
@@ -232,7 +233,8 @@ class Reading(Value):
     def effect(self) -> effects.Effect:
         own = frozenset((*(member.uid for member in self.work.members), *self.work.findings.left))
         may_carry = self.work.mode <= CARRYING
-        return effects.ReadRequests(self.tip, own, self.work.findings.left, may_carry, may_clear=not self.work.tries)
+        is_first_look = self.work.findings.looks == 1 or not self.work.tries
+        return effects.ReadRequests(self.tip, own, self.work.findings.left, may_carry, may_clear=is_first_look)
 
 
 class Requesting(Value):

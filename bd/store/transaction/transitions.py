@@ -87,7 +87,7 @@ def next_state(state: State, event: Event, now_s: float) -> State:
 
 def _ended(work: Work, error: BdError) -> State:
     """An error is about a neighbour's operation where the caller's own is settled: that one's author will try again."""
-    return Following(work, None, None) if work.own and work.own.is_settled else Failed(work, error)
+    return Following(work, work.landed, None) if work.own and work.own.is_settled else Failed(work, error)
 
 
 # --- looking ----------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def _fetching(state: Fetching, event: Trusted | Fetched | Unreachable, now_s: fl
     work = state.work
     if isinstance(event, Unreachable):
         if work.own and work.own.is_settled:
-            return Following(work, None, None)
+            return Following(work, work.landed, None)
         return Failed(work, give_up.doubt()) if event.in_doubt else Offline(work, event.error)
     if isinstance(event, Trusted):
         return Deciding(work.replace(base=event.tip), NOBODY, exactly=True)
@@ -109,7 +109,7 @@ def _fetching(state: Fetching, event: Trusted | Fetched | Unreachable, now_s: fl
     if event.tip is None:
         return Deciding(work, NOBODY, exactly=False)
     if event.holds and event.holds in work.batches:  # not necessarily the last one that was tried
-        work = _with_batch(work, work.batches[event.holds])
+        work = _with_landed(work, work.batches[event.holds])
     return Recovering(work, event.tip, event.requests)
 
 
@@ -158,7 +158,7 @@ def _inviting(state: Inviting, event: Taken, now_s: float) -> State:
 def _invited(state: Inviting) -> State:
     work = state.work
     if work.members and not work.open:
-        return Following(work, None, None)
+        return Following(work, work.landed, None)
     is_shared = bool(work.facts.remote) and not work.facts.creates_hub
     if is_shared and (state.requests or work.asked or work.losses):
         return Reading(work, state.tip)
@@ -273,12 +273,14 @@ def _pushing_of(work: Work, attempt: Attempt, *, exactly: bool) -> State:
 
 def _pushing(state: Pushing, event: Answered | Judged, now_s: float) -> State:
     if isinstance(event, Judged):
-        return Pushed(state.work, state.attempt, state.exactly, event.verdict)
+        base = event.verdict.commit or state.work.base
+        return Pushed(state.work.replace(base=base), state.attempt, state.exactly, event.verdict)
     work, attempt = state.work.replace(push_s=event.took_s), state.attempt
     answer, branch = event.answer, f"refs/heads/{work.facts.branch}"
     line = answer.lines.get(branch)
     if line is not None and line.landed:
-        return Pushed(work.replace(unanswered=()), attempt, state.exactly, verdict.Verdict("landed", commit=attempt.commit))
+        work = work.replace(base=attempt.commit, unanswered=())
+        return Pushed(work, attempt, state.exactly, verdict.Verdict("landed", commit=attempt.commit))
     if line is not None or (state.exactly and verdict.never_sent(answer.words)):
         work = _without_unanswered(work, attempt.commit)
     if line is not None and not work.unanswered and verdict.was_overtaken(line.summary, answer.words, branch):
@@ -292,7 +294,7 @@ def _unconfirmed(state: Unconfirmed, event: Fetched | Unreachable, now_s: float)
         return Pushed(work, attempt, state.exactly, verdict.Verdict("unknown"))
     found = verdict.seen(state.answer, f"refs/heads/{work.facts.branch}", attempt.commit, attempt.base, event.tip, event.holds)
     if found.kind in ("landed", "lost"):  # whatever else was on its way had to stand where now this stands
-        work = work.replace(unanswered=())
+        work = work.replace(base=event.tip, unanswered=())
     elif found.kind == "refused":
         work = _without_unanswered(work, attempt.commit)
     has_sides = bool(attempt.sides) and work.mode < PLAIN
@@ -349,7 +351,7 @@ def _landed(state: Pushed, now_s: float) -> State:
     if commit not in work.batches:
         return _in_time(_backing_off(work), now_s)
     batch = work.batches[commit]
-    work = _with_batch(work, batch)
+    work = _with_landed(work, batch)
     return Fetching(work, REMOTE) if work.open else Following(work, batch, commit)
 
 
@@ -405,16 +407,15 @@ def doubts(work: Work, member: Member) -> bool:
 
 
 def _withdrawing(state: Withdrawing, event: Withdrawn, now_s: float) -> State:
-    work = state.work
-    if event.are_gone:
-        work = work.with_members(lambda member: member.forgotten() if member.request else member)
+    work = state.work.with_members(lambda member: member.forgotten() if member.uid in event.gone else member)
+    are_gone = not work.asked
     if state.then == "go on":
         return _in_time(_backing_off(work), now_s)
     if state.then == "follow":
-        if event.are_gone and state.batch:
+        if are_gone and state.batch:
             return Following(_with_batch(work, state.batch), state.batch, None)
         return _in_time(Fetching(work, REMOTE), now_s)
-    if event.are_gone or not work.late_looks:
+    if are_gone or not work.late_looks:
         return _out_of_time(work)
     # Somebody has carried it out meanwhile: one more look says so.
     return Fetching(work.replace(late_looks=work.late_looks - 1), REMOTE)
@@ -431,6 +432,11 @@ def _following(state: Following, event: Followed, now_s: float) -> State:
 def _with_batch(work: Work, batch: Batch) -> Work:
     """The same with what a batch decided settled: the hub has it, or it changes nothing there."""
     return work.with_results({uid: Result(*decided) for uid, decided in batch.decided.items()})
+
+
+def _with_landed(work: Work, batch: Batch) -> Work:
+    """The same where the hub has a batch: what it decided is settled, and what it refused to replay is kept in the end."""
+    return _with_batch(work, batch).replace(landed=batch)
 
 
 _TRANSITIONS: Mapping[type, Callable[..., State]] = {

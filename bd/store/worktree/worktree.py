@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bd.core.errors import TryAgain
 from bd.store.contract import ZERO
-from bd.store.git.repository import GitFailed
+from bd.store.git.repository import GitFailed, GitTimeout
 from bd.store.worktree import checkout
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Worktree:
         checkout.remove_own_lock(self._repo, self._branch)
         try:
             self._repo.update_refs([(self._branch, tip, here or ZERO)])
-        except GitFailed as error:
+        except (GitFailed, GitTimeout) as error:
             self.take_back(tip, hand or self._repo.ref(self._branch))
             return [f"your branch stays where it was: {error}"]
         return []
