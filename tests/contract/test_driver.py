@@ -1,0 +1,199 @@
+"""What a write asks of the server, in which order, and what it leaves in the clone; in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bd.cli import app
+from bd.core.errors import NewerFormat, RemoteUnreachable, TryAgain
+from bd.operations.beads import Comment
+from bd.operations.create import Create
+from bd.operations.heartbeat import Reassign
+from bd.store.contract import VIEW, Draft
+from bd.store.memory.place import MemoryPlace
+from tests.contract.histories import Faults, FaultyRemote
+from tests.contract.test_recovery import Scene
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bd.store.contract import Fetched, PushAnswer, Remote, SideRef
+
+
+class Recorder(FaultyRemote):
+    """A connection of which every call is written down; `before_push` happens before the first push of the branch arrives."""
+
+    def __init__(self, real: Remote, calls: list[str], *, before_push: Callable[[], Any] | None = None) -> None:
+        super().__init__(real, Faults())
+        self._calls = calls
+        self._before_push = before_push
+
+    def fetch(self) -> Fetched:
+        self._calls.append("fetch")
+        return super().fetch()
+
+    def list(self, *prefixes: str) -> dict[str, str]:
+        self._calls.append("list")
+        return super().list(*prefixes)
+
+    def push(self, commit: str | None, base: str | None, sides: Sequence[SideRef] = (), **more: Any) -> PushAnswer:
+        self._calls.append("push" if commit else "ask")
+        before, self._before_push = self._before_push, None
+        if commit and before:
+            before()
+        return super().push(commit, base, sides, **more)
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def recorded(scene: Scene, **more: Any) -> list[str]:
+    """The calls that the clone makes from now on."""
+    calls: list[str] = []
+    scene.clone.__dict__.pop("sides", None)  # it knows the connection, too
+    scene.clone.__dict__["remote"] = Recorder(scene.place.connect(scene.runtime), calls, **more)
+    return calls
+
+
+def is_fresh(scene: Scene) -> None:
+    """The hub was looked at a moment ago."""
+    scene.clone.looked.now()
+
+
+def create(scene: Scene) -> Any:
+    return scene.operation(Create, "human:Ada", beads=[{"title": "more"}])
+
+
+def overtake(scene: Scene) -> None:
+    """Another clone writes."""
+    place: Any = MemoryPlace(scene.server)
+    app.open_clone(place, scene.runtime).publish(create(scene))
+
+
+def test_who_has_just_looked_pushes_first(scene: Scene) -> None:
+    is_fresh(scene)
+    calls = recorded(scene)
+    scene.clone.publish(create(scene))
+    assert calls == ["push"]
+
+
+def test_who_has_not_looks_first(scene: Scene) -> None:
+    scene.clone.looked.raced()
+    calls = recorded(scene)
+    scene.clone.publish(create(scene))
+    assert calls == ["fetch", "push"]
+
+
+def test_who_needs_heartbeats_lists_them_before_it_fetches(scene: Scene) -> None:
+    is_fresh(scene)
+    calls = recorded(scene)
+    with pytest.raises(Exception):  # noqa: B017  there is nobody to be freed; what was asked is what counts
+        scene.clone.publish(scene.operation(Reassign, ids=[scene.bead]))
+    assert calls[:2] == ["list", "fetch"]
+
+
+def test_who_was_overtaken_on_an_old_tip_goes_on_without_asking_anybody(scene: Scene) -> None:
+    is_fresh(scene)
+    calls = recorded(scene, before_push=lambda: overtake(scene))
+    outcome = scene.clone.publish(create(scene))
+    assert outcome.tries == 2
+    assert calls[0] == "push"
+    assert calls[-1] == "push"
+
+
+def test_who_has_lost_a_race_looks_first_for_a_while(scene: Scene) -> None:
+    is_fresh(scene)
+    recorded(scene, before_push=lambda: overtake(scene))
+    scene.clone.publish(create(scene))
+    calls = recorded(scene)
+    scene.clone.publish(create(scene))
+    assert calls == ["fetch", "push"]
+
+
+def test_what_is_kept_here_is_published_after_a_look(scene: Scene) -> None:
+    scene.clone.__dict__["remote"] = FaultyRemote(scene.place.connect(scene.runtime), Faults(is_away=True))
+    scene.clone.looked.raced()
+    kept = scene.clone.publish(create(scene))
+    assert not kept.published
+    is_fresh(scene)
+    calls = recorded(scene)
+    outcome = scene.clone.publish(create(scene))
+    assert (calls, outcome.replayed) == (["fetch", "push"], 1)
+    assert scene.clone.repo.ref(VIEW) == scene.tip
+
+
+def test_one_operation_notes_no_answers_for_others(scene: Scene) -> None:
+    seen: list[Any] = []
+
+    def step(name: str) -> None:
+        if name == "push":
+            seen.extend(record.data()["batch"] for record in scene.place.shared.records.values())
+
+    scene.runtime.on_step = step  # type: ignore[method-assign]
+    scene.clone.publish(create(scene))
+    assert seen == [{}]
+
+
+def test_what_a_dead_neighbour_may_still_bring_is_unknown_while_the_remote_is_away(scene: Scene) -> None:
+    operation = scene.operation(Comment, ids=[scene.bead], text="words")
+    scene.left("01A", state="pushing", base=scene.tip, commits=["f" * 40], batch={operation.uid: {}})
+    scene.clone.looked.raced()
+    scene.clone.__dict__["remote"] = FaultyRemote(scene.place.connect(scene.runtime), Faults(is_away=True))
+    with pytest.raises(RemoteUnreachable) as refused:
+        scene.clone.publish(operation)
+    assert refused.value.data["written"] == "unknown"
+    left = scene.place.shared.records[operation.uid].data()
+    assert (left["state"], left["base"], left["commits"]) == ("unknown", scene.tip, ["f" * 40])
+
+
+def test_while_the_remote_is_away_what_nobody_may_bring_is_kept(scene: Scene) -> None:
+    scene.left("01A", state="pushing", base=scene.tip, commits=["f" * 40], batch={"01B": {}})
+    scene.clone.looked.raced()
+    scene.clone.__dict__["remote"] = FaultyRemote(scene.place.connect(scene.runtime), Faults(is_away=True))
+    assert not scene.clone.publish(create(scene)).published
+
+
+def test_a_hub_of_a_newer_format_takes_no_write(scene: Scene) -> None:
+    config = b"format: 99\nprefix: hub\n"
+    [commit] = scene.place.repo.write_commits(scene.tip, [Draft("newer", "a <a@b>", 0, {".beads/config.yaml": config})])
+    scene.place.connect(scene.runtime).push(commit, scene.tip)
+    for _ in range(2):
+        with pytest.raises(NewerFormat):
+            scene.clone.publish(create(scene))
+    assert scene.tip == commit
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_pauses_after_lost_races_are_a_random_part_of_a_time_that_doubles(scene: Scene, number: int) -> None:
+    """Nobody can be asked: the server takes no side refs."""
+    scene.clone.sides.give_up("no", scene.runtime.now())
+    slept: list[float] = []
+    left, inside = [*range(number)], [False]
+
+    def step(name: str) -> None:
+        if name == "push" and left and not inside[0]:
+            left.pop()
+            inside[0] = True
+            overtake(scene)
+            inside[0] = False
+
+    scene.clone.looked.raced()
+    scene.runtime.sleep = slept.append  # type: ignore[method-assign, assignment]
+    scene.runtime.random = lambda: 0.5  # type: ignore[method-assign]
+    scene.runtime.on_step = step  # type: ignore[method-assign]
+    scene.clone.publish(create(scene))
+    assert slept == [0.5 * 0.05 * 2**tries for tries in range(1, number + 1)]
+
+
+def test_an_error_of_the_disk_while_it_decides_is_told(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> Any:
+        raise TryAgain("the disk is full", written="no")
+
+    monkeypatch.setattr(scene.place.repo, "write_commits", full)
+    with pytest.raises(TryAgain, match="the disk is full"):
+        scene.clone.publish(create(scene))
+    assert scene.entries == []
