@@ -14,7 +14,7 @@ from bd.operations.heartbeat import Reassign
 from bd.store.contract import VIEW, Draft
 from bd.store.memory.place import MemoryPlace
 from tests.contract.histories import Faults, FaultyRemote
-from tests.contract.test_recovery import Scene
+from tests.contract.test_recovery import Scene, asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -196,4 +196,46 @@ def test_an_error_of_the_disk_while_it_decides_is_told(scene: Scene, monkeypatch
     monkeypatch.setattr(scene.place.repo, "write_commits", full)
     with pytest.raises(TryAgain, match="the disk is full"):
         scene.clone.publish(create(scene))
+    assert scene.entries == []
+
+
+class Watchful(Comment):
+    """A comment that has to see heartbeats."""
+
+    @property
+    def needs_heartbeats(self) -> bool:
+        return True
+
+
+def test_who_needs_heartbeats_lists_and_fetches_again_after_a_loss(scene: Scene) -> None:
+    calls = recorded(scene, before_push=lambda: overtake(scene))
+    scene.clone.publish(scene.operation(Watchful, ids=[scene.bead], text="words"))
+    assert calls[:3] == ["list", "fetch", "push"]
+    assert calls[-3:] == ["list", "fetch", "push"]
+
+
+def test_who_loses_a_race_asks_the_others(scene: Scene) -> None:
+    scene.clone.looked.raced()
+    calls = recorded(scene, before_push=lambda: overtake(scene))
+    scene.clone.publish(create(scene))
+    assert calls[:3] == ["fetch", "push", "fetch"] or calls[:3] == ["fetch", "push", "ask"]
+    assert "ask" in calls
+    assert scene.server.repository.refs("refs/bd/intents/") == {}
+
+
+def test_where_nobody_is_asked_any_more_the_requests_of_the_dead_are_removed(scene: Scene) -> None:
+    operation, base = scene.comment(), scene.tip
+    asked(scene, operation, base=base)
+    scene.clone.sides.give_up("no", scene.runtime.now())
+    scene.clone.publish(create(scene))
+    assert scene.server.repository.refs("refs/bd/intents/") == {}
+
+
+def test_a_neighbours_crash_while_it_is_decided_is_its_own(scene: Scene) -> None:
+    class Broken(Comment):
+        def decide(self, *_: Any) -> Any:
+            raise ZeroDivisionError("a bug")
+
+    with pytest.raises(ZeroDivisionError):
+        scene.clone.publish(scene.operation(Broken, ids=[scene.bead], text="words"))
     assert scene.entries == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -286,3 +287,28 @@ def names(members: Sequence[Member]) -> list[str]:
 def test_members_come_back_in_their_order(scene: Scene) -> None:
     members = [Member(scene.claim()), Member(scene.comment(), path="p")]
     assert names(scene.look(*members).members) == names(members)
+
+
+@pytest.mark.parametrize(
+    ("data", "undone"),
+    [
+        ({"base": "e" * 40, "commits": ["f" * 40]}, [("e" * 40, "f" * 40)]),
+        ({"base": "e" * 40}, []),
+        ({"commits": ["f" * 40]}, []),
+    ],
+)
+def test_files_of_a_move_that_broke_off_are_put_back(scene: Scene, data: dict[str, Any], undone: list[tuple[str, str]]) -> None:
+    seen: list[tuple[str, str]] = []
+    scene.clone.__dict__["worktree"] = SimpleNamespace(undo_half=lambda base, commit: seen.append((base, commit)))
+    scene.left("01A", state="pushing", **data)
+    scene.look()
+    assert seen == undone
+
+
+def test_words_that_have_landed_are_not_kept_a_second_time(scene: Scene) -> None:
+    operation = scene.comment()
+    done = scene.clone.publish(operation)
+    scene.left(operation.uid, state="pushing", base="e" * 40, commits=[done.commit])
+    scene.look()
+    assert (scene.entries, scene.told) == ([], [])
+    assert scene.clone.repo.ref(PREFIX + operation.uid) is None

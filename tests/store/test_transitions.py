@@ -546,6 +546,16 @@ def test_a_declined_batch_is_pushed_one_by_one() -> None:
     assert isinstance(after(last, effects.Learned(None, None)), states.Following)
 
 
+@pytest.mark.parametrize(("verdict", "base"), [(Verdict("landed", commit="c0"), "c0"), (Verdict("lost"), TIP)])
+def test_without_a_remote_the_branch_is_where_the_push_left_it(verdict: Verdict, base: str) -> None:
+    assert after(pushing(), effects.Judged(verdict)).work.base == base
+
+
+@pytest.mark.parametrize(("looks", "tries", "may_clear"), [(0, 0, True), (1, 1, True), (2, 0, True), (2, 1, False)])
+def test_what_nobody_waits_for_is_cleared_away_at_first(looks: int, tries: int, may_clear: bool) -> None:
+    assert states.Reading(work(findings=Findings(looks=looks), tries=tries), TIP).effect.may_clear == may_clear
+
+
 def test_what_was_accepted_is_where_the_clone_goes_when_the_rest_fails() -> None:
     made = batch("own", "b")
     both = {"own": member("own"), "neighbours": (member("b", path="p"),)}
