@@ -239,3 +239,18 @@ def test_a_neighbours_crash_while_it_is_decided_is_its_own(scene: Scene) -> None
     with pytest.raises(ZeroDivisionError):
         scene.clone.publish(scene.operation(Broken, ids=[scene.bead], text="words"))
     assert scene.entries == []
+
+
+def test_what_a_dead_neighbour_has_carried_out_is_not_done_again(scene: Scene) -> None:
+    operation, place = scene.comment(), MemoryPlace(scene.server)
+    done = app.open_clone(place, scene.runtime).publish(operation)
+    scene.clone.fetch()
+    scene.left(
+        "01A", state="pushing", base="e" * 40, commits=[done.commit], batch={operation.uid: {"subject": "told by the dead"}}
+    )
+    scene.clone.looked.raced()
+    calls = recorded(scene)
+    outcome = scene.clone.publish(operation)
+    assert calls == ["fetch"]
+    assert outcome.change is not None
+    assert outcome.change.subject == "told by the dead"

@@ -308,7 +308,7 @@ def test_files_of_a_move_that_broke_off_are_put_back(scene: Scene, data: dict[st
 def test_words_that_have_landed_are_not_kept_a_second_time(scene: Scene) -> None:
     operation = scene.comment()
     done = scene.clone.publish(operation)
-    scene.left(operation.uid, state="pushing", base="e" * 40, commits=[done.commit])
+    scene.left(operation.uid, state="pushing", commits=[done.commit])
     scene.look()
     assert (scene.entries, scene.told) == ([], [])
     assert scene.clone.repo.ref(PREFIX + operation.uid) is None
