@@ -21,7 +21,7 @@ def is_elsewhere(typed: str) -> bool:
     return bool(_URL.match(typed) or _IN_COMMIT.match(typed))
 
 
-def reference(hub: Replica, typed: str) -> str:
+def reference(replica: Replica, typed: str) -> str:
     """The reference to keep for what was typed: a file of the hub by its path there, any other by its full path.
 
     Raises BadInput for a file that is not there.
@@ -32,11 +32,15 @@ def reference(hub: Replica, typed: str) -> str:
         return typed
     full = os.path.abspath(typed)
     if os.path.exists(full):
-        root = os.path.realpath(hub.repo.work_tree) if hub.repo.work_tree and is_checked_out(hub.repo, hub.branch) else None
+        root = (
+            os.path.realpath(replica.repo.work_tree)
+            if replica.repo.work_tree and is_checked_out(replica.repo, replica.branch)
+            else None
+        )
         real = os.path.realpath(full)
         inside = root is not None and real.startswith(root + os.sep)
         return os.path.relpath(real, root).replace(os.sep, "/") if inside else full
     path = os.path.normpath(typed).replace(os.sep, "/")
-    if not path.startswith(("/", "..")) and hub.repo.objects.read(f"{hub.view()}:{path}") is not None:
+    if not path.startswith(("/", "..")) and replica.repo.objects.read(f"{replica.view()}:{path}") is not None:
         return path
     raise BadInput(f"there is no {typed}", hint="an artifact is a file, a URL, or REPOSITORY@COMMIT:PATH")

@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 NAME = "looks.json"
 
 
-def since(hub: Replica, name: str, signs: Mapping[str, str]) -> dict[str, float]:
+def since(replica: Replica, name: str, signs: Mapping[str, str]) -> dict[str, float]:
     """Note a successful look, and say for how long each sign has been the same, in seconds; kept in a note of this name."""
-    noted = (hub.noted_json(name) or {}).get("claims")
+    noted = (replica.noted_json(name) or {}).get("claims")
     known: dict[str, Any] = noted if isinstance(noted, dict) else {}
-    present = _present(hub.runtime)
+    present = _present(replica.runtime)
     seen: dict[str, Any] = {}
     for key, sign in signs.items():
         before = known.get(key)
         first = before.get("first") if isinstance(before, dict) and before.get("sign") == sign else None
         seen[key] = {"sign": sign, "first": first if _is_instant(first) else present}
-    hub.note_json(name, {"last": present, "claims": seen})
+    replica.note_json(name, {"last": present, "claims": seen})
     return {key: _between(entry["first"], present) for key, entry in seen.items()}
 
 
-def last_look_s(hub: Replica) -> float | None:
+def last_look_s(replica: Replica) -> float | None:
     """How many seconds ago this clone last looked; None when it never did."""
-    last: Any = (hub.noted_json(NAME) or {}).get("last")
-    return _between(last, _present(hub.runtime)) if _is_instant(last) else None
+    last: Any = (replica.noted_json(NAME) or {}).get("last")
+    return _between(last, _present(replica.runtime)) if _is_instant(last) else None
 
 
 def _present(runtime: Runtime) -> dict[str, Any]:

@@ -20,25 +20,25 @@ class KeptCommit(NamedTuple):
     error: str
 
 
-def keep(hub: Replica, uid: str, commit: str, error: str) -> None:
+def keep(replica: Replica, uid: str, commit: str, error: str) -> None:
     """Keep a commit that was refused."""
-    hub.repo.update_refs([(f"{PREFIX}{uid}", commit, None)])
-    hub.note_json(_REASONS, {**(hub.noted_json(_REASONS, _SHAPE) or {}), uid: error})
+    replica.repo.update_refs([(f"{PREFIX}{uid}", commit, None)])
+    replica.note_json(_REASONS, {**(replica.noted_json(_REASONS, _SHAPE) or {}), uid: error})
 
 
-def kept(hub: Replica) -> list[KeptCommit]:
+def kept(replica: Replica) -> list[KeptCommit]:
     """What is kept in this clone."""
-    reasons = hub.noted_json(_REASONS, _SHAPE) or {}
-    refs = hub.repo.refs(PREFIX)
+    reasons = replica.noted_json(_REASONS, _SHAPE) or {}
+    refs = replica.repo.refs(PREFIX)
     return [KeptCommit(ref[len(PREFIX) :], commit, reasons.get(ref[len(PREFIX) :], "")) for ref, commit in refs.items()]
 
 
-def dismiss(hub: Replica, uid: str) -> bool:
+def dismiss(replica: Replica, uid: str) -> bool:
     """Let go of one; whether there was one."""
-    if hub.repo.ref(f"{PREFIX}{uid}") is None:
+    if replica.repo.ref(f"{PREFIX}{uid}") is None:
         return False
-    hub.repo.update_refs([(f"{PREFIX}{uid}", None, None)])
-    reasons = dict(hub.noted_json(_REASONS, _SHAPE) or {})
+    replica.repo.update_refs([(f"{PREFIX}{uid}", None, None)])
+    reasons = dict(replica.noted_json(_REASONS, _SHAPE) or {})
     reasons.pop(uid, None)
-    hub.note_json(_REASONS, reasons)
+    replica.note_json(_REASONS, reasons)
     return True

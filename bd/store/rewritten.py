@@ -19,55 +19,55 @@ _WORDS = "not yet published when the hub's history was rewritten"
 _LOOKS = 3
 
 
-def accept_rewrite(hub: Replica) -> tuple[str, list[str]]:
+def accept_rewrite(replica: Replica) -> tuple[str, list[str]]:
     """Take the remote's history as it now is: the new tip, and this clone's unpublished commits, which are kept.
 
     Raises RemoteUnreachable, TryAgain (edited files are in the way), and NoHub when the branch
     is gone: that too is accepted, and what was unpublished is kept.
     """
-    if not hub.remote_name:
+    if not replica.remote_name:
         raise BadInput("this hub has no remote whose history could have been rewritten")
-    repo = hub.repo
-    with hub.lock():
-        tip = _remote_tip(hub)
+    repo = replica.repo
+    with replica.lock():
+        tip = _remote_tip(replica)
         if tip and repo.objects.read(f"{tip}:{CONFIG_PATH}") is None:
             raise NoHub(
-                f"the branch {hub.branch_name} holds no hub on {hub.remote_name}",
+                f"the branch {replica.branch_name} holds no hub on {replica.remote_name}",
                 hint="is the hub on another branch? `bd init` finds it",
             )
         published, view = repo.ref(PUBLISHED), repo.ref(VIEW)
         lost = repo.commits_between(published, view) if published and view else []
-        here = repo.ref(hub.branch)
+        here = repo.ref(replica.branch)
         follows = tip and here != tip and published and here and repo.is_ancestor(here, published)
-        if follows and checkout.is_checked_out(repo, hub.branch):
+        if follows and checkout.is_checked_out(repo, replica.branch):
             try:
-                checkout.bring_along(repo, here, tip or "", hub.runtime)
+                checkout.bring_along(repo, here, tip or "", replica.runtime)
             except checkout.InTheWay as error:
                 raise TryAgain(f"the files here are in the way: {error}", hint="commit or stash them, then try again") from error
-            repo.update_refs([(hub.branch, tip, here)])
+            repo.update_refs([(replica.branch, tip, here)])
         for commit in lost:
-            rejected.keep(hub, commit, commit, _WORDS)
+            rejected.keep(replica, commit, commit, _WORDS)
         # What was published once is never taken for unpublished again, wherever a branch still holds it.
         past = [(f"{REWRITTEN}{published}", published, None)] if published and published != tip else []
-        hub.ignore_tracked()
+        replica.ignore_tracked()
         repo.update_refs([*past, *((name, tip, None) for name in (PUBLISHED, VIEW) if tip or repo.ref(name))])
-        hub.stamp()
+        replica.stamp()
     if tip is None:
         raise NoHub(
-            f"the hub branch {hub.branch_name} is gone from {hub.remote_name}",
-            hint=f"`git push {hub.remote_name} {hub.branch_name}` brings back what is in this clone; `bd init` makes a new hub",
+            f"the hub branch {replica.branch_name} is gone from {replica.remote_name}",
+            hint=f"`git push {replica.remote_name} {replica.branch_name}` brings back what is in this clone; `bd init` makes a new hub",
         )
     return tip, lost
 
 
-def _remote_tip(hub: Replica) -> str | None:
+def _remote_tip(replica: Replica) -> str | None:
     """The tip that the remote has now, its objects here; None when the branch is gone."""
-    remote = hub.remote_name or ""
+    remote = replica.remote_name or ""
     fetched = False
     for _ in range(_LOOKS):
-        tip = list_remote(hub.repo, remote, hub.branch).get(hub.branch)
+        tip = list_remote(replica.repo, remote, replica.branch).get(replica.branch)
         # A commit that is here proves nothing of its files: a fetch may have broken off on a full disk.
-        if tip is None or (fetched and hub.repo.commit_of(tip) is not None):
+        if tip is None or (fetched and replica.repo.commit_of(tip) is not None):
             return tip
-        fetched = hub.repo.run(*_FETCH, remote, hub.branch, check=False)[0] == 0
+        fetched = replica.repo.run(*_FETCH, remote, replica.branch, check=False)[0] == 0
     raise HubRewritten(f"the hub branch on {remote} changes all the time", hint="try again when nobody rewrites it")

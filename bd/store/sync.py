@@ -33,22 +33,22 @@ class Edits(NamedTuple):
     requested: list[str]
 
 
-def edited(hub: Replica) -> Edits:
+def edited(replica: Replica) -> Edits:
     """What was edited by hand in the checkout of the hub branch; nothing where it is not checked out."""
-    if not checkout.is_checked_out(hub.repo, hub.branch) or hub.repo.work_tree is None:
+    if not checkout.is_checked_out(replica.repo, replica.branch) or replica.repo.work_tree is None:
         return Edits({}, [], [])
     files: dict[str, bytes | None] = {}
     damages: list[Damage] = []
-    found = checkout.edited_files(hub.repo, *FOLDERS)
+    found = checkout.edited_files(replica.repo, *FOLDERS)
     requested = [path for status, path in found if status == _UNTRACKED and not is_wanted(path)]
     paths = [path for _, path in found if path not in requested]
-    blobs = checkout.as_committed(hub.repo, paths)
+    blobs = checkout.as_committed(replica.repo, paths)
     for path in paths:
-        full = os.path.join(hub.repo.work_tree, path)
+        full = os.path.join(replica.repo.work_tree, path)
         if os.path.islink(full):
             damages.append(Damage(path, "is a symbolic link"))
             continue
-        data = hub.repo.objects.read(blobs[path]) if path in blobs else None
+        data = replica.repo.objects.read(blobs[path]) if path in blobs else None
         if data is not None and is_wanted(path):
             row = parse_file(path, "", data)
             if row.reason is not None:
@@ -58,23 +58,23 @@ def edited(hub: Replica) -> Edits:
     return Edits(files, damages, requested)
 
 
-def sync(hub: Replica, writing: Writing, by: str) -> tuple[Outcome, Edits]:
+def sync(replica: Replica, writing: Writing, by: str) -> tuple[Outcome, Edits]:
     """Publish everything local and bring in what is new: the outcome, and what was edited by hand.
 
     Raises RemoteUnreachable, ServerRefused, Damaged; what a newer hub refuses is kept and told.
     """
-    author = git_author(by, hub.settings(hub.snapshot()), hub.place.user_name, hub.place.user_mail)
-    hub.begin_write()  # or another sync could bring the branch along between the look at the files and the commit of them
+    author = git_author(by, replica.settings(replica.snapshot()), replica.place.user_name, replica.place.user_mail)
+    replica.begin_write()  # or another sync could bring the branch along between the look at the files and the commit of them
     try:
-        recovery.settle_files(hub)
-        edits = edited(hub)
-        hand = hub.repo.ref(hub.branch)
+        recovery.settle_files(replica)
+        edits = edited(replica)
+        hand = replica.repo.ref(replica.branch)
         if edits.files:
-            hand = _staged(hub, edits, hand, by, author)
+            hand = _staged(replica, edits, hand, by, author)
         outcome = writing.run(None, hand=hand)
         return outcome._replace(notes=(*outcome.notes, *_left_out(edits.requested))), edits
     finally:
-        hub.end_write()
+        replica.end_write()
 
 
 def _left_out(requested: list[str]) -> list[str]:
@@ -84,15 +84,15 @@ def _left_out(requested: list[str]) -> list[str]:
     return [f"not published, for git does not track it: {named} (`git add` it to publish it)"]
 
 
-def _staged(hub: Replica, edits: Edits, parent: str | None, by: str, author: str) -> str:
+def _staged(replica: Replica, edits: Edits, parent: str | None, by: str, author: str) -> str:
     """A commit of the edited files on top of the local branch, and the index saying the same. The branch stays."""
     names = [os.path.basename(path).removesuffix(".yaml") for path in edits.files]
     what = " ".join(names) if len(names) <= 3 else f"{len(names)} files"
     message = f"edit: {what} by {by.split(':', 1)[-1]}\n"
-    draft = Draft(message, author, int(hub.runtime.now().timestamp()), edits.files)
-    commit = hub.repo.write_commits(parent, [draft])[0]
+    draft = Draft(message, author, int(replica.runtime.now().timestamp()), edits.files)
+    commit = replica.repo.write_commits(parent, [draft])[0]
     try:
-        checkout.stage(hub.repo, list(edits.files), hub.runtime)
+        checkout.stage(replica.repo, list(edits.files), replica.runtime)
     except checkout.InTheWay as error:
         raise TryAgain(f"the edited files can't be taken up: {error}", hint=error.hint) from error
     return commit

@@ -27,13 +27,19 @@ _POLL_S = 0.004
 _POLL_CAP_S = 0.03
 
 
-def kin(hub: Replica) -> str:
+def kin(replica: Replica) -> str:
     """What two processes of a clone have in common when they would decide the same: their hub and their settings."""
-    settings = hub.settings()
+    settings = replica.settings()
     own = {name for name, source in settings.sources.items() if source != "default"} - PROCESS_KEYS
     # The first word keeps 0.9.0 away, which compares this text alone.
     return repr(
-        ("rules apart", hub.branch, hub.remote_name, settings.expected, sorted((name, getattr(settings, name)) for name in own))
+        (
+            "rules apart",
+            replica.branch,
+            replica.remote_name,
+            settings.expected,
+            sorted((name, getattr(settings, name)) for name in own),
+        )
     )
 
 

@@ -75,11 +75,11 @@ def text_of(form: Mapping[str, Any], *, author: str, base: str, at: datetime, tr
     return json.dumps(told, separators=(",", ":"))
 
 
-def read(hub: Replica, seen: Mapping[str, str]) -> list[Request]:
+def read(replica: Replica, seen: Mapping[str, str]) -> list[Request]:
     """Those of the listed ones that this version understands; everything else is left alone."""
     names = list(seen)
     found: list[Request] = []
-    for uid, data in zip(names, hub.repo.objects.read_many([seen[uid] for uid in names], at_most=LIMIT + 1), strict=True):
+    for uid, data in zip(names, replica.repo.objects.read_many([seen[uid] for uid in names], at_most=LIMIT + 1), strict=True):
         request = _parsed(uid, seen[uid], data)
         if request is not None:
             found.append(request)
@@ -108,10 +108,10 @@ def _parsed(uid: str, oid: str, data: bytes | None) -> Request | None:
     return Request(uid, oid, form, author, str(told["base"]), told["at"], tries, decided_by)
 
 
-def abandoned(hub: Replica, found: Iterable[Request], now: datetime) -> list[Request]:
+def abandoned(replica: Replica, found: Iterable[Request], now: datetime) -> list[Request]:
     """Those whose author has given up or died: seen by this clone for longer than they are valid, or with a stamp far older."""
     waiting = list(found)
-    seen_s = observations.since(hub, SEEN, {request.uid: request.oid for request in waiting})
+    seen_s = observations.since(replica, SEEN, {request.uid: request.oid for request in waiting})
     return [request for request in waiting if seen_s[request.uid] > VALID_S or _age_s(request, now) > VALID_S + SKEW_S]
 
 
@@ -210,19 +210,19 @@ class Others(NamedTuple):
 NOBODY = Others([], [])
 
 
-def others(hub: Replica, revive: Callable[[Mapping[str, Any]], Operation], base: str, own: set[str]) -> Others:
+def others(replica: Replica, revive: Callable[[Mapping[str, Any]], Operation], base: str, own: set[str]) -> Others:
     """The requests of other clones that may be carried on this base; and what removes those that nobody waits for."""
-    seen = {uid: oid for uid, oid in hub.requests.items() if uid not in own}
+    seen = {uid: oid for uid, oid in replica.requests.items() if uid not in own}
     if not seen:
         return NOBODY
-    found = read(hub, seen)
-    gone = abandoned(hub, found, hub.runtime.now())
+    found = read(replica, seen)
+    gone = abandoned(replica, found, replica.runtime.now())
     waiting = [request for request in found if request not in gone]
-    done = verdict_trailers.since(hub.repo, [request.base for request in waiting], base)
+    done = verdict_trailers.since(replica.repo, [request.base for request in waiting], base)
     gone += [request for request in waiting if request.uid in done]
     waiting = [request for request in waiting if same_rules(request.rules)]  # who decides otherwise publishes alone
     bases = {request.base for request in waiting if request.base != base}
-    known = {oid for oid in bases if hub.repo.objects.read(oid) is not None} | {base}
+    known = {oid for oid in bases if replica.repo.objects.read(oid) is not None} | {base}
     fitting = [request for request in waiting if request.uid not in done and request.base in known]
     revived = [(request, _revived(revive, request.form)) for request in fitting]
     requested = [RequestedOperation(request, operation) for request, operation in revived if operation is not None]

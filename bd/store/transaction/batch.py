@@ -59,14 +59,14 @@ class Batches:
 
     def __init__(
         self,
-        hub: Replica,
+        replica: Replica,
         *,
         context: Callable[..., DecisionContext],
         author: Callable[[str, Any], str],
         revive: Callable[[Mapping[str, Any]], Operation],
         by_difference: Callable[[str, str, str, str | None], Operation],
     ) -> None:
-        self._hub = hub
+        self._replica = replica
         self._context = context
         self._author = author
         self.revive = revive
@@ -78,7 +78,7 @@ class Batches:
 
     def author(self, by: str, snapshot: CachedSnapshot) -> str:
         """The git author for who asks, on a snapshot."""
-        return self._author(by, self._hub.settings(snapshot))
+        return self._author(by, self._replica.settings(snapshot))
 
     # --- deciding ---
 
@@ -102,7 +102,7 @@ class Batches:
     ) -> Batch:
         """The batch on this base. Raises what a refusal of the only operation on no base at all is."""
         context = self.context(snapshot, self.heartbeats)
-        chain = Chain(self._hub.repo, snapshot, context)
+        chain = Chain(self._replica.repo, snapshot, context)
         refused, renamed = self._onto(chain, self._pending(base, hand), declined, tries)
         by_uid = {member.uid: member for member in members}
         foreign = {one.request.uid: one for one in others.requested}
@@ -158,12 +158,12 @@ class Batches:
     def _replay(self) -> Replay:
         from bd.store.transaction.replay import Replay  # noqa: PLC0415  most writes find everything published
 
-        return Replay(self._hub, self.revive, self._by_difference)
+        return Replay(self._replica, self.revive, self._by_difference)
 
     def _pending(self, base: str | None, hand: str | None) -> list[Pending]:
         """The operations that this clone has not published yet."""
-        view = self._hub.repo.ref(VIEW) if self._hub.remote_name else None
-        if view == self._hub.published_before:  # a fetch never takes anything away
+        view = self._replica.repo.ref(VIEW) if self._replica.remote_name else None
+        if view == self._replica.published_before:  # a fetch never takes anything away
             view = None
         return self._replay.unpublished(base, view, hand) if {view, hand} - {None, base} else []
 
@@ -180,12 +180,12 @@ class Batches:
     def _beside(self, chain: Chain, at: datetime) -> list[list[SideRef]]:
         """The refs beside the branch that go with each step: the beats of the claims it makes and ends."""
         claims = [claim for step in chain.steps for claim in (*step.claims_before, *step.claims_after)]
-        if not claims or not (self._hub.has_beaten() or any(claim.get("heartbeat_by") == "ref" for claim in claims)):
+        if not claims or not (self._replica.has_beaten() or any(claim.get("heartbeat_by") == "ref" for claim in claims)):
             return [[] for _ in chain.steps]
         if self.beating is None:
             from bd.store.heartbeat.claim_refs import Beating  # noqa: PLC0415  a plain claim has no such refs
 
-            self.beating = Beating(self._hub.sides)
+            self.beating = Beating(self._replica.sides)
         if self.heartbeats is not None:
             self.beating.take(self.heartbeats)
         return [self.beating.refs_of(step.claims_before, step.claims_after, at) for step in chain.steps]

@@ -36,12 +36,12 @@ class Arrival(NamedTuple):
     landed: bool
 
 
-def arrive(hub: Replica, arrival: Arrival, own: Member | None, batches: Batches, on_step: Callable[[str], None]) -> Outcome:
+def arrive(replica: Replica, arrival: Arrival, own: Member | None, batches: Batches, on_step: Callable[[str], None]) -> Outcome:
     """Keep what was refused, move the private refs, the checkout and the cache. What goes wrong with that is only told: the write is done."""
     try:
-        outcome = _come_along(hub, arrival, batches, on_step, counts=own is None)
+        outcome = _come_along(replica, arrival, batches, on_step, counts=own is None)
         if own is not None and own.refusal is None:
-            note_last(hub, own.change, arrival.tip)
+            note_last(replica, own.change, arrival.tip)
     except (BdError, OSError) as error:
         if not arrival.landed and own is None:
             raise
@@ -50,12 +50,12 @@ def arrive(hub: Replica, arrival: Arrival, own: Member | None, batches: Batches,
     return outcome if own is None else outcome._replace(change=own.change, refusal=own.refusal)
 
 
-def answer(hub: Replica, party: Sequence[Member], tip: str, tries: int) -> bool:
+def answer(replica: Replica, party: Sequence[Member], tip: str, tries: int) -> bool:
     """Tell the processes that wait what became of their operations; whether that went well. What is still open is its author's again."""
     try:
         for member in party:
             if member.path and member.is_settled:
-                hub.journal.answer(
+                replica.journal.answer(
                     member.path, {"commit": tip, "tries": tries, "answer": answers.of_result(member.change, member.refusal)}
                 )
     except OSError:
@@ -63,24 +63,24 @@ def answer(hub: Replica, party: Sequence[Member], tip: str, tries: int) -> bool:
     return True
 
 
-def _come_along(hub: Replica, arrival: Arrival, batches: Batches, on_step: Callable[[str], None], *, counts: bool) -> Outcome:
+def _come_along(replica: Replica, arrival: Arrival, batches: Batches, on_step: Callable[[str], None], *, counts: bool) -> Outcome:
     tip, made, base = arrival.tip, arrival.made, arrival.base
     refused = made.refused if made else []
     for item in refused:
-        rejected.keep(hub, item.uid, item.commit, str(item.error))
-    is_behind = bool(arrival.first_view and base and arrival.first_view != base and hub.remote_name)
-    received = len(hub.repo.commits_between(arrival.first_view, base or "")) if is_behind and counts else 0
-    notes = _note_renamed(hub, made.renamed if made else {})
-    notes += _follow(hub, base, arrival)
+        rejected.keep(replica, item.uid, item.commit, str(item.error))
+    is_behind = bool(arrival.first_view and base and arrival.first_view != base and replica.remote_name)
+    received = len(replica.repo.commits_between(arrival.first_view, base or "")) if is_behind and counts else 0
+    notes = _note_renamed(replica, made.renamed if made else {})
+    notes += _follow(replica, base, arrival)
     if is_behind or arrival.landed:
-        hub.stamp()
+        replica.stamp()
     replayed = 0
     if made is not None and arrival.landed:
         on_step("refs")
         if batches.beating is not None:
             batches.beating.note(side for sides in _own_sides(made) for side in sides)
-        if made.base and hub.cache.commit == made.base:
-            hub.cache.advance(made.chain.rows(), tip)
+        if made.base and replica.cache.commit == made.base:
+            replica.cache.advance(made.chain.rows(), tip)
         ours = {*made.decided, *made.carried}
         replayed = sum(step.operation.uid not in ours for step in made.chain.steps)
     return Outcome(
@@ -88,15 +88,15 @@ def _come_along(hub: Replica, arrival: Arrival, batches: Batches, on_step: Calla
     )
 
 
-def _follow(hub: Replica, base: str | None, arrival: Arrival) -> list[str]:
+def _follow(replica: Replica, base: str | None, arrival: Arrival) -> list[str]:
     """Bring the files and the private refs to the published tip; notes where the files stay. Without a remote both are there."""
-    if not hub.remote_name:
+    if not replica.remote_name:
         return []
     notes: list[str] = []
-    if hub.worktree:
-        known = hub.published_before
-        notes = hub.worktree.follow(base, arrival.tip, known=known, hand=arrival.hand, half_way=arrival.half_way)
-    hub.repo.set_private_refs({name: arrival.tip for name in (PUBLISHED, VIEW) if hub.repo.ref(name) != arrival.tip})
+    if replica.worktree:
+        known = replica.published_before
+        notes = replica.worktree.follow(base, arrival.tip, known=known, hand=arrival.hand, half_way=arrival.half_way)
+    replica.repo.set_private_refs({name: arrival.tip for name in (PUBLISHED, VIEW) if replica.repo.ref(name) != arrival.tip})
     return notes
 
 
@@ -105,14 +105,14 @@ def _own_sides(made: Batch) -> list[list[SideRef]]:
     return [sides for step, sides in zip(made.chain.steps, made.sides, strict=True) if step.operation.uid not in made.carried]
 
 
-def note_last(hub: Replica, change: Change | None, commit: str) -> None:
+def note_last(replica: Replica, change: Change | None, commit: str) -> None:
     """Remember this clone's last write, for `undo` and for commands without an id."""
     if change is not None and not change.is_empty:
-        hub.note_json("last.json", {"commit": commit, "subject": change.subject, "touched": list(change.touched)})
+        replica.note_json("last.json", {"commit": commit, "subject": change.subject, "touched": list(change.touched)})
 
 
-def _note_renamed(hub: Replica, renamed: dict[str, str]) -> list[str]:
+def _note_renamed(replica: Replica, renamed: dict[str, str]) -> list[str]:
     """Keep which beads of this clone got another id, for whoever types the old one, and say so."""
     if renamed:
-        hub.note_json("renamed.json", {**(hub.noted_json("renamed.json", {...: str}) or {}), **renamed})
+        replica.note_json("renamed.json", {**(replica.noted_json("renamed.json", {...: str}) or {}), **renamed})
     return [f"{old} was taken meanwhile: the bead is now {new}" for old, new in renamed.items()]

@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 
 
 def keep_here(
-    hub: Replica, batches: Batches, operation: Operation | None, error: RemoteUnreachable, on_step: Callable[[str], None]
+    replica: Replica, batches: Batches, operation: Operation | None, error: RemoteUnreachable, on_step: Callable[[str], None]
 ) -> Outcome:
     """Keep an operation on this clone's view. Raises `error` for claims, and (kept all the same) TryAgain for what names a token."""
     if operation is None or operation.needs_remote:
         raise error
-    base = hub.view()
-    snapshot = hub.snapshot(base)
-    hub.check_format(snapshot)
-    chain = Chain(hub.repo, snapshot, batches.context(snapshot))
+    base = replica.view()
+    snapshot = replica.snapshot(base)
+    replica.check_format(snapshot)
+    chain = Chain(replica.repo, snapshot, batches.context(snapshot))
     change = chain.add(operation, batches.author(operation.by, snapshot), times.unix_seconds(operation.at), tries=1)
     if not chain.steps:
         return Outcome(change, published=False, commit=base)
     needs_to_be_told = _names_token(operation, change, snapshot)
-    commits = hub.repo.write_commits(base, chain.drafts)
+    commits = replica.repo.write_commits(base, chain.drafts)
     on_step("keep")
-    first: list[tuple[str, str | None, str | None]] = [] if hub.repo.ref(PUBLISHED) else [(PUBLISHED, base, None)]
-    hub.repo.update_refs([*first, (VIEW, commits[-1], hub.repo.ref(VIEW))])
-    hub.cache.advance(chain.rows(), commits[-1])
-    hub.stamp()
-    note_last(hub, change, commits[-1])
+    first: list[tuple[str, str | None, str | None]] = [] if replica.repo.ref(PUBLISHED) else [(PUBLISHED, base, None)]
+    replica.repo.update_refs([*first, (VIEW, commits[-1], replica.repo.ref(VIEW))])
+    replica.cache.advance(chain.rows(), commits[-1])
+    replica.stamp()
+    note_last(replica, change, commits[-1])
     note = f"kept in this clone: {error.message}"
     if needs_to_be_told:
         raise TryAgain(note, hint="`bd sync` publishes it", written="local")

@@ -31,7 +31,7 @@ class Writing:
 
     def __init__(
         self,
-        hub: Replica,
+        replica: Replica,
         *,
         context: Callable[..., DecisionContext],
         author: Callable[[str, Any], str],
@@ -39,8 +39,8 @@ class Writing:
         by_difference: Callable[[str, str, str, str | None], Operation],
         on_step: Callable[[str], None],
     ) -> None:
-        self._hub = hub
-        self._rounds = Batches(hub, context=context, author=author, revive=revive, by_difference=by_difference)
+        self._replica = replica
+        self._rounds = Batches(replica, context=context, author=author, revive=revive, by_difference=by_difference)
         self._step = on_step
 
     def run(self, operation: Operation | None, *, hand: str | None = None, creates_hub: bool = False) -> Outcome:
@@ -52,25 +52,25 @@ class Writing:
         entry = self._begun(operation)
         fetch = operation is None or not operation.needs_heartbeats  # they are listed first
         try:
-            if not self._hub.try_write(fetch=fetch):
-                may_wait = self._hub.journal.tells_the_dead and not creates_hub
+            if not self._replica.try_write(fetch=fetch):
+                may_wait = self._replica.journal.tells_the_dead and not creates_hub
                 form = portable_form(operation) if operation is not None and may_wait else None
                 outcome = self._through_a_neighbour(entry, form) if form is not None else None
                 if outcome is not None:
                     return _told(entry, outcome)
-                self._hub.begin_write(fetch=fetch)
+                self._replica.begin_write(fetch=fetch)
             return self._under_lock(operation, entry, hand=hand, creates_hub=creates_hub)
         finally:
-            self._hub.end_write()
+            self._replica.end_write()
 
     def _begun(self, operation: Operation | None) -> JournalEntry:
         if operation is None:
-            return self._hub.journal.begin("sync", verb="sync", agent=None, ids=None)
-        return self._hub.journal.begin(operation.uid, verb=operation.verb, **operation.journal_fields())
+            return self._replica.journal.begin("sync", verb="sync", agent=None, ids=None)
+        return self._replica.journal.begin(operation.uid, verb=operation.verb, **operation.journal_fields())
 
     def _under_lock(self, operation: Operation | None, entry: JournalEntry, *, hand: str | None, creates_hub: bool) -> Outcome:
         transaction = Transaction(
-            self._hub,
+            self._replica,
             entry,
             self._rounds,
             operation=operation,
@@ -96,23 +96,23 @@ class Writing:
 
     def _say(self, notes: Iterable[str]) -> None:
         for note in notes:
-            if self._hub.on_note:
-                self._hub.on_note(note)
+            if self._replica.on_note:
+                self._replica.on_note(note)
 
     def _through_a_neighbour(self, entry: JournalEntry, form: dict[str, Any]) -> Outcome | None:
         """Wait for whoever holds the lock to carry the operation out; None when the lock is ours after all."""
         tokens = (form.get("args") or {}).get("new_tokens") or []
-        kin, rules, since = local.kin(self._hub), versions.rules(), self._hub.published()
+        kin, rules, since = local.kin(self._replica), versions.rules(), self._replica.published()
         entry.write(durably=False, state="waiting", form=form, kin=kin, rules=rules, tokens=tokens, since=since)
-        settings = self._hub.settings()
+        settings = self._replica.settings()
         try:
             told = local.wait(
-                self._hub.journal,
+                self._replica.journal,
                 entry,
-                self._hub.try_write,
-                self._hub.runtime,
+                self._replica.try_write,
+                self._replica.runtime,
                 patience_s=settings.lock_timeout,
-                on_wait=self._hub.on_wait,
+                on_wait=self._replica.on_wait,
             )
         except TimeoutError:
             if entry.data["state"] == "unknown":
@@ -120,9 +120,9 @@ class Writing:
                 words = "another command of this clone has taken the write over and does not come back"
                 raise RemoteUnreachable(words, hint="this clone's next command finds out", written="unknown") from None
             entry.remove()
-            raise self._hub.lock().timed_out() from None
+            raise self._replica.lock().timed_out() from None
         except BaseException:
-            if local.withdraw(self._hub.journal, entry):
+            if local.withdraw(self._replica.journal, entry):
                 entry.remove()
             else:
                 entry.close()
@@ -135,11 +135,11 @@ class Writing:
 
     def _heard(self, told: Mapping[str, Any]) -> Outcome:
         """The outcome of what a neighbour has answered. Raises the refusal that it tells of."""
-        tip = told.get("commit") or self._hub.view()
+        tip = told.get("commit") or self._replica.view()
         refusal = answer.error_of(told["answer"])
-        change = None if refusal else answer.change_of(told["answer"], self._hub.snapshot(tip))
+        change = None if refusal else answer.change_of(told["answer"], self._replica.snapshot(tip))
         if change is not None:
-            finish.note_last(self._hub, change, tip)
+            finish.note_last(self._replica, change, tip)
         return Outcome(change, published=True, commit=tip, tries=told.get("tries", 1), refusal=refusal)
 
 

@@ -53,23 +53,23 @@ class Recovered(NamedTuple):
     is_unsure: bool
 
 
-def suspects(hub: Replica) -> Mapping[str, Mapping[str, Any]]:
+def suspects(replica: Replica) -> Mapping[str, Mapping[str, Any]]:
     """The operations that the dead may still bring to the hub, for who has not had a single look at it."""
     found: dict[str, Mapping[str, Any]] = {}
-    for entry in hub.journal.of_the_dead():
+    for entry in replica.journal.of_the_dead():
         found.update(_pushed(entry.data))
     return found
 
 
-def settle_files(hub: Replica) -> None:
+def settle_files(replica: Replica) -> None:
     """Without a remote: move files back that a killed process had moved ahead of the branch, before they look like edits."""
-    tip = None if hub.remote_name else hub.repo.ref(hub.branch)
-    if tip and not hub.journal.is_empty():
-        settle(hub, tip, hub.snapshot(tip), [], Findings(), lambda _: None)
+    tip = None if replica.remote_name else replica.repo.ref(replica.branch)
+    if tip and not replica.journal.is_empty():
+        settle(replica, tip, replica.snapshot(tip), [], Findings(), lambda _: None)
 
 
 def settle(
-    hub: Replica,
+    replica: Replica,
     tip: str,
     snapshot: CachedSnapshot,
     members: Sequence[Member],
@@ -81,22 +81,22 @@ def settle(
     One of `members` may take over what such a process had won. `tell` hears of what never reached the hub. Raises TryAgain
     where the journal holds what this bd can't read.
     """
-    _refuse_unreadable(hub)
-    look = _Look(hub, tip, members, known, tell)
-    if not hub.journal.is_empty():
+    _refuse_unreadable(replica)
+    look = _Look(replica, tip, members, known, tell)
+    if not replica.journal.is_empty():
         current = {claim.get("token") for bead in snapshot.claimed() for claim in bead.claims}
         own = {member.uid for member in members}
-        for entry in hub.journal.of_the_dead():
+        for entry in replica.journal.of_the_dead():
             if entry.uid not in own:  # else its author died meanwhile: this very write carries it out
                 look.settle(entry, current)
         if not known.looks:  # later on, what is taken was taken by this very write
-            hub.journal.put_back()
+            replica.journal.put_back()
     return look.result()
 
 
-def _refuse_unreadable(hub: Replica) -> None:
+def _refuse_unreadable(replica: Replica) -> None:
     """Write nothing beside an entry that this version can't read: a newer one may know what became of its push."""
-    unreadable = hub.journal.unreadable()
+    unreadable = replica.journal.unreadable()
     if unreadable:
         hint = "update bd in this clone; if `bd doctor` calls the entry damaged, move it out of the folder"
         words = f"this clone's journal has an operation that this bd can't read: {unreadable[0]}"
@@ -106,8 +106,10 @@ def _refuse_unreadable(hub: Replica) -> None:
 class _Look:
     """One look at the entries of the dead."""
 
-    def __init__(self, hub: Replica, tip: str, members: Sequence[Member], known: Findings, tell: Callable[[str], None]) -> None:
-        self._hub = hub
+    def __init__(
+        self, replica: Replica, tip: str, members: Sequence[Member], known: Findings, tell: Callable[[str], None]
+    ) -> None:
+        self._replica = replica
         self._tip = tip
         self._members = list(members)
         self._tell = tell
@@ -136,13 +138,13 @@ class _Look:
 
     def settle(self, entry: JournalEntry, current: set[Any]) -> None:
         """Find out what became of one operation; `current` are the tokens of the claims that hold at this tip."""
-        data, files = entry.data, self._hub.worktree
+        data, files = entry.data, self._replica.worktree
         commits, tokens = data.get("commits") or [], data.get("tokens") or []
         held = any(token in current for token in tokens)
         if commits and data.get("base") and files:
             files.undo_half(data["base"], commits[-1])
         asked = self._asked(entry)
-        has_landed = bool(commits) and self._hub.repo.is_ancestor(commits[-1], self._tip)
+        has_landed = bool(commits) and self._replica.repo.is_ancestor(commits[-1], self._tip)
         if data["state"] == "won" or held or asked == "done" or has_landed:
             if has_landed:  # else its batch lost, and the verdicts tell
                 self._landed += commits[-1:]
@@ -159,7 +161,7 @@ class _Look:
                 return
             self._give_up(entry)  # nothing was pushed; or somebody else's commit stands where ours had to
             entry.remove()
-        elif not self._hub.remote_name:
+        elif not self._replica.remote_name:
             # Index and files were moved to a commit that its writer did not live to publish.
             if files:
                 files.take_back(commits[-1], data.get("hand") or self._tip)
@@ -169,10 +171,10 @@ class _Look:
 
     def _give_up(self, entry: JournalEntry, *, is_settled: bool = False) -> None:
         """Keep what its author was not told of, and name it: what the hub or a neighbour refused, and what never arrived."""
-        answer = unpublished.answer_to(self._hub, entry, self._tip, self._heard)
+        answer = unpublished.answer_to(self._replica, entry, self._tip, self._heard)
         if answer is None and is_settled:
             return
-        note = unpublished.give_up(self._hub, entry, answer)
+        note = unpublished.give_up(self._replica, entry, answer)
         if note:
             self._tell(note)
 
@@ -182,10 +184,10 @@ class _Look:
         requests: Mapping[str, str] = data.get("intents") or {}
         if not requests:
             return ""
-        listed = {uid: oid for uid, oid in self._hub.requests.items() if requests.get(uid) == oid}
+        listed = {uid: oid for uid, oid in self._replica.requests.items() if requests.get(uid) == oid}
         self._left.update({uid: SideRef(INTENTS + uid, None, oid) for uid, oid in listed.items()})
         self._asked_on.update(dict.fromkeys(listed, data.get("asked_on") or ""))
-        found = verdict_trailers.since(self._hub.repo, [data.get("asked_on") or ""], self._tip)
+        found = verdict_trailers.since(self._replica.repo, [data.get("asked_on") or ""], self._tip)
         self._heard.update({uid: found[uid] for uid in requests if uid in found})
         if entry.uid in found:
             return "done"
@@ -194,7 +196,7 @@ class _Look:
             entry.write(gone=not listed)
             self._is_unsure = self._is_unsure or not listed
             return "waiting"
-        if _may_arrive(data, self._hub.runtime):
+        if _may_arrive(data, self._replica.runtime):
             for uid, oid in requests.items():
                 self._may_land[uid] = {
                     "asked_on": data.get("asked_on") or "",
@@ -208,7 +210,7 @@ class _Look:
         """Its author died before it could answer those whose operations it had carried out."""
         for uid, told in (data.get("batch") or {}).items():
             self._heard[uid] = verdict_trailers.Verdict(commits[-1] if commits else "", told)
-            self._hub.journal.answer_for_the_dead(uid, {"commit": commits[-1] if commits else "", "answer": told})
+            self._replica.journal.answer_for_the_dead(uid, {"commit": commits[-1] if commits else "", "answer": told})
 
     def _is_inherited(self, data: Mapping[str, Any]) -> bool:
         """Whether an operation takes over what a dead process of the same agent had won: it goes on as another operation."""

@@ -43,12 +43,12 @@ class Replay:
 
     def __init__(
         self,
-        hub: Replica,
+        replica: Replica,
         revive: Callable[[Mapping[str, Any]], Operation],
         by_difference: Callable[[str, str, str, str | None], Operation],
     ) -> None:
-        self._hub = hub
-        self._repo = hub.repo
+        self._replica = replica
+        self._repo = replica.repo
         self._revive = revive
         self._by_difference = by_difference
         self._new_ids: dict[str, dict[str, str]] = {}  # by the uid of the operation that gave them
@@ -56,9 +56,9 @@ class Replay:
     def unpublished(self, base: str | None, view: str | None, hand: str | None) -> list[Pending]:
         """The pending operations in order: this clone's `view`, then the commits of the local branch tip `hand`."""
         tips = [tip for tip in (view, hand) if tip and tip != base]
-        if base and self._hub.remote_name and tips and self._repo.is_shallow:
+        if base and self._replica.remote_name and tips and self._repo.is_shallow:
             for tip in tips:
-                shallow.join(self._repo, self._hub.remote_name, self._hub.branch, base, tip)
+                shallow.join(self._repo, self._replica.remote_name, self._replica.branch, base, tip)
         past = self._repo.refs(REWRITTEN).values() if tips else ()
         commits: list[str] = []
         for tip in tips:

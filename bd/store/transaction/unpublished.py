@@ -33,45 +33,45 @@ class _Lost(NamedTuple):
     commit: str
 
 
-def answer_to(hub: Replica, entry: JournalEntry, tip: str, heard: Mapping[str, Verdict]) -> Mapping[str, Any] | None:
+def answer_to(replica: Replica, entry: JournalEntry, tip: str, heard: Mapping[str, Verdict]) -> Mapping[str, Any] | None:
     """What became of an operation by whoever carried it out: another commit of its uid, a verdict, a neighbour; None for nothing."""
     if entry.uid in heard:
         return heard[entry.uid].answer
-    told = (hub.journal.answered(entry) or {}).get("answer")
+    told = (replica.journal.answered(entry) or {}).get("answer")
     if isinstance(told, dict):
         return told
     since = [entry.data.get(key) or "" for key in ("base", "asked_on", "since")]
-    found = verdict_trailers.since(hub.repo, since, tip).get(entry.uid)
+    found = verdict_trailers.since(replica.repo, since, tip).get(entry.uid)
     return found.answer if found else None
 
 
-def give_up(hub: Replica, entry: JournalEntry, answer: Mapping[str, Any] | None) -> str:
+def give_up(replica: Replica, entry: JournalEntry, answer: Mapping[str, Any] | None) -> str:
     """Keep an operation that was refused or never arrived, unless it lapses; the note for whoever works here, or nothing."""
     if answer is not None and "code" not in answer:
         return ""
-    lost = _lost(hub, entry)
+    lost = _lost(replica, entry)
     if lost is None:
         return ""
     why = _SILENT if answer is None else f"it was refused: {answer.get('message') or answer['code']}"
     if lost.verb in _LAPSES:
         return f"{lost.subject}: {why}; the claim has lapsed" if answer is None else ""
-    commit = lost.commit or _written_down(hub, entry)
-    if hub.repo.ref(f"{rejected.PREFIX}{entry.uid}") is None:
-        rejected.keep(hub, entry.uid, commit, f"{lost.subject}: {why}")
+    commit = lost.commit or _written_down(replica, entry)
+    if replica.repo.ref(f"{rejected.PREFIX}{entry.uid}") is None:
+        rejected.keep(replica, entry.uid, commit, f"{lost.subject}: {why}")
     words = f"`git show {commit[:10]}` shows it, `bd sync --dismiss {entry.uid}` lets it go"
     return f"{lost.subject}: {why}; it is kept: {words}"
 
 
-def _lost(hub: Replica, entry: JournalEntry) -> _Lost | None:
+def _lost(replica: Replica, entry: JournalEntry) -> _Lost | None:
     """The operation behind an entry: from the commit that was pushed, the request that was made, or its form."""
     for commit in entry.data.get("commits") or ():
-        _, text = commit_message.split_commit(hub.repo.objects.read(commit) or b"")
+        _, text = commit_message.split_commit(replica.repo.objects.read(commit) or b"")
         form = commit_message.form_of(text)
         if form is not None and form["uid"] == entry.uid:
             return _Lost(form["verb"], text.partition("\n")[0], commit)
     asked = (entry.data.get("intents") or {}).get(entry.uid) or ""
     if asked:
-        _, text = commit_message.split_commit(hub.repo.objects.read(asked) or b"")
+        _, text = commit_message.split_commit(replica.repo.objects.read(asked) or b"")
         try:
             return _named(json_value(text)["op"], asked)
         except (ValueError, KeyError, TypeError):
@@ -86,8 +86,8 @@ def _named(form: Mapping[str, Any], commit: str) -> _Lost:
     return _Lost(form["verb"], f"{form['verb']}: {what} by {str(form.get('by')).split(':', 1)[-1]}", commit)
 
 
-def _written_down(hub: Replica, entry: JournalEntry) -> str:
+def _written_down(replica: Replica, entry: JournalEntry) -> str:
     """A commit that holds an operation of which none was built."""
-    now, author = hub.runtime.now(), "bd <kept@bd>"
+    now, author = replica.runtime.now(), "bd <kept@bd>"
     text = requests.text_of(entry.data["form"], author=author, base=entry.data.get("since") or "", at=now, tries=1)
-    return hub.sides.commit(text, author, now)
+    return replica.sides.commit(text, author, now)
