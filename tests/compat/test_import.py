@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(2)
+
 REAL_DATA = Path(__file__).parents[3] / "shared" / "data"
 
 

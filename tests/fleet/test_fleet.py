@@ -32,6 +32,8 @@ TITLES = {"pltops": "Deploy service", "codemonkey": "Fix defect", "brenner": "Re
 # Says who did it; on the chosen bead it waits to be killed, the first time.
 COMMAND = """
 import os, sys, time
+
+pytestmark = pytest.mark.one_in(2)
 if os.environ["BD_BEAD_ID"] == "hub-victim" and os.environ["BD_ATTEMPT"] == "1":
     open(sys.argv[1], "w").write(str(os.getpid()))
     time.sleep(120)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(2)
+
 
 @pytest.fixture(params=["remote", "local"])
 def person(request: pytest.FixtureRequest, clone: Clones, local_hub: Clone) -> Clone:

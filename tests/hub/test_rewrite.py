@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(2)
+
 
 @pytest.fixture(autouse=True)
 def sound_history() -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def capacity_at(hub: Path, commit: str, agent: str) -> dict[str, Any]:
     """An agent's capacity file at a commit; empty where there is none."""

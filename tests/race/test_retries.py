@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def later(seconds: int) -> dict[str, str]:
     """The environment of a process whose clock is that far ahead."""

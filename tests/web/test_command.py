@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(2)
+
 
 @pytest.fixture
 def own(clone: Callable[[str], Clone]) -> Clone:
