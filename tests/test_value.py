@@ -25,7 +25,7 @@ def test_fields_are_given_in_order_or_by_name() -> None:
     assert repr(Point(1)) == "Point(x=1, y=2)"
 
 
-@pytest.mark.parametrize(("values", "named"), [((), {}), ((1, 2, 3), {}), ((1,), {"z": 3})])
+@pytest.mark.parametrize(("values", "named"), [((), {}), ((1, 2, 3), {}), ((1,), {"z": 3}), ((1,), {"x": 3})])
 def test_other_fields_are_a_mistake(values: tuple[int, ...], named: dict[str, Any]) -> None:
     with pytest.raises((TypeError, AttributeError)):
         Point(*values, **named)

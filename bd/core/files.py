@@ -27,7 +27,7 @@ def replace(path: str, content: str | bytes, *, durably: bool = False, errors: s
                 file.flush()
                 os.fsync(file.fileno())
         os.replace(fresh, path)
-    except OSError:
+    except BaseException:
         with suppress(OSError):
             os.unlink(fresh)
         raise

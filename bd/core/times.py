@@ -35,12 +35,6 @@ def at_seconds(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def local_offset_s(instant: datetime) -> int:
-    """How far this machine's local time is ahead of UTC at an instant."""
-    offset = instant.astimezone().utcoffset()
-    return int(offset.total_seconds()) if offset is not None else 0
-
-
 def time_text(instant: datetime, *, exact: bool = False) -> str:
     """The RFC 3339 form ending in Z; whole seconds unless `exact` (then microseconds)."""
     utc = instant.astimezone(UTC).replace(tzinfo=None)

@@ -24,7 +24,10 @@ class Value:
 
     def __init__(self, *values: Any, **named: Any) -> None:
         fields = self._fields
-        given = dict(zip(fields, values, strict=False), **named)
+        given = dict(zip(fields, values, strict=False))
+        if given.keys() & named.keys():
+            raise TypeError(f"{type(self).__name__} is given {', '.join(given.keys() & named.keys())} twice")
+        given.update(named)
         for name in fields:
             if name not in given:
                 given[name] = getattr(type(self), name)  # its default, or an error that names it

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.schema import ARCHIVE_DIR, BEADS_DIR
+from bd.core.schema import BEADS_DIR
 from bd.core.times import time_of_seconds
 from bd.store import Entry
 from bd.store.git import commit_message
@@ -38,10 +38,6 @@ class File(NamedTuple):
         """The id of the bead that the file is of; empty for any other file."""
         bead_id = bead_id_of(self.path) if self.path.startswith(BEADS_DIR) and self.path.endswith(".yaml") else None
         return bead_id or ""
-
-    @property
-    def is_archived(self) -> bool:
-        return self.path.startswith(ARCHIVE_DIR)
 
 
 class Who(NamedTuple):

@@ -46,12 +46,3 @@ def test_a_tree_that_is_cut_off_is_refused(cut: int) -> None:
         tree.entry(b"hub-2.yaml")
     with pytest.raises(ValueError):
         tree.edited({b"hub-2.yaml": None})
-
-
-@given(st.dictionaries(NAME, ENTRY, min_size=1, max_size=12))
-def test_the_name_before_is_the_file_that_precedes(there: dict[bytes, TreeEntry]) -> None:
-    tree = Tree(raw_of(there), 20)
-    order = sorted(there, key=lambda name: name + b"/" if there[name].mode == FOLDER else name)
-    for before, name in zip([None, *order], order, strict=False):
-        is_file = before is not None and there[before].mode != FOLDER
-        assert tree.name_before(name) == (before if is_file else None)

@@ -47,15 +47,6 @@ class Tree:
             return None
         return self._read(start)[1]
 
-    def name_before(self, name: bytes) -> bytes | None:
-        """The name of the entry before this one, unless that is a folder; None at the beginning."""
-        start = self._find(name)
-        place = self._starts.index(start) if start is not None else 0
-        if not place:
-            return None
-        before, entry = self._read(self._starts[place - 1])
-        return None if entry.mode == FOLDER else before
-
     def _read(self, start: int) -> tuple[bytes, TreeEntry]:
         blank, end = self.raw.index(b" ", start), self.raw.index(0, start)
         return self.raw[blank + 1 : end], TreeEntry(self.raw[start:blank], self.raw[end + 1 : end + 1 + self._oid_size])

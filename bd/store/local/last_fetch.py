@@ -36,11 +36,6 @@ class LastFetch:
         looked_s, raced_s = self._age_s("looked"), self._age_s("raced")
         return looked_s is not None and looked_s < within_s and (raced_s is None or raced_s > RACED_S)
 
-    def is_contended(self) -> bool:
-        """Whether a race was lost lately."""
-        raced_s = self._age_s("raced")
-        return raced_s is not None and raced_s <= RACED_S
-
     def _note(self, name: str) -> None:
         with suppress(OSError):
             self._local.write(name, f"{self._runtime.uptime():.3f} {self._runtime.boot_id()}\n")

@@ -1,7 +1,7 @@
 """A batch: everything that goes to the hub in one push, decided on one base.
 
-First what this clone has not published yet (replay.py), then its own operations and those of other clones (group_commit/remote.py),
-in the order that the tip gives them (order.py). Each is decided on what the ones before it left, and fails alone. Belongs here: deciding
+First what this clone has not published yet (replay.py), then its own operations and those of other clones (group_commit/requests.py), in
+the order that the tip gives them (order.py). Each is decided on what the ones before it left, and fails alone. Belongs here: deciding
 a batch. Does not belong here: whose turn it is, pushing, and what became of it (driver.py).
 """
 

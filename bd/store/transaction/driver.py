@@ -19,7 +19,7 @@ from bd.store.group_commit.requests import INTENTS, NOBODY
 from bd.store.transaction import effects, finish, offline, recovery
 from bd.store.transaction.batch import won
 from bd.store.transaction.effects import REMOTE, TRUSTED
-from bd.store.transaction.states import Failed, Fetching, Settled, told, work_of
+from bd.store.transaction.states import Failed, Fetching, Settled, on_one_line, work_of
 from bd.store.transaction.transitions import doubts, next_state
 from bd.store.transaction.verdict import Verdict
 
@@ -96,7 +96,7 @@ class Transaction:
         now_s, follow = self._replica.runtime.monotonic, self._replica.on_state
         while (effect := self._state.effect) is not None:
             if follow:
-                follow(told(self._state))
+                follow(on_one_line(self._state))
             if type(effect) in _STEPS:
                 self._step(_STEPS[type(effect)])
             try:
@@ -105,7 +105,7 @@ class Transaction:
                 event = effects.Refused(error)
             self._state = next_state(self._state, event, now_s())
         if follow:
-            follow(told(self._state))
+            follow(on_one_line(self._state))
         if isinstance(self._state, Failed):
             raise self._state.error
         assert isinstance(self._state, Settled)
@@ -200,18 +200,21 @@ class Transaction:
 
     def _read_requests(self, effect: effects.ReadRequests) -> Event:
         replica, snapshot = self._replica, self._snapshot(effect.tip)
-        are_carried = replica.sides.usable() and not replica.cache.requires_signatures()  # nobody signs for another clone
-        others = NOBODY
+        are_carried, others = self._are_carried(), NOBODY
         if replica.requests and not are_carried and effect.may_clear:
             self._clear_away(effect.left)
         elif replica.requests and are_carried and effect.may_carry:
             others = requests.others(replica, self._batches.revive, effect.tip, set(effect.own))
             others = others._replace(removals=[*others.removals, *effect.left.values()])
-        return effects.RequestsRead(others, self._terms(snapshot, are_carried=are_carried))
+        return effects.RequestsRead(others, self._terms(snapshot))
 
-    def _terms(self, snapshot: Any, *, are_carried: bool) -> effects.Terms:
+    def _are_carried(self) -> bool:
+        """Whether clones of this hub carry each other's operations out."""
+        return self._replica.sides.usable() and not self._replica.cache.requires_signatures()  # nobody signs for another clone
+
+    def _terms(self, snapshot: Any) -> effects.Terms:
         settings = self._replica.settings(snapshot)
-        are_met = are_carried and same_decisions(settings, of_hub(snapshot.config()))
+        are_met = self._are_carried() and same_decisions(settings, of_hub(snapshot.config()))
         return effects.Terms(are_met, settings.retry_time)
 
     def _clear_away(self, left: Mapping[str, SideRef]) -> None:
@@ -337,9 +340,7 @@ class Transaction:
         if not (effect.is_race and replica.remote_name):
             return effects.Learned(None, None)
         tip = self._repo.ref(PUBLISHED)
-        snapshot = self._snapshot(tip)
-        are_carried = replica.sides.usable() and not replica.cache.requires_signatures()
-        return effects.Learned(tip, self._terms(snapshot, are_carried=are_carried))
+        return effects.Learned(tip, self._terms(self._snapshot(tip)))
 
     # --- ends ---
 

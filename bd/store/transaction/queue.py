@@ -40,7 +40,7 @@ class Writing:
         on_step: Callable[[str], None],
     ) -> None:
         self._replica = replica
-        self._rounds = Batches(replica, context=context, author=author, revive=revive, by_difference=by_difference)
+        self._batches = Batches(replica, context=context, author=author, revive=revive, by_difference=by_difference)
         self._step = on_step
 
     def run(self, operation: Operation | None, *, hand: str | None = None, creates_hub: bool = False) -> Outcome:
@@ -72,7 +72,7 @@ class Writing:
         transaction = Transaction(
             self._replica,
             entry,
-            self._rounds,
+            self._batches,
             operation=operation,
             hand=hand,
             creates_hub=creates_hub,

@@ -64,8 +64,8 @@ class Work(Value):
     """What a write has to carry out, and what it knows so far.
 
     `own` is the caller's operation, `neighbours` are those of other processes of this clone. `base` is the tip that is built
-    on. `batches` are those that were pushed, by their last commit, and `landed` is the last one that the hub is known to have; `unanswered` are the commits whose push got no answer.
-    `declined` are the operations that the server refuses, by uid, `accepted` the commits of a declined batch that it took one
+    on. `batches` are those that were pushed, by their last commit, and `landed` is the last one that the hub is known to
+    have; `unanswered` are the commits whose push got no answer. `declined` are the operations that the server refuses, by uid, `accepted` the commits of a declined batch that it took one
     by one. `stuck` counts pushes in a row that were rejected although nothing had moved, `losses` the races lost since other
     clones were last asked. `deadline_s` is of the monotonic clock; `late_looks` are left once it is over.
     """
@@ -233,6 +233,7 @@ class Reading(Value):
     def effect(self) -> effects.Effect:
         own = frozenset((*(member.uid for member in self.work.members), *self.work.findings.left))
         may_carry = self.work.mode <= CARRYING
+        # Once, as far as it goes: at the first look, and else before the first push.
         is_first_look = self.work.findings.looks == 1 or not self.work.tries
         return effects.ReadRequests(self.tip, own, self.work.findings.left, may_carry, may_clear=is_first_look)
 
@@ -438,7 +439,7 @@ if TYPE_CHECKING:
     )
 
 
-def told(state: State) -> str:
+def on_one_line(state: State) -> str:
     """A state and its effect on one line, for who follows a write (`bd -v`)."""
     effect = state.effect
     if effect is None:

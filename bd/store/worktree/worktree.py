@@ -69,7 +69,7 @@ class Worktree:
             self._repo.update_refs([(self._branch, tip, here or ZERO)])
         except (GitFailed, GitTimeout) as error:
             self.take_back(tip, hand or self._repo.ref(self._branch))
-            return [f"your branch stays where it was: {error}"]
+            return [f"your branch stays where it was: {str(error).splitlines()[0]}"]
         return []
 
     def _bring_along(
