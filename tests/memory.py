@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bd.core import versions
 from bd.core.model import Bead, Change, Damage, Overlay, Snapshot
 from bd.core.operation import DecisionContext
 from bd.core.queries import mentions
-from bd.core.schema import ARCHIVE_DIR, CONFIG_PATH, FORMAT_VERSION, LONG_FIELDS, bead_path, suffix_of
+from bd.core.schema import ARCHIVE_DIR, CONFIG_PATH, LONG_FIELDS, bead_path, suffix_of
 from bd.core.settings import merge
 from tests.clocks import START
 
@@ -144,7 +145,7 @@ class MemoryStore:
     """A hub in memory. `publish` is the transaction's loop without git: decide, be overtaken, decide again."""
 
     def __init__(self, *beads: Bead, records: Mapping[str, Mapping[str, Any]] | None = None, now: datetime = START) -> None:
-        self.tip = MemorySnapshot(beads, {CONFIG_PATH: {"format": FORMAT_VERSION, "prefix": "hub"}, **(records or {})})
+        self.tip = MemorySnapshot(beads, {CONFIG_PATH: {"format": versions.FORMAT, "prefix": "hub"}, **(records or {})})
         self.now = now
         self.subjects: list[str] = []
 

@@ -214,6 +214,7 @@ COMMANDS: dict[str, Row] = {
         line="Check the hub and this clone; move old beads away.",
     ),
     "archive": Row("archive", "overseers", "Move beads that were done long ago out of the way.", beside="doctor"),
+    "upgrade": Row("upgrade", "overseers", "Require this version of bd of everyone who writes to the hub.", beside="doctor"),
     "audit": Row(
         "audit",
         "overseers",

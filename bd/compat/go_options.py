@@ -140,7 +140,6 @@ REFUSED_COMMANDS = {
     "supersede": "bd dep add NEW OLD --type supersedes, then bd close OLD",
     "swarm": "bd work --agent NAME -- COMMAND runs a worker; start as many as you like",
     "todo": "bd q TITLE, bd list, bd close ID",
-    "upgrade": "use what it was installed with, such as pip",
     "vc": _GIT,
     "worktree": "git worktree add: every worktree of a hub's clone is one to work in",
 }

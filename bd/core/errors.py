@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any, Literal
 
     Written = Literal["no", "local", "unknown"]
@@ -56,6 +56,7 @@ CODES: dict[str, tuple[int, bool, str]] = {
         False,
         "nothing is assigned to an agent that is offline, or has been silent for three of its intervals; `--force` does",
     ),
+    "older_agents": (5, False, "live agents run an older bd and could write nothing afterwards; `agents` names their versions"),
     "holds_beads": (5, False, "the agent holds beads; `beads` names them, `--release` gives them back"),
     "not_allowed": (5, False, "the hub does not believe the key of who writes: never let in, or revoked"),
     "id_taken": (5, False, "a bead with the id, or an agent with the name, that was asked for exists"),
@@ -71,6 +72,12 @@ CODES: dict[str, tuple[int, bool, str]] = {
     "contention": (6, True, "others were faster until the time was up"),
     "damaged": (7, False, "a file that is needed can't be read"),
     "newer_format": (7, False, "the hub was brought forward by a newer bd: reads go on, writes need `pip install -U gitbeads`"),
+    "newer_operation": (
+        7,
+        False,
+        "this clone holds an unpublished write of a newer bd: it is kept; update bd here, then `bd sync`",
+    ),
+    "bd_too_old": (7, False, "the hub's `min_version` is newer than this bd: reads go on, writes need `pip install -U gitbeads`"),
     "older_format": (7, False, "the hub is of an older format: reads go on, writes need `bd doctor --fix` once"),
     "hub_rewritten": (7, False, "the hub's history was rewritten, or its branch is gone"),
     "interrupted": (130, False, "Ctrl-C"),
@@ -216,6 +223,20 @@ class Refused(BdError):
     code = "refused"
 
 
+class OlderAgents(Refused):
+    """The hub can't require this version of bd while live agents run an older one: `agents` maps them to theirs."""
+
+    code = "older_agents"
+
+    def __init__(self, least: str, agents: Mapping[str, str | None]) -> None:
+        names = ", ".join(f"{name} ({version or 'version unknown'})" for name, version in agents.items())
+        super().__init__(
+            f"live agents run a bd older than {least}: {names}",
+            hint="update bd on their machines first; --force shuts them out: they can read, and write nothing",
+            agents=dict(agents),
+        )
+
+
 class AlreadyClaimed(Refused):
     code = "already_claimed"
 
@@ -325,6 +346,28 @@ class NewerFormat(Damaged):
     def __init__(self, version: int, own: int) -> None:
         hint = "upgrade bd here: pip install -U gitbeads; reads go on"
         super().__init__(f"this hub has format {version}, and this bd writes format {own}", hint=hint)
+
+
+class NewerOperation(Damaged):
+    """An unpublished write that only a newer bd can replay. It stays where it is, and nothing is written before it."""
+
+    code = "newer_operation"
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words, hint="update bd here, then `bd sync`; nothing is lost until then")
+
+
+class TooOld(Damaged):
+    """The hub's `min_version` is newer than this bd: it reads what it can, and writes nothing."""
+
+    code = "bd_too_old"
+
+    def __init__(self, least: str, own: str) -> None:
+        super().__init__(
+            f"this hub requires bd {least} or newer, and this is bd {own}",
+            hint="update bd here: pip install -U gitbeads; reads go on",
+            min_version=least,
+        )
 
 
 class OlderFormat(Damaged):

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from bd.core.settings import Settings
 
 
+class UnknownOperation(ValueError):
+    """A form that only a newer bd can read: of an unknown verb or version, or with an unknown argument."""
+
+
 class DecisionContext(NamedTuple):
     """What a decision may know besides the snapshot.
 

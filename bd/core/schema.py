@@ -12,11 +12,6 @@ if TYPE_CHECKING:
 
     Kind = Literal["text", "int", "number", "bool", "time", "duration", "list", "map", "maps", "any", "priority", "status"]
 
-FORMAT_VERSION = 2
-# Hubs of this format and later ones are written as they are; older ones are brought forward first.
-WRITABLE_SINCE = 1
-# Before this, each archived bead has a file of its own.
-VOLUMES_SINCE = 2
 TITLE_LIMIT = 500
 FILE_LIMIT = 5_000_000
 
@@ -212,6 +207,7 @@ TRIGGER_FIELDS: dict[str, Kind] = {
 
 CONFIG_FIELDS: dict[str, Kind] = {
     "format": "int",
+    "min_version": "text",
     "prefix": "text",
     "domain": "text",
     "branch": "text",

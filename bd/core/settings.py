@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core import versions
 from bd.core.errors import BadInput, Damaged
-from bd.core.schema import FORMAT_VERSION
 from bd.core.times import duration_s
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
 def _is_newer(config: Mapping[str, Any]) -> bool:
     """Whether a hub's file is of a newer format: a value of it that can't be read is no damage, and nothing is written there."""
     version = config.get("format")
-    return isinstance(version, int) and version > FORMAT_VERSION
+    return isinstance(version, int) and version > versions.FORMAT
 
 
 def _bad(layer: str, name: str, found: Any, error: Exception) -> BdError:

@@ -48,6 +48,7 @@ class AddAgent(Operation):
     """
 
     verb: ClassVar[str] = "agent-add"
+    takes: ClassVar[frozenset[str]] = frozenset({"agent", "fields", "skills"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = ids.check_agent(self.args["agent"])
@@ -145,6 +146,7 @@ class RemoveAgent(Leaving):
     """Take an agent out of the hub: `agent`, `release`. What was routed to it is routed to nobody."""
 
     verb: ClassVar[str] = "agent-remove"
+    takes: ClassVar[frozenset[str]] = frozenset({"agent", "release"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = known_agent(self.args["agent"], snapshot)
@@ -161,6 +163,7 @@ class RenameAgent(Leaving):
     """Give an agent another name: `agent`, `to`, `release`. What is routed to it follows."""
 
     verb: ClassVar[str] = "agent-rename"
+    takes: ClassVar[frozenset[str]] = frozenset({"agent", "release", "to"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name, to = known_agent(self.args["agent"], snapshot), ids.check_agent(self.args["to"])
@@ -187,6 +190,7 @@ class ClearAgent(Operation):
     """Forget an agent's failed attempts, so that it gets work again: `agent`."""
 
     verb: ClassVar[str] = "agent-clear"
+    takes: ClassVar[frozenset[str]] = frozenset({"agent"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = known_agent(self.args["agent"], snapshot)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from bd.core import versions
 from bd.core.model import Change
-from bd.core.schema import ARCHIVE_DIR, FORMAT_VERSION, VOLUMES_SINCE, archive_path, volume_of, volume_path
+from bd.core.schema import ARCHIVE_DIR, archive_path, volume_of, volume_path
 from bd.core.times import instant_of, timedelta
 from bd.operations.base import Operation, register, subject
 
@@ -58,8 +59,8 @@ def scattered(snapshot: Snapshot) -> list[Bead]:
 
 
 def _has_volumes(snapshot: Snapshot) -> bool:
-    version: int = snapshot.config().get("format", FORMAT_VERSION)
-    return version >= VOLUMES_SINCE
+    version: int = snapshot.config().get("format", versions.FORMAT)
+    return version >= versions.VOLUMES_SINCE
 
 
 def _oldest_first(beads: list[Bead]) -> list[Bead]:
@@ -122,6 +123,7 @@ class Archive(Operation):
     """
 
     verb: ClassVar[str] = "archive"
+    takes: ClassVar[frozenset[str]] = frozenset({"ids", "limit", "older_than_s"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         limit = self.args.get("limit") or LIMIT

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.core import ids
+from bd.core import ids, versions
 from bd.core.errors import BdError, NoSuchBead
 from bd.core.model import Change
+from bd.core.operation import UnknownOperation
 from bd.core.times import instant_of, time_text
 from bd.policy import claims, lifecycle
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
 
 
+# The argument that `pinned` adds to those that were given: the uids of the beads that are named, by id.
+_PINNED = {"uids"}
+
+
 class Operation:
     """One intended change, made once and decided as often as needed. Frozen: what changes it returns another one.
 
@@ -35,6 +40,8 @@ class Operation:
     """
 
     verb: ClassVar[str] = ""
+    # The arguments that the verb has. Another one, or another meaning of one, is another version of the verb (core/versions.py).
+    takes: ClassVar[frozenset[str]] = frozenset()
     brings_forward: ClassVar[bool] = False
     by: str
     at: str
@@ -52,6 +59,9 @@ class Operation:
         runtime: Runtime | None = None,
         **args: Any,
     ) -> None:
+        unknown = args.keys() - self.takes - _PINNED
+        if unknown:
+            raise UnknownOperation(f"the verb {self.verb!r} has no argument {min(unknown)!r}")
         uid, args = uid or minting(runtime).new_id(), _copy(args)
         self.prepare(args, runtime)
         self.__dict__.update(by=by, at=at, uid=uid, tokens=dict(tokens or {}), args=args)
@@ -126,7 +136,10 @@ class Operation:
 
     def form(self) -> dict[str, Any]:
         """The operation as it was asked for, for whoever carries it out in another process. Not `pinned`: nothing is decided."""
-        return {"verb": self.verb, "uid": self.uid, "by": self.by, "at": self.at, "args": self.args, "tokens": self.tokens}
+        return {**self._head(), "args": self.args, "tokens": self.tokens}
+
+    def _head(self) -> dict[str, Any]:
+        return {"verb": self.verb, "v": versions.operation(self.verb), "uid": self.uid, "by": self.by, "at": self.at}
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         """The JSON form for the commit: arguments with exact ids, and the uids a replay finds them by."""
@@ -143,7 +156,7 @@ class Operation:
         used = {bead_id: self.tokens[bead_id] for bead_id in change.touched if bead_id in self.tokens}
         if "*" in self.tokens and not used:
             used = {"*": self.tokens["*"]}
-        form: dict[str, Any] = {"verb": self.verb, "uid": self.uid, "by": self.by, "at": self.at, "args": args}
+        form: dict[str, Any] = {**self._head(), "args": args}
         if used:
             form["tokens"] = used
         return form

@@ -37,6 +37,9 @@ class Update(Operation):
     """
 
     verb: ClassVar[str] = "update"
+    takes: ClassVar[frozenset[str]] = frozenset(
+        {"add", "append", "force", "ids", "metadata", "reason", "remove", "seals", "set", "status", "verb_words"}
+    )
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         owners: set[str | None] = set()
@@ -121,6 +124,7 @@ class Comment(Operation):
     """A comment on one bead: `ids` (one), `text`, `author`, `comment_id`."""
 
     verb: ClassVar[str] = "comment"
+    takes: ClassVar[frozenset[str]] = frozenset({"author", "comment_id", "ids", "text"})
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
@@ -149,6 +153,7 @@ class Delete(Operation):
     """Remove beads for good: `ids`. Refused while somebody else holds one. What waited for them no longer does."""
 
     verb: ClassVar[str] = "delete"
+    takes: ClassVar[frozenset[str]] = frozenset({"ids"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         owners: set[str | None] = set()
@@ -190,6 +195,7 @@ class Write(Operation):
     """Set records (agents, configuration) and raw files of the hub: `records` {path: fields}, `files` {path: text}."""
 
     verb: ClassVar[str] = "config"
+    takes: ClassVar[frozenset[str]] = frozenset({"files", "records", "words"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         records = {

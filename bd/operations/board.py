@@ -23,6 +23,7 @@ class PublishBoard(Operation):
     """Write a board into the hub: `path` and `text`. Whether it says anything new was looked at before."""
 
     verb: ClassVar[str] = "board"
+    takes: ClassVar[frozenset[str]] = frozenset({"path", "text"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         path = check_path(self.args["path"])

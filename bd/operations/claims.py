@@ -66,6 +66,23 @@ class Claim(Operation):
     """
 
     verb: ClassVar[str] = "claim"
+    takes: ClassVar[frozenset[str]] = frozenset(
+        {
+            "agent",
+            "also_me",
+            "count",
+            "force",
+            "heartbeat",
+            "held_tokens",
+            "host",
+            "ids",
+            "inherited",
+            "new_tokens",
+            "next",
+            "reserve",
+            "resume",
+        }
+    )
 
     @property
     def needs_remote(self) -> bool:
@@ -318,6 +335,7 @@ class Start(Operation):
     """Begin the work on reserved beads: `ids`."""
 
     verb: ClassVar[str] = "start"
+    takes: ClassVar[frozenset[str]] = frozenset({"ids"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def begin(bead: Bead) -> Bead:
@@ -340,6 +358,7 @@ class Release(Operation):
     """
 
     verb: ClassVar[str] = "release"
+    takes: ClassVar[frozenset[str]] = frozenset({"force", "ids", "reason"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         owners: set[str | None] = set()

@@ -38,6 +38,9 @@ class Close(Operation):
     """
 
     verb: ClassVar[str] = "close"
+    takes: ClassVar[frozenset[str]] = frozenset(
+        {"cost", "force", "ids", "next", "output", "progress", "reason", "seals", "stores"}
+    )
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
@@ -188,6 +191,7 @@ class Reopen(Operation):
     """Open beads again: `ids`, `reason` (kept as a comment)."""
 
     verb: ClassVar[str] = "reopen"
+    takes: ClassVar[frozenset[str]] = frozenset({"comment_id", "ids", "reason"})
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
@@ -219,6 +223,7 @@ class Cancel(Operation):
     """
 
     verb: ClassVar[str] = "cancel"
+    takes: ClassVar[frozenset[str]] = frozenset({"cascade", "force", "ids", "reason", "resolution", "tree", "unblock"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         owners: set[str | None] = set()

@@ -29,6 +29,7 @@ class Cost(Operation):
     """
 
     verb: ClassVar[str] = "cost"
+    takes: ClassVar[frozenset[str]] = frozenset({"attempt", "ids", "model", "token_counts", "usd"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         if not any(self.args.get(key) for key in ("usd", "token_counts", "model")):

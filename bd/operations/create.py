@@ -97,6 +97,7 @@ class Create(Operation):
     """
 
     verb: ClassVar[str] = "create"
+    takes: ClassVar[frozenset[str]] = frozenset({"beads", "force"})
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:

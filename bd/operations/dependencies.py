@@ -85,6 +85,7 @@ class DepAdd(_Edge):
     """The first bead waits for the second (or becomes its child, or is linked to it). Idempotent."""
 
     verb: ClassVar[str] = "dep-add"
+    takes: ClassVar[frozenset[str]] = frozenset({"ids", "kind"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         bead, target = self.ends(snapshot)
@@ -121,6 +122,7 @@ class DepRemove(_Edge):
     """Take every edge from the first bead to the second away. An absent edge is fine."""
 
     verb: ClassVar[str] = "dep-remove"
+    takes: ClassVar[frozenset[str]] = frozenset({"ids", "kind"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         bead = self.find(self.args["ids"][0], snapshot)

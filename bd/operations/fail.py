@@ -32,6 +32,9 @@ class Fail(Operation):
     """
 
     verb: ClassVar[str] = "fail"
+    takes: ClassVar[frozenset[str]] = frozenset(
+        {"cost_usd", "duration_s", "error", "force", "ids", "jitter", "reason", "token_counts"}
+    )
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
@@ -105,6 +108,7 @@ class DlqRetry(Operation):
     """
 
     verb: ClassVar[str] = "dlq-retry"
+    takes: ClassVar[frozenset[str]] = frozenset({"comment_id", "ids", "reason", "resolution"})
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
@@ -138,6 +142,7 @@ class DlqReview(Operation):
     """Say that a person has looked at dead letters, which stay: `ids`, `note` (kept as a comment), `undone` takes it back."""
 
     verb: ClassVar[str] = "dlq-review"
+    takes: ClassVar[frozenset[str]] = frozenset({"comment_id", "ids", "note", "undone"})
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:

@@ -27,6 +27,7 @@ class TellFriction(Operation):
     """Make a bead about each cause of friction that has none open: `window_s`, `rate`, `least`. Often there is none."""
 
     verb: ClassVar[str] = "friction"
+    takes: ClassVar[frozenset[str]] = frozenset({"least", "rate", "uids", "window_s"})
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:

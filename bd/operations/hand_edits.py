@@ -39,6 +39,9 @@ class Edit(Operation):
     """
 
     verb: ClassVar[str] = "edit"
+    takes: ClassVar[frozenset[str]] = frozenset(
+        {"edits", "files", "force", "ids", "modes", "new", "new_uid", "old", "path", "reason", "records", "text"}
+    )
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         bead_id = self.args["ids"][0]
@@ -197,6 +200,9 @@ class HandCommit(Operation):
     """
 
     verb: ClassVar[str] = "edit"
+    takes: ClassVar[frozenset[str]] = frozenset(
+        {"edits", "files", "force", "ids", "modes", "new", "new_uid", "old", "path", "reason", "records", "text"}
+    )
 
     @property
     def is_portable(self) -> bool:

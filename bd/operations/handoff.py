@@ -64,6 +64,7 @@ class Handoff(MakesOne):
     """
 
     verb: ClassVar[str] = "handoff"
+    takes: ClassVar[frozenset[str]] = frozenset({"artifacts", "comment_id", "force", "ids", "new", "note", "progress", "seals"})
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:

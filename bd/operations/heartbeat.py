@@ -33,6 +33,7 @@ class Heartbeat(Operation):
     """
 
     verb: ClassVar[str] = "heartbeat"
+    takes: ClassVar[frozenset[str]] = frozenset({"ids"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def beat(bead: Bead) -> Bead:
@@ -58,6 +59,7 @@ class Reassign(Operation):
     """
 
     verb: ClassVar[str] = "reassign"
+    takes: ClassVar[frozenset[str]] = frozenset({"jitter", "stalls"})
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:

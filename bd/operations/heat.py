@@ -29,6 +29,7 @@ class Heat(Operation):
     """Heat beads: `ids`, `degrees` (below 0: cool them). Anybody may, as with comments."""
 
     verb: ClassVar[str] = "heat"
+    takes: ClassVar[frozenset[str]] = frozenset({"degrees", "ids"})
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:

@@ -44,6 +44,7 @@ class WaitHuman(_Said):
     """
 
     verb: ClassVar[str] = "wait-human"
+    takes: ClassVar[frozenset[str]] = frozenset({"comment_id", "force", "ids", "progress", "reason"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         question = (self.args.get("reason") or "").strip()
@@ -65,6 +66,7 @@ class Answer(_Said):
     """Answer what a bead waits for, which opens it again: `ids` (one), `text`."""
 
     verb: ClassVar[str] = "answer"
+    takes: ClassVar[frozenset[str]] = frozenset({"comment_id", "ids", "text"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         text = (self.args.get("text") or "").strip()

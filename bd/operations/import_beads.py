@@ -63,6 +63,7 @@ class Import(Operation):
     """
 
     verb: ClassVar[str] = "import"
+    takes: ClassVar[frozenset[str]] = frozenset({"beads", "dedup", "on_conflict"})
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:

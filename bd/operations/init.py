@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from bd.core import versions
 from bd.core.model import Change
-from bd.core.schema import CONFIG_PATH, FORMAT_VERSION, IGNORE_PATH, METADATA_PATH
+from bd.core.schema import CONFIG_PATH, IGNORE_PATH, METADATA_PATH
 from bd.operations.base import Operation, mint, register
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Init(Operation):
     """
 
     verb: ClassVar[str] = "init"
+    takes: ClassVar[frozenset[str]] = frozenset({"fields", "hub_id", "ignored", "prefix"})
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
@@ -46,7 +48,7 @@ class Init(Operation):
         if "format" in there:
             return Change({}, "")
         # Settings without a format are the Go tool's: they stay, ours are added.
-        own = {"format": FORMAT_VERSION, "prefix": self.args["prefix"], **(self.args.get("fields") or {})}
+        own = {"format": versions.FORMAT, "prefix": self.args["prefix"], **(self.args.get("fields") or {})}
         fields: dict[str, Any] = {**there, **own}
         ignored = self.args.get("ignored") or []
         lines = [*ignored, *(line for line in _IGNORED if line not in ignored)]

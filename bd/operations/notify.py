@@ -26,6 +26,7 @@ class Notify(Operation):
     """
 
     verb: ClassVar[str] = "notify"
+    takes: ClassVar[frozenset[str]] = frozenset({"ids", "keys"})
 
     @property
     def needs_remote(self) -> bool:
@@ -53,6 +54,7 @@ class Notified(Operation):
     """Say that people were told of beads: `ids`, under the `right` that was taken; another's right is left alone."""
 
     verb: ClassVar[str] = "notified"
+    takes: ClassVar[frozenset[str]] = frozenset({"ids", "right"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def done(bead: Bead) -> Bead:

@@ -25,6 +25,7 @@ class ApplyPlan(Create):
     """
 
     verb: ClassVar[str] = "plan-apply"
+    takes: ClassVar[frozenset[str]] = frozenset({"beads", "force"})
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:

@@ -29,6 +29,7 @@ class ScalePool(Operation):
     """Ask for a size of a pool, which goes before its `check`: `pool`, `to` (a number, or auto: by its check again)."""
 
     verb: ClassVar[str] = "pool-scale"
+    takes: ClassVar[frozenset[str]] = frozenset({"pool", "to"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = ids.check_agent(self.args["pool"])
@@ -64,6 +65,7 @@ class Retire(Leaving):
     """
 
     verb: ClassVar[str] = "pool-retire"
+    takes: ClassVar[frozenset[str]] = frozenset({"agent", "reason", "release"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = ids.check_agent(self.args["agent"])

@@ -16,7 +16,7 @@ class OperationReader:
     """What a clone is opened with (store/clone.py). Most writes read nothing back, and import nothing for it."""
 
     def read(self, clone: Clone, form: Mapping[str, Any]) -> Operation:
-        """The operation of a JSON form. Raises KeyError or TypeError for one that this version does not know."""
+        """The operation of a JSON form. Raises UnknownOperation."""
         from bd.operations.registry import from_json  # noqa: PLC0415
         from bd.operations.stored_outputs import with_contents  # noqa: PLC0415
 

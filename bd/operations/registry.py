@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.core import versions
+from bd.core.operation import UnknownOperation
 from bd.operations import (  # noqa: F401  each of them registers its verbs
     agents,
     archive,
@@ -47,6 +49,14 @@ if TYPE_CHECKING:
 
 
 def from_json(form: Mapping[str, Any], runtime: Runtime) -> Operation:
-    """Return the operation that a commit's `Bd-Op` describes; an older bd may have left names to mint. Raises KeyError for a verb that this version does not know."""
-    kind = REGISTRY[form["verb"]]
+    """Return the operation that a commit's `Bd-Op` describes; an older bd may have left names to mint.
+
+    Raises UnknownOperation for a verb, a version or an argument that this installation does not know.
+    """
+    verb, version = form["verb"], form.get("v", 1)
+    kind = REGISTRY.get(verb)
+    if kind is None:
+        raise UnknownOperation(f"the verb {verb!r} is unknown")
+    if not versions.is_known(version, versions.operation(verb)):
+        raise UnknownOperation(f"version {version} of the verb {verb!r} is unknown")
     return kind(by=form["by"], at=form["at"], uid=form["uid"], tokens=form.get("tokens"), runtime=runtime, **form["args"])

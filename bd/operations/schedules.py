@@ -33,6 +33,7 @@ class AddSchedule(Operation):
     """A new schedule: `schedule` {name, cron, tz, and the fields of its beads}. Its first tick is after now."""
 
     verb: ClassVar[str] = "schedule-add"
+    takes: ClassVar[frozenset[str]] = frozenset({"schedule"})
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
@@ -62,6 +63,7 @@ class RemoveSchedule(Operation):
     """Remove a schedule: `name`. What it has made stays."""
 
     verb: ClassVar[str] = "schedule-remove"
+    takes: ClassVar[frozenset[str]] = frozenset({"name"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = self.args["name"]
@@ -81,6 +83,7 @@ class RunSchedule(MakesOne):
     """
 
     verb: ClassVar[str] = "schedule-run"
+    takes: ClassVar[frozenset[str]] = frozenset({"ids", "name", "new"})
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:

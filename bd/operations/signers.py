@@ -46,6 +46,7 @@ class Allow(_Change):
     """Let a name sign with a key: `agent`, `key`. What it says of itself (`fields`) completes its agent file; what stands there stays."""
 
     verb: ClassVar[str] = "identity-allow"
+    takes: ClassVar[frozenset[str]] = frozenset({"agent", "fields", "key"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name, key = ids.check_agent(self.args["agent"]), signers.key_of(self.args["key"])
@@ -74,6 +75,7 @@ class Revoke(_Change):
     """Let a name's keys sign no more from when this was asked on: `agent`. What they signed earlier stays valid."""
 
     verb: ClassVar[str] = "identity-revoke"
+    takes: ClassVar[frozenset[str]] = frozenset({"agent"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = ids.check_agent(self.args["agent"])

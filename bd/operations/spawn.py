@@ -33,6 +33,7 @@ class Spawn(MakesOne):
     """
 
     verb: ClassVar[str] = "spawn"
+    takes: ClassVar[frozenset[str]] = frozenset({"ids", "new", "wait"})
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         form = super().pinned(change, before)

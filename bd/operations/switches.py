@@ -38,6 +38,7 @@ class SetDuty(Operation):
     """
 
     verb: ClassVar[str] = "duty"
+    takes: ClassVar[frozenset[str]] = frozenset({"agent", "duty", "ends", "known"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name, duty = ids.check_agent(self.args["agent"]), self.args["duty"]
@@ -71,6 +72,7 @@ class Pause(_Switch):
     """Let nobody claim from now on: `reason`. A pause that is there stays as it is."""
 
     verb: ClassVar[str] = "pause"
+    takes: ClassVar[frozenset[str]] = frozenset({"reason"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         there = pause_of(snapshot)
@@ -89,6 +91,7 @@ class Resume(_Switch):
     """Let the fleet claim again."""
 
     verb: ClassVar[str] = "resume"
+    takes: ClassVar[frozenset[str]] = frozenset()
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         if not pause_of(snapshot):

@@ -27,6 +27,7 @@ class AddTrigger(Operation):
     """A new trigger: `trigger` {name, on, plan}; the plan is a list of beads as ApplyPlan takes them, and would apply now."""
 
     verb: ClassVar[str] = "trigger-add"
+    takes: ClassVar[frozenset[str]] = frozenset({"trigger"})
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
@@ -62,6 +63,7 @@ class RemoveTrigger(Operation):
     """Remove a trigger: `name`. What it has made stays."""
 
     verb: ClassVar[str] = "trigger-remove"
+    takes: ClassVar[frozenset[str]] = frozenset({"name"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = self.args["name"]

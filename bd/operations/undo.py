@@ -28,6 +28,7 @@ class Undo(Operation):
     """
 
     verb: ClassVar[str] = "undo"
+    takes: ClassVar[frozenset[str]] = frozenset({"beads", "moves", "words"})
 
     @property
     def needs_remote(self) -> bool:

@@ -1,13 +1,15 @@
-"""Bringing a hub of an older format forward to the one of this bd, in one commit."""
+"""Bringing a hub forward, in one commit: to this format, and to a `min_version` of bd that its writers must have."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.core.errors import NewerFormat
+from bd.core import versions
+from bd.core.errors import NewerFormat, OlderAgents
 from bd.core.model import Change
-from bd.core.schema import CONFIG_PATH, FORMAT_VERSION
+from bd.core.schema import CONFIG_PATH
 from bd.operations.base import Operation, register
+from bd.policy.installations import live_and_older
 
 if TYPE_CHECKING:
     from typing import ClassVar
@@ -18,9 +20,14 @@ if TYPE_CHECKING:
 
 @register
 class Upgrade(Operation):
-    """Give the hub this format. Up to now every older file is read as it is, so only the version changes; `archive` gathers old files."""
+    """Give the hub this format, and raise its `min_version` to the given one, which is never lowered.
+
+    Every older file is read as it is, so only the two settings change; `archive` gathers old files. Refuses while a live
+    agent runs an older bd, which could write nothing afterwards; `force` does it all the same.
+    """
 
     verb: ClassVar[str] = "upgrade"
+    takes: ClassVar[frozenset[str]] = frozenset({"force", "min_version"})
     brings_forward: ClassVar[bool] = True
 
     @property
@@ -32,11 +39,26 @@ class Upgrade(Operation):
         return False  # another clone may have an older bd
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
-        settings = snapshot.record(CONFIG_PATH) or {}
-        version = settings.get("format", FORMAT_VERSION)
-        if version > FORMAT_VERSION:
-            raise NewerFormat(version, FORMAT_VERSION)
-        if version == FORMAT_VERSION:
-            return Change({}, "")
-        words = f"upgrade: the hub from format {version} to {FORMAT_VERSION} by {self.agent}"
-        return Change({}, words, records={CONFIG_PATH: {**settings, "format": FORMAT_VERSION}})
+        before = snapshot.record(CONFIG_PATH) or {}
+        version = before.get("format", versions.FORMAT)
+        if version > versions.FORMAT:
+            raise NewerFormat(version, versions.FORMAT)
+        after = {**before, "format": versions.FORMAT}
+        least = self.args.get("min_version")
+        if least and versions.is_older(before.get("min_version"), least):
+            after["min_version"] = least
+        result = {"format": versions.FORMAT, "min_version": after.get("min_version")}
+        if after == before or before.get("format") is None:
+            return Change({}, "", result=result)
+        if not self.args.get("force"):
+            self._refuse_older(snapshot, context, after.get("min_version") or versions.FORMAT_SINCE)
+        steps = [f"from format {version} to {versions.FORMAT}"] if version != versions.FORMAT else []
+        if after.get("min_version") != before.get("min_version"):
+            steps.append(f"to bd {least} or newer")
+        return Change({}, f"upgrade: the hub {', '.join(steps)} by {self.agent}", records={CONFIG_PATH: after}, result=result)
+
+    @staticmethod
+    def _refuse_older(snapshot: Snapshot, context: DecisionContext, least: str) -> None:
+        older = live_and_older(snapshot, context.now, least)
+        if older:
+            raise OlderAgents(least, {one.agent: one.version for one in older})

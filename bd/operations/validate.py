@@ -24,6 +24,7 @@ class Validate(Operation):
     """Say that the output of held beads is being checked: `ids`; `output` is what came out of the work, kept with it."""
 
     verb: ClassVar[str] = "validate"
+    takes: ClassVar[frozenset[str]] = frozenset({"ids", "output"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         def begin(bead: Bead) -> Bead:

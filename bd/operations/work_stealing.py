@@ -25,6 +25,7 @@ class Rebalance(Operation):
     """
 
     verb: ClassVar[str] = "rebalance"
+    takes: ClassVar[frozenset[str]] = frozenset()
 
     @property
     def needs_remote(self) -> bool:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd import __version__
+from bd.core import versions
 from bd.core.errors import BdError, Damaged
 from bd.core.pools import pools_of
 from bd.core.schema import (
     ARCHIVE_DIR,
     BEADS_DIR,
     CONFIG_PATH,
-    FORMAT_VERSION,
     SIGNERS_PATH,
-    VOLUMES_SINCE,
-    WRITABLE_SINCE,
     agent_path,
     capacity_path,
 )
@@ -63,14 +62,22 @@ def _files(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
     if version is None and snapshot.record(CONFIG_PATH) is not None:
         words = f"names no format, and bd writes nothing until it does; `git log -p {CONFIG_PATH}` has what stood there"
         yield Finding("damage", "format", CONFIG_PATH, words)
-    if version is not None and WRITABLE_SINCE <= version < VOLUMES_SINCE:
+    if version is not None and versions.WRITABLE_SINCE <= version < versions.VOLUMES_SINCE:
         words = f"has format {version}, where each archived bead is a file of its own, which makes pushes slow as they get many"
         advice = "`bd doctor --fix` brings the hub forward, once every machine has this version of bd"
         yield Finding("note", "format", CONFIG_PATH, f"{words}: {advice}")
-    elif version is not None and version != FORMAT_VERSION:
-        advice = "upgrade bd here" if version > FORMAT_VERSION else "`bd doctor --fix` brings the hub forward"
-        words = f"has format {version}, this bd has {FORMAT_VERSION}, and writes nothing until then: {advice}"
+    elif version is not None and version != versions.FORMAT:
+        advice = "upgrade bd here" if version > versions.FORMAT else "`bd doctor --fix` brings the hub forward"
+        words = f"has format {version}, this bd has {versions.FORMAT}, and writes nothing until then: {advice}"
         yield Finding("warning", "format", CONFIG_PATH, words)
+    least = snapshot.config().get("min_version")
+    if least is not None and versions.release_of(least) is None:
+        yield Finding(
+            "warning", "min_version", CONFIG_PATH, f"min_version is {least!r}, which is no version; nothing is required"
+        )
+    elif versions.is_older(__version__, least):
+        words = f"requires bd {least} or newer, and this is {__version__}, which writes nothing: update bd here"
+        yield Finding("warning", "min_version", CONFIG_PATH, words)
     if snapshot.cache.requires_signatures() and not snapshot.cache.standing().signers:
         words = "requires signatures, and nobody may sign yet, so nothing is required; `bd identity allow` lets you in"
         yield Finding("warning", "nobody_signs", CONFIG_PATH, words)
@@ -161,6 +168,10 @@ def _clone(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
         count = len(hub.repo.commits_between(published, snapshot.commit))
         if count:
             yield Finding("warning", "unpublished", hub.branch, f"not published: {count} of this clone's writes; `bd sync`")
+    for where, why in hub.unknown_writes():
+        yield Finding(
+            "damage", "newer_operation", where, f"is an unpublished write of a newer bd: {why}; update bd here, then sync"
+        )
     for item in hub.kept():
         yield Finding(
             "warning", "kept", item.uid, f"was refused and is kept at {item.commit[:10]}: {item.error or 'no reason noted'}"
@@ -192,5 +203,7 @@ def _remote(hub: Clone) -> Iterator[Finding]:
         yield Finding("note", "no_side_refs", hub.remote_name or "", words)
     try:
         hub.fetch()
+        for ref, why in hub.unknown_requests():
+            yield Finding("note", "newer_request", ref, f"asks for what a newer bd has to do: {why}; it is left to its author")
     except BdError as error:
         yield Finding("damage" if error.exit_code == 7 else "warning", error.code, hub.remote_name or "", error.message)

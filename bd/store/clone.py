@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bd.store.transaction.drafts import Chain
     from bd.store.transaction.outcome import Outcome
     from bd.store.transaction.queue import Writing
+    from bd.store.unknown_operations import UnknownHere
 
     class OperationReader(Protocol):
         """Reads operations back from what was kept of them."""
@@ -148,6 +149,18 @@ class Clone(Replica):
     def tokens(self) -> Tokens:
         """The fencing tokens of the claims that were made here."""
         return Tokens(self.place.folder)
+
+    def unknown_writes(self) -> list[UnknownHere]:
+        """The unpublished writes of this clone that only a newer bd can replay."""
+        from bd.store import unknown_operations  # noqa: PLC0415  the doctor alone asks
+
+        return unknown_operations.unpublished(self, self._revive)
+
+    def unknown_requests(self) -> list[UnknownHere]:
+        """The requests on the remote that only a newer bd can carry out. Raises RemoteUnreachable."""
+        from bd.store import unknown_operations  # noqa: PLC0415  the same
+
+        return unknown_operations.requested(self, self._revive)
 
     def kept(self) -> list[KeptCommit]:
         """The commits that the hub refused, until they are dismissed."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bd.core.errors import Damaged, NewerFormat, NoHub, OlderFormat
-from bd.core.schema import CONFIG_PATH, FILE_LIMIT, FORMAT_VERSION, WRITABLE_SINCE
+from bd import __version__
+from bd.core import versions
+from bd.core.errors import Damaged, NewerFormat, NoHub, OlderFormat, TooOld
+from bd.core.schema import CONFIG_PATH, FILE_LIMIT
 
 if TYPE_CHECKING:
     from bd.store.contract import Repository
@@ -33,19 +35,25 @@ def version_of(repo: Repository, snapshot: CachedSnapshot) -> int | None:
 def check(repo: Repository, snapshot: CachedSnapshot, branch_name: str, *, brings_forward: bool = False) -> None:
     """Refuse to write where there is no hub, or one of another format, or whose settings can't be read.
 
-    `brings_forward`: for the write that ends an older format. Raises NoHub, NewerFormat, OlderFormat, Damaged.
+    `brings_forward`: for the write that ends an older format. Raises NoHub, NewerFormat, OlderFormat, TooOld, Damaged.
     """
-    if WRITABLE_SINCE <= snapshot.config().get("format", 0) <= FORMAT_VERSION and snapshot.record(CONFIG_PATH) is not None:
+    least = snapshot.config().get("min_version")
+    if versions.is_older(__version__, least):
+        raise TooOld(str(least), __version__)
+    if (
+        versions.WRITABLE_SINCE <= snapshot.config().get("format", 0) <= versions.FORMAT
+        and snapshot.record(CONFIG_PATH) is not None
+    ):
         return  # what is checked with every write
     version = version_of(repo, snapshot)
-    if version is not None and version > FORMAT_VERSION:
-        raise NewerFormat(version, FORMAT_VERSION)
+    if version is not None and version > versions.FORMAT:
+        raise NewerFormat(version, versions.FORMAT)
     broken = next((damage for damage in snapshot.damages if damage.path == CONFIG_PATH), None)
     if broken:
         hint = "edit that file, commit it and `git push`; bd writes nothing until then"
         raise Damaged(f"{CONFIG_PATH} {broken.reason}", hint=hint)
-    if version is not None and version < WRITABLE_SINCE and not brings_forward:
-        raise OlderFormat(version, FORMAT_VERSION)
+    if version is not None and version < versions.WRITABLE_SINCE and not brings_forward:
+        raise OlderFormat(version, versions.FORMAT)
     if snapshot.record(CONFIG_PATH) is None:
         raise NoHub(f"the branch {branch_name} holds no hub", hint="`bd init` makes one")
     if version is None:  # nothing else may stand there either: ids would get another prefix

@@ -321,7 +321,8 @@ class Replica:
         with self.lock():
             before, view = self.repo.ref(PUBLISHED), self.repo.ref(VIEW)
             tip = self.finish_fetch()
-            if tip and tip != before and view in (None, before):
+            # A write that was refused for the hub's format has moved the published tip, and not the view.
+            if tip and tip != view and (view in (None, before) or self.repo.is_ancestor(str(view), tip)):
                 self.repo.update_refs([(VIEW, tip, view)])
                 self.stamp()
         return self.view()

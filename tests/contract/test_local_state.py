@@ -52,7 +52,7 @@ def test_an_entry_is_there_from_its_first_step_on(shared: Hub) -> None:
     entry.close()
     for found in theirs.of_the_dead():
         assert found.uid == UID
-        assert found.data == {"uid": UID, "state": "pushing", "verb": "claim", "commits": ["c"], "tokens": ["t"]}
+        assert found.data == {"v": 1, "uid": UID, "state": "pushing", "verb": "claim", "commits": ["c"], "tokens": ["t"]}
         assert list(mine.of_the_dead()) == [], "it is looked at by one process at a time"
         found.remove()
     assert mine.is_empty()

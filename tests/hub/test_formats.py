@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bd.core.schema import FORMAT_VERSION, WRITABLE_SINCE
+from bd.core import versions
 from tests.truth import commit_file, git, log, tip, tip_bead, tip_file
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
-NEWER, OLDER = FORMAT_VERSION + 1, WRITABLE_SINCE - 1
+NEWER, OLDER = versions.FORMAT + 1, versions.WRITABLE_SINCE - 1
 CONFIG = ".beads/config.yaml"
 # Settings as a bd of the future may have them: kinds of value that this one can't read.
 OF_THE_FUTURE = {
@@ -105,7 +105,7 @@ def test_what_was_written_here_stays_until_bd_is_upgraded(hub: Path, tmp_path: P
     refused = alice.here("sync", "--json", code=7)
     assert refused.json["code"] == "newer_format"
     assert tip(hub) == planted
-    plant(hub, tmp_path, f"format: {FORMAT_VERSION}\nprefix: hub\n")  # as if bd had been upgraded here
+    plant(hub, tmp_path, f"format: {versions.FORMAT}\nprefix: hub\n")  # as if bd had been upgraded here
     alice.here("sync")
     assert {"Written offline", "By hand"} <= {bead["title"] for bead in alice.here("list", "--json").json}
     assert tip_bead(hub, "hub-b") is not None
@@ -140,10 +140,10 @@ def test_the_doctor_brings_an_older_hub_forward_in_one_commit(hub: Path, tmp_pat
     assert "brings the hub forward" in looked.out
     assert tip(hub) == planted, "looking changes nothing"
     fixed = alice.here("doctor", "--fix", "--yes")
-    assert json.dumps({"format": FORMAT_VERSION}) in fixed.err
+    assert json.dumps({"format": versions.FORMAT}) in fixed.err
     assert git(hub, "rev-list", "--count", f"{planted}..main") == "1"
-    assert log(hub)[0].startswith(f"upgrade: the hub from format {OLDER} to {FORMAT_VERSION} by ")
-    assert tip_file(hub, CONFIG) == f"# ours\nformat: {FORMAT_VERSION}\nprefix: hub\nmax_attempts: 4\n".encode()
+    assert log(hub)[0].startswith(f"upgrade: the hub from format {OLDER} to {versions.FORMAT} by ")
+    assert tip_file(hub, CONFIG) == f"# ours\nformat: {versions.FORMAT}\nprefix: hub\nmax_attempts: 4\n".encode()
     alice.here("claim", "hub-a", "--agent", "coder")
     assert alice.here("doctor", "--fix", "--yes").err.count("nothing here can be mended") == 1
     alice.here("audit")

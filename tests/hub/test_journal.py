@@ -36,7 +36,7 @@ def test_a_new_entry_is_on_disk_with_its_first_write(folder: Path) -> None:
     entry.write(state="pushing", base="b", commits=["c"], tokens=["t"])
     stored = json.loads((folder / "01UID.json").read_text().splitlines()[-1])
     assert stored == {
-        "uid": "01UID", "verb": "claim", "agent": "coder", "state": "pushing", "base": "b", "commits": ["c"], "tokens": ["t"]
+        "v": 1, "uid": "01UID", "verb": "claim", "agent": "coder", "state": "pushing", "base": "b", "commits": ["c"], "tokens": ["t"]
     }  # fmt: skip
     assert not journal.is_empty()
 
@@ -72,7 +72,12 @@ def test_a_shorter_write_leaves_nothing_of_a_longer_one(folder: Path) -> None:
     entry = Journal(str(folder)).begin("01UID")
     entry.write(state="pushing", commits=["c" * 40] * 20)
     entry.write(state="won", commits=[])
-    assert json.loads((folder / "01UID.json").read_text().splitlines()[-1]) == {"uid": "01UID", "state": "won", "commits": []}
+    assert json.loads((folder / "01UID.json").read_text().splitlines()[-1]) == {
+        "v": 1,
+        "uid": "01UID",
+        "state": "won",
+        "commits": [],
+    }
 
 
 def test_entries_of_the_living_are_not_looked_at(folder: Path) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from bd.core import versions
 from bd.core.errors import BdError, NewerFormat
-from bd.core.schema import CONFIG_PATH, FORMAT_VERSION, SIGNERS_PATH, agent_path, capacity_path, trigger_path
+from bd.core.schema import CONFIG_PATH, SIGNERS_PATH, agent_path, capacity_path, trigger_path
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent
 from bd.operations.archive import Archive
 from bd.operations.base import REGISTRY, Operation
@@ -67,7 +68,7 @@ def a_hub() -> MemoryStore:
         make_bead("hub-g", uid=UIDS["g"], status="dead_letter", attempts=3, title="Fix g", notified=NOTIFIED, failures=[BROKE]),
         held("hub-h", "coder", "t-h", uid=UIDS["h"], title="Fix h", claim={"started_at": None}),
         records={
-            CONFIG_PATH: {"format": FORMAT_VERSION, "prefix": "hub", "schedules": [DAILY]},
+            CONFIG_PATH: {"format": versions.FORMAT, "prefix": "hub", "schedules": [DAILY]},
             trigger_path("old"): {"name": "old", "on": "file:x", "plan": [{"name": "root", "title": "Look"}]},
             agent_path("swarm"): {"name": "swarm", "pool": {"max": 3}},
             agent_path("coder"): {"name": "coder", "role": "coding", "max_concurrent": 5},
@@ -412,7 +413,7 @@ def test_a_hub_is_made_once() -> None:
     from bd.store.empty_snapshot import EMPTY
 
     change = made.decide(EMPTY, store.context)
-    assert change.records == {CONFIG_PATH: {"format": FORMAT_VERSION, "prefix": "hub", "domain": "d"}}
+    assert change.records == {CONFIG_PATH: {"format": versions.FORMAT, "prefix": "hub", "domain": "d"}}
     assert made.decide(EMPTY, store.context) == change
 
 
@@ -438,14 +439,14 @@ def test_a_bead_named_twice_is_done_once() -> None:
 
 
 def test_an_older_hub_is_brought_forward_with_all_its_settings() -> None:
-    store = MemoryStore(records={CONFIG_PATH: {"format": FORMAT_VERSION - 1, "prefix": "hub", "owner": "x"}})
+    store = MemoryStore(records={CONFIG_PATH: {"format": versions.FORMAT - 1, "prefix": "hub", "owner": "x"}})
     change = store.publish(Upgrade(**by()))
-    assert change.records == {CONFIG_PATH: {"format": FORMAT_VERSION, "prefix": "hub", "owner": "x"}}
-    assert change.subject == f"upgrade: the hub from format {FORMAT_VERSION - 1} to {FORMAT_VERSION} by coder"
+    assert change.records == {CONFIG_PATH: {"format": versions.FORMAT, "prefix": "hub", "owner": "x"}}
+    assert change.subject == f"upgrade: the hub from format {versions.FORMAT - 1} to {versions.FORMAT} by coder"
     assert store.decide(Upgrade(**by())).is_empty, "two of them upgrade once"
 
 
 def test_a_newer_hub_is_not_brought_back() -> None:
-    store = MemoryStore(records={CONFIG_PATH: {"format": FORMAT_VERSION + 1, "prefix": "hub"}})
+    store = MemoryStore(records={CONFIG_PATH: {"format": versions.FORMAT + 1, "prefix": "hub"}})
     with pytest.raises(NewerFormat):
         store.decide(Upgrade(**by()))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bd.core import versions
 from bd.core.errors import BdError
-from bd.core.schema import CONFIG_PATH, FORMAT_VERSION
+from bd.core.schema import CONFIG_PATH
 from bd.operations.base import REGISTRY, Operation
 from bd.operations.claims import Claim
 from bd.operations.close import Close
@@ -163,7 +164,7 @@ def test_an_operation_is_renamed_from_what_it_names_however_often() -> None:
         make_bead("hub-a"),
         make_bead("hub-a9"),
         held("hub-h", "coder", "t-h"),
-        records={CONFIG_PATH: {"format": FORMAT_VERSION, "prefix": "hub"}},
+        records={CONFIG_PATH: {"format": versions.FORMAT, "prefix": "hub"}},
     )
     operation = Create(beads=[{"title": "New", "depends_on": ["hub-h"]}], **by())
     for new in ("hub-a", "hub-a9"):

@@ -60,6 +60,7 @@ def _values(snapshot: Snapshot) -> dict[str, list[Any]]:
         "sights": [{}],
         "settings": [merge([("hub", snapshot.config())])],
         "key": [""],
+        "least": ["0.9.0", "99"],
         "work_queue.key": [ranking.listed],
         "passes": [bool],
         "sought": [Sought(phases=("ready", "pending")), Sought(phases=("ready",))],

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from bd.cli.questions import is_confirmed
 from bd.cli.spec import Command, Flag
-from bd.core.schema import CONFIG_PATH, FORMAT_VERSION
+from bd.core import versions
+from bd.core.schema import CONFIG_PATH
 from bd.operations.beads import Write
 from bd.operations.upgrade import Upgrade
 from bd.report.doctor import examine, stale_capacity
@@ -66,9 +67,9 @@ def _counted(number: int, noun: str) -> str:
 
 def _fix(app: App, *, yes: bool) -> list[str]:
     """Bring an older hub forward, and rewrite capacity files that do not repeat the claims; all else needs a person."""
-    version = app.hub.snapshot().config().get("format", FORMAT_VERSION)
-    mended = _written(app, {CONFIG_PATH: {"format": version}}, {CONFIG_PATH: {"format": FORMAT_VERSION}}, yes=yes)
-    if version < FORMAT_VERSION and not mended:
+    version = app.hub.snapshot().config().get("format", versions.FORMAT)
+    mended = _written(app, {CONFIG_PATH: {"format": version}}, {CONFIG_PATH: {"format": versions.FORMAT}}, yes=yes)
+    if version < versions.FORMAT and not mended:
         return []
     snapshot = app.hub.snapshot()
     wanted = stale_capacity(snapshot, app.now)
@@ -80,7 +81,7 @@ def _fix(app: App, *, yes: bool) -> list[str]:
 
 def _written(app: App, old: Mapping[str, Any], new: Mapping[str, Any], *, yes: bool) -> list[str]:
     """Show how files of the hub change, ask, and write them; which were written."""
-    if old == new or old.get(CONFIG_PATH, {}).get("format", 0) > FORMAT_VERSION:
+    if old == new or old.get(CONFIG_PATH, {}).get("format", 0) > versions.FORMAT:
         return []
     for path, fields in new.items():
         app.out.note(f"--- {path}\n- {json.dumps(old[path])}\n+ {json.dumps(fields)}")

@@ -10,11 +10,10 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core import times
+from bd.core import times, versions
 from bd.core.errors import BdError, RemoteUnreachable
 from bd.core.json_shapes import json_value
 from bd.core.times import SKEW_S, instant_of, time_text
-from bd.core.versions import REQUEST, REQUESTS_READ, rules, same_rules
 from bd.store import observations
 from bd.store.contract import SideRef
 from bd.store.group_commit import answer, verdict_trailers
@@ -63,8 +62,8 @@ class Request(NamedTuple):
 def text_of(form: Mapping[str, Any], *, author: str, base: str, at: datetime, tries: int) -> str:
     """The message of an operation's request."""
     told = {
-        "intent": REQUEST,
-        "rules": rules(),
+        "intent": versions.REQUEST,
+        "rules": versions.rules(),
         "base": base,
         "at": time_text(at),
         "valid_s": VALID_S,
@@ -86,6 +85,15 @@ def read(replica: Replica, seen: Mapping[str, str]) -> list[Request]:
     return found
 
 
+def found_on_remote(replica: Replica) -> tuple[list[Request], list[str]]:
+    """Fetch every request: those that this version understands, and the refs of the others. Raises RemoteUnreachable."""
+    seen = {ref.removeprefix(INTENTS): oid for ref, oid in replica.sides.listing(INTENTS).items()}
+    if seen:
+        replica.remote.fetch_objects([INTENTS + uid for uid in seen])
+    known = read(replica, seen)
+    return known, sorted(INTENTS + uid for uid in seen.keys() - {request.uid for request in known})
+
+
 def _parsed(uid: str, oid: str, data: bytes | None) -> Request | None:
     if data is None or len(data) > LIMIT or not data.startswith(b"tree ") or b"\nparent " in data.partition(b"\n\n")[0]:
         return None
@@ -93,7 +101,7 @@ def _parsed(uid: str, oid: str, data: bytes | None) -> Request | None:
         told = json_value(data.partition(b"\n\n")[2].decode())
         form = told["op"]
         fits = (
-            told["intent"] in REQUESTS_READ
+            versions.is_known(told["intent"], versions.REQUEST)
             and form["uid"] == uid
             and isinstance(form["verb"], str)
             and isinstance(form["args"], dict)
@@ -220,7 +228,7 @@ def others(replica: Replica, revive: Callable[[Mapping[str, Any]], Operation], b
     waiting = [request for request in found if request not in gone]
     done = verdict_trailers.since(replica.repo, [request.base for request in waiting], base)
     gone += [request for request in waiting if request.uid in done]
-    waiting = [request for request in waiting if same_rules(request.rules)]  # who decides otherwise publishes alone
+    waiting = [request for request in waiting if versions.same_rules(request.rules)]  # who decides otherwise publishes alone
     bases = {request.base for request in waiting if request.base != base}
     known = {oid for oid in bases if replica.repo.objects.read(oid) is not None} | {base}
     fitting = [request for request in waiting if request.uid not in done and request.base in known]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core.errors import TryAgain
+from bd.core.versions import HEARTBEAT
 from bd.store.object_names import name_of
 
 if TYPE_CHECKING:
@@ -24,10 +25,14 @@ AHEAD_S = 1800
 _AUTHOR = b"bd <beat@bd>"
 
 
+# By the version of the layout (core/versions.py).
+_MESSAGES = {1: b"beat"}
+
+
 def _content(slot_s: int, length: int) -> bytes:
     tree = name_of(b"tree", b"", length).encode()
     stamp = b"%s %d +0000" % (_AUTHOR, slot_s)
-    return b"tree %s\nauthor %s\ncommitter %s\n\nbeat\n" % (tree, stamp, stamp)
+    return b"tree %s\nauthor %s\ncommitter %s\n\n%s\n" % (tree, stamp, stamp, _MESSAGES[HEARTBEAT])
 
 
 def _slot(at_s: float, interval_s: float) -> int:

@@ -12,6 +12,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bd.core import versions
 from bd.core.errors import RemoteUnreachable
 from bd.core.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits, json_value
 from bd.store.contract import PushLine, SideRef
@@ -163,13 +164,14 @@ class SideRefs:
         return {name: entry["record"] for name, entry in heard.items()}
 
     def _record(self, oid: str) -> dict[str, Any] | None:
-        """The record that a commit beside the branch carries in its message."""
+        """The record that a commit beside the branch carries in its message; None for one of an unknown version."""
         data = self._repo.objects.read(oid, at_most=_RECORD_LIMIT)
         try:
             record = json_value((data or b"").partition(b"\n\n")[2].decode())
         except (ValueError, RecursionError):
             return None
-        return record if isinstance(record, dict) else None
+        is_read = isinstance(record, dict) and versions.is_known(record.get("v", 1), versions.AGENT_RECORD)
+        return record if is_read else None
 
     # --- moving ---
 

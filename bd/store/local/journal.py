@@ -13,7 +13,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bd.core import files
+from bd.core import files, versions
 from bd.core.json_shapes import json_value
 
 try:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
-VERSION = 1
 STATES = frozenset({"begun", "waiting", "asked", "pushing", "unknown", "won"})
 # An entry that another process of the clone has taken over, and what it answered.
 TAKEN = ".taken"
@@ -123,7 +122,7 @@ class Journal:
         """A new entry, not yet on disk: the first `write` puts it there."""
         with suppress(OSError):  # where nothing can be written, the lock says so
             os.makedirs(self._folder, exist_ok=True)
-        return Entry(os.path.join(self._folder, f"{uid}.json"), {"uid": uid, "state": "begun", **data})
+        return Entry(os.path.join(self._folder, f"{uid}.json"), {"v": versions.JOURNAL, "uid": uid, "state": "begun", **data})
 
     def of_the_dead(self) -> Iterator[Entry]:
         """The entries whose process is gone, oldest first, those last that a neighbour had taken over; locked by us meanwhile."""
@@ -285,7 +284,12 @@ def _last_line(text: bytes) -> tuple[dict[str, Any], int]:
     while start and b"\0" in text[start:end]:
         start, end = text.rfind(b"\n", 0, start - 1) + 1, start
     data = json_value(text[start:end].decode())
-    if not (isinstance(data, dict) and data.get("v", VERSION) == VERSION and data.get("state") in STATES and _is_whole(data)):
+    if not (
+        isinstance(data, dict)
+        and versions.is_known(data.get("v", 1), versions.JOURNAL)
+        and data.get("state") in STATES
+        and _is_whole(data)
+    ):
         raise ValueError("a step that this version does not know")
     return data, end
 

@@ -6,6 +6,7 @@ import json
 import threading
 from typing import TYPE_CHECKING
 
+from bd.core import versions
 from bd.core.errors import LockTimeout
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ class MemoryJournal:
 
     def begin(self, uid: str, **data: Any) -> MemoryEntry:
         """A new entry, there from its first `write` on."""
-        return MemoryEntry(self._state, uid, {"uid": uid, "state": "begun", **data})
+        return MemoryEntry(self._state, uid, {"v": versions.JOURNAL, "uid": uid, "state": "begun", **data})
 
     def is_empty(self) -> bool:
         return not self._records

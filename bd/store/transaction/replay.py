@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.errors import CODES, BdError, Damaged
+from bd.core.errors import CODES, BdError, NewerOperation
+from bd.core.operation import UnknownOperation
 from bd.store.contract import REWRITTEN
 from bd.store.git import commit_message, shallow
 
@@ -146,9 +147,8 @@ class Replay:
         if form and not form.get("by_difference"):
             try:
                 return Pending(self._revive(form), commit, author, at_s)
-            except (KeyError, TypeError) as error:
-                words = f"the commit {commit[:10]} was made by a newer bd ({error})"
-                raise Damaged(words, hint="upgrade bd, then `bd sync`") from None
+            except UnknownOperation as error:
+                raise NewerOperation(f"the unpublished commit {commit[:10]} was made by a newer bd: {error}") from None
         parent = parents[0] if parents else ""
         if len(parents) > 1:
             # A merge of what the hub has (a plain `git pull`): only what the merge itself decided is new.
