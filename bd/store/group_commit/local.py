@@ -15,16 +15,13 @@ from bd.core.settings import PROCESS_KEYS
 from bd.core.versions import same_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
-    from bd.core.runtime import Runtime
     from bd.store.contract import Journal, JournalEntry
     from bd.store.replica import Replica
 
 AT_ONCE = 64
-_POLL_S = 0.004
-_POLL_CAP_S = 0.03
 
 
 def kin(replica: Replica) -> str:
@@ -52,40 +49,6 @@ def take(journal: Journal, kind: str, number: int) -> list[tuple[str, dict[str, 
         return same_rules(data.get("rules"))
 
     return journal.take(fits, number)
-
-
-def wait(
-    journal: Journal,
-    entry: JournalEntry,
-    may_hold: Callable[[], bool],
-    runtime: Runtime,
-    *,
-    patience_s: float,
-    on_wait: Callable[[], None] | None,
-) -> dict[str, Any] | None:
-    """Wait until the entry is answered, or the lock is ours (None): then its author carries it out.
-
-    Raises TimeoutError when neither happens in time: the entry is withdrawn, or in `data` its state is `unknown`.
-    """
-    begun = runtime.monotonic()
-    pause, told = _POLL_S, False
-    while True:
-        found = journal.answered(entry)
-        if found is not None:
-            return found
-        if may_hold():
-            found = journal.answered(entry)  # the last holder may have answered before it let go
-            if found is None:
-                journal.reclaim(entry)
-            return found
-        waited_s = runtime.monotonic() - begun
-        if waited_s > 1 and not told and on_wait:
-            on_wait()
-            told = True
-        if waited_s > patience_s and (withdraw(journal, entry) or waited_s > 2 * patience_s):
-            raise TimeoutError
-        runtime.sleep(pause)
-        pause = min(_POLL_CAP_S, pause * 1.3)
 
 
 def withdraw(journal: Journal, entry: JournalEntry) -> bool:

@@ -24,14 +24,14 @@ from bd.store.transaction.transitions import doubts, next_state
 from bd.store.transaction.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
     from typing import Any
 
     from bd.core.operation import Operation
     from bd.store.contract import JournalEntry, Repository, SideRef
     from bd.store.replica import Replica
     from bd.store.transaction.batch import Batches
-    from bd.store.transaction.effects import Event
+    from bd.store.transaction.effects import Effect, Event
     from bd.store.transaction.outcome import Outcome
     from bd.store.transaction.recovery import Findings
     from bd.store.transaction.states import State, Work
@@ -91,12 +91,16 @@ class Transaction:
 
     # --- the loop ---
 
-    def run(self) -> Outcome:
-        """Until every operation is published or refused. Raises TryAgain (with `written`), ServerRefused, Damaged."""
+    def steps(self) -> Generator[Effect, None, Outcome]:
+        """Publish or refuse every operation. Yields each effect just before it is carried out.
+
+        Raises TryAgain (with `written`), ServerRefused, Damaged.
+        """
         now_s, follow = self._replica.runtime.monotonic, self._replica.on_state
         while (effect := self._state.effect) is not None:
             if follow:
                 follow(on_one_line(self._state))
+            yield effect
             if type(effect) in _STEPS:
                 self._step(_STEPS[type(effect)])
             try:

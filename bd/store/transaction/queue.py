@@ -9,21 +9,26 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bd.core import versions
-from bd.core.errors import RemoteUnreachable, ServerRefused, TryAgain
+from bd.core.errors import LockTimeout, RemoteUnreachable, ServerRefused, TryAgain
 from bd.store.group_commit import answer, local
 from bd.store.group_commit.requests import portable_form
-from bd.store.transaction import finish, give_up
+from bd.store.transaction import effects, finish, give_up
 from bd.store.transaction.batch import Batches
 from bd.store.transaction.driver import Transaction
 from bd.store.transaction.outcome import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
     from typing import Any
 
     from bd.core.operation import DecisionContext, Operation
     from bd.store.contract import JournalEntry
     from bd.store.replica import Replica
+    from bd.store.transaction.effects import Effect
+
+
+# Pauses between two looks at the clone's lock.
+_POLL_S, _POLL_CAP_S = 0.004, 0.03
 
 
 class Writing:
@@ -49,17 +54,31 @@ class Writing:
         `hand` also takes the commits of that local branch tip. `operation` None publishes only
         those. Raises the operation's refusal, TryAgain (with `written`), ServerRefused, Damaged.
         """
+        steps = self.steps(operation, hand=hand, creates_hub=creates_hub)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                outcome: Outcome = end.value
+                return outcome
+
+    def steps(
+        self, operation: Operation | None, *, hand: str | None = None, creates_hub: bool = False
+    ) -> Generator[Effect, None, Outcome]:
+        """Do the same, and yield each effect just before it is carried out: there a simulation lets time pass, or others go on."""
         entry = self._begun(operation)
         fetch = operation is None or not operation.needs_heartbeats  # they are listed first
         try:
             if not self._replica.try_write(fetch=fetch):
                 may_wait = self._replica.journal.tells_the_dead and not creates_hub
                 form = portable_form(operation) if operation is not None and may_wait else None
-                outcome = self._through_a_neighbour(entry, form) if form is not None else None
-                if outcome is not None:
-                    return _told(entry, outcome)
-                self._replica.begin_write(fetch=fetch)
-            return self._under_lock(operation, entry, hand=hand, creates_hub=creates_hub)
+                if form is None:
+                    yield from self._wait(None, fetch=fetch)
+                else:
+                    outcome = yield from self._through_a_neighbour(entry, form)
+                    if outcome is not None:
+                        return _told(entry, outcome)
+            return (yield from self._under_lock(operation, entry, hand=hand, creates_hub=creates_hub))
         finally:
             self._replica.end_write()
 
@@ -68,7 +87,9 @@ class Writing:
             return self._replica.journal.begin("sync", verb="sync", agent=None, ids=None)
         return self._replica.journal.begin(operation.uid, verb=operation.verb, **operation.journal_fields())
 
-    def _under_lock(self, operation: Operation | None, entry: JournalEntry, *, hand: str | None, creates_hub: bool) -> Outcome:
+    def _under_lock(
+        self, operation: Operation | None, entry: JournalEntry, *, hand: str | None, creates_hub: bool
+    ) -> Generator[Effect, None, Outcome]:
         transaction = Transaction(
             self._replica,
             entry,
@@ -79,7 +100,7 @@ class Writing:
             on_step=self._step,
         )
         try:
-            outcome = transaction.run()
+            outcome = yield from transaction.steps()
         except BaseException as error:
             self._say(transaction.lapsed)
             pushed = transaction.may_land(entry.uid)
@@ -99,28 +120,20 @@ class Writing:
             if self._replica.on_note:
                 self._replica.on_note(note)
 
-    def _through_a_neighbour(self, entry: JournalEntry, form: dict[str, Any]) -> Outcome | None:
+    def _through_a_neighbour(self, entry: JournalEntry, form: dict[str, Any]) -> Generator[Effect, None, Outcome | None]:
         """Wait for whoever holds the lock to carry the operation out; None when the lock is ours after all."""
         tokens = (form.get("args") or {}).get("new_tokens") or []
         kin, rules, since = local.kin(self._replica), versions.rules(), self._replica.published()
         entry.write(durably=False, state="waiting", form=form, kin=kin, rules=rules, tokens=tokens, since=since)
-        settings = self._replica.settings()
         try:
-            told = local.wait(
-                self._replica.journal,
-                entry,
-                self._replica.try_write,
-                self._replica.runtime,
-                patience_s=settings.lock_timeout,
-                on_wait=self._replica.on_wait,
-            )
-        except TimeoutError:
+            told = yield from self._wait(entry, fetch=True)
+        except LockTimeout:
             if entry.data["state"] == "unknown":
                 _keep(entry)
                 words = "another command of this clone has taken the write over and does not come back"
                 raise RemoteUnreachable(words, hint="this clone's next command finds out", written="unknown") from None
             entry.remove()
-            raise self._replica.lock().timed_out() from None
+            raise
         except BaseException:
             if local.withdraw(self._replica.journal, entry):
                 entry.remove()
@@ -132,6 +145,33 @@ class Writing:
             entry.write(durably=False, state="begun")  # or it would be taken for one that waits
             return None
         return self._heard(told)
+
+    def _wait(self, entry: JournalEntry | None, *, fetch: bool) -> Generator[Effect, None, Mapping[str, Any] | None]:
+        """Wait until the lock is ours (None), or whoever holds it has answered the entry that waits.
+
+        Raises LockTimeout when neither happens in time: the entry is withdrawn, or in `data` its state is `unknown`.
+        """
+        replica, runtime, journal = self._replica, self._replica.runtime, self._replica.journal
+        patience_s, begun_s = replica.settings().lock_timeout, runtime.monotonic()
+        pause_s, on_wait = _POLL_S, replica.on_wait
+        while True:
+            found = journal.answered(entry) if entry else None
+            if found is not None:
+                return found
+            if replica.try_write(fetch=fetch):
+                found = journal.answered(entry) if entry else None  # its last holder may have answered before it let go
+                if entry and found is None:
+                    journal.reclaim(entry)
+                return found
+            waited_s = runtime.monotonic() - begun_s
+            if waited_s > 1 and on_wait:
+                on_wait()
+                on_wait = None
+            if waited_s > patience_s and (entry is None or local.withdraw(journal, entry) or waited_s > 2 * patience_s):
+                raise replica.lock().timed_out()
+            yield effects.Sleep(pause_s, jitter=False)
+            runtime.sleep(pause_s)
+            pause_s = min(_POLL_CAP_S, pause_s * 1.3)
 
     def _heard(self, told: Mapping[str, Any]) -> Outcome:
         """The outcome of what a neighbour has answered. Raises the refusal that it tells of."""
