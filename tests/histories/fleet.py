@@ -1,0 +1,350 @@
+"""One history: a few clones with several agents each, who create, claim, work, die, come back and end what they hold.
+
+Everything follows from the seed. What each author was told is written down as tests/torture does it; afterwards everything
+works again, every clone writes once more, and the rules of tests/torture/checker.py are applied.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bd.cli.app import open_clone
+from bd.core.errors import BdError
+from bd.operations.base import asked
+from bd.operations.beads import Comment
+from bd.operations.claims import Claim, Release
+from bd.operations.close import Close
+from bd.operations.create import Create
+from bd.operations.fail import Fail
+from bd.operations.heartbeat import Reassign
+from bd.operations.init import Init
+from bd.simulation.connection import PUSH_FAULTS, Connection, Faults, Line
+from bd.simulation.driver import Died, write
+from bd.simulation.loop import Events
+from bd.simulation.machine import SimulatedRuntime
+from bd.store.memory.place import MemoryPlace
+from bd.store.memory.server import MemoryServer
+from bd.store.rejected import PREFIX
+from bd.worker import heartbeats
+from bd.worker.fleet_state import look
+from tests.histories.reading import history
+from tests.torture.calls import Told
+from tests.torture.checker import Lived, violations
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from bd.core.operation import Operation
+    from bd.store import Clone, Outcome
+
+    Process = Generator[float, None, None]
+
+BRANCH = "refs/heads/main"
+# A claim without a heartbeat is stalled after twice this long.
+EXPECTED = "60s"
+LINE = Line(fetch_s=0.3, push_s=0.8)
+# Long after this, nothing is under way any more.
+PEACE_S = 4000.0
+_SETTINGS = {"retry_time": "20s", "lock_timeout": "20s", "fresh_time": "2s"}
+
+
+class Rates(NamedTuple):
+    """How often what goes wrong, as parts of one; `kinds` are the faults that a push may meet."""
+
+    push: float = 0.2
+    dies: float = 0.1
+    away: float = 0.08
+    silent: float = 0.1
+    kinds: tuple[str, ...] = PUSH_FAULTS
+
+
+class Held(NamedTuple):
+    """A claim as its agent knows it."""
+
+    bead: str
+    token: str
+    by_ref: bool
+
+
+class History:
+    """One history. `attempts`: so many beads are claimed, or tried to be."""
+
+    def __init__(self, seed: int, *, attempts: int | None = None, rates: Rates | None = None) -> None:
+        self.seed = seed
+        self.rng = random.Random(seed)
+        self.rates = rates or Rates()
+        self.attempts = attempts or self.rng.randint(5, 50)
+        self.events = Events()
+        self.server = MemoryServer()
+        self.places: dict[str, Any] = {}
+        self.faults: dict[str, Faults] = {}
+        self.told: list[Told] = []
+        self.peace: list[Told] = []
+        self.beads: list[str] = []
+        self.claimed = 0
+        self.graveyard: list[object] = []
+        self.is_over = False
+
+    # --- the whole of it ---
+
+    def run(self) -> list[str]:
+        """Live through it. Returns what is wrong, as sentences; empty where every rule holds."""
+        clones, agents = self.rng.randint(2, 4), self.rng.randint(2, 8)
+        for number in range(clones):
+            self.places[f"clone-{number}"] = MemoryPlace(self.server, settings=_SETTINGS)
+            self.faults[f"clone-{number}"] = Faults(self.rates.push, self.rates.kinds)
+        self._found()
+        for number in range(agents):
+            name, place = f"agent-{number}", f"clone-{number % clones}"
+            self.events.start(Agent(self, name, place).live(), self.rng.uniform(0, 60))
+        self.events.run(self.events.now_s + 20_000)
+        self._make_peace()
+        return violations(self._lived())
+
+    def _found(self) -> None:
+        runtime = SimulatedRuntime(self.events, self.rng)
+        with closing(open_clone(self.places["clone-0"], runtime)) as first:
+            first.create_hub(Init(**asked(runtime, "human:Ada", prefix="hub", fields={}, ignored=[])))
+            if self.rng.random() < 0.8:
+                first.sides.probe(runtime.now())
+            runtime.settle()
+        for place in self.places.values():
+            with closing(open_clone(place, runtime)) as clone:
+                clone.fetch()
+
+    def _make_peace(self) -> None:
+        """Everything works again, nothing is under way, and every clone writes three times."""
+        self.is_over = True
+        for faults in self.faults.values():
+            faults.rate = faults.away_until_s = 0.0
+        self.events.run(self.events.now_s + PEACE_S)
+        for _ in range(3):  # the second finds what the first one's push decides about the dead
+            for place in self.places:
+                agent = Agent(self, "peace", place)
+                self.events.start(agent.at_peace())
+                self.events.run(self.events.now_s + 60)
+
+    def _lived(self) -> Lived:
+        there = self.server.repository
+        left = [
+            f"{name}'s journal: {json.dumps(record.data())}"
+            for name, place in self.places.items()
+            for record in place.shared.records.values()
+        ]
+        left += [f"{name}'s lock is held" for name, place in self.places.items() if place.shared.holder is not None]
+        kept = [
+            place.repo.objects.known(commit).decode() + uid
+            for place in self.places.values()
+            for uid, commit in place.repo.refs(PREFIX).items()
+        ]
+        return Lived(
+            history(there, there.ref(BRANCH) or ""),
+            self.told,
+            peace=self.peace,
+            kept="\n".join(kept),
+            leftovers=left,
+            intents=[ref.removeprefix("refs/bd/intents/") for ref in there.refs("refs/bd/intents/")],
+            is_blind=any("unsided" in faults.met for faults in self.faults.values()),
+            beats=[ref.removeprefix("refs/bd/claims/") for ref in there.refs("refs/bd/claims/")],
+        )
+
+
+class Agent:
+    """One agent: a process at a time, on one clone that others may share."""
+
+    def __init__(self, fleet: History, name: str, place: str) -> None:
+        self._fleet = fleet
+        self._rng = fleet.rng
+        self._name = name
+        self._place = place
+        self._ahead_s = fleet.rng.choice([0.0, 0.0, 0.0, -600.0, 600.0])
+        self._hub: Clone | None = None
+        self._held: list[Held] = []
+
+    # --- its life ---
+
+    def live(self) -> Process:
+        """Try something, wait, and try again, until enough attempts were made."""
+        while self._fleet.claimed < self._fleet.attempts and not self._fleet.is_over:
+            yield self._rng.expovariate(1 / 20)
+            try:
+                yield from self._next()
+            except Died as death:
+                self._die(death)
+        yield from self._finish()
+
+    def _next(self) -> Process:
+        if self._rng.random() < self._fleet.rates.away:
+            self._fleet.faults[self._place].away_until_s = self._fleet.events.now_s + self._rng.uniform(1, 300)
+        kind = self._rng.choice(["create", "claim", "claim", "claim", "comment", "free"])
+        if self._held and self._rng.random() < 0.6:
+            yield from self._end(self._rng.choice(self._held))
+        elif kind == "create" or not self._fleet.beads:
+            mark = self._mark()
+            yield from self._call("create", Create(**self._asked(beads=[{"title": f"Made {mark}", "expected": EXPECTED}])), mark)
+        elif kind == "comment":
+            bead, mark = self._rng.choice(self._fleet.beads), self._mark()
+            yield from self._call("comment", Comment(**self._asked(ids=[bead], text=mark)), mark, bead)
+        elif kind == "claim":
+            yield from self._claim()
+        else:
+            yield from self._free_stalled()
+
+    def _claim(self) -> Process:
+        self._fleet.claimed += 1
+        hub = self._open()
+        beat: dict[str, Any] = {}
+        if self._rng.random() < 0.6 and hub.sides.usable():
+            beat = {"heartbeat": {"interval_s": 30, "by": "ref"}}
+        named = [self._rng.choice(self._fleet.beads)] if self._rng.random() < 0.3 else []
+        operation = Claim(**self._asked(agent=self._name, ids=named, next=not named, count=1, **beat))
+        outcome = yield from self._call("claim", operation, words=("claim", *(named or ["--next"])))
+        if outcome is None or outcome.change is None:
+            return
+        for token, bead_id in outcome.change.tokens:
+            held = Held(bead_id, token, bool(beat))
+            self._held.append(held)
+            yield from self._work(held)
+
+    def _work(self, held: Held) -> Process:
+        """Work for a while, with heartbeats or without; in some cases for so long that others free the bead."""
+        rest_s = self._rng.expovariate(1 / 60) * (5 if self._rng.random() < self._fleet.rates.silent else 1)
+        is_silent = self._rng.random() < self._fleet.rates.silent
+        while rest_s > 0:
+            pause_s = min(rest_s, 30.0)
+            yield pause_s
+            rest_s -= pause_s
+            if held.by_ref and not is_silent:
+                yield from self._tried(lambda hub: heartbeats.beat(hub, held.token, 30))
+
+    def _end(self, held: Held, *, kind: str = "") -> Process:
+        """End a claim, under its token; one that is lost is forgotten."""
+        mark, kind = self._mark(), kind or self._rng.choice(["close", "close", "close", "release", "fail"])
+        given: dict[str, Any] = self._asked(tokens={held.bead: held.token}, ids=[held.bead])
+        operation = {
+            "close": lambda: Close(**given, reason=mark),
+            "release": lambda: Release(**given, reason=mark),
+            "fail": lambda: Fail(**given, reason="crash", error=mark),
+        }[kind]()
+        yield from self._call(kind, operation, mark, held.bead)
+        told = self._fleet.told[-1]
+        if told.code in (0, 4, 5) or self._rng.random() < 0.3:
+            self._held = [one for one in self._held if one != held]
+
+    def _free_stalled(self) -> Process:
+        found = yield from self._tried(look)
+        if found is not None and found.abandoned:
+            stalls = [stall._asdict() for stall in found.abandoned]
+            yield from self._call("reassign", Reassign(**self._asked(stalls=stalls)))
+
+    def _finish(self) -> Process:
+        """Nobody starts anything new: what is held is given back or closed."""
+        for held in list(self._held):
+            yield 5.0
+            try:
+                yield from self._end(held)
+            except Died as death:
+                self._die(death)
+
+    def at_peace(self) -> Process:
+        """One write that has to go well."""
+        mark, begun_s = self._mark(), self._fleet.events.now_s
+        operation = Create(**self._asked(beads=[{"title": f"Made {mark}"}]))
+        told = yield from self._published("create", operation, mark, "", ("create",), begun_s, dies_before=None)
+        self._fleet.told.pop()
+        self._fleet.peace.append(told[0])
+        self._open().close()
+
+    # --- its processes ---
+
+    def _open(self) -> Clone:
+        """The process that goes on, as a worker's, or a new one, as a command's."""
+        if self._hub is not None and self._rng.random() < 0.1:
+            self._hub.close()
+            self._hub = None
+        if self._hub is None:
+            fleet, place = self._fleet, self._fleet.places[self._place]
+            self._runtime = SimulatedRuntime(fleet.events, fleet.rng, self._ahead_s)
+            self._hub = open_clone(place, self._runtime)
+            real = place.connect(self._runtime)
+            self._hub.__dict__["remote"] = Connection(real, self._runtime, LINE, fleet.faults[self._place], BRANCH)
+        return self._hub
+
+    def _die(self, death: Died) -> None:
+        assert self._hub is not None
+        self._hub.local.die()  # type: ignore[attr-defined]
+        self._fleet.graveyard += [self._hub, *death.args]
+        self._hub = None
+        if self._rng.random() < 0.5:  # what it knew went with it
+            self._held = []
+
+    def _tried(self, do: Any) -> Generator[float, None, Any]:
+        """Something that may fail while the server is away; None then."""
+        hub = self._open()
+        try:
+            found = do(hub)
+        except BdError:
+            found = None
+        yield self._runtime.settle()
+        return found
+
+    def _call(
+        self, kind: str, operation: Operation, mark: str = "", bead: str = "", words: tuple[str, ...] = ()
+    ) -> Generator[float, None, Outcome | None]:
+        """One command, and what its author was told."""
+        dies = self._rng.random() < self._fleet.rates.dies and not self._fleet.is_over
+        dies_before = int(self._rng.expovariate(1 / 5)) if dies else None
+        begun_s = self._fleet.events.now_s
+        _, outcome = yield from self._published(kind, operation, mark, bead, words or (kind,), begun_s, dies_before=dies_before)
+        return outcome
+
+    def _published(
+        self,
+        kind: str,
+        operation: Operation,
+        mark: str,
+        bead: str,
+        words: tuple[str, ...],
+        begun_s: float,
+        *,
+        dies_before: int | None,
+    ) -> Generator[float, None, tuple[Told, Outcome | None]]:
+        fleet, hub = self._fleet, self._open()
+        told: dict[str, Any] = {"number": len(fleet.told), "clone": self._place, "agent": self._name, "kind": kind}
+        told |= {"words": words, "uids": (operation.uid,), "bead": bead, "mark": mark, "began": begun_s}
+        code, out, outcome = 0, {}, None
+        try:
+            outcome = yield from write(hub, self._runtime, operation, LINE, dies_before=dies_before)
+        except Died:
+            fleet.told.append(Told(**told, code=137, out="", err="", ended=fleet.events.now_s))
+            raise
+        except BdError as error:
+            code, out = error.exit_code, error.as_json()
+        else:
+            out = self._learned(outcome, mark)
+            outcome.acknowledge()
+        shown = json.dumps(out)
+        fleet.told.append(
+            Told(**told, code=code, out=shown, err=str(out.get("error", "")) if code else "", ended=fleet.events.now_s)
+        )
+        return fleet.told[-1], outcome
+
+    def _learned(self, outcome: Outcome, mark: str) -> Any:
+        """What the command prints: the claims that it was given, or its mark."""
+        change = outcome.change
+        if change is not None and change.tokens:
+            return [{"id": bead_id, "claim": {"token": token}} for token, bead_id in change.tokens]
+        if change is not None and not change.is_empty:
+            self._fleet.beads += [name for name in change.touched if name not in self._fleet.beads]
+        is_said = change is not None and not change.is_empty
+        return {"published": outcome.published, "mark": mark if is_said else ""}
+
+    def _mark(self) -> str:
+        return f"m{self._rng.getrandbits(40):010x}"
+
+    def _asked(self, **more: Any) -> dict[str, Any]:
+        self._open()
+        return asked(self._runtime, f"agent:{self._name}", **more)
