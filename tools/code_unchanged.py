@@ -17,7 +17,7 @@ import tokenize
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-DIRECTIVE = re.compile(r"# *(?:noqa|type: *ignore|pragma:|fmt:)[^#]*")
+DIRECTIVE = re.compile(r"# *(?:noqa(?:: *[A-Z]+\d+(?:, *[A-Z]+\d+)*)?|type: *ignore(?:\[[^\]]*\])?|pragma: *[\w ]+|fmt: *\w+)")
 
 
 def git(*arguments: str) -> str:
