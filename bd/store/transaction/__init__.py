@@ -1,11 +1,12 @@
-"""The only way to write: a state machine. Read states.py and transitions.py first, beside docs/protocol.md.
+"""The only code that writes to the hub, as a state machine. Read states.py and transitions.py first, with docs/protocol.md.
 
-- queue.py: the journal entry and the clone's lock, around one write.
-- states.py: what a write knows, and what it is about to do; effects.py: what it may do, and what may come of it;
-  transitions.py: what comes next. Pure. driver.py carries effects out on git.
-- batch.py: what goes into one push; drafts.py: decided operations on their way to be commits.
-- verdict.py: what became of a push; finish.py: this clone follows; offline.py: what is kept while the remote is away.
-- recovery.py: what killed processes left in the journal; unpublished.py: what never reached the hub; replay.py: what is
-  unpublished, decided again.
-- What happened to a push is found out by looking, never believed from an exit status.
+- queue.py: the journal entry and the clone's lock around one write.
+- states.py: what a write knows and the effect it asks for next; effects.py: the effects and the events they can report;
+  transitions.py: the next state for each event. These are pure; driver.py carries the effects out on git.
+- batch.py: what goes into one push; drafts.py: decided operations as commit drafts.
+- verdict.py: whether a push landed; finish.py: updating this clone afterwards; offline.py: keeping a write while the remote is
+  unreachable.
+- recovery.py: what killed processes left in the journal; unpublished.py: operations that never reached the hub; replay.py:
+  deciding unpublished commits again on a newer tip.
+- The outcome of a push is always read from the hub, never taken from an exit status.
 """

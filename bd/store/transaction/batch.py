@@ -1,8 +1,8 @@
 """A batch: everything that goes to the hub in one push, decided on one base.
 
-First what this clone has not published yet (replay.py), then its own operations and those of other clones (group_commit/requests.py), in
-the order that the tip gives them (order.py). Each is decided on what the ones before it left, and fails alone. Belongs here: deciding
-a batch. Does not belong here: whose turn it is, pushing, and what became of it (driver.py).
+The unpublished commits of this clone come first (replay.py), then its own operations and those of other clones
+(group_commit/requests.py) in the order that the tip gives them (order.py). Each is decided on the result of the ones before it,
+and fails alone. Whose turn it is, the push and its outcome belong to driver.py.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 
 class Batch(NamedTuple):
-    """What was decided. `sides` are the refs beside the branch that go with each step; `decided` is by uid of this clone's, `carried` the uids of others'."""
+    """The decisions on one base. `sides` are the side refs of each step; `decided` has this clone's operations by uid; `carried`
+    are the uids of other clones' operations.
+    """
 
     base: str | None
     chain: Chain
@@ -77,7 +79,7 @@ class Batches:
         self.takes_side_refs = True  # until the remote refuses them
 
     def author(self, by: str, snapshot: CachedSnapshot) -> str:
-        """The git author for who asks, on a snapshot."""
+        """Return the git author for an agent or person, by the settings of a snapshot."""
         return self._author(by, self._replica.settings(snapshot))
 
     # --- deciding ---
@@ -85,7 +87,7 @@ class Batches:
     def context(
         self, snapshot: CachedSnapshot, heartbeats: Mapping[str, str] | None = None, *, is_request: bool = False
     ) -> DecisionContext:
-        """What a decision on a snapshot may know besides it."""
+        """Return the decision context for a snapshot."""
         made = self._context(snapshot, heartbeats, is_request=is_request)
         return made if self.takes_side_refs else made._replace(takes_side_refs=False)
 
@@ -100,7 +102,7 @@ class Batches:
         declined: Mapping[str, BdError],
         tries: int,
     ) -> Batch:
-        """The batch on this base. Raises what a refusal of the only operation on no base at all is."""
+        """Decide a batch on this base. On no base at all (a new hub), raises the refusal instead of recording it."""
         context = self.context(snapshot, self.heartbeats)
         chain = Chain(self._replica.repo, snapshot, context)
         refused, renamed = self._onto(chain, self._pending(base, hand), declined, tries)
@@ -147,7 +149,8 @@ class Batches:
         except Exception as error:
             if not member.path:
                 raise
-            return None, BdError(f"a bug in bd: {type(error).__name__}: {error}")  # its crash is its own answer
+            # a crash in a neighbour's operation is the answer to that operation alone
+            return None, BdError(f"a bug in bd: {type(error).__name__}: {error}")
 
     def _carry_out(self, chain: Chain, one: RequestedOperation, snapshot: CachedSnapshot, told: list[str]) -> bool:
         return requests.carry_out(chain.add, one, lambda: self.context(snapshot, is_request=True), told)
@@ -161,9 +164,9 @@ class Batches:
         return Replay(self._replica, self.revive, self._by_difference)
 
     def _pending(self, base: str | None, hand: str | None) -> list[Pending]:
-        """The operations that this clone has not published yet."""
+        """Return the operations that this clone has not published yet."""
         view = self._replica.repo.ref(VIEW) if self._replica.remote_name else None
-        if view == self._replica.published_before:  # a fetch never takes anything away
+        if view == self._replica.published_before:  # a fetch removes no commits: an unchanged view has nothing unpublished
             view = None
         return self._replay.unpublished(base, view, hand) if {view, hand} - {None, base} else []
 
@@ -175,10 +178,10 @@ class Batches:
         self._has_replayed = True
         return self._replay.onto(chain, pending, declined, tries)
 
-    # --- the refs beside the branch ---
+    # --- side refs ---
 
     def _beside(self, chain: Chain, at: datetime) -> list[list[SideRef]]:
-        """The refs beside the branch that go with each step: the beats of the claims it makes and ends."""
+        """Return the side refs of each step: the heartbeats of the claims it makes and ends."""
         claims = [claim for step in chain.steps for claim in (*step.claims_before, *step.claims_after)]
         if not claims or not (self._replica.has_beaten() or any(claim.get("heartbeat_by") == "ref" for claim in claims)):
             return [[] for _ in chain.steps]
@@ -194,7 +197,7 @@ class Batches:
 def _with_requests(
     chain: Chain, sides: list[list[SideRef]], requests_of: Mapping[str, SideRef], removals: Sequence[SideRef]
 ) -> None:
-    """Each request goes with the commit that answers it; what has none goes with the last."""
+    """Push each request's removal with the commit that answers it; those without one go with the last commit."""
     if not chain.steps:
         return
     rest = dict(requests_of)
@@ -205,16 +208,16 @@ def _with_requests(
 
 
 def _in_turn(base: str | None, uids: list[str]) -> list[str]:
-    """The operations' uids in the order in which they are decided on a base."""
+    """Return the operations' uids in the order in which they are decided on this base."""
     if len(uids) < 2:
         return uids
     return order.order(base or "0" * 40, uids)
 
 
 def won(change: Change | None, before: Snapshot, inherited: Collection[str]) -> list[str]:
-    """The tokens of claims that a change makes, and of those that its author has inherited.
+    """Return the tokens of the claims that a change makes or that its author has inherited.
 
-    Not of those that were there before it: whoever dies now was told of them by an earlier command.
+    Claims that existed before are left out: an earlier command has already reported them.
     """
 
     def was_there(token: str, bead_id: str) -> bool:

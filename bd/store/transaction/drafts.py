@@ -1,7 +1,7 @@
-"""A chain of decided operations on one base commit, on its way to be commits.
+"""A chain of decided operations on one base commit, turned into commit drafts.
 
-Each operation is decided on the snapshot that the ones before it left. Belongs here: turning
-changes into file contents and commit drafts. Does not belong here: pushing them.
+Each operation is decided on the snapshot that the ones before it left. This module turns changes into file contents and drafts;
+it does not push.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """One decided operation: what it changes, the files as they will be, and the claims on its beads before and after."""
+    """One decided operation: its change, the new file contents, and the claims on its beads before and after."""
 
     operation: Operation
     change: Change
@@ -52,7 +52,7 @@ class Step(NamedTuple):
 
 
 class Chain:
-    """Steps on top of a base. `add` decides one more operation; what it refuses leaves the chain as it was."""
+    """Steps on top of a base. `add` decides one more operation; if it is refused, the chain stays as it was."""
 
     def __init__(self, repo: Repository, snapshot: CachedSnapshot, context: DecisionContext) -> None:
         self._repo = repo
@@ -60,10 +60,10 @@ class Chain:
         self.base = snapshot
         self.snapshot: Snapshot = snapshot
         self.steps: list[Step] = []
-        # What all steps together change: one layer on the base, however many there are.
+        # The changes of all steps together: one layer on the base, however many steps there are.
         self._sum = Change({}, "")
         self._texts: dict[str, tuple[bytes, bool] | None] = {}
-        # The volumes of the archive as the chain leaves them: the documents by bead.
+        # The archive's volumes as the chain leaves them: path -> documents by bead.
         self._volumes: dict[str, dict[str, bytes]] = {}
         self._rows: dict[str, Row | str] = {}
 
@@ -82,9 +82,9 @@ class Chain:
         context: DecisionContext | None = None,
         told: Callable[[Change], str] | None = None,
     ) -> Change:
-        """Decide an operation on the chain's end; an empty change adds no step. Raises what `decide` raises.
+        """Decide an operation at the end of the chain; an empty change adds no step. Raises what `decide` raises.
 
-        `context` is another one than the chain's, for an operation of somebody else; `told` gives further trailers.
+        `context` replaces the chain's own for an operation of another clone; `told` returns further trailers.
         """
         before = self.snapshot
         change = operation.decide(before, context or self._context)
@@ -101,14 +101,14 @@ class Chain:
         were = [before.head(bead_id) for bead_id in change.beads]
         held = [claim for bead in were if bead is not None for claim in bead.claims]
         holds = [claim for bead in change.beads.values() if bead is not None for claim in bead.claims]
-        sign = self._signer(operation, change, before) if context is None else None  # nothing is signed for another clone
+        sign = self._signer(operation, change, before) if context is None else None  # this clone signs only its own operations
         self.steps.append(Step(operation, change, files, Draft(text, author, at_s, files, change.modes, sign), held, holds))
         self._sum = _joined(self._sum, change)
         self.snapshot = Overlay(self.base, self._sum)
         return change
 
     def _signer(self, operation: Operation, change: Change, before: Snapshot) -> Callable[[bytes], bytes] | None:
-        """What signs an operation's commit, where this clone or the hub wants that."""
+        """Return the function that signs the commit; None if neither this clone nor the hub asks for a signature."""
         settings = self._context.settings
         if not (settings.sign or settings.require_signed or _decides(change, before)):
             return None
@@ -121,18 +121,18 @@ class Chain:
         return signing.signer_of(operation.by, standing, is_required=is_required)
 
     def tell(self, more: str) -> None:
-        """Give the last commit further trailers."""
+        """Add trailers to the last commit."""
         last = self.steps[-1]
         self.steps[-1] = last._replace(draft=last.draft._replace(message=last.draft.message + more))
 
     def rows(self) -> list[Row | str]:
-        """The files of the chain's end as the cache keeps them."""
+        """Return the files at the chain's end as cache rows."""
         return list(self._rows.values())
 
     # --- files ---
 
     def _in_volumes(self, files: dict[str, bytes | None]) -> dict[str, bytes | None]:
-        """The same where archived beads have no files of their own: what becomes of the volumes they are in."""
+        """Replace the files of archived beads, which have none of their own, with the new contents of their volumes."""
         if not any(volume_of(path) or is_volume(path) for path in files):
             return files
         found = {path: data for path, data in files.items() if not volume_of(path)}
@@ -140,7 +140,7 @@ class Chain:
         changed: dict[str, dict[str, bytes]] = {}
         for path, data in files.items():
             volume = volume_of(path)
-            if volume is None or volume in found:  # who writes a whole volume has written its beads
+            if volume is None or volume in found:  # a change that writes a whole volume includes its beads
                 continue
             if volume not in changed:
                 known = self._volumes.get(volume)
@@ -156,7 +156,7 @@ class Chain:
         return found
 
     def _documents(self, volume: str) -> dict[str, bytes]:
-        """The documents of a volume at the base. Raises Damaged where it has some that can't be had: they would be overwritten."""
+        """Return the documents of a volume at the base. Raises Damaged if some can't be read: writing the volume would lose them."""
         objects = self._repo.objects
         read = objects.known if self.base.bead_paths(f"{volume}/") else objects.read
         return volumes.parse(read(f"{self.base.commit}:{volume}") or b"").documents
@@ -170,7 +170,7 @@ class Chain:
             old = before.path_of(bead_id) if there else bead_path(bead_id)
             path = after.path_of(bead_id) if after.head(bead_id) is not None else old
             if there and path != old:
-                _refuse_damaged(old, damaged, self._texts)  # a volume that it leaves is written too
+                _refuse_damaged(old, damaged, self._texts)  # the volume that the bead leaves is written too
                 _refuse_damaged(path, damaged, {})
                 files[old], files[path] = None, self._moved(old, path)
             typed = change.texts.get(old) or change.texts.get(path)
@@ -182,7 +182,7 @@ class Chain:
                 files[path] = self._file(path, bead.fields if bead else None, BEAD_FIELDS, exists=there or typed is not None)
         for path, fields in change.records.items():
             if path in damaged and path.startswith(CAPACITY_DIR):
-                continue  # it only repeats the claims, and is not ours to replace
+                continue  # it only repeats the claims, so leave it alone
             if path in change.texts:
                 self._texts[path] = (change.texts[path], False)
             _refuse_damaged(path, damaged, self._texts)
@@ -197,7 +197,7 @@ class Chain:
         return files
 
     def _moved(self, old: str, new: str) -> bytes:
-        """A bead's file at another path, every byte as it was."""
+        """Return a bead's file for another path, byte for byte as it was."""
         (data, is_simple), fields = self._text(old), dict(self._fields_now(old))
         self._texts[new], self._texts[old] = (data, is_simple), None
         self._rows[new] = Row(new, name_of(b"blob", data, len(self.base.commit)), fields, is_simple=is_simple)
@@ -214,7 +214,7 @@ class Chain:
             data, is_simple = self._text(path)
             old = self._fields_now(path)
             if not is_simple:
-                from bd.store.yaml import codec  # noqa: PLC0415  only for files whose lines do not tell
+                from bd.store.yaml import codec  # noqa: PLC0415  only for files that the line editor can't handle
 
                 old = codec.parse(data, table).fields
             text = self._rewritten(data, old, plain, table, is_simple=is_simple)
@@ -237,7 +237,7 @@ class Chain:
             if spans is not None:
                 changes = {key: new.get(key) for key in {**old, **new} if old.get(key) != new.get(key)}
                 return editor.replace_keys(text, spans, changes, list(table))
-        from bd.store.yaml import codec  # noqa: PLC0415  only for files whose lines do not tell
+        from bd.store.yaml import codec  # noqa: PLC0415  only for files that the line editor can't handle
 
         return codec.rewrite(data, old, new, table, is_simple=False)
 
@@ -267,7 +267,7 @@ class Chain:
 
 
 def _decides(change: Change, before: Snapshot) -> bool:
-    """Whether it says whose word counts: that is believed by its signature alone."""
+    """Return True if the change edits the signers or `require_signed`: such a change counts only if it is signed."""
     if SIGNERS_PATH in change.files:
         return True
     settings = change.records.get(CONFIG_PATH)
@@ -276,7 +276,7 @@ def _decides(change: Change, before: Snapshot) -> bool:
 
 
 def _joined(total: Change, change: Change) -> Change:
-    """Two changes as one; a bead that is worked on again is no longer where it was archived to."""
+    """Merge two changes into one. A bead that is open again is no longer in the archive."""
     opened = {bead_id for bead_id, bead in change.beads.items() if bead is None or not bead.is_done}
     moves = {bead_id: path for bead_id, path in total.moves.items() if bead_id not in opened}
     return Change(
@@ -289,7 +289,7 @@ def _joined(total: Change, change: Change) -> Change:
 
 
 def _refuse_damaged(path: str, damaged: Mapping[str, str], mended: Mapping[str, Any]) -> None:
-    """What can't be read is never rewritten, except by the person who mends it."""
+    """Refuse to rewrite an unreadable file, unless the change is a person's repair of it."""
     volume = volume_of(path)
     if volume in damaged and volume is not None:
         raise Damaged(f"{volume} {damaged[volume]}", hint="mend it by hand; `bd doctor` lists every damaged file")

@@ -1,7 +1,7 @@
-"""The driver of a write: carries out on git what the states ask for, and reports what came of it. The only writer.
+"""The driver of a write: carries out on git the effects that the states ask for, and reports the events. The only writer.
 
-Git's fast-forward push is the compare-and-swap. What happened is always found out by looking (is our commit in the tip?
-did the tip move?), never believed from an exit status.
+Git's fast-forward push is the compare-and-swap. The outcome is always read from the hub (is our commit in the tip? did the tip
+move?), never taken from an exit status.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bd.store.transaction.recovery import Findings
     from bd.store.transaction.states import State, Work
 
-# By what name tests and `bd -v` follow an effect, before it is carried out.
+# The step names that tests and `bd -v` see, just before the effect is carried out.
 _STEPS = {
     effects.Fetch: "look",
     effects.Build: "build",
@@ -47,7 +47,7 @@ _STEPS = {
 
 
 class Transaction:
-    """One write of one clone, under its lock; made by `Writing`, run once."""
+    """One write of one clone, under its lock. Made by `Writing`, run once."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Transaction:
         self._entry = entry
         self._batches = batches
         self._step = on_step
-        self.lapsed: list[str] = []  # what was found out of operations that never arrived
+        self.lapsed: list[str] = []  # notes about earlier operations that never reached the hub
         work = work_of(replica, operation, hand, creates_hub=creates_hub)
         is_plain = hand is None and not creates_hub and not work.facts.needs_heartbeats
         self._state: State = Fetching(work, TRUSTED if replica.was_fresh and is_plain else REMOTE)
@@ -92,7 +92,7 @@ class Transaction:
     # --- the loop ---
 
     def steps(self) -> Generator[Effect, None, Outcome]:
-        """Publish or refuse every operation. Yields each effect just before it is carried out.
+        """Publish or refuse every operation; yield each effect just before it is carried out.
 
         Raises TryAgain (with `written`), ServerRefused, Damaged.
         """
@@ -121,13 +121,13 @@ class Transaction:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether something of this write may still come to the hub, or a neighbour has not heard that it did."""
+        """True while something of this write may still reach the hub, or a neighbour has not been told its result."""
         is_unheard = isinstance(self._state, Settled) and not self._state.all_heard
         return bool(self._work.unanswered) or is_unheard or any(self._doubts(member) for member in self._work.open)
 
     @property
     def is_own_in_doubt(self) -> bool:
-        """Whether the caller's operation may still come to the hub."""
+        """Return whether the caller's own operation may still reach the hub."""
         own = self._work.own
         return own is not None and not own.is_settled and (bool(self._work.unanswered) or self._doubts(own))
 
@@ -137,7 +137,7 @@ class Transaction:
         return not self._work.findings.looks and member.uid in recovery.suspects(self._replica)
 
     def may_land(self, uid: str) -> Mapping[str, Any]:
-        """What the dead have pushed of an operation that it may still bring to the hub; empty for nothing."""
+        """Return what a dead process pushed of an operation and the hub may still accept; empty if nothing."""
         findings = self._work.findings
         return (findings.may_land if findings.looks else recovery.suspects(self._replica)).get(uid, {})
 
@@ -150,7 +150,7 @@ class Transaction:
             self._replica.check_format(snapshot, own.operation if own else None)
         return snapshot
 
-    # --- looking ---
+    # --- fetching ---
 
     def _fetch(self, effect: effects.Fetch) -> Event:
         replica = self._replica
@@ -160,7 +160,7 @@ class Transaction:
             if tip:
                 return effects.Trusted(tip)
         try:
-            if effect.heartbeats:  # listed first: the branch must not be older than the list
+            if effect.heartbeats:  # listed before the fetch: the branch must not be older than the list
                 self._batches.heartbeats = replica.sides.beats() if replica.sides.may_list() else None
             if not replica.remote_name:
                 tip = self._repo.ref(replica.branch)
@@ -173,7 +173,7 @@ class Transaction:
         return effects.Fetched(tip, self._held_by(tip, effect.unanswered), replica.requests)
 
     def _held_by(self, tip: str | None, commits: Sequence[str]) -> str | None:
-        """The last of these commits that a tip holds."""
+        """Return the last of these commits that the tip contains."""
         return next((one for one in reversed(commits) if tip and self._repo.is_ancestor(one, tip)), None)
 
     def _recover(self, effect: effects.Recover) -> Event:
@@ -213,8 +213,8 @@ class Transaction:
         return effects.RequestsRead(others, self._terms(snapshot))
 
     def _are_carried(self) -> bool:
-        """Whether clones of this hub carry each other's operations out."""
-        return self._replica.sides.usable() and not self._replica.cache.requires_signatures()  # nobody signs for another clone
+        """Return whether clones of this hub carry out each other's operations."""
+        return self._replica.sides.usable() and not self._replica.cache.requires_signatures()  # a clone can't sign for another
 
     def _terms(self, snapshot: Any) -> effects.Terms:
         settings = self._replica.settings(snapshot)
@@ -222,11 +222,13 @@ class Transaction:
         return effects.Terms(are_met, settings.retry_time)
 
     def _clear_away(self, left: Mapping[str, SideRef]) -> None:
-        """Take back one by one what nobody will answer: what this clone's dead have asked for, and what others have left long ago."""
+        """Remove, one by one, requests that nobody will answer: those of this clone's dead processes, and old ones of other
+        clones.
+        """
         replica = self._replica
         gone = requests.abandoned(replica, requests.read(replica, replica.requests), replica.runtime.now())
         for side in {**{request.uid: request.removal for request in gone}, **left}.values():
-            with suppress(RemoteUnreachable):  # the server takes no such refs at all now: another time
+            with suppress(RemoteUnreachable):  # the server takes no side refs now; another write will try
                 replica.sides.move([side])
 
     def _ask(self, effect: effects.Ask) -> Event:
@@ -301,16 +303,16 @@ class Transaction:
                 meanwhile=self._while_pushing,
             )
         except RemoteUnreachable:
-            answered = PushAnswer({}, "")  # what is said of that are bd's words, and no server has refused anything
+            answered = PushAnswer({}, "")  # the words would be bd's own: no server has refused anything
         return effects.Answered(answered, replica.runtime.monotonic() - begun_s)
 
     def _while_pushing(self) -> None:
-        """Do what has to be done when the push has landed, as far as it can be done before."""
+        """Do the work that must be done by the time the push has landed, while it is under way."""
         self._entry.sync()
         self._replica.cache.write_derived()
 
     def _push_here(self, effect: effects.Push) -> Verdict:
-        """Without a remote: the checkout first, then the branch by compare-and-swap."""
+        """Push in a hub without a remote: move the checkout first, then the branch by compare-and-swap."""
         replica, hand = self._replica, self._work.facts.hand
         files = replica.worktree
         if files and files.move_ahead(hand or effect.base, effect.commit):
@@ -340,7 +342,7 @@ class Transaction:
         if verdict.kind == "unsided":
             replica.sides.give_up(verdict.words, replica.runtime.now())
         elif verdict.kind == "lost" and verdict.words and self._batches.beating is not None:
-            self._batches.beating.relist()  # a ref beside the branch is not as this clone knew it
+            self._batches.beating.relist()  # a side ref is not where this clone thought it was
         if not (effect.is_race and replica.remote_name):
             return effects.Learned(None, None)
         tip = self._repo.ref(PUBLISHED)
@@ -370,7 +372,7 @@ class Transaction:
 
 
 def _told(members: Iterable[Member], findings: Findings, snapshot: Any) -> tuple[Member, ...]:
-    """The members, those settled that the dead had carried out."""
+    """Settle the members that dead processes had already carried out."""
     heard = findings.heard
     return tuple(
         member.settled(_result(heard[member.uid].answer, snapshot)) if member.uid in heard else member for member in members
@@ -378,6 +380,6 @@ def _told(members: Iterable[Member], findings: Findings, snapshot: Any) -> tuple
 
 
 def _result(told: Mapping[str, Any], snapshot: Any) -> Result:
-    """What somebody else's answer says of an operation."""
+    """Turn somebody else's answer into the result of an operation."""
     refusal = answer.error_of(told)
     return Result(None if refusal else answer.change_of(told, snapshot), refusal)

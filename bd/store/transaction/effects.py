@@ -1,6 +1,6 @@
-"""What a write asks of the world, and what the world reports back. Values: driver.py carries effects out on git.
+"""Effects that a write asks for, and the events that report their results. Values; driver.py carries effects out on git.
 
-An effect that git or the journal refuses is reported as `Refused`, one that needs a server out of reach as `Unreachable`.
+An effect that git or the journal refuses is reported as `Refused`, one that needs an unreachable server as `Unreachable`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from bd.store.transaction.recovery import Findings, Recovered
     from bd.store.transaction.verdict import Verdict
 
-# Where a write takes the hub's tip from: the last fetch, where it was a moment ago and this clone has nothing unpublished;
-# what a push that lost its race has fetched; or the remote.
+# Where a write takes the hub's tip from. TRUSTED: the last fetch, if it was a moment ago and nothing is unpublished here;
+# PUBLISHED: what a push that lost its race has fetched; REMOTE: a new fetch.
 TRUSTED, PUBLISHED, REMOTE = "trusted", "published", "remote"
 
 
@@ -31,7 +31,7 @@ TRUSTED, PUBLISHED, REMOTE = "trusted", "published", "remote"
 
 
 class Fetch(Value):
-    """Find the tip to build on, and which of the pushes that got no answer it holds. `heartbeats`: list these first."""
+    """Find the tip to build on, and which of the unanswered pushes it contains. With `heartbeats`, list those first."""
 
     source: str
     unanswered: tuple[str, ...]
@@ -39,7 +39,7 @@ class Fetch(Value):
 
 
 class Recover(Value):
-    """Find out what dead processes of this clone had begun, as the tip shows it."""
+    """Find out, at this tip, what became of the operations that dead processes of this clone had begun."""
 
     tip: str
     members: tuple[Member, ...]
@@ -47,14 +47,14 @@ class Recover(Value):
 
 
 class ReadAnswers(Value):
-    """Read what the hub's commits say of operations whose requests are gone."""
+    """Read what the hub's commits say about operations whose requests are gone."""
 
     tip: str
     members: tuple[Member, ...]
 
 
 class TakeWaiting(Value):
-    """Take up to so many operations along that other processes of this clone wait with."""
+    """Take along up to `room` operations of other processes of this clone that wait for the lock."""
 
     tip: str
     room: int
@@ -62,7 +62,7 @@ class TakeWaiting(Value):
 
 
 class ReadRequests(Value):
-    """Read what other clones ask for at this tip. `own` are the uids that are none of theirs, `left` the requests of the dead."""
+    """Read the requests of other clones at this tip. `own` are the uids to skip, `left` the requests of dead processes."""
 
     tip: str
     own: frozenset[str]
@@ -72,7 +72,7 @@ class ReadRequests(Value):
 
 
 class Ask(Value):
-    """Ask other clones to carry these operations out."""
+    """Ask other clones to carry out these operations."""
 
     tip: str
     members: tuple[Member, ...]
@@ -80,14 +80,14 @@ class Ask(Value):
 
 
 class Sleep(Value):
-    """Wait for so many seconds; with `jitter` for a random part of them."""
+    """Sleep for `seconds`; with `jitter`, for a random part of them."""
 
     seconds: float
     jitter: bool
 
 
 class ListRequests(Value):
-    """List the names of the requests, and the hub's tip, without fetching anything."""
+    """List the requests and the hub's tip without fetching."""
 
 
 class Decide(Value):
@@ -102,7 +102,7 @@ class Decide(Value):
 
 
 class Build(Value):
-    """Store the commits of a batch, and note in the journal what is about to be pushed and what it answers to whom."""
+    """Store the commits of a batch, and note in the journal what will be pushed and the answers for each operation."""
 
     batch: Batch
     own: str | None
@@ -112,7 +112,7 @@ class Build(Value):
 class Push(Value):
     """Move the hub's branch from `base` to `commit`, and the side refs with it, all or nothing.
 
-    `exactly`: only if the branch is at `base`, for who has not looked just now.
+    `exactly`: only if the branch is still at `base`; needed when `base` was not fetched just now.
     """
 
     commit: str
@@ -122,16 +122,17 @@ class Push(Value):
 
 
 class Confirm(Value):
-    """Look what became of a push whose answer did not say it, and of those that got none."""
+    """Fetch to find out whether a push landed if its answer did not say so, and whether unanswered ones did."""
 
     commit: str
     unanswered: tuple[str, ...]
 
 
 class Learn(Value):
-    """Remember in this clone what a push has shown: of the branch, and of the server.
+    """Record in this clone what a push has shown about the branch and the server.
 
-    `published` is a commit of several that it took. `is_race`: others were faster, who may be asked.
+    `published` is the commit that the server took when the commits of a batch are pushed one by one. `is_race`: another writer
+    was faster, so other clones may be asked.
     """
 
     verdict: Verdict
@@ -140,15 +141,15 @@ class Learn(Value):
 
 
 class Withdraw(Value):
-    """Take the requests for these operations back."""
+    """Take back the requests for these operations."""
 
     members: tuple[Member, ...]
 
 
 class Follow(Value):
-    """Bring this clone to the tip that has everything of it, and answer the processes that wait.
+    """Bring this clone to the tip that settles everything, and answer the waiting processes.
 
-    `landed`: the tip is the last commit of `batch`, which this write has pushed.
+    `landed`: the tip is the last commit of `batch`, pushed by this write.
     """
 
     tip: str
@@ -162,37 +163,39 @@ class Follow(Value):
 
 
 class Keep(Value):
-    """Keep the caller's operation in this clone while the remote is away; None where there is none."""
+    """Keep the caller's operation in this clone while the remote is unreachable. `own` is None if there is none."""
 
     own: Member | None
     error: RemoteUnreachable
     takes_side_refs: bool
 
 
-# --- reports ----------------------------------------------------------------------------------
+# --- events -----------------------------------------------------------------------------------
 
 
 class Refused(Value):
-    """An effect ended with an error."""
+    """The effect ended with an error."""
 
     error: BdError
 
 
 class Unreachable(Value):
-    """The remote can't be reached. `in_doubt`: something of this write may still come to the hub, or of the dead of this clone."""
+    """The remote can't be reached. `in_doubt`: something of this write, or of a dead process of this clone, may still reach the
+    hub.
+    """
 
     error: RemoteUnreachable
     in_doubt: bool
 
 
 class Trusted(Value):
-    """The tip of a moment ago."""
+    """The tip of a fetch a moment ago."""
 
     tip: str
 
 
 class Fetched(Value):
-    """The tip, the newest unanswered push that it holds, and the requests of clones by uid."""
+    """The tip, the newest unanswered push that it contains, and the requests of clones by uid."""
 
     tip: str | None
     holds: str | None
@@ -200,34 +203,36 @@ class Fetched(Value):
 
 
 class Answers(Value):
-    """What became of operations, by uid, as the hub's commits say it."""
+    """The results of operations by uid, as recorded in the hub's commits."""
 
     results: Mapping[str, Result]
 
 
 class Taken(Value):
-    """The operations that were taken along."""
+    """The operations taken along."""
 
     members: tuple[Member, ...]
     findings: Findings
 
 
 class Terms(Value):
-    """Whether clones of this hub carry each other's operations out, and this one decides as they would; how long a write may try, in seconds."""
+    """Terms for group commit. `are_met`: clones of this hub carry out each other's operations, and this one decides by the same
+    settings. `retry_time_s`: how long a write may try.
+    """
 
     are_met: bool
     retry_time_s: float
 
 
 class RequestsRead(Value):
-    """What other clones ask for."""
+    """The requests of other clones."""
 
     others: Others
     terms: Terms
 
 
 class Woke(Value):
-    """The time is over."""
+    """The sleep is over."""
 
 
 class Listed(Value):
@@ -238,7 +243,7 @@ class Listed(Value):
 
 
 class Decided(Value):
-    """A batch."""
+    """The decided batch."""
 
     batch: Batch
 
@@ -250,40 +255,40 @@ class Built(Value):
 
 
 class Answered(Value):
-    """What the server said of a push; no lines where it said nothing in time."""
+    """The server's answer to a push; without lines if none came in time."""
 
     answer: PushAnswer
     took_s: float
 
 
 class Judged(Value):
-    """What became of a push in a hub without a remote."""
+    """The result of a push in a hub without a remote."""
 
     verdict: Verdict
 
 
 class Learned(Value):
-    """The tip that this clone knows after a lost race, and the terms there; None after anything else."""
+    """The tip known to this clone after a lost race, and the terms there. Both None in all other cases."""
 
     tip: str | None
     terms: Terms | None
 
 
 class Withdrawn(Value):
-    """The operations, by uid, whose requests are gone, and which nobody has carried out."""
+    """The uids of the operations whose requests were removed before anybody carried them out."""
 
     gone: frozenset[str]
 
 
 class Followed(Value):
-    """The outcome, and whether all who wait have heard theirs."""
+    """The outcome, and whether every waiting process was told its result."""
 
     outcome: Outcome
     all_heard: bool
 
 
 class Kept(Value):
-    """The outcome of what is kept here."""
+    """The outcome of an operation that was kept in this clone."""
 
     outcome: Outcome
 

@@ -1,4 +1,4 @@
-"""The end of a write that the hub has: this clone comes along, keeps what was refused, and remembers what it did."""
+"""The end of a write: update this clone to what the hub has, keep what was refused, and note the last write."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 
 class Arrival(NamedTuple):
-    """Where a transaction has come to: the hub holds everything of this clone at `tip`.
+    """The point a transaction has reached: at `tip`, the hub holds everything of this clone.
 
-    `made` is the batch that settled it, None where others did, decided on `base`; `landed`, whether the tip is its last
-    commit. `first_view` is where this clone stood, `hand` the tip of a person's commits, `half_way` what the dead left.
+    `made` is the batch that settled it, decided on `base`; None if others did. `landed`: the tip is its last commit. `first_view`
+    is where this clone stood, `hand` the tip of a person's commits, `half_way` the commits that dead processes left half checked
+    out.
     """
 
     tip: str
@@ -37,7 +38,9 @@ class Arrival(NamedTuple):
 
 
 def arrive(replica: Replica, arrival: Arrival, own: Member | None, batches: Batches, on_step: Callable[[str], None]) -> Outcome:
-    """Keep what was refused, move the private refs, the checkout and the cache. What goes wrong with that is only told: the write is done."""
+    """Keep what was refused; move the private refs, the checkout and the cache. Errors here become notes: the write itself is
+    done.
+    """
     try:
         outcome = _come_along(replica, arrival, batches, on_step, counts=own is None)
         if own is not None and own.refusal is None:
@@ -51,7 +54,9 @@ def arrive(replica: Replica, arrival: Arrival, own: Member | None, batches: Batc
 
 
 def answer(replica: Replica, party: Sequence[Member], tip: str, tries: int) -> bool:
-    """Tell the processes that wait what became of their operations; whether that went well. What is still open is its author's again."""
+    """Tell the waiting processes the results of their operations; False if that failed. The author of an open one takes over
+    again.
+    """
     try:
         for member in party:
             if member.path and member.is_settled:
@@ -89,7 +94,9 @@ def _come_along(replica: Replica, arrival: Arrival, batches: Batches, on_step: C
 
 
 def _follow(replica: Replica, base: str | None, arrival: Arrival) -> list[str]:
-    """Bring the files and the private refs to the published tip; notes where the files stay. Without a remote both are there."""
+    """Bring the files and the private refs to the published tip; return notes about files left as they are. Does nothing without
+    a remote: both are there already.
+    """
     if not replica.remote_name:
         return []
     notes: list[str] = []
@@ -101,18 +108,18 @@ def _follow(replica: Replica, base: str | None, arrival: Arrival) -> list[str]:
 
 
 def _own_sides(made: Batch) -> list[list[SideRef]]:
-    """The refs beside the branch that go with this clone's own steps."""
+    """Return the side refs of this clone's own steps."""
     return [sides for step, sides in zip(made.chain.steps, made.sides, strict=True) if step.operation.uid not in made.carried]
 
 
 def note_last(replica: Replica, change: Change | None, commit: str) -> None:
-    """Remember this clone's last write, for `undo` and for commands without an id."""
+    """Record this clone's last write, for `undo` and for commands without an id."""
     if change is not None and not change.is_empty:
         replica.note_json("last.json", {"commit": commit, "subject": change.subject, "touched": list(change.touched)})
 
 
 def _note_renamed(replica: Replica, renamed: dict[str, str]) -> list[str]:
-    """Keep which beads of this clone got another id, for whoever types the old one, and say so."""
+    """Record which beads of this clone got another id, so that the old one can still be typed, and return notes about it."""
     if renamed:
         replica.note_json("renamed.json", {**(replica.noted_json("renamed.json", {...: str}) or {}), **renamed})
     return [f"{old} was taken meanwhile: the bead is now {new}" for old, new in renamed.items()]

@@ -1,4 +1,4 @@
-"""Keeping a write in this clone while the remote can't be reached."""
+"""Keep a write in this clone while the remote can't be reached."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 def keep_here(
     replica: Replica, batches: Batches, operation: Operation | None, error: RemoteUnreachable, on_step: Callable[[str], None]
 ) -> Outcome:
-    """Keep an operation on this clone's view. Raises `error` for claims, and (kept all the same) TryAgain for what names a token."""
+    """Keep an operation on this clone's view. Raises `error` for claims; raises TryAgain, with the operation kept, if it names a
+    token.
+    """
     if operation is None or operation.needs_remote:
         raise error
     base = replica.view()

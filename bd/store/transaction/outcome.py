@@ -1,4 +1,4 @@
-"""What became of a transaction, as its caller gets it."""
+"""The outcome of a transaction, as its caller gets it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(NamedTuple):
-    """What became of a transaction. `acknowledge` once whoever asked has been told."""
+    """The outcome of a transaction. Call `acknowledge` once the caller has reported it."""
 
     change: Change | None
     published: bool

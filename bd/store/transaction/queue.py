@@ -1,6 +1,7 @@
-"""How a write begins and ends in this clone: the journal, the lock, and the neighbours who may carry it out for us.
+"""The start and the end of a write in this clone: the journal, the lock, and neighbours that may carry it out.
 
-Belongs here: one call of a writer, from its journal entry to its outcome. Does not belong here: the loop (driver.py).
+A neighbour is another process of this clone. This module covers one call of a writer, from its journal entry to its outcome; the
+loop is in driver.py.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _POLL_S, _POLL_CAP_S = 0.004, 0.03
 
 
 class Writing:
-    """Writes of one clone."""
+    """The writer of one clone."""
 
     def __init__(
         self,
@@ -49,10 +50,10 @@ class Writing:
         self._step = on_step
 
     def run(self, operation: Operation | None, *, hand: str | None = None, creates_hub: bool = False) -> Outcome:
-        """Publish the operation, with whatever this clone has not published yet before it.
+        """Publish the operation, after whatever this clone has not published yet.
 
-        `hand` also takes the commits of that local branch tip. `operation` None publishes only
-        those. Raises the operation's refusal, TryAgain (with `written`), ServerRefused, Damaged.
+        `hand` also publishes the commits up to that local branch tip. With `operation` None only unpublished commits are
+        published. Raises the operation's refusal, TryAgain (with `written`), ServerRefused, Damaged.
         """
         steps = self.steps(operation, hand=hand, creates_hub=creates_hub)
         while True:
@@ -65,9 +66,9 @@ class Writing:
     def steps(
         self, operation: Operation | None, *, hand: str | None = None, creates_hub: bool = False
     ) -> Generator[Effect, None, Outcome]:
-        """Do the same, and yield each effect just before it is carried out: there a simulation lets time pass, or others go on."""
+        """Do the same, yielding each effect just before it is carried out; a simulation lets time pass or runs others there."""
         entry = self._begun(operation)
-        fetch = operation is None or not operation.needs_heartbeats  # they are listed first
+        fetch = operation is None or not operation.needs_heartbeats  # heartbeats are listed before the fetch
         try:
             if not self._replica.try_write(fetch=fetch):
                 may_wait = self._replica.journal.tells_the_dead and not creates_hub
@@ -111,7 +112,7 @@ class Writing:
         if transaction.in_doubt:  # about a neighbour's operation: this clone's next command finds out
             _keep(entry, tokens=[])
             return outcome
-        if outcome.refusal is not None:  # of what is refused, the error alone is told
+        if outcome.refusal is not None:  # a refusal is reported by its error alone
             self._say(transaction.lapsed)
         return _told(entry, outcome)
 
@@ -121,7 +122,7 @@ class Writing:
                 self._replica.on_note(note)
 
     def _through_a_neighbour(self, entry: JournalEntry, form: dict[str, Any]) -> Generator[Effect, None, Outcome | None]:
-        """Wait for whoever holds the lock to carry the operation out; None when the lock is ours after all."""
+        """Wait for the lock's holder to carry out the operation. None if this process got the lock after all."""
         tokens = (form.get("args") or {}).get("new_tokens") or []
         kin, rules, since = local.kin(self._replica), versions.rules(), self._replica.published()
         entry.write(durably=False, state="waiting", form=form, kin=kin, rules=rules, tokens=tokens, since=since)
@@ -142,14 +143,14 @@ class Writing:
             raise
         if told is None:
             entry.data.pop("form", None)
-            entry.write(durably=False, state="begun")  # or it would be taken for one that waits
+            entry.write(durably=False, state="begun")  # a waiting entry would be taken
             return None
         return self._heard(told)
 
     def _wait(self, entry: JournalEntry | None, *, fetch: bool) -> Generator[Effect, None, Mapping[str, Any] | None]:
-        """Wait until the lock is ours (None), or whoever holds it has answered the entry that waits.
+        """Wait until this process gets the lock (None), or the lock's holder has answered the waiting entry.
 
-        Raises LockTimeout when neither happens in time: the entry is withdrawn, or in `data` its state is `unknown`.
+        Raises LockTimeout if neither happens in time; the entry is then withdrawn, or its state in `data` is `unknown`.
         """
         replica, runtime, journal = self._replica, self._replica.runtime, self._replica.journal
         patience_s, begun_s = replica.settings().lock_timeout, runtime.monotonic()
@@ -159,7 +160,7 @@ class Writing:
             if found is not None:
                 return found
             if replica.try_write(fetch=fetch):
-                found = journal.answered(entry) if entry else None  # its last holder may have answered before it let go
+                found = journal.answered(entry) if entry else None  # the last holder may have answered before it let go
                 if entry and found is None:
                     journal.reclaim(entry)
                 return found
@@ -174,7 +175,7 @@ class Writing:
             pause_s = min(_POLL_CAP_S, pause_s * 1.3)
 
     def _heard(self, told: Mapping[str, Any]) -> Outcome:
-        """The outcome of what a neighbour has answered. Raises the refusal that it tells of."""
+        """Turn a neighbour's answer into an outcome. Raises BdError if the answer can't be read."""
         tip = told.get("commit") or self._replica.view()
         refusal = answer.error_of(told["answer"])
         change = None if refusal else answer.change_of(told["answer"], self._replica.snapshot(tip))
@@ -184,7 +185,7 @@ class Writing:
 
 
 def _told(entry: JournalEntry, outcome: Outcome) -> Outcome:
-    """The outcome with the entry of a claim that was won, until whoever asked knows it. Raises a refusal."""
+    """Return the outcome, with the entry if it won a claim: the entry stays until the caller has reported it. Raises a refusal."""
     if outcome.change is not None and outcome.change.tokens:
         return outcome._replace(entry=entry)
     entry.remove()
@@ -194,7 +195,7 @@ def _told(entry: JournalEntry, outcome: Outcome) -> Outcome:
 
 
 def _leave(entry: JournalEntry, error: BaseException, *, in_doubt: bool, pushed: Mapping[str, Any]) -> None:
-    """Keep the entry of an operation that may still land; drop it otherwise."""
+    """Keep the entry of an operation that may still land; remove any other."""
     if entry.data["state"] == "begun" and pushed and in_doubt:
         _keep(entry, **pushed)
         return
@@ -205,6 +206,6 @@ def _leave(entry: JournalEntry, error: BaseException, *, in_doubt: bool, pushed:
 
 
 def _keep(entry: JournalEntry, **changes: Any) -> None:
-    with suppress(OSError):  # it says enough as it is
+    with suppress(OSError):  # the entry as it is says enough
         entry.write(state="unknown", **changes)
     entry.close()

@@ -1,4 +1,4 @@
-"""Settling what killed processes of this clone left in its journal: landed, never to land, or still on its way."""
+"""Crash recovery: settle what killed processes of this clone left in its journal, as landed, lost, or still under way."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class Findings(NamedTuple):
-    """What the looks of one write have shown of the dead.
+    """What the fetches of one write have shown about dead processes of this clone.
 
-    `landed` are commits of theirs that are on the hub: the checkout may be half way there. `heard` says what became of
-    operations that they had carried out for others of this clone, by uid. `left` are their requests: nobody waits for
-    them; they were made at the tips `asked_on`. `may_land` are the operations that a push of theirs may still bring to the
-    hub, each with what was pushed. `heirs` are this write's operations that have taken over claims of the dead, and
-    `inherited` the tokens of these. `looks` counts the looks behind all this.
+    `landed` are their commits that are on the hub: the checkout may be half way there. `heard` has the verdicts, by uid, on
+    operations that they carried out for other processes. `left` are their requests, which nobody waits for any more, made at the
+    tips `asked_on`. `may_land` are the operations that a push of theirs may still bring to the hub, each with what was pushed.
+    `heirs` are the operations of this write that took over claims of dead processes, and `inherited` the tokens of those claims.
+    `looks` counts the fetches so far.
     """
 
     landed: tuple[str, ...] = ()
@@ -43,9 +43,9 @@ class Findings(NamedTuple):
 
 
 class Recovered(NamedTuple):
-    """What one look has shown. `members` are those it was asked for, with what they have inherited.
+    """The findings after one fetch, and the given members with what they have inherited.
 
-    `is_unsure` while a request is gone and only another look can tell why.
+    `is_unsure` while a request is gone and only another fetch can tell why.
     """
 
     findings: Findings
@@ -54,7 +54,7 @@ class Recovered(NamedTuple):
 
 
 def suspects(replica: Replica) -> Mapping[str, Mapping[str, Any]]:
-    """The operations that the dead may still bring to the hub, for who has not had a single look at it."""
+    """Return the operations that dead processes may still bring to the hub, if nothing has been fetched yet."""
     found: dict[str, Mapping[str, Any]] = {}
     for entry in replica.journal.of_the_dead():
         found.update(_pushed(entry.data))
@@ -62,7 +62,7 @@ def suspects(replica: Replica) -> Mapping[str, Mapping[str, Any]]:
 
 
 def settle_files(replica: Replica) -> None:
-    """Without a remote: move files back that a killed process had moved ahead of the branch, before they look like edits."""
+    """Without a remote: move back files that a killed process had moved ahead of the branch, before they look like edits."""
     tip = None if replica.remote_name else replica.repo.ref(replica.branch)
     if tip and not replica.journal.is_empty():
         settle(replica, tip, replica.snapshot(tip), [], Findings(), lambda _: None)
@@ -76,10 +76,10 @@ def settle(
     known: Findings,
     tell: Callable[[str], None],
 ) -> Recovered:
-    """Find out what became of everything that dead processes of this clone had begun, as this tip shows it.
+    """Find out, at this tip, what became of everything that dead processes of this clone had begun.
 
-    One of `members` may take over what such a process had won. `tell` hears of what never reached the hub. Raises TryAgain
-    where the journal holds what this bd can't read.
+    One of `members` may take over what such a process had won. `tell` gets notes about operations that never reached the hub.
+    Raises TryAgain if this bd can't read an entry of the journal.
     """
     _refuse_unreadable(replica)
     look = _Look(replica, tip, members, known, tell)
@@ -87,15 +87,15 @@ def settle(
         current = {claim.get("token") for bead in snapshot.claimed() for claim in bead.claims}
         own = {member.uid for member in members}
         for entry in replica.journal.of_the_dead():
-            if entry.uid not in own:  # else its author died meanwhile: this very write carries it out
+            if entry.uid not in own:  # else its author died meanwhile, and this write carries it out
                 look.settle(entry, current)
-        if not known.looks:  # later on, what is taken was taken by this very write
+        if not known.looks:  # later, whatever is marked as taken was taken by this write
             replica.journal.put_back()
     return look.result()
 
 
 def _refuse_unreadable(replica: Replica) -> None:
-    """Write nothing beside an entry that this version can't read: a newer one may know what became of its push."""
+    """Refuse to write if the journal has an unreadable entry: a newer bd may know whether its push landed."""
     unreadable = replica.journal.unreadable()
     if unreadable:
         hint = "update bd in this clone; if `bd doctor` calls the entry damaged, move it out of the folder"
@@ -104,7 +104,7 @@ def _refuse_unreadable(replica: Replica) -> None:
 
 
 class _Look:
-    """One look at the entries of the dead."""
+    """One pass over the entries of dead processes."""
 
     def __init__(
         self, replica: Replica, tip: str, members: Sequence[Member], known: Findings, tell: Callable[[str], None]
@@ -137,7 +137,7 @@ class _Look:
         return Recovered(findings, tuple(self._members), self._is_unsure)
 
     def settle(self, entry: JournalEntry, current: set[Any]) -> None:
-        """Find out what became of one operation; `current` are the tokens of the claims that hold at this tip."""
+        """Settle one operation. `current` are the tokens of the claims that hold at this tip."""
         data, files = entry.data, self._replica.worktree
         commits, tokens = data.get("commits") or [], data.get("tokens") or []
         held = any(token in current for token in tokens)
@@ -146,7 +146,7 @@ class _Look:
         asked = self._asked(entry)
         has_landed = bool(commits) and self._replica.repo.is_ancestor(commits[-1], self._tip)
         if data["state"] == "won" or held or asked == "done" or has_landed:
-            if has_landed:  # else its batch lost, and the verdicts tell
+            if has_landed:  # else its batch lost, and the verdicts have the result
                 self._landed += commits[-1:]
                 self._pass_on(data, commits)
             self._give_up(entry, is_settled=True)
@@ -157,12 +157,12 @@ class _Look:
         elif asked == "waiting":
             return
         elif not commits or data.get("base") != self._tip:
-            if entry.uid in self._may_land:  # by the push of a neighbour that had taken it over
+            if entry.uid in self._may_land:  # pushed by a neighbour that had taken it over
                 return
-            self._give_up(entry)  # nothing was pushed; or somebody else's commit stands where ours had to
+            self._give_up(entry)  # nothing was pushed, or another commit stands in its place
             entry.remove()
         elif not self._replica.remote_name:
-            # Index and files were moved to a commit that its writer did not live to publish.
+            # Index and files were moved to a commit that was never published: its writer died first.
             if files:
                 files.take_back(commits[-1], data.get("hand") or self._tip)
             entry.remove()
@@ -170,7 +170,7 @@ class _Look:
             self._may_land.update(_pushed(data))
 
     def _give_up(self, entry: JournalEntry, *, is_settled: bool = False) -> None:
-        """Keep what its author was not told of, and name it: what the hub or a neighbour refused, and what never arrived."""
+        """Keep an operation whose refusal or loss its author never heard of, and tell the user."""
         answer = unpublished.answer_to(self._replica, entry, self._tip, self._heard)
         if answer is None and is_settled:
             return
@@ -179,7 +179,7 @@ class _Look:
             self._tell(note)
 
     def _asked(self, entry: JournalEntry) -> str:
-        """What became of the requests that the dead one had left on the remote: done, waiting, or empty for nothing."""
+        """Return the state of the requests that a dead process left on the remote: "done", "waiting", or "" for none."""
         data = entry.data
         requests: Mapping[str, str] = data.get("intents") or {}
         if not requests:
@@ -192,7 +192,7 @@ class _Look:
         if entry.uid in found:
             return "done"
         if listed or not data.get("gone"):
-            # Gone without a verdict proves nothing before the branch was fetched once more.
+            # A missing request without a verdict proves nothing until the branch is fetched once more.
             entry.write(gone=not listed)
             self._is_unsure = self._is_unsure or not listed
             return "waiting"
@@ -207,13 +207,13 @@ class _Look:
         return ""
 
     def _pass_on(self, data: Mapping[str, Any], commits: list[str]) -> None:
-        """Its author died before it could answer those whose operations it had carried out."""
+        """Answer the processes whose operations a dead one had carried out."""
         for uid, told in (data.get("batch") or {}).items():
             self._heard[uid] = verdict_trailers.Verdict(commits[-1] if commits else "", told)
             self._replica.journal.answer_for_the_dead(uid, {"commit": commits[-1] if commits else "", "answer": told})
 
     def _is_inherited(self, data: Mapping[str, Any]) -> bool:
-        """Whether an operation takes over what a dead process of the same agent had won: it goes on as another operation."""
+        """Return whether an operation takes over a claim that a dead process of the same agent had won. It goes on as another operation."""
         for place, member in enumerate(self._members):
             heir = None if member.uid in self._heirs else member.operation.inheriting(data)
             if heir is not None:
@@ -225,19 +225,19 @@ class _Look:
 
 
 def _pushed(data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """What a push of the dead may still bring, by the uids of its batch."""
+    """Return what a push of a dead process may still bring to the hub, by the uids of its batch."""
     pushed = {"base": data.get("base"), "commits": data.get("commits")}
     return dict.fromkeys(data.get("batch") or (), pushed)
 
 
 def _may_arrive(data: Mapping[str, Any], runtime: Runtime) -> bool:
-    """Whether a request that got no answer may still be on its way: a git whose bd has died can go on for a while."""
+    """Return whether an unanswered request may still reach the remote: git can outlive the bd that started it."""
     since_s = data.get("unanswered_since_s")
     return isinstance(since_s, int) and abs(runtime.now().timestamp() - since_s) < VALID_S
 
 
 def tell(members: Iterable[Member], findings: Findings) -> tuple[tuple[Member, ...], Findings]:
-    """What the dead had asked other clones for, for operations whose authors live: from now on it is these who have asked."""
+    """Hand the requests of dead processes to the living authors of the same operations."""
     left = dict(findings.left)
 
     def take_over(member: Member) -> Member:

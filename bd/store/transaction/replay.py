@@ -1,6 +1,6 @@
-"""What this clone has and the hub does not: unpublished commits, read back as operations.
+"""Unpublished commits of this clone, read back as operations and decided again.
 
-bd's own commits come back from their trailers, commits made by hand from their difference.
+bd's own commits are read from their trailers, hand-made ones from their difference.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Pending(NamedTuple):
-    """An operation waiting to be published, and the commit it comes from; `original` is a person's message."""
+    """An unpublished operation and the commit it comes from. `original` is the message that a person wrote."""
 
     operation: Operation
     commit: str
@@ -40,7 +40,7 @@ class RefusedReplay(NamedTuple):
 
 
 class Replay:
-    """Finds what is unpublished. `revive` makes an operation of a commit's form, `by_difference` of a hand-made commit."""
+    """Finds what is unpublished. `revive` makes an operation from a commit's form, `by_difference` from a hand-made commit."""
 
     def __init__(
         self,
@@ -52,10 +52,10 @@ class Replay:
         self._repo = replica.repo
         self._revive = revive
         self._by_difference = by_difference
-        self._new_ids: dict[str, dict[str, str]] = {}  # by the uid of the operation that gave them
+        self._new_ids: dict[str, dict[str, str]] = {}  # by the uid of the operation that minted them
 
     def unpublished(self, base: str | None, view: str | None, hand: str | None) -> list[Pending]:
-        """The pending operations in order: this clone's `view`, then the commits of the local branch tip `hand`."""
+        """Return the pending operations in order: those of this clone's `view`, then the commits of the local branch tip `hand`."""
         tips = [tip for tip in (view, hand) if tip and tip != base]
         if base and self._replica.remote_name and tips and self._repo.is_shallow:
             for tip in tips:
@@ -80,9 +80,11 @@ class Replay:
     def onto(
         self, chain: Chain, pending: list[Pending], declined: Mapping[str, BdError], tries: int
     ) -> tuple[list[RefusedReplay], dict[str, str]]:
-        """Decide the pending operations again at the chain's end: what is refused, and which ids were minted anew (old -> new).
+        """Decide the pending operations again at the chain's end. Return the refused ones, and the ids that were minted again
+        (old -> new).
 
-        Those that the server has declined (by uid) are left out. What has landed since the last time keeps its new ids.
+        Operations that the server has declined (by uid) are left out. Those that have landed since the last call keep their new
+        ids.
         """
         refused: list[RefusedReplay] = []
         again = {item.operation.uid for item in pending}
@@ -99,14 +101,14 @@ class Replay:
             except BdError as error:
                 refused.append(RefusedReplay(uid, item.commit, error))
                 continue
-            self._new_ids[uid] = item.operation.new_ids(change)  # as its commit names them, not as they were renamed
+            self._new_ids[uid] = item.operation.new_ids(change)  # the ids that its commit names, before any renaming
             renamed.update(self._new_ids[uid])
             errors = [*change.refusals, *map(_error_of, change.failures)]
             refused += [RefusedReplay(uid, item.commit, error) for error in errors]
         return refused, renamed
 
     def _landed(self, base: str | None, commits: list[str]) -> dict[str, str]:
-        """The operations that came to the hub since the unpublished commits began to differ from it: uid -> commit."""
+        """Return the operations that reached the hub since this clone's unpublished commits diverged from it: uid -> commit."""
         if base is None:
             return {}
         outside = {parent for commit in commits for parent in self._parents(commit)} - {*commits}
@@ -114,9 +116,9 @@ class Replay:
         return {uid: commit for commit, text in known for uid in commit_message.parse(text).get("Bd-Uid", ())}
 
     def _amended(self, item: Pending, twin: str, landed: Mapping[str, str]) -> Pending | None:
-        """What a person made of a commit of bd's that is on the hub as `twin` (`git commit --amend`, a rebase).
+        """Return what a person changed in a commit of bd's that the hub has as `twin` (`git commit --amend`, a rebase).
 
-        Its trailers still tell the old operation; only what differs from it is new. None when nothing is.
+        Its trailers still describe the old operation, so only the difference is new. None if there is none.
         """
         commit = item.commit
         if commit in landed:
@@ -131,7 +133,7 @@ class Replay:
         return item._replace(operation=operation, original=original)
 
     def _patch(self, commit: str) -> bytes:
-        """What the lines that a commit changes are known by, wherever it stands in history."""
+        """Return the patch id: it identifies the lines that a commit changes, wherever it is in history."""
         _, patch, _ = self._repo.run("diff-tree", "-p", "--root", "--binary", "--no-renames", commit)
         return self._repo.run("patch-id", "--stable", data=patch)[1].partition(b" ")[0]
 
@@ -151,7 +153,7 @@ class Replay:
                 raise NewerOperation(f"the unpublished commit {commit[:10]} was made by a newer bd: {error}") from None
         parent = parents[0] if parents else ""
         if len(parents) > 1:
-            # A merge of what the hub has (a plain `git pull`): only what the merge itself decided is new.
+            # A merge of the hub's commits (a plain `git pull`): only what the merge itself changed is new.
             parent = next((one for one in parents if base and self._repo.is_ancestor(one, base)), parent)
             if not self._repo.run("diff-tree", "-c", "--name-only", "-r", "--no-commit-id", commit)[1].strip():
                 return None
@@ -160,7 +162,7 @@ class Replay:
 
 
 def _error_of(failure: Mapping[str, Any]) -> BdError:
-    """The error of one of several beads that an operation names: the others went through."""
+    """Turn the failure of one of several beads into an error; the other beads went through."""
     error = BdError(f"{failure['id']}: {failure['error']}", id=failure["id"])
     error.code, error.exit_code = failure["code"], failure["exit_code"]
     error.transient = CODES.get(error.code, CODES["bug"])[1]

@@ -1,6 +1,6 @@
-"""The states of a write. Each holds what it needs, and says by its `effect` what it is about to do.
+"""The states of a write. Each holds what it needs; its `effect` is what the driver does next.
 
-`Work` is the same value in all of them: what has to be carried out, and what is known so far.
+`Work` is the same value in all of them: the operations to carry out, and what is known so far.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ if TYPE_CHECKING:
     from bd.store.transaction.outcome import Outcome
     from bd.store.transaction.verdict import Verdict
 
-# How a write goes about it; it only ever descends. It asks other clones where it has lost a race, and carries out what they
-# ask for; it only carries out; it publishes its own alone; and the last try goes without side refs.
+# The modes of a write, which only descends through them. ASKING: ask other clones after a lost race, and carry out their
+# requests; CARRYING: only carry out requests; ALONE: publish this clone's own operations only; PLAIN: the last try, without side
+# refs.
 ASKING, CARRYING, ALONE, PLAIN = range(4)
 
 
 class Facts(Value):
-    """What is known of a write when the lock is taken, and does not change.
+    """Facts about a write that are known when the lock is taken and do not change.
 
-    `hand` is the tip of a person's commits that go with it. `first_view` is where this clone stood. `may_ask`: neither is
-    there anything that only this clone can publish.
+    `hand` is the tip of a person's commits to publish as well. `first_view` is where this clone stood. `may_ask`: other clones
+    may be asked, because nothing here can be published by this clone alone.
     """
 
     branch: str
@@ -50,24 +51,25 @@ class Facts(Value):
 
 
 class Turn(Value):
-    """Whose turn it is counts from when a tip was first seen, in seconds of the monotonic clock."""
+    """The moment from which turns are counted: when `tip` was first seen, in seconds of the monotonic clock."""
 
     tip: str | None = None
     since_s: float | None = None
 
     def at(self, tip: str | None, now_s: float) -> Turn:
-        """The same where the hub is at this tip now."""
+        """Return the turn for the hub at this tip: the same if the tip has not moved."""
         return self if tip == self.tip and self.since_s is not None else Turn(tip, now_s)
 
 
 class Work(Value):
-    """What a write has to carry out, and what it knows so far.
+    """The operations that a write has to carry out, and what is known so far.
 
-    `own` is the caller's operation, `neighbours` are those of other processes of this clone. `base` is the tip that is built
-    on. `batches` are those that were pushed, by their last commit, and `landed` is the last one that the hub is known to
-    have; `unanswered` are the commits whose push got no answer. `declined` are the operations that the server refuses, by uid, `accepted` the commits of a declined batch that it took one
-    by one. `stuck` counts pushes in a row that were rejected although nothing had moved, `losses` the races lost since other
-    clones were last asked. `deadline_s` is of the monotonic clock; `late_looks` are left once it is over.
+    `own` is the caller's operation, `neighbours` are those of other processes of this clone. `base` is the tip to build on.
+    `batches` are the pushed ones by their last commit; `landed` is the last one known to be on the hub; `unanswered` are the
+    commits whose push got no answer. `declined` are the operations that the server refuses, by uid; `accepted` are the commits it
+    took one by one from a declined batch. `stuck` counts consecutive pushes that were rejected although nothing had moved;
+    `losses` counts the races lost since other clones were last asked. `deadline_s` is on the monotonic clock; `late_looks` is how
+    many fetches are left after it.
     """
 
     facts: Facts
@@ -96,28 +98,28 @@ class Work(Value):
 
     @property
     def open(self) -> tuple[Member, ...]:
-        """Those of which nobody knows yet what becomes of them."""
+        """The members whose result is not known yet."""
         return tuple(member for member in self.members if not member.is_settled)
 
     @property
     def asked(self) -> tuple[Member, ...]:
-        """Those that other clones are asked for."""
+        """The members that other clones are asked for."""
         return tuple(member for member in self.open if member.request)
 
     @property
     def round_trip_s(self) -> float:
-        """How long a push takes."""
+        """The duration of a push, in seconds."""
         return max(self.push_s, self.ask_s)
 
     def with_members(self, change: Callable[[Member], Member]) -> Work:
-        """The same with each open member changed."""
+        """Return the work with each open member changed."""
         own, *neighbours = (
             change(one) if one is not None and not one.is_settled else one for one in (self.own, *self.neighbours)
         )
         return self.replace(own=own, neighbours=tuple(one for one in neighbours if one is not None))
 
     def with_results(self, results: Mapping[str, Result]) -> Work:
-        """The same with these operations settled, by uid."""
+        """Return the work with these operations settled, by uid."""
         return self.with_members(lambda member: member.settled(results[member.uid]) if member.uid in results else member)
 
     def descended(self, mode: int) -> Work:
@@ -125,7 +127,7 @@ class Work(Value):
 
 
 def work_of(replica: Replica, operation: Operation | None, hand: str | None, *, creates_hub: bool) -> Work:
-    """A write that begins, under the clone's lock."""
+    """Return the work of a write that begins, under the clone's lock."""
     view = replica.repo.ref(VIEW)
     has_unpublished = bool(replica.remote_name) and view not in (None, replica.published_before)
     facts = Facts(
@@ -141,7 +143,7 @@ def work_of(replica: Replica, operation: Operation | None, hand: str | None, *, 
 
 
 class Attempt(Value):
-    """A push of a batch's commits: of all, or of the one at `place` where the server has declined them together."""
+    """A push of a batch's commits: all of them, or up to the one at `place` if the server declined them together."""
 
     batch: Batch
     commits: tuple[str, ...]
@@ -165,7 +167,7 @@ class Attempt(Value):
 
     @property
     def step(self) -> Any:
-        """The step of the chain that a push of a single commit publishes."""
+        """The chain's step that a push of a single commit publishes."""
         return self.batch.chain.steps[-1 if self.place is None else self.place]
 
 
@@ -173,7 +175,7 @@ class Attempt(Value):
 
 
 class Fetching(Value):
-    """On the way to a tip to build on."""
+    """Finding the tip to build on."""
 
     work: Work
     source: str
@@ -184,7 +186,7 @@ class Fetching(Value):
 
 
 class Recovering(Value):
-    """At a tip: what have this clone's dead left? `requests` are those on the remote, by uid."""
+    """Checking, at a tip, what dead processes of this clone left. `requests` are those on the remote, by uid."""
 
     work: Work
     tip: str
@@ -196,7 +198,7 @@ class Recovering(Value):
 
 
 class Hearing(Value):
-    """Requests of this clone are gone: has somebody carried them out?"""
+    """Some requests of this clone are gone: checking whether somebody carried them out."""
 
     work: Work
     tip: str
@@ -212,7 +214,7 @@ class Hearing(Value):
 
 
 class Inviting(Value):
-    """Other processes of this clone may come along, until their operations are answered."""
+    """Letting other processes of this clone join."""
 
     work: Work
     tip: str
@@ -224,7 +226,7 @@ class Inviting(Value):
 
 
 class Reading(Value):
-    """What do other clones ask for, and on which terms?"""
+    """Reading what other clones ask for, and on which terms."""
 
     work: Work
     tip: str
@@ -233,13 +235,13 @@ class Reading(Value):
     def effect(self) -> effects.Effect:
         own = frozenset((*(member.uid for member in self.work.members), *self.work.findings.left))
         may_carry = self.work.mode <= CARRYING
-        # Once, as far as it goes: at the first look, and else before the first push.
+        # Clear once, as far as possible: after the first fetch, or before the first push.
         is_first_look = self.work.findings.looks == 1 or not self.work.tries
         return effects.ReadRequests(self.tip, own, self.work.findings.left, may_carry, may_clear=is_first_look)
 
 
 class Requesting(Value):
-    """Lost a race: others are asked to carry this out."""
+    """A race was lost: asking other clones to carry this out."""
 
     work: Work
     tip: str
@@ -251,7 +253,7 @@ class Requesting(Value):
 
 
 class Waiting(Value):
-    """Asked, and not at turn: leaves the push to others for `pause_s`, and looks properly from `until_s` on."""
+    """The requests are made, and it is another writer's turn to push. Sleeps for `pause_s`; fetches from `until_s` on."""
 
     work: Work
     terms: effects.Terms
@@ -264,7 +266,7 @@ class Waiting(Value):
 
 
 class Watching(Value):
-    """Waited: as long as all requests are listed, nobody has carried anything of this clone out, wherever the tip is."""
+    """The pause is over. As long as all requests are still listed, nobody has carried out any of them, wherever the tip is."""
 
     work: Work
     terms: effects.Terms
@@ -276,7 +278,7 @@ class Watching(Value):
 
 
 class Deciding(Value):
-    """At turn on `work.base`. `exactly` where that was not looked at just now."""
+    """It is this clone's turn, on `work.base`. `exactly` if that base was not fetched just now."""
 
     work: Work
     others: Others
@@ -289,7 +291,7 @@ class Deciding(Value):
 
 
 class Building(Value):
-    """Decided: the batch becomes commits."""
+    """The batch is decided and becomes commits."""
 
     work: Work
     batch: Batch
@@ -302,7 +304,7 @@ class Building(Value):
 
 
 class Pushing(Value):
-    """The commits are on their way; from here on the hub may have them."""
+    """The commits are being pushed; from here on the hub may have them."""
 
     work: Work
     attempt: Attempt
@@ -315,7 +317,7 @@ class Pushing(Value):
 
 
 class Unconfirmed(Value):
-    """Pushed, and the answer does not say what became of it."""
+    """The push is over, but its answer does not say whether it landed."""
 
     work: Work
     attempt: Attempt
@@ -328,7 +330,7 @@ class Unconfirmed(Value):
 
 
 class Pushed(Value):
-    """What became of a push is known, as far as it can be."""
+    """The push has a verdict, as far as there can be one."""
 
     work: Work
     attempt: Attempt
@@ -343,7 +345,7 @@ class Pushed(Value):
 
 
 class BackingOff(Value):
-    """Lost, and nobody else can be asked."""
+    """The race was lost, and nobody else can be asked."""
 
     work: Work
     longest_s: float
@@ -354,7 +356,7 @@ class BackingOff(Value):
 
 
 class Withdrawing(Value):
-    """The requests are taken back: others have settled everything (`batch` says how), or time is over, or this clone goes on alone."""
+    """Taking back the requests: others have settled everything (in `batch`), time is up, or this clone goes on alone."""
 
     work: Work
     then: str
@@ -366,7 +368,7 @@ class Withdrawing(Value):
 
 
 class Offline(Value):
-    """The remote is away, and nothing is on its way."""
+    """The remote is unreachable, and nothing is under way."""
 
     work: Work
     error: RemoteUnreachable
@@ -377,7 +379,9 @@ class Offline(Value):
 
 
 class Following(Value):
-    """Everything is settled: this clone comes along, and everybody is told. `landed` is the last commit of `batch`, where it was pushed."""
+    """Everything is settled: updating this clone and telling everybody. `landed` is the last commit of `batch` if that was
+    pushed.
+    """
 
     work: Work
     batch: Batch | None
@@ -393,7 +397,7 @@ class Following(Value):
 
 
 class Settled(Value):
-    """The end. `all_heard`: every process that waited has been answered."""
+    """The end. `all_heard`: every waiting process was answered."""
 
     work: Work
     outcome: Outcome
@@ -440,7 +444,7 @@ if TYPE_CHECKING:
 
 
 def on_one_line(state: State) -> str:
-    """A state and its effect on one line, for who follows a write (`bd -v`)."""
+    """Format a state and its effect as one line, for `bd -v`."""
     effect = state.effect
     if effect is None:
         return type(state).__name__
@@ -450,9 +454,9 @@ def on_one_line(state: State) -> str:
 
 
 def _short(value: object) -> str:
-    """A value in a word; empty for what says nothing there."""
+    """Format a value in one word; empty if it adds nothing."""
     if isinstance(value, (str, int, float)):
         return value[:10] if isinstance(value, str) else f"{value:.3g}" if isinstance(value, float) else str(value)
-    kind = getattr(value, "kind", "")  # of a verdict
+    kind = getattr(value, "kind", "")  # verdicts have one
     is_plain = type(value) in (tuple, dict, frozenset)
     return kind or (str(len(value)) if is_plain and value else "")  # type: ignore[arg-type]

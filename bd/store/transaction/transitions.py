@@ -1,7 +1,7 @@
-"""What a write does next: (state, event, time) -> state. Pure: nothing here performs I/O or waits.
+"""The transitions of a write: (state, event, time) -> next state. Pure: no I/O and no waiting.
 
-One function for each state, in the order in which a write comes by them; `next_state` finds it. The protocol is told in
-docs/protocol.md, and the states in docs/architecture.md.
+One function for each state, in the order in which a write passes through them; `next_state` dispatches. docs/protocol.md explains
+the protocol, docs/architecture.md the states.
 """
 
 from __future__ import annotations
@@ -74,23 +74,23 @@ if TYPE_CHECKING:
     from bd.store.transaction.states import State, Work
     from bd.store.transaction.verdict import Verdict
 
-# A server that rejects so many pushes although nothing has moved takes none.
+# After this many consecutive rejections with nothing moved, the server is taken to accept no pushes.
 STUCK_LIMIT = 3
 
 
 def next_state(state: State, event: Event, now_s: float) -> State:
-    """The state after an event; `now_s` is the monotonic clock."""
+    """Return the state after an event; `now_s` is on the monotonic clock."""
     if isinstance(event, Refused):
         return Failed(state.work, event.error) if isinstance(state, Following) else _ended(state.work, event.error)
     return _TRANSITIONS[type(state)](state, event, now_s)
 
 
 def _ended(work: Work, error: BdError) -> State:
-    """An error is about a neighbour's operation where the caller's own is settled: that one's author will try again."""
+    """End with an error; if the caller's own operation is settled, the error concerns a neighbour's, whose author will retry."""
     return Following(work, work.landed, None) if work.own and work.own.is_settled else Failed(work, error)
 
 
-# --- looking ----------------------------------------------------------------------------------
+# --- fetching ---------------------------------------------------------------------------------
 
 
 def _fetching(state: Fetching, event: Trusted | Fetched | Unreachable, now_s: float) -> State:
@@ -108,7 +108,7 @@ def _fetching(state: Fetching, event: Trusted | Fetched | Unreachable, now_s: fl
     work = work.replace(base=event.tip, turn=work.turn.at(event.tip, now_s))
     if event.tip is None:
         return Deciding(work, NOBODY, exactly=False)
-    if event.holds and event.holds in work.batches:  # not necessarily the last one that was tried
+    if event.holds and event.holds in work.batches:  # not necessarily the last one tried
         work = _with_landed(work, work.batches[event.holds])
     return Recovering(work, event.tip, event.requests)
 
@@ -132,8 +132,8 @@ def _hearing(state: Hearing, event: Answers, now_s: float) -> State:
         if member.uid in event.results:
             return member.settled(event.results[member.uid])
         if member.request is None or state.requests.get(member.uid) == member.request:
-            return member  # nothing has come of an ask without an answer so far
-        # Gone without an answer proves nothing before the branch was fetched once more.
+            return member  # an unanswered request: nothing has come of it so far
+        # A request that is gone without a verdict proves nothing until the branch is fetched once more.
         return member.forgotten() if member.misses else member._replace(misses=1)
 
     work = state.work.with_members(after)
@@ -169,7 +169,7 @@ def _invited(state: Inviting) -> State:
 
 
 def _reading(state: Reading, event: RequestsRead, now_s: float) -> State:
-    """Ask other clones, or wait for a while, or publish for everybody."""
+    """Ask other clones, wait for them, or publish for everybody."""
     work, others = state.work, event.others
     decides = Deciding(work, others, exactly=False)
     if not work.open or not (others.requested or work.asked or work.losses):
@@ -197,7 +197,7 @@ def _requesting(state: Requesting, event: Asked, now_s: float) -> State:
     work = work.with_members(
         lambda member: member.requested(event.requests[member.uid], state.tip, is_answered=is_answered)
     ).replace(ask_s=event.took_s)
-    # Others get this part of a push time to ask too, so that the first one carries more along.
+    # Give other writers time to add their requests, so that the first to push carries more.
     return _waiting_for(work, state.terms, order.GATHERING * event.took_s, now_s)
 
 
@@ -211,7 +211,7 @@ def _waiting(state: Waiting, event: Woke, now_s: float) -> State:
 
 def _watching(state: Watching, event: Listed | Unreachable, now_s: float) -> State:
     work = state.work
-    if isinstance(event, Unreachable) or event.tip is None:  # the next look says so
+    if isinstance(event, Unreachable) or event.tip is None:  # the next fetch reports it
         return _go_on(work, state.terms, now_s)
     if any(event.requests.get(member.uid) != member.request for member in work.asked):
         return _go_on(work, state.terms, now_s)
@@ -224,7 +224,7 @@ def _watching(state: Watching, event: Listed | Unreachable, now_s: float) -> Sta
 
 
 def _go_on(work: Work, terms: Terms, now_s: float) -> State:
-    """Look again, within the time there is."""
+    """Fetch again, unless time is up."""
     work = work.replace(deadline_s=work.deadline_s or now_s + terms.retry_time_s)
     return _in_time(Fetching(work, REMOTE), now_s)
 
@@ -234,7 +234,7 @@ def _place(work: Work, tip: str, others: Any) -> int:
 
 
 def _wait_s(work: Work, place: int, now_s: float) -> float:
-    """How long who is at this place still leaves the push to those before it."""
+    """Return how much longer a writer at this place leaves the push to those before it, in seconds."""
     return (work.turn.since_s or 0.0) + order.patience_s(place, work.round_trip_s) - now_s
 
 
@@ -246,13 +246,13 @@ def _deciding(state: Deciding, event: Decided, now_s: float) -> State:
     work = state.work.replace(deadline_s=state.work.deadline_s or now_s + batch.settings.retry_time)
     carries_own = any(step.operation.uid not in batch.carried for step in batch.chain.steps)
     is_refused = bool(batch.refused) or any(error is not None for _, error in batch.decided.values())
-    if state.exactly and (is_refused or not carries_own):  # what is refused on an older tip may only be old
+    if state.exactly and (is_refused or not carries_own):  # a refusal on an older tip may be out of date
         return Fetching(work, REMOTE)
     if carries_own:
         return Building(work.replace(tries=work.tries + 1), batch, state.exactly)
     refusal = batch.decided[work.own.uid][1] if work.own and work.own.uid in batch.decided else None
     if work.declined and not work.accepted and (work.own is None or refusal):
-        # The server takes nothing at all now: everything goes on waiting.
+        # The server accepts nothing now: everything stays queued.
         return _ended(work, refusal or next(iter(work.declined.values())))
     if work.asked:
         return Withdrawing(work, "follow", batch)
@@ -293,7 +293,7 @@ def _unconfirmed(state: Unconfirmed, event: Fetched | Unreachable, now_s: float)
     if isinstance(event, Unreachable):
         return Pushed(work, attempt, state.exactly, verdict.Verdict("unknown"))
     found = verdict.seen(state.answer, f"refs/heads/{work.facts.branch}", attempt.commit, attempt.base, event.tip, event.holds)
-    if found.kind in ("landed", "lost"):  # whatever else was on its way had to stand where now this stands
+    if found.kind in ("landed", "lost"):  # the branch has moved on, so no earlier push can land any more
         work = work.replace(base=event.tip, unanswered=())
     elif found.kind == "refused":
         work = _without_unanswered(work, attempt.commit)
@@ -313,7 +313,7 @@ def _pushed(state: Pushed, event: Learned, now_s: float) -> State:
         return _declined(state, now_s)
     if found.kind == "landed":
         return _landed(state, now_s)
-    if state.exactly and found.kind == "lost" and found.is_looked:  # the tip was old, which is no race yet
+    if state.exactly and found.kind == "lost" and found.is_looked:  # the base was out of date: not a lost race yet
         return Fetching(work, PUBLISHED)
     if found.kind == "unsided":
         return _without_side_refs(work.replace(stuck=0), now_s)
@@ -326,7 +326,7 @@ def _pushed(state: Pushed, event: Learned, now_s: float) -> State:
 
 
 def _declined(state: Pushed, now_s: float) -> State:
-    """The server refuses a push for good: the operations of a batch are tried one by one."""
+    """The server refuses a push for good: try the operations of a batch one by one."""
     work, attempt = state.work, state.attempt
     if attempt.batch.carries_others:
         return Fetching(work.descended(ALONE), REMOTE)
@@ -356,7 +356,7 @@ def _landed(state: Pushed, now_s: float) -> State:
 
 
 def _lost(work: Work, attempt: Attempt, found: Verdict, event: Learned, now_s: float) -> State:
-    """Somebody was faster. Who has lost asks first; what there is to know is seen afterwards."""
+    """Another writer was faster. The loser asks other clones first, and fetches afterwards."""
     terms = event.terms
     if terms is None:  # a hub without a remote: nobody can be asked
         return _in_time(_backing_off(work), now_s)
@@ -368,7 +368,7 @@ def _lost(work: Work, attempt: Attempt, found: Verdict, event: Learned, now_s: f
 
 
 def _without_side_refs(work: Work, now_s: float) -> State:
-    """The last try: this clone's own operations alone, without refs beside the branch."""
+    """Make the last try: this clone's own operations alone, without side refs."""
     work = work.descended(PLAIN)
     return Withdrawing(work, "go on") if work.asked else _in_time(_backing_off(work), now_s)
 
@@ -385,7 +385,7 @@ def _rested(state: BackingOff, event: Woke, now_s: float) -> State:
 
 
 def _in_time(state: State, now_s: float) -> State:
-    """The state, if there is time for it."""
+    """Return the state, or give up if time is over."""
     work = state.work
     if work.deadline_s is None or now_s < work.deadline_s:
         return state
@@ -402,7 +402,7 @@ def _failed(work: Work, error: Callable[..., BdError]) -> State:
 
 
 def doubts(work: Work, member: Member) -> bool:
-    """Whether an operation may come to the hub although it was not seen there: by its own request, or by a push of the dead."""
+    """Return whether an operation may still reach the hub unseen: by its own request, or by the push of a dead process."""
     return member.in_doubt or member.uid in work.findings.may_land
 
 
@@ -417,7 +417,7 @@ def _withdrawing(state: Withdrawing, event: Withdrawn, now_s: float) -> State:
         return _in_time(Fetching(work, REMOTE), now_s)
     if are_gone or not work.late_looks:
         return _out_of_time(work)
-    # Somebody has carried it out meanwhile: one more look says so.
+    # Somebody has carried it out meanwhile: one more fetch will show it.
     return Fetching(work.replace(late_looks=work.late_looks - 1), REMOTE)
 
 
@@ -430,12 +430,12 @@ def _following(state: Following, event: Followed, now_s: float) -> State:
 
 
 def _with_batch(work: Work, batch: Batch) -> Work:
-    """The same with what a batch decided settled: the hub has it, or it changes nothing there."""
+    """Settle what a batch decided: the hub has it, or it changes nothing there."""
     return work.with_results({uid: Result(*decided) for uid, decided in batch.decided.items()})
 
 
 def _with_landed(work: Work, batch: Batch) -> Work:
-    """The same where the hub has a batch: what it decided is settled, and what it refused to replay is kept in the end."""
+    """Settle a batch that the hub has; what it refused to replay is kept in the end."""
     return _with_batch(work, batch).replace(landed=batch)
 
 

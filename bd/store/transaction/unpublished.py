@@ -1,6 +1,6 @@
-"""What never reached the hub: text is kept under `refs/bd/kept/<uid>`, a claim lapses; either is told once it is known.
+"""Operations that never reached the hub: text is kept under `refs/bd/kept/<uid>`, a claim lapses, and the user is told.
 
-Belongs here: one operation that can't land any more. Does not belong here: finding out that it can't (recovery.py).
+This module deals with an operation that can't land any more; recovery.py finds out that it can't.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from bd.store.group_commit.verdict_trailers import Verdict
     from bd.store.replica import Replica
 
-# What means nothing any more when it comes late, and holds no text of anybody's.
+# Operations that are meaningless if they come late, and hold no text that somebody wrote.
 _LAPSES = frozenset({"claim", "heartbeat", "start"})
 _SILENT = "the push got no answer and did not reach the hub"
 
 
 class _Lost(NamedTuple):
-    """An operation, and the commit of this clone that holds its words; empty where nothing was built yet."""
+    """A lost operation, and the commit of this clone that holds its text; empty if none was built."""
 
     verb: str
     subject: str
@@ -34,7 +34,9 @@ class _Lost(NamedTuple):
 
 
 def answer_to(replica: Replica, entry: JournalEntry, tip: str, heard: Mapping[str, Verdict]) -> Mapping[str, Any] | None:
-    """What became of an operation by whoever carried it out: another commit of its uid, a verdict, a neighbour; None for nothing."""
+    """Return how an operation ended, from whoever carried it out: a commit with its uid, a verdict, or a neighbour's answer. None
+    if nobody did.
+    """
     if entry.uid in heard:
         return heard[entry.uid].answer
     told = (replica.journal.answered(entry) or {}).get("answer")
@@ -46,7 +48,7 @@ def answer_to(replica: Replica, entry: JournalEntry, tip: str, heard: Mapping[st
 
 
 def give_up(replica: Replica, entry: JournalEntry, answer: Mapping[str, Any] | None) -> str:
-    """Keep an operation that was refused or never arrived, unless it lapses; the note for whoever works here, or nothing."""
+    """Keep an operation that was refused or never arrived, unless it lapses. Return a note for the user, or ""."""
     if answer is not None and "code" not in answer:
         return ""
     lost = _lost(replica, entry)
@@ -63,7 +65,7 @@ def give_up(replica: Replica, entry: JournalEntry, answer: Mapping[str, Any] | N
 
 
 def _lost(replica: Replica, entry: JournalEntry) -> _Lost | None:
-    """The operation behind an entry: from the commit that was pushed, the request that was made, or its form."""
+    """Find the operation behind an entry: from the pushed commit, from the request, or from its form."""
     for commit in entry.data.get("commits") or ():
         _, text = commit_message.split_commit(replica.repo.objects.read(commit) or b"")
         form = commit_message.form_of(text)
@@ -76,7 +78,7 @@ def _lost(replica: Replica, entry: JournalEntry) -> _Lost | None:
             return _named(json_value(text)["op"], asked)
         except (ValueError, KeyError, TypeError):
             return None
-    # Who waits knows how it ends, or was killed; this one was told that nobody knew.
+    # A waiting process knows its result or was killed; one in state `unknown` was told that nobody knew.
     return _named(entry.data["form"], "") if entry.data["state"] == "unknown" and entry.data.get("form") else None
 
 
@@ -87,7 +89,7 @@ def _named(form: Mapping[str, Any], commit: str) -> _Lost:
 
 
 def _written_down(replica: Replica, entry: JournalEntry) -> str:
-    """A commit that holds an operation of which none was built."""
+    """Write a commit that holds the operation, if none was ever built for it."""
     now, author = replica.runtime.now(), "bd <kept@bd>"
     text = requests.text_of(entry.data["form"], author=author, base=entry.data.get("since") or "", at=now, tries=1)
     return replica.sides.commit(text, author, now)

@@ -1,7 +1,7 @@
-"""One push, and finding out what became of it by looking: the table of docs/protocol.md.
+"""The verdict on a push, from its answer and a fetch: the table in docs/protocol.md.
 
-`landed`; `lost` (somebody was faster); `stuck` (rejected, and nothing moved); `unknown` (no
-answer, it may still land); `refused` (for good); `unsided` (the refs beside the branch were refused).
+`landed`; `lost` (another writer was faster); `stuck` (rejected, and nothing moved); `unknown` (no answer; it may still land);
+`refused` (for good); `unsided` (the side refs were refused).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bd.store.contract import PushAnswer, PushLine
 
-# A server that says one of these will say it again.
+# Words of a server that will refuse the same push again.
 _FOR_GOOD = (
     "hook declined",
     "protected branch",
@@ -35,7 +35,7 @@ _FOR_GOOD = (
 )
 
 
-# What git says when it never got as far as sending anything, and what when it did.
+# What git says when it failed before sending anything, and when it failed later.
 _NOT_REACHED = (
     "could not read from remote repository",
     "unable to access",
@@ -47,9 +47,9 @@ _CUT_OFF = ("hung up", "unexpected disconnect", "rpc failed", "sideband", "broke
 
 
 class Verdict(NamedTuple):
-    """What became of a push, the server's words, and which commit landed: an earlier one, where its answer was lost.
+    """The verdict on a push, the server's words, and the commit that landed: an earlier one if its answer was lost.
 
-    Not `is_looked` where the answer alone said that somebody was faster: the published ref is as old as before.
+    `is_looked` is False if the answer alone showed that another writer was faster; then the published ref has not been updated.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class Verdict(NamedTuple):
 
 
 def seen(answer: PushAnswer, branch: str, commit: str, base: str | None, tip: str | None, holds: str | None) -> Verdict:
-    """What a look says about a push of `commit` onto `base` that was not simply accepted; `holds` is the commit of ours in the tip."""
+    """Judge a push of `commit` onto `base` after a fetch that found `tip`. `holds` is the commit of ours that the tip contains."""
     line = answer.lines.get(branch)
     words = server_words(answer.words, line.summary if line else "")
     if holds:
@@ -72,18 +72,20 @@ def seen(answer: PushAnswer, branch: str, commit: str, base: str | None, tip: st
 
 
 def was_overtaken(summary: str, words: str, branch: str) -> bool:
-    """Whether the answer itself says that the branch has a newer tip: all that a look could add is which one."""
+    """Return whether the answer itself says that the branch has a newer tip; a fetch could only add which one."""
     return "fetch first" in summary or f"cannot lock ref '{branch}': is at" in words
 
 
 def never_sent(words: str) -> bool:
-    """Whether a push ended before anything was sent, so that it can't land later."""
+    """Return whether a push failed before anything was sent, so that it can't land later."""
     told = words.lower()
     return any(sign in told for sign in _NOT_REACHED) and not any(sign in told for sign in _CUT_OFF)
 
 
 def beside(lines: Mapping[str, PushLine], branch: str) -> Verdict | None:
-    """Whether the branch stayed where it was only because of a ref beside it: one that moved, or one the server refuses."""
+    """Return a verdict if only a side ref kept the branch from moving: one that had moved ("lost"), or one that the server
+    refuses ("unsided").
+    """
     own = lines[branch].summary if branch in lines else ""
     others = [line.summary for ref, line in lines.items() if ref != branch and not line.landed and "atomic" not in line.summary]
     if not others or ("atomic" not in own and own not in others):
@@ -95,13 +97,13 @@ def beside(lines: Mapping[str, PushLine], branch: str) -> Verdict | None:
 
 
 def server_words(stderr: str, summary: str) -> str:
-    """What the server said, without git's own framing."""
+    """Extract the server's own words from git's output."""
     lines = [line.strip().removeprefix("remote: ").strip() for line in stderr.splitlines()]
     told = [line for line in lines if line and not line.startswith(("error: failed to push", "To ", "hint:"))]
     return "; ".join(dict.fromkeys([*told, summary.strip()])).strip("; ") or "no words"
 
 
 def refused_by_server(words: str) -> ServerRefused:
-    """The error for a push that the server refuses for good."""
+    """Return the error for a push that the server refuses for good."""
     hint = "the hub's owner decides what may be pushed; nothing was changed here"
     return ServerRefused(f"push refused by server: {words}", hint=hint)
