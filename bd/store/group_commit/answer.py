@@ -1,6 +1,6 @@
-"""What became of one operation, as JSON: for whoever asked for it and had somebody else carry it out.
+"""The result of one operation as JSON, for an author who had somebody else carry it out.
 
-Belongs here: both directions. Does not belong here: how it travels (local.py in a clone, verdict_trailers.py across clones).
+Both directions. local.py transports answers within a clone, verdict_trailers.py between clones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TEXTS = (list, type(None))
 
 
 def of_change(change: Change) -> dict[str, Any]:
-    """The answer that an operation was carried out: what whoever asked has to know of its change."""
+    """Return the answer for an operation that was carried out: what its author needs of the change."""
     told = {
         "subject": change.subject,
         "touched": list(change.touched),
@@ -39,14 +39,14 @@ def of_change(change: Change) -> dict[str, Any]:
 
 
 def of_result(change: Change | None, refusal: BdError | None) -> dict[str, Any]:
-    """The answer of an operation that was carried out or refused."""
+    """Return the answer for a result: a change or a refusal."""
     if refusal is not None:
         return of_error(refusal)
     return of_change(change) if change is not None else {}
 
 
 def of_error(error: BdError) -> dict[str, Any]:
-    """The answer that an operation was refused."""
+    """Return the answer for a refused operation."""
     told: dict[str, Any] = {"code": error.code, "message": error.message, "hint": error.hint, "data": error.data}
     return {key: value for key, value in told.items() if value}
 
@@ -68,7 +68,7 @@ _SHAPE = {
 
 
 def is_answer(told: Any) -> bool:
-    """Whether this can be an answer: anybody who may push can write one into a commit."""
+    """Return whether `told` is a well-formed answer: anybody who may push can write one into a commit."""
     if not fits(told, _SHAPE):
         return False
     pairs = told.get("tokens") or []
@@ -82,7 +82,7 @@ def is_answer(told: Any) -> bool:
 
 
 def change_of(answer: Mapping[str, Any], snapshot: Snapshot) -> Change:
-    """The change that an answer tells of, its beads and records as they are on a snapshot that has it."""
+    """Rebuild the change from an answer, with its beads and records as they are on a snapshot that contains it."""
     return Change(
         {bead_id: snapshot.bead(bead_id) for bead_id in answer.get("beads", ())},
         answer.get("subject", ""),
@@ -97,7 +97,7 @@ def change_of(answer: Mapping[str, Any], snapshot: Snapshot) -> Change:
 
 
 def error_of(answer: Mapping[str, Any]) -> BdError | None:
-    """The refusal that an answer tells of; None when the operation was carried out."""
+    """Rebuild the refusal from an answer; None if the operation was carried out."""
     if "code" not in answer:
         return None
     kind = _kinds().get(answer["code"], BdError)
@@ -111,6 +111,6 @@ def error_of(answer: Mapping[str, Any]) -> BdError | None:
 
 
 def _kinds() -> dict[str, type[BdError]]:
-    """Every kind of error by the code that stands for it in JSON."""
+    """Return the error classes by their JSON code."""
     found = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, BdError)]
     return {kind.code: kind for kind in found}

@@ -1,10 +1,10 @@
-"""The other processes of this clone that want to write: many operations, one push (docs/protocol.md).
+"""Other processes of this clone that want to write: many operations, one push (docs/protocol.md).
 
-Who finds the clone's lock held leaves its operation in its journal entry (state `waiting`) and keeps that locked. The
-holder takes what is there, and answers it; an author who gives up withdraws. What was taken and not answered by a holder
-that died is put back by the next one.
+A process that finds the clone's lock taken leaves its operation in its journal entry (state `waiting`) and keeps the entry
+locked. The lock's holder takes the waiting operations and answers them; an author who gives up withdraws. If the holder dies, the
+next one puts back what was taken and not answered.
 
-Belongs here: who is taken, and waiting for an answer. Does not belong here: the entries (local/journal.py), deciding (batch.py).
+The entries themselves are in local/journal.py, the decisions in batch.py.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ AT_ONCE = 64
 
 
 def kin(replica: Replica) -> str:
-    """What two processes of a clone have in common when they would decide the same: their hub and their settings."""
+    """Return a key that is equal for two processes of a clone if they decide alike: their hub and their settings."""
     settings = replica.settings()
     own = {name for name, source in settings.sources.items() if source != "default"} - PROCESS_KEYS
     # The first word keeps 0.9.0 away, which compares this text alone.
@@ -41,7 +41,7 @@ def kin(replica: Replica) -> str:
 
 
 def take(journal: Journal, kind: str, number: int) -> list[tuple[str, dict[str, Any]]]:
-    """Up to this many waiting operations whose hub, settings and rules are the holder's, now the holder's to answer."""
+    """Take up to `number` waiting operations with the holder's hub, settings and rules. The holder then has to answer them."""
 
     def fits(data: Mapping[str, Any]) -> bool:
         if data.get("kin") != kind:
@@ -52,7 +52,7 @@ def take(journal: Journal, kind: str, number: int) -> list[tuple[str, dict[str, 
 
 
 def withdraw(journal: Journal, entry: JournalEntry) -> bool:
-    """Take a waiting entry back; False when a holder has it already: then nobody knows how it ends."""
+    """Withdraw a waiting entry. False if a holder has taken it already: then the result is unknown."""
     is_back = journal.withdraw(entry)
     if not is_back:
         entry.data["state"] = "unknown"

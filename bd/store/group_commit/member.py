@@ -1,4 +1,4 @@
-"""One operation of this clone on its way to the hub: the caller's own, or a neighbour's that was taken along. A frozen value."""
+"""One operation on its way to the hub: the caller's own, or a neighbour's that was taken along. A frozen value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Result(NamedTuple):
-    """What became of an operation: a change, or a refusal."""
+    """The result of an operation: a change, or a refusal."""
 
     change: Change | None
     refusal: BdError | None
@@ -26,8 +26,8 @@ class Member(NamedTuple):
     """An operation that a write carries out.
 
     `path` is the journal entry of the process that waits for it; empty for the caller's own. `request` is the object of its
-    request to other clones while that is on the remote, made at the tip `asked_on`. `may_arrive` are the requests that the
-    remote has neither shown nor said that it did not take. `misses` counts the looks that did not show the request any more.
+    request to other clones while that is on the remote, made at the tip `asked_on`. `may_arrive` are requests whose push got no
+    answer and which have not been seen on the remote. `misses` counts the fetches that no longer showed the request.
     """
 
     operation: Operation
@@ -56,25 +56,25 @@ class Member(NamedTuple):
 
     @property
     def in_doubt(self) -> bool:
-        """Whether other clones may still carry it out."""
+        """Return whether other clones may still carry it out."""
         return self.request is not None or bool(self.may_arrive)
 
     @property
     def removal(self) -> SideRef | None:
-        """What deletes its request, where it has one."""
+        """The side-ref update that deletes its request; None if it has none."""
         return SideRef(INTENTS + self.uid, None, self.request) if self.request else None
 
     def settled(self, result: Result) -> Member:
-        """It was carried out, or refused for good."""
+        """Return the member with its final result."""
         return self._replace(result=result, request=None)
 
     def requested(self, request: str, base: str, *, is_answered: bool) -> Member:
-        """Other clones were asked for it; the remote has said that it took the request, or not a word."""
+        """Return the member after other clones were asked for it. `is_answered`: the remote has confirmed the request."""
         may_arrive = self.may_arrive if is_answered else self.may_arrive | {request}
         return self._replace(request=request, asked_on=self.asked_on or base, misses=0, may_arrive=may_arrive)
 
     def seen(self, listed: Mapping[str, str]) -> Member:
-        """What a list of the requests on the remote shows of its own."""
+        """Return the member after a listing of the requests on the remote."""
         shown = listed.get(self.uid)
         member = self
         if shown is not None and shown in self.may_arrive:  # late, but there
@@ -82,9 +82,9 @@ class Member(NamedTuple):
         return member._replace(misses=0) if shown is not None and shown == member.request else member
 
     def is_gone(self, listed: Mapping[str, str]) -> bool:
-        """Whether a list of the requests leaves open what became of its own."""
+        """Return whether a listing of the requests leaves its result open."""
         return bool(self.may_arrive) or (self.request is not None and listed.get(self.uid) != self.request)
 
     def forgotten(self) -> Member:
-        """It is not asked for any more, and nobody has carried it out: as if it had never been asked for."""
+        """Return the member as if it had never been requested: its request was withdrawn, and nobody carried it out."""
         return self._replace(request=None, misses=0, asked_on=self.asked_on if self.may_arrive else "")

@@ -1,7 +1,7 @@
-"""Requests: operations that wait on the remote for whoever publishes next, `refs/bd/intents/<uid>`.
+"""Requests: operations that wait on the remote, in `refs/bd/intents/<uid>`, for the next clone that publishes.
 
-A request is never the truth: the branch alone says what happened. It is a commit with an empty tree and no parent, whose
-message is the operation as JSON. Here they are made, read, judged, carried out in a batch of this clone's, and removed.
+A request is never the truth: the branch alone says what happened. It is a commit with an empty tree and no parent, whose message
+is the operation as JSON. This module makes, reads, judges, carries out and removes them.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from bd.store.replica import Replica
 
 INTENTS = "refs/bd/intents/"
-# Asked for this long; then whoever sees it takes it for left behind.
+# Lifetime of a request; any clone then takes it as abandoned.
 VALID_S = 90.0
 LIMIT = 64_000
-# So many are carried into one push.
+# The most requests carried in one push.
 AT_ONCE = 100
 SEEN = "intents.json"
 
 
 class Request(NamedTuple):
-    """One that was read: the operation's form, who its author is to git, the tip it was made on, and when.
+    """A parsed request: the operation's form, its git author, the tip it was made on, and when.
 
-    `rules` is the fingerprint of the code that its author decides by; empty where it names none.
+    `rules` is the fingerprint of the code that its author decides with; empty if it names none.
     """
 
     uid: str
@@ -55,12 +55,12 @@ class Request(NamedTuple):
 
     @property
     def removal(self) -> SideRef:
-        """What deletes its ref, only if it still is what was read."""
+        """The side-ref update that deletes it, only if it is still what was read."""
         return SideRef(INTENTS + self.uid, None, self.oid)
 
 
 def text_of(form: Mapping[str, Any], *, author: str, base: str, at: datetime, tries: int) -> str:
-    """The message of an operation's request."""
+    """Compose the message of an operation's request."""
     told = {
         "intent": versions.REQUEST,
         "rules": versions.rules(),
@@ -75,7 +75,7 @@ def text_of(form: Mapping[str, Any], *, author: str, base: str, at: datetime, tr
 
 
 def read(replica: Replica, seen: Mapping[str, str]) -> list[Request]:
-    """Those of the listed ones that this version understands; everything else is left alone."""
+    """Read the listed requests that this version understands; all others are left alone."""
     names = list(seen)
     found: list[Request] = []
     for uid, data in zip(names, replica.repo.objects.read_many([seen[uid] for uid in names], at_most=LIMIT + 1), strict=True):
@@ -117,7 +117,7 @@ def _parsed(uid: str, oid: str, data: bytes | None) -> Request | None:
 
 
 def abandoned(replica: Replica, found: Iterable[Request], now: datetime) -> list[Request]:
-    """Those whose author has given up or died: seen by this clone for longer than they are valid, or with a stamp far older."""
+    """Return the requests whose author has given up or died: seen by this clone for longer than VALID_S, or stamped far earlier."""
     waiting = list(found)
     seen_s = observations.since(replica, SEEN, {request.uid: request.oid for request in waiting})
     return [request for request in waiting if seen_s[request.uid] > VALID_S or _age_s(request, now) > VALID_S + SKEW_S]
@@ -131,7 +131,7 @@ def _age_s(request: Request, now: datetime) -> float:
 
 
 class Asked(NamedTuple):
-    """What became of an ask: `made`, `refused` (or impossible), `unknown`; the requests by uid, and how long it took."""
+    """The result of asking: `made`, `refused` (or impossible) or `unknown`; the requests by uid, and how long it took."""
 
     kind: str
     requests: Mapping[str, str]
@@ -139,13 +139,13 @@ class Asked(NamedTuple):
 
 
 def portable_form(operation: Operation) -> dict[str, Any] | None:
-    """What another process needs to carry the operation out; None where only this one can."""
+    """Return what another process needs to carry out the operation; None if only this one can."""
     if not operation.is_portable:
         return None
     form = operation.form()
     try:
         json.dumps(form)
-    except TypeError:  # it holds what JSON can't
+    except TypeError:  # it holds values that JSON can't
         return None
     return form
 
@@ -158,9 +158,10 @@ def publish(
     author_of: Callable[[str], str],
     tries: int,
 ) -> Asked:
-    """Publish these members' requests in one push; `refused` where that can't be: then they are published the plain way.
+    """Publish the members' requests in one push. If that is impossible the result is `refused`, and they are published the plain
+    way.
 
-    The journal has them before the remote does.
+    They are in the journal before they are on the remote.
     """
     now = replica.runtime.now()
     sides: list[SideRef] = []
@@ -182,14 +183,14 @@ def publish(
 
 
 def take_back(replica: Replica, entry: JournalEntry, members: Sequence[Member]) -> frozenset[str]:
-    """Take requests back: the uids of those that are gone, and which nobody has carried out. Together it is all or none.
+    """Take back requests. Return the uids of those that were removed before anybody carried them out: all or none.
 
-    A server that takes no more than one ref at a time is asked for each.
+    A server that takes only one ref at a time is asked for each.
     """
     groups = [members] if replica.sides.usable() else [[member] for member in members]
     gone: set[str] = set()
     for group in groups:
-        with suppress(RemoteUnreachable):  # nobody can say
+        with suppress(RemoteUnreachable):  # the result is unknown
             if replica.sides.move([removal for member in group if (removal := member.removal)]):
                 gone |= {member.uid for member in group}
     if gone:
@@ -198,7 +199,7 @@ def take_back(replica: Replica, entry: JournalEntry, members: Sequence[Member]) 
     return frozenset(gone)
 
 
-# --- carrying out what others ask for -----------------------------------------------------------
+# --- carrying out the requests of others ---------------------------------------------------------
 
 
 class RequestedOperation(NamedTuple):
@@ -209,7 +210,7 @@ class RequestedOperation(NamedTuple):
 
 
 class Others(NamedTuple):
-    """The other clones at a base: what they ask for, and what removes the requests that nobody waits for."""
+    """Other clones' requests at a base, and the removals of abandoned ones."""
 
     requested: list[RequestedOperation]
     removals: list[SideRef]
@@ -219,7 +220,7 @@ NOBODY = Others([], [])
 
 
 def others(replica: Replica, revive: Callable[[Mapping[str, Any]], Operation], base: str, own: set[str]) -> Others:
-    """The requests of other clones that may be carried on this base; and what removes those that nobody waits for."""
+    """Find the requests of other clones that can be carried out on this base, and the removals of abandoned or answered ones."""
     seen = {uid: oid for uid, oid in replica.requests.items() if uid not in own}
     if not seen:
         return NOBODY
@@ -228,7 +229,7 @@ def others(replica: Replica, revive: Callable[[Mapping[str, Any]], Operation], b
     waiting = [request for request in found if request not in gone]
     done = verdict_trailers.since(replica.repo, [request.base for request in waiting], base)
     gone += [request for request in waiting if request.uid in done]
-    waiting = [request for request in waiting if versions.same_rules(request.rules)]  # who decides otherwise publishes alone
+    waiting = [request for request in waiting if versions.same_rules(request.rules)]  # a clone with other rules publishes alone
     bases = {request.base for request in waiting if request.base != base}
     known = {oid for oid in bases if replica.repo.objects.read(oid) is not None} | {base}
     fitting = [request for request in waiting if request.uid not in done and request.base in known]
@@ -238,10 +239,10 @@ def others(replica: Replica, revive: Callable[[Mapping[str, Any]], Operation], b
 
 
 def _revived(revive: Callable[[Mapping[str, Any]], Operation], form: Mapping[str, Any]) -> Operation | None:
-    """The operation of a form; None for one that this version does not know, or that only its author may carry out."""
+    """Make the operation from a form; None if this version does not know it, or only its author may carry it out."""
     try:
         operation = revive(form)
-    except Exception:  # noqa: BLE001  whatever it is, it is left to its author
+    except Exception:  # noqa: BLE001  whatever the error is, the operation is left to its author
         return None
     return operation if operation.is_portable else None
 
@@ -249,7 +250,9 @@ def _revived(revive: Callable[[Mapping[str, Any]], Operation], form: Mapping[str
 def carry_out(
     add: Callable[..., Change], one: RequestedOperation, context: Callable[[], DecisionContext], told: list[str]
 ) -> bool:
-    """Carry another clone's operation out; whether its request is answered by that. Refusals are told by the last commit."""
+    """Carry out another clone's operation. Return whether its request is now answered. Refusals go into the trailers of the last
+    commit.
+    """
     request, operation = one
 
     def trailer(change: Change) -> str:
@@ -261,7 +264,7 @@ def carry_out(
     except BdError as error:
         told.append(verdict_trailers.line(request.uid, answer.of_error(error)))
         return True
-    except Exception:  # noqa: BLE001  what another clone asked for may be made by a newer bd: left to its author
+    except Exception:  # noqa: BLE001  a newer bd may have made the request: left to its author
         return False
     if change.is_empty:
         told.append(verdict_trailers.line(request.uid, answer.of_change(change)))

@@ -1,7 +1,7 @@
-"""Verdicts: what the commits of the hub say of operations that others carried out.
+"""Verdicts in commit trailers: the results of operations that other clones carried out.
 
-`Bd-Verdict: <uid> ok|<code> <JSON>` tells the author of a request what became of it; a commit's own `Bd-Uid` tells it
-too. Belongs here: writing and reading both. Does not belong here: what follows from them (driver.py).
+`Bd-Verdict: <uid> ok|<code> <JSON>` tells the author of a request its result; a commit's own `Bd-Uid` does, too. driver.py draws
+the conclusions.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ KEY = "Bd-Verdict"
 
 
 class Verdict(NamedTuple):
-    """What became of an operation, and the commit that says so."""
+    """The result of an operation, and the commit that records it."""
 
     commit: str
     answer: Mapping[str, Any]
 
 
 def line(uid: str, answer: Mapping[str, Any]) -> str:
-    """The trailer that tells what became of a request."""
+    """Compose the trailer that answers a request."""
     text = json.dumps(answer, separators=(",", ":"))
     return f"{KEY}: {uid} {answer.get('code', 'ok')} {text}\n"
 
 
 def since(repo: Repository, bases: Iterable[str], tip: str) -> dict[str, Verdict]:
-    """What became of every operation between these commits and the tip, by uid, as far as this clone's history reaches."""
+    """Return the verdicts by uid on all operations between these commits and the tip, as far as this clone's history reaches."""
     known = [base for base in dict.fromkeys(bases) if base and base != tip]
     if not known:
         return {}
     found: dict[str, Verdict] = {}
-    for commit, text in repo.messages(tip, known):  # what all bases had is known; what only some had counts too
+    for commit, text in repo.messages(tip, known):  # commits that all bases had are known; those that only some had count
         for uid, answer in _told(text):
             found.setdefault(uid, Verdict(commit, answer))
     return found
@@ -61,7 +61,7 @@ def _told(text: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
 
 
 def _of_commit(text: str, values: Mapping[str, list[str]]) -> dict[str, Any]:
-    """The answer that a commit's other trailers hold, where nobody wrote one."""
+    """Derive the answer from a commit's other trailers if it has no verdict."""
     touched = values.get("Bd-Bead", [])
     args = (commit_message.form_of(text) or {}).get("args") or {}
     tokens, ids = (found if fits(found, [str]) else None for found in (args.get("new_tokens"), args.get("ids")))
