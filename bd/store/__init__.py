@@ -1,10 +1,9 @@
-"""How a hub is kept: git and YAML. Others take Clone and its values from here, and look no deeper.
+"""How a hub is stored: git and YAML. Other packages use `Clone` and the values exported here, nothing deeper.
 
-Read first: clone.py (reads and writes of one clone), then transaction/driver.py (the loop of docs/protocol.md).
-
-- transaction/ is the only way to write. What became of a push is found out by looking, never by an exit status.
-- snapshot.py gives a commit as values; cache/ makes that quick, and may be deleted at any time.
-- local/ holds what only this clone knows; what was not synced is lost in a crash, and nothing relies on it.
+Read clone.py first (reads and writes of one clone), then transaction/driver.py (the loop of docs/protocol.md).
+- transaction/ is the only way to write. The outcome of a push is read from the hub, never from an exit status.
+- snapshot.py presents a commit as values; cache/ makes that fast, and may be deleted at any time.
+- local/ holds what only this clone knows; a crash loses what was not synced to disk, and nothing relies on it.
 """
 
 from __future__ import annotations

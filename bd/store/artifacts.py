@@ -1,4 +1,4 @@
-"""What an artifact's reference may name: a URL, a place in a commit, a file. Only references are kept, never copies."""
+"""Artifact references: a URL, a path in a commit, or a file. Only references are kept, never copies."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _IN_COMMIT = re.compile(r"[^\s@:]+@[0-9a-fA-F]{7,64}:\S.*\Z")
 
 
 def is_elsewhere(typed: str) -> bool:
-    """Whether it names something by its address: a URL, or a place in a commit."""
+    """Return whether it is an address: a URL, or a path in a commit."""
     return bool(_URL.match(typed) or _IN_COMMIT.match(typed))
 
 
 def reference(replica: Replica, typed: str) -> str:
-    """The reference to keep for what was typed: a file of the hub by its path there, any other by its full path.
+    """Return the reference to keep: a file of the hub by its path there, any other file by its absolute path.
 
-    Raises BadInput for a file that is not there.
+    Raises BadInput if the file does not exist.
     """
     if not typed.isprintable():
         raise BadInput("an artifact with a control character in it")

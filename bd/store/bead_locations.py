@@ -1,6 +1,6 @@
-"""Where archived beads lie at one commit after another: listed once, then followed by what differs between two.
+"""The locations of archived beads, followed from commit to commit: listed once, then updated by differences.
 
-Belongs here: finding the files of a bead that is not active. Does not belong here: what is in them.
+This module finds the files of beads that are not active; it does not read them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Archived:
-    """The files of archived beads in one repository. Taking every volume apart takes seconds where there are hundreds."""
+    """The files of archived beads in one repository. Kept because listing every volume takes seconds where there are hundreds."""
 
     def __init__(self, repo: GitRepo) -> None:
         self._repo = repo
@@ -26,7 +26,7 @@ class Archived:
         self._files: dict[str, tuple[Entry, ...]] = {}
 
     def of(self, bead_id: str, commit: str) -> Sequence[Entry]:
-        """The archived files of a bead at a commit, in the order of their paths: one, if all is well."""
+        """Return the archived files of a bead at a commit, ordered by path. More than one is a fault of the hub."""
         if commit != self._commit:
             for entry in entries_of(self._repo, self._commit, commit, ARCHIVE_DIR.rstrip("/")):
                 self._follow(entry)
@@ -34,7 +34,7 @@ class Archived:
         return self._files.get(bead_id, ())
 
     def all_of(self, bead_id: str, commit: str) -> Sequence[Entry]:
-        """All files of a bead at a commit, the active one first."""
+        """Return all files of a bead at a commit, the active one first."""
         active = [entry for entry in self._repo.diff(None, commit, bead_path(bead_id)) if entry.path == bead_path(bead_id)]
         return [*active, *self.of(bead_id, commit)]
 

@@ -1,7 +1,7 @@
-"""A clone of a hub: what the rest of bd reads from it and writes to it through.
+"""A clone of a hub: the interface through which the rest of bd reads and writes it.
 
-Replica answers what this clone knows; what is added here changes the hub. Every write goes through `publish`, and is on
-the hub, kept in this clone, or refused when it returns.
+`Replica` reads what this clone knows; `Clone` adds what changes the hub. Every write goes through `publish`. When that returns,
+the write is on the hub, kept in this clone, or refused.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     from bd.store.unknown_operations import UnknownHere
 
     class OperationReader(Protocol):
-        """Reads operations back from what was kept of them."""
+        """Turns stored forms of operations back into operations."""
 
         def read(self, clone: Clone, form: Mapping[str, Any]) -> Operation:
-            """The operation of a JSON form. Raises KeyError or TypeError for one that this version does not know."""
+            """Read an operation from its JSON form. Raises KeyError or TypeError if this version does not know it."""
 
         def by_difference(
             self, clone: Clone, commit: str, parent: str, author: str, *, uid: str | None, force: bool, reason: str | None
         ) -> Operation:
-            """What a commit that bd has not made changes against `parent`, as an operation; of another `uid` than its trailers name."""
+            """Return the change of a hand-made commit against `parent` as an operation. `uid` replaces the one in its trailers."""
 
 
 class Clone(Replica):
-    """An opened clone; made by the composition root (cli/app.py), which hands in all that the store does not know.
+    """An opened clone. cli/app.py makes it, and passes in everything the store does not know itself.
 
     `operations` reads operations back from commits.
     """
@@ -71,25 +71,25 @@ class Clone(Replica):
         self._operations = operations
 
     def open_clone(self, place: Place) -> Clone:
-        """Another clone on this machine, opened in the same way; the listeners are this one's alone."""
+        """Open another clone on this machine with the same runtime, flags and derivations, but without the listeners."""
         return Clone(place, self._operations, runtime=self.runtime, flags=self.flags, derivations=self.derivations)
 
     # --- writing ---
 
     def publish(self, operation: Operation) -> Outcome:
-        """Carry an operation out. Raises its refusal, TryAgain (with `written`), ServerRefused, Damaged."""
+        """Carry out an operation. Raises its refusal, TryAgain (with `written`), ServerRefused, Damaged."""
         outcome = self.writing().run(operation)
         self._has_written()
         return outcome
 
     def create_hub(self, operation: Operation) -> Outcome:
-        """Carry out the operation that makes the hub itself: there need not be any yet. Raises the same."""
+        """Carry out the operation that makes the hub, which need not exist yet. Raises the same as `publish`."""
         return self.writing().run(operation, creates_hub=True)
 
     def catch_up(self) -> bool:
-        """Publish what was kept in this clone while the hub was away, until when it sees nothing new; whether there was any.
+        """Publish what was kept in this clone while the hub was unreachable. Return whether there was anything.
 
-        For what looks by itself, and may write nothing for long. Raises RemoteUnreachable, and what the hub refuses.
+        For processes that only read for a long time. Raises RemoteUnreachable, and the hub's refusals.
         """
         is_behind = bool(self.remote_name) and self.view() != (self.published() or self.view())
         if is_behind:
@@ -97,10 +97,10 @@ class Clone(Replica):
         return is_behind
 
     def sync(self, by: str, *, force: bool = False, reason: str | None = None) -> tuple[Outcome, Edits]:
-        """Publish everything local, hand edits included, and bring in what is new: the outcome, and what was edited by hand.
+        """Publish everything local, including hand edits, and fetch. Return the outcome, and what was edited by hand.
 
-        `force` also takes hand edits of claims, for a `reason`. Raises RemoteUnreachable, ServerRefused, Damaged; what a
-        newer hub refuses is kept and told.
+        `force` also publishes hand edits of claims, for a `reason`. Raises RemoteUnreachable, ServerRefused, Damaged; what a
+        newer hub refuses is kept and reported.
         """
         from bd.store.sync import sync  # noqa: PLC0415  most commands publish what was typed alone
 
@@ -113,7 +113,7 @@ class Clone(Replica):
             self.on_written()
 
     def writing(self, *, force: bool = False, reason: str | None = None) -> Writing:
-        """What writes to this clone's hub; `force` also takes hand edits of claims, for a `reason`."""
+        """Return the writer of this clone's hub. `force` also publishes hand edits of claims, for a `reason`."""
         from bd.store.transaction.queue import Writing  # noqa: PLC0415  readers need none of it
 
         def by_difference(commit: str, parent: str, author: str, uid: str | None) -> Operation:
@@ -131,13 +131,13 @@ class Clone(Replica):
     def context(
         self, snapshot: CachedSnapshot, heartbeats: Mapping[str, str] | None, *, is_request: bool = False
     ) -> DecisionContext:
-        """What a decision may know besides the snapshot; `is_request`: by the hub's settings alone, for an operation of another clone."""
+        """Return the decision context for a snapshot. `is_request`: for another clone's operation, with the hub's settings alone."""
         if is_request:
             return DecisionContext(self.runtime.now(), of_hub(snapshot.config()), heartbeats, is_request=True)
         return DecisionContext(self.runtime.now(), self.settings(snapshot), heartbeats)
 
     def author(self, by: str, settings: Settings) -> str:
-        """The git author for who asks."""
+        """Return the git author for an agent or person."""
         return git_author(by, settings, self.place.user_name, self.place.user_mail)
 
     def _revive(self, form: Mapping[str, Any]) -> Operation:
@@ -147,7 +147,7 @@ class Clone(Replica):
 
     @cached_property
     def tokens(self) -> Tokens:
-        """The fencing tokens of the claims that were made here."""
+        """The fencing tokens of the claims made in this clone."""
         return Tokens(self.place.folder)
 
     def unknown_writes(self) -> list[UnknownHere]:
@@ -163,40 +163,42 @@ class Clone(Replica):
         return unknown_operations.requested(self, self._revive)
 
     def kept(self) -> list[KeptCommit]:
-        """The commits that the hub refused, until they are dismissed."""
+        """Return the rejected changes: commits that the hub refused and nobody has dismissed."""
         from bd.store import rejected  # noqa: PLC0415  hardly anything is refused
 
         return rejected.kept(self)
 
     def dismiss(self, uid: str) -> bool:
-        """Let go of one of them; whether there was one."""
+        """Dismiss a rejected change. Return whether there was one."""
         from bd.store import rejected  # noqa: PLC0415  the same
 
         return rejected.dismiss(self, uid)
 
     def observe(self, signs: Mapping[str, str], *, note: str | None = None) -> dict[str, float]:
-        """Note a successful look at signs (of claims, by token), and for how long each has been the same, in seconds.
+        """Record an observation of heartbeats (claim token -> object). Return for how many seconds each has been the same.
 
-        `note` names where those of another kind are kept.
+        `note` names another note to keep other kinds of observations in.
         """
-        from bd.store import observations  # noqa: PLC0415  most commands look at nobody
+        from bd.store import observations  # noqa: PLC0415  most commands observe no heartbeats
 
         return observations.since(self, note or observations.NAME, signs)
 
     def last_look_s(self) -> float | None:
-        """How many seconds ago this clone last looked at the signs of claims; None when it never did."""
+        """Return how many seconds ago this clone last observed heartbeats; None if it never did."""
         from bd.store import observations  # noqa: PLC0415  the same
 
         return observations.last_look_s(self)
 
-    # --- rehearsing ---
+    # --- dry runs ---
 
     def rehearsal(self, snapshot: CachedSnapshot) -> Rehearsal:
-        """Operations decided one after another on a snapshot, and none of them published."""
+        """Return a rehearsal: operations decided one after another on a snapshot, none of them published."""
         return Rehearsal(self, snapshot)
 
     def preview(self, snapshot: CachedSnapshot, *operations: Operation) -> Change:
-        """What publishing operations one after another would change: the last one's change. Raises what publishing raises before it pushes."""
+        """Return the change that publishing these operations in order would make (the last one's). Raises what publishing raises
+        before the push.
+        """
         change, steps = Change({}, ""), self.rehearsal(snapshot)
         for operation in operations:
             self.check_format(snapshot, operation)
@@ -205,7 +207,7 @@ class Clone(Replica):
 
 
 class Rehearsal:
-    """For dry runs, whose word has to be the real run's: every check of a write up to its files, and no write."""
+    """Operations decided for a dry run, with every check of a real write up to its files, but without writing."""
 
     def __init__(self, clone: Clone, snapshot: CachedSnapshot) -> None:
         self._clone = clone
@@ -219,15 +221,15 @@ class Rehearsal:
 
     @property
     def snapshot(self) -> Any:
-        """The hub as it would be by now."""
+        """The hub as it would be after the operations so far."""
         return self._chain.snapshot
 
     def settings(self) -> Settings:
-        """The settings as they would hold by now."""
+        """Return the settings as they would be after the operations so far."""
         return self._clone.settings(self.snapshot)
 
     def add(self, operation: Operation) -> Change:
-        """Decide one more operation on what the ones before it would leave. Raises its refusal, Damaged."""
+        """Decide one more operation on the result of the earlier ones. Raises its refusal, Damaged."""
         settings = self.settings()
         context = self._clone.context(self.snapshot, None) if self._chain.steps else None
         author = self._clone.author(operation.by, settings)

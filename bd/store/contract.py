@@ -1,8 +1,8 @@
-"""What the store asks of what lies below and beside it: small contracts, and the values that pass through them.
+"""The contracts that the store is built on, and the values that pass through them.
 
-Everything that the protocol of a hub consists of (transaction, recovery, group commit, heartbeats, offline queue, cache)
-is written once, above these. `Repository`, `Remote` and `LocalState` have two implementations each: on git and files
-(git/, local/), and in memory (memory/). One suite holds both to what is said here (tests/contract).
+The protocol of a hub (transaction, recovery, group commit, heartbeats, offline queue, cache) is written once, above these.
+`Repository`, `Remote` and `LocalState` have two implementations each: on git and files (git/, local/), and in memory (memory/).
+One test suite holds both to what is documented here (tests/contract).
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
 
-# The private refs of a clone: the last tip known to be on the hub, and what reads answer from: that, and what is not published yet.
+# The private refs of a clone. PUBLISHED is the last tip known to be on the hub; VIEW adds what is not published yet, and is what
+# reads answer from.
 PUBLISHED = "refs/bd/published"
 VIEW = "refs/bd/view"
-# Tips that were published once and are no longer in the hub's history, since somebody accepted a rewrite.
+# Tips that were published once, but left the hub's history when somebody accepted a rewrite.
 REWRITTEN = "refs/bd/rewritten/"
-# The old value of a ref that must not exist yet.
+# As the old value of a ref: the ref must not exist yet.
 ZERO = "0" * 40
 
 
@@ -27,9 +28,9 @@ ZERO = "0" * 40
 
 
 class Entry(NamedTuple):
-    """A path of a tree and its blob; `oid` None when the path is gone. `mode` is git's octal text.
+    """A path of a tree and its blob; `oid` is None if the path is gone. `mode` is git's octal text.
 
-    `old` is the blob that was there before, where two commits were compared; None where there was no file.
+    When two commits were compared, `old` is the blob in the older one; None if there was no file.
     """
 
     path: str
@@ -39,9 +40,10 @@ class Entry(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """A commit to be made: message, author (`Name <mail>`), seconds, files (None deletes), modes of those not plain.
+    """A commit to be made: message, author (`Name <mail>`), seconds since the epoch, files (None deletes), and the modes of files
+    that are not plain.
 
-    `sign` makes of a raw commit a signed one.
+    `sign` turns a raw commit into a signed one.
     """
 
     message: str
@@ -53,7 +55,7 @@ class Draft(NamedTuple):
 
 
 class SideRef(NamedTuple):
-    """A ref beside the branch that is to be moved: to `new` (None deletes it) from exactly `old` (None: there is none)."""
+    """An update of a side ref: to `new` (None deletes it), only if it is at `old` (None: it must not exist)."""
 
     ref: str
     new: str | None
@@ -61,7 +63,7 @@ class SideRef(NamedTuple):
 
 
 class PushLine(NamedTuple):
-    """What a server says of one ref of a push, in the words of `push --porcelain`: a flag, and a summary."""
+    """A server's answer for one ref of a push, as in `push --porcelain`: a flag and a summary."""
 
     flag: str
     summary: str
@@ -72,14 +74,16 @@ class PushLine(NamedTuple):
 
 
 class PushAnswer(NamedTuple):
-    """What a server said of a push: a line for each ref it spoke of, and all its words. No line is no answer."""
+    """A server's answer to a push: a line for each ref it reported, and all its words. A ref without a line got no answer."""
 
     lines: Mapping[str, PushLine]
     words: str
 
 
 class Fetched(NamedTuple):
-    """What a server had: the branch's tip (None: no such branch), requests of other clones by uid, and whether it is known to take side refs."""
+    """The result of a fetch: the branch's tip (None: no such branch), requests of other clones by uid, and whether the server is
+    known to accept side refs.
+    """
 
     tip: str | None
     requests: Mapping[str, str] = {}
@@ -90,98 +94,102 @@ if TYPE_CHECKING:
     # --- the objects and refs of this clone -----------------------------------------------
 
     class Objects(Protocol):
-        """Reads objects by name, or a file by `<commit>:<path>`."""
+        """Reads objects by name, or files by `<commit>:<path>`."""
 
-        # What of the archive was looked into (archive/volumes.py).
+        # Cached listings of archive volumes (archive/volumes.py).
         shelf: Any
 
         def read(self, name: str, *, at_most: int | None = None) -> bytes | None:
-            """The content; None for what is not here. `at_most` bytes of it."""
+            """Return the content, or its first `at_most` bytes; None if the object is not in this clone."""
 
         def read_many(self, names: Sequence[str], *, at_once: int = 200, at_most: int | None = None) -> Iterator[bytes | None]:
-            """The same for many, in order."""
+            """Read many objects, in order."""
 
         def known(self, name: str, *, at_most: int | None = None) -> bytes:
-            """The same for what has to be here. Raises Damaged."""
+            """Read an object that has to be here. Raises Damaged."""
 
     class Repository(Protocol):
-        """The commits that this clone has, and its refs. What it is told to store is here when the call returns."""
+        """The commits and refs of this clone. Writes are complete when the call returns."""
 
         @property
         def objects(self) -> Objects: ...
 
         @property
         def is_shallow(self) -> bool:
-            """Whether history is cut off somewhere."""
+            """Return whether history is cut off somewhere."""
 
         def ref(self, name: str) -> str | None:
-            """The object a ref names; None when there is none."""
+            """Return the object that a ref names; None if there is no such ref."""
 
         def refs(self, prefix: str) -> dict[str, str]:
-            """Every ref below a prefix."""
+            """Return all refs below a prefix."""
 
         def update_refs(self, updates: Iterable[tuple[str, str | None, str | None]]) -> None:
-            """Set refs, all or none: (name, new, old). New None deletes; old None expects nothing in particular, ZERO no ref.
+            """Set refs, all or none: (name, new, old). New None deletes; old None expects nothing, old ZERO expects no ref.
 
-            Raises TryAgain when one is not what was expected.
+            Raises TryAgain if a ref is not what was expected.
             """
 
         def set_private_refs(self, values: Mapping[str, str]) -> None:
-            """Set refs that nobody else writes, under the clone's lock."""
+            """Set refs that only this clone writes, under the clone's lock."""
 
         def is_ancestor(self, older: str, newer: str) -> bool:
-            """Whether one commit is the other or in its history, as far as that is here."""
+            """Return whether `older` is `newer` or in its history, as far as that is in this clone."""
 
         def commits_between(self, older: str | None, newer: str, *, without: Iterable[str] = ()) -> list[str]:
-            """The commits of `newer` that `older` and `without` do not have, oldest first."""
+            """Return the commits of `newer` that are in neither `older` nor `without`, oldest first."""
 
         def diff(self, old: str | None, new: str, *paths: str) -> list[Entry]:
-            """The files in which two commits differ, as they are in the newer one. `old` None: every file."""
+            """Return the files in which two commits differ, as they are in the newer one. With `old` None, every file."""
 
         def messages(self, tip: str, since: Sequence[str]) -> Iterator[tuple[str, str]]:
-            """(commit, message) of what `tip` has and the common history of `since` has not, newest first; those not here count for nothing."""
+            """Yield (commit, message) of the commits in `tip` and not in the common history of `since`, newest first. Commits
+            missing from this clone are ignored.
+            """
 
         def ever_had(self, commit: str, path: str) -> bool:
-            """Whether there was ever a file at this path, in all of a commit's history."""
+            """Return whether the path ever existed, in all of a commit's history."""
 
         def write_commits(self, base: str | None, drafts: Sequence[Draft]) -> list[str]:
-            """A chain of commits on top of `base`; their names. Raises TryAgain (disk full) and Damaged."""
+            """Store a chain of commits on top of `base`; return their names. Raises TryAgain (disk full) and Damaged."""
 
         def write_object(self, kind: str, data: bytes, length: int) -> str:
-            """One object; its name, of so many figures. Raises OSError and TryAgain where nothing can be written."""
+            """Store one object; return its name, of `length` hex digits. Raises OSError or TryAgain if nothing can be written."""
 
         def close(self) -> None:
-            """Let go of helper processes."""
+            """End helper processes."""
 
     # --- one connection to one server ------------------------------------------------------
 
     class Remote(Protocol):
-        """What one connection to one server does. It reports what the server said, and draws no conclusion.
+        """One connection to one server. It reports what the server said, and draws no conclusions.
 
-        For a hub without a remote, this repository is the server.
+        For a hub without a remote, the repository itself is the server.
         """
 
-        # What messages call the server: as git does.
+        # The name of the server in messages, as git calls it.
         name: str
 
         def begin_fetch(self) -> None:
-            """Start a fetch of the branch, which `fetch` then waits for. Only under the clone's lock."""
+            """Start a fetch of the branch; `fetch` waits for it. Only under the clone's lock."""
 
         def fetch(self) -> Fetched:
-            """What the server has, its objects here, and its tip in the published ref.
+            """Fetch. Return what the server has; its objects are then in this clone, and its tip in the published ref.
 
-            Raises RemoteUnreachable; HubRewritten when the tip does not descend from what was published before, or when a
-            branch that was there is gone.
+            Raises RemoteUnreachable; HubRewritten if the tip does not descend from what was published before, or if a branch that
+            existed is gone.
             """
 
         def drop_fetch(self) -> None:
-            """Wait for a fetch that was begun and that nobody waits for."""
+            """Wait for a fetch that was started and is no longer needed."""
 
         def fetch_objects(self, refs: Sequence[str]) -> None:
-            """Bring the objects of these refs here; what the server refuses shows when they are read. Raises RemoteUnreachable for no answer in time."""
+            """Fetch the objects of these refs. What the server refuses shows when they are read. Raises RemoteUnreachable if
+            there is no answer in time.
+            """
 
         def list(self, *prefixes: str) -> dict[str, str]:
-            """The server's refs that start with one of these. Raises RemoteUnreachable."""
+            """List the server's refs that start with one of these. Raises RemoteUnreachable."""
 
         def push(
             self,
@@ -192,16 +200,16 @@ if TYPE_CHECKING:
             exactly: bool = False,
             meanwhile: Callable[[], None] | None = None,
         ) -> PushAnswer:
-            """Move the branch from `base` to `commit` (None: only the side refs), all or nothing.
+            """Move the branch from `base` to `commit` (None: move only the side refs), all or nothing.
 
-            The branch moves as a fast-forward, with `exactly` only if the server has `base`; each side ref only from its old
-            value. `meanwhile` is called while the server is being talked to. Raises RemoteUnreachable for no answer in time.
+            The branch moves as a fast-forward; with `exactly`, only if the server is at `base`. Each side ref moves only from its
+            old value. `meanwhile` is called while the push is under way. Raises RemoteUnreachable if there is no answer in time.
             """
 
     # --- what only this clone knows ---------------------------------------------------------
 
     class JournalEntry(Protocol):
-        """One operation of this clone on its way; locked by its process, and the dead's once that has ended."""
+        """One operation of this clone under way. Locked by its process; once that has ended, it counts as a dead process's entry."""
 
         path: str
         data: dict[str, Any]
@@ -210,84 +218,86 @@ if TYPE_CHECKING:
         def uid(self) -> str: ...
 
         def write(self, *, durably: bool = True, **changes: Any) -> None:
-            """Record a step; not `durably` where it only has to outlive the process. Raises OSError."""
+            """Record a step. Without `durably` it only has to outlive the process, not the machine. Raises OSError."""
 
         def sync(self) -> None:
-            """Bring what was written through to the disk."""
+            """Flush what was written to the disk."""
 
         def remove(self) -> None:
-            """The operation is settled, and whoever had to know knows."""
+            """Remove the entry: the operation is settled and its author has been told."""
 
         def close(self) -> None:
-            """Leave the entry to whoever comes next."""
+            """Let go of the entry, and leave it to the next command."""
 
     class Journal(Protocol):
-        """What this clone has begun and not yet settled. See local/journal.py for the states of an entry."""
+        """The operations that this clone has begun and not yet settled. See local/journal.py for the states of an entry."""
 
-        # Whether it can be seen that the process of an entry has ended. Else nobody waits by one.
+        # Whether it can tell that an entry's process has ended. If not, no process waits for another.
         tells_the_dead: bool
 
         def begin(self, uid: str, **data: Any) -> JournalEntry:
-            """A new entry, there from its first `write` on."""
+            """Return a new entry; it exists from its first `write` on."""
 
         def is_empty(self) -> bool: ...
 
         def unreadable(self) -> list[str]:
-            """The entries that this bd can't read; neither decided nor dropped."""
+            """Return the entries that this bd can't read. They are neither settled nor removed."""
 
         def of_the_dead(self) -> Iterator[JournalEntry]:
-            """The entries whose process is gone, oldest first, those last that a neighbour had taken over; ours meanwhile."""
+            """Yield the entries of dead processes, oldest first, those taken over by a neighbour last. Each is locked by this
+            process meanwhile.
+            """
 
         def take(self, fits: Callable[[Mapping[str, Any]], bool], number: int) -> list[tuple[str, dict[str, Any]]]:
-            """Up to so many waiting entries that fit, by their key, from now on the caller's to answer."""
+            """Take up to `number` waiting entries that fit, by key. The caller then has to answer them."""
 
         def answer(self, key: str, told: Mapping[str, Any]) -> None:
             """Answer an operation that was taken, whole or not at all."""
 
         def answer_for_the_dead(self, uid: str, told: Mapping[str, Any]) -> None:
-            """The same for one that a holder took and did not live to answer; nothing where nobody waits any more."""
+            """Answer an operation whose holder died before answering. Does nothing if nobody waits any more."""
 
         def answered(self, entry: JournalEntry) -> dict[str, Any] | None:
-            """The answer that an entry got. Whoever removes the entry then removes the answer with it."""
+            """Return the answer to an entry. Removing the entry then removes the answer, too."""
 
         def put_back(self) -> None:
-            """Let those be taken again that a holder took and did not live to answer. Only under the lock."""
+            """Make entries available again whose holder died before answering. Only under the lock."""
 
         def withdraw(self, entry: JournalEntry) -> bool:
-            """Take a waiting entry back; False when a holder has it already."""
+            """Withdraw a waiting entry. False if a holder has taken it already."""
 
         def reclaim(self, entry: JournalEntry) -> None:
-            """The lock is the author's and nobody has answered: the entry is its author's again."""
+            """Give the entry back to its author, who has the lock and got no answer."""
 
     class Lock(Protocol):
-        """One writer a clone. It goes with its process."""
+        """The writer lock: one writer per clone. It is released when its process ends."""
 
         def __enter__(self) -> Lock: ...
         def __exit__(self, *_: object) -> None: ...
 
         def try_enter(self) -> bool:
-            """Take the lock if nobody has it; whether that went well."""
+            """Take the lock if it is free. Return whether that succeeded."""
 
         def timed_out(self) -> Exception:
-            """The error of who waited for it in vain."""
+            """Return the error for a process that waited for the lock in vain."""
 
     class LocalState(Protocol):
-        """What only this clone knows. What was not synced is lost in a crash, and nothing relies on it."""
+        """What only this clone knows. A crash loses what was not synced to disk, and nothing relies on it."""
 
         @property
         def journal(self) -> Journal: ...
 
         def lock(self, timeout_s: float, on_wait: Callable[[], None] | None = None) -> Lock:
-            """The writer lock; whoever enters it waits so long."""
+            """Return the writer lock; entering it waits up to `timeout_s`."""
 
         def read(self, name: str) -> str | None:
-            """A note; None when there is none or it can't be read."""
+            """Read a note; None if there is none or it can't be read."""
 
         def write(self, name: str, text: str) -> None:
-            """Keep a note, whole or not at all. Raises OSError."""
+            """Write a note, whole or not at all. Raises OSError."""
 
         def drop(self, name: str) -> None:
-            """Forget a note."""
+            """Remove a note."""
 
         def has_any(self, folder: str) -> bool:
-            """Whether there has ever been a note below this name."""
+            """Return whether there has ever been a note below this name."""

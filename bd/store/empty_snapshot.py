@@ -1,4 +1,4 @@
-"""The snapshot of a hub that is only being made."""
+"""The snapshot of a hub that is being created."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The version of a hub's format: which ones this bd writes, and what it says where it doesn't.
+"""Format versions: which ones this bd writes, and the errors for those it does not.
 
-Reads take a hub of any version as far as they understand it; writes never make a newer version of it by the way. Does not belong here: bringing a
-hub forward (operations/upgrade.py).
+Reads accept a hub of any version as far as they understand it. Writes never upgrade a hub by the way; that is
+operations/upgrade.py.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from bd.store.contract import Repository
     from bd.store.snapshot import CachedSnapshot
 
-# Settings of a newer format may be none that this bd can read; the line that says so is.
+# A newer format's settings may be unreadable for this bd, but the line with its version is not.
 _LINE = r"(?m)^format:[ \t]*(\d{1,9})[ \t]*(?:#.*)?\r?$"
 
 
 def version_of(repo: Repository, snapshot: CachedSnapshot) -> int | None:
-    """The version that a hub says it has; None where its settings say nothing of it."""
+    """Return the format version in a hub's settings; None if they name none."""
     version = snapshot.config().get("format")
     if isinstance(version, int) or snapshot.record(CONFIG_PATH) is not None:
         return version
@@ -33,9 +33,9 @@ def version_of(repo: Repository, snapshot: CachedSnapshot) -> int | None:
 
 
 def check(repo: Repository, snapshot: CachedSnapshot, branch_name: str, *, brings_forward: bool = False) -> None:
-    """Refuse to write where there is no hub, or one of another format, or whose settings can't be read.
+    """Refuse to write if there is no hub, if its format is another one, or if its settings can't be read.
 
-    `brings_forward`: for the write that ends an older format. Raises NoHub, NewerFormat, OlderFormat, TooOld, Damaged.
+    `brings_forward`: for the write that upgrades an older format. Raises NoHub, NewerFormat, OlderFormat, TooOld, Damaged.
     """
     least = snapshot.config().get("min_version")
     if versions.is_older(__version__, least):
@@ -44,7 +44,7 @@ def check(repo: Repository, snapshot: CachedSnapshot, branch_name: str, *, bring
         versions.WRITABLE_SINCE <= snapshot.config().get("format", 0) <= versions.FORMAT
         and snapshot.record(CONFIG_PATH) is not None
     ):
-        return  # what is checked with every write
+        return  # the usual case, checked with every write
     version = version_of(repo, snapshot)
     if version is not None and version > versions.FORMAT:
         raise NewerFormat(version, versions.FORMAT)
@@ -56,6 +56,6 @@ def check(repo: Repository, snapshot: CachedSnapshot, branch_name: str, *, bring
         raise OlderFormat(version, versions.FORMAT)
     if snapshot.record(CONFIG_PATH) is None:
         raise NoHub(f"the branch {branch_name} holds no hub", hint="`bd init` makes one")
-    if version is None:  # nothing else may stand there either: ids would get another prefix
+    if version is None:  # don't assume defaults: ids would get another prefix
         hint = f"`git log -p {CONFIG_PATH}` has what stood there; write it again, commit it and `git push`"
         raise Damaged(f"{CONFIG_PATH} names no format", hint=hint)

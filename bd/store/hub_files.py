@@ -1,4 +1,4 @@
-"""The files of a hub, read: each becomes a row of fields, or the reason why it can't be read."""
+"""Reads the files of a hub: each becomes a row of fields, or the reason why it can't be read."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
     from bd.store.contract import Entry, Repository
 
-# A symbolic link or a submodule in place of a file.
+# Anything else is a symbolic link or a submodule.
 _FILE_MODES = frozenset({"100644", "100755"})
 
 
 class Row:
-    """One parsed file on its way into the cache."""
+    """One parsed file, to be stored in the cache."""
 
     __slots__ = ("fields", "is_simple", "oid", "path", "reason")
 
@@ -45,14 +45,14 @@ class Row:
 
 
 def is_wanted(path: str) -> bool:
-    """Whether the cache keeps this path of the hub."""
+    """Return whether the cache keeps this path."""
     if path in (CONFIG_PATH, SIGNERS_PATH):
         return True
     return path.endswith(".yaml") and path.startswith((BEADS_DIR, AGENTS_DIR, CAPACITY_DIR, TRIGGERS_DIR))
 
 
 def bead_id_of(path: str) -> str | None:
-    """The id that a bead file's path stands for; None when it lies where no bead may."""
+    """Return the bead id that a path stands for; None if no bead may be there."""
     folder, _, name = path.rpartition("/")
     stem = name.removesuffix(".yaml")
     if folder == "beads" or (folder.startswith(ARCHIVE_DIR) and folder.count("/") == 2):
@@ -61,12 +61,12 @@ def bead_id_of(path: str) -> str | None:
 
 
 def entries_of(repo: Repository, old: str | None, new: str, *paths: str) -> Sequence[Entry]:
-    """The files in which two commits differ (`old` None: every file), as if each archived bead had one of its own."""
+    """Return the files in which two commits differ (`old` None: every file), with archived beads listed one by one."""
     return with_volumes(repo, repo.diff(old, new, *paths))
 
 
 def with_volumes(repo: Repository, entries: Sequence[Entry]) -> Sequence[Entry]:
-    """What git lists, with the beads of each volume in its place."""
+    """Replace each volume in a listing by the beads in it."""
     if not any(is_volume(entry.path) or volume_of(entry.path) for entry in entries):
         return entries
     return looked_into(repo.objects, entries)
@@ -75,7 +75,7 @@ def with_volumes(repo: Repository, entries: Sequence[Entry]) -> Sequence[Entry]:
 def parse_entries(
     repo: Repository, entries: Sequence[Entry], on_progress: Callable[[int, int], None] | None = None
 ) -> Iterator[Row | str]:
-    """Read and parse files of a commit; a removed one comes out as its bare path."""
+    """Read and parse files of a commit. A removed file yields its bare path."""
     present: list[Entry] = []
     for entry in entries:
         if entry.oid is None:
@@ -92,7 +92,7 @@ def parse_entries(
 
 
 def _misnamed(path: str) -> str | None:
-    """Why a file of this name is none of a hub's, whatever stands in it."""
+    """Return why no file of a hub may have this name; None if one may."""
     if path != _printable(path):
         return "has a name that is not UTF-8"
     stem = path.rpartition("/")[2].removesuffix(".yaml")
@@ -107,12 +107,12 @@ def _misnamed(path: str) -> str | None:
 
 
 def _printable(path: str) -> str:
-    """A path as a text that can be kept and shown: bytes that are no UTF-8 are written out."""
+    """Make a path printable: bytes that are not UTF-8 are escaped."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def parse_file(path: str, oid: str, data: bytes | None) -> Row:
-    """One file of a hub as a row: its fields, or why it can't be read."""
+    """Parse one file of a hub into a row: its fields, or why it can't be read."""
     from bd.store.yaml import codec  # noqa: PLC0415  nothing on a warm path reads YAML
 
     if data is None:
@@ -135,7 +135,7 @@ def parse_file(path: str, oid: str, data: bytes | None) -> Row:
 
 
 def _fault_of_volume(path: str, data: bytes) -> str | None:
-    """Why not everything in a volume can be read; None where it can."""
+    """Return why part of a volume can't be read; None if all of it can."""
     volume = parse(data)
     if volume.fault:
         return volume.fault

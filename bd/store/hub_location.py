@@ -1,8 +1,7 @@
-"""Where the hub is kept: which repository, branch and remote, and this clone's own settings.
+"""Where the hub is: repository, branch, remote, and this clone's own settings.
 
-What git's configuration and the two YAML files say is remembered in `<git common dir>/bd/place-<fingerprint>`
-together with the bytes it was read from, so that a command starts without asking git. Belongs
-here: finding the place. Does not belong here: anything inside the hub.
+What git's configuration and the two YAML files say is cached in `<git common dir>/bd/place-<fingerprint>`, with the bytes it was
+read from, so that a command starts without asking git. This module finds the place, and knows nothing of a hub's content.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ DEFAULT_BRANCH = "beads"
 
 
 class Place(NamedTuple):
-    """A hub's whereabouts in this clone. `branch` is a full ref; `remote` None when there is none."""
+    """The location of a hub in this clone. `branch` is a full ref; `remote` is None if there is none."""
 
     repo: GitRepo
     branch: str
@@ -56,7 +55,7 @@ class Place(NamedTuple):
         return os.path.join(self.repo.common_dir, "bd")
 
     def connect(self, runtime: Runtime) -> Remote:
-        """The server, which is this repository itself where there is no remote. Nobody is asked yet."""
+        """Return the connection to the server: the remote, or this repository itself if there is none. Nothing is sent yet."""
         from bd.store.git.remote import GitRemote, OwnBranch  # noqa: PLC0415  most reads ask nobody
 
         if self.remote is None:
@@ -64,40 +63,40 @@ class Place(NamedTuple):
         return GitRemote(self.repo, self.remote, self.branch, self.folder, runtime)
 
     def local_state(self, runtime: Runtime) -> LocalState:
-        """What only this clone knows."""
+        """Return the files that only this clone knows."""
         return LocalFiles(self.folder, runtime)
 
     def worktree(self, runtime: Runtime) -> Worktree | None:
-        """The files of the hub branch, wherever they are checked out."""
+        """Return the hub branch's files, wherever they are checked out."""
         from bd.store.worktree.worktree import Worktree  # noqa: PLC0415  reads look at no files
 
         return Worktree(self.repo, self.branch, runtime)
 
     def cache_path(self, derivations: Sequence[Derivation], now: datetime) -> str | None:
-        """Where the cache with these derived columns is kept; None: for one command only."""
+        """Return where the cache with these derived columns is; None for a cache in memory."""
         return path_of(self.folder, derivations, now)
 
 
 def check_branch(name: str) -> str:
-    """A branch name git accepts, and takes for nothing else. Raises BadInput."""
+    """Return the name if git accepts it as a branch name, and nothing else. Raises BadInput."""
     if name.startswith("-") or not name.isprintable() or not is_ref(f"refs/heads/{name}"):
         raise BadInput(f"{name!r} can't be a branch's name")
     return name
 
 
 def user_config_path() -> str:
-    """The user's own settings file."""
+    """Return the path of the user's settings file."""
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return os.path.join(base, "bd", "config.yaml")
 
 
 def clone_config_path(repo: GitRepo) -> str:
-    """The clone's own settings file."""
+    """Return the path of the clone's settings file."""
     return os.path.join(repo.common_dir, "bd", "config.yaml")
 
 
 def start_folder(directory: str | None) -> str:
-    """The folder to look from: `-C`, else what BEADS_DIR, BEADS_DB or BD_DB point to, else here."""
+    """Return the folder to start from: `-C`, else BEADS_DIR, BEADS_DB or BD_DB, else the current one."""
     if directory:
         return directory
     for name in _FOLDER_VARIABLES:
@@ -112,7 +111,7 @@ def start_folder(directory: str | None) -> str:
 
 
 def locate_repo(directory: str | None) -> GitRepo:
-    """The repository to work in. Raises NoHub outside of one."""
+    """Find the repository to work in. Raises NoHub outside of one."""
     start = start_folder(directory)
     if not os.path.isdir(start):
         raise NoHub(f"no folder {start}")
@@ -124,7 +123,7 @@ def locate_repo(directory: str | None) -> GitRepo:
 
 
 def locate(directory: str | None = None) -> Place:
-    """The hub of a folder. Raises NoHub when the repository holds none."""
+    """Find the hub of a folder. Raises NoHub if the repository holds none."""
     repo = locate_repo(directory)
     known = _remembered(repo)
     is_new = known is None
@@ -146,7 +145,7 @@ def locate(directory: str | None = None) -> Place:
 
 
 def place_on(repo: GitRepo, branch: str) -> Place:
-    """The place of a hub that may not be there yet, on a full ref; nothing of it is remembered. Raises BadInput."""
+    """Return the place of a hub that may not exist yet, on a full ref; nothing is cached. Raises BadInput."""
     known = _read(repo)
     return _place(repo, branch, {**known, "remote": _find_remote(known["git"], branch, known["clone"])})
 
@@ -167,16 +166,16 @@ def _place(repo: GitRepo, branch: str, known: Mapping[str, Any]) -> Place:
 
 
 def forget(repo: GitRepo) -> None:
-    """Read everything anew at the next command (after init or a change of settings)."""
+    """Drop the cached place: the next command reads everything again (after init, or a change of settings)."""
     with suppress(FileNotFoundError):
         os.unlink(place_path(os.path.join(repo.common_dir, "bd")))
 
 
-# --- what is remembered -------------------------------------------------------------------
+# --- the cached place ---------------------------------------------------------------------
 
 
 def _sources(repo: GitRepo) -> list[bytes]:
-    """The bytes of every file that a place is read from."""
+    """Return the bytes of every file that a place is read from."""
     home = os.path.expanduser("~")
     config_home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     paths = [
@@ -199,7 +198,7 @@ def _sources(repo: GitRepo) -> list[bytes]:
 
 
 def _remembered(repo: GitRepo) -> dict[str, Any] | None:
-    """What an earlier command read, if every source still has the same bytes."""
+    """Return what an earlier command read, if every source still has the same bytes."""
     if os.environ.get("BD_BRANCH") or os.environ.get("BD_REMOTE"):
         return None
     sources = _sources(repo)
@@ -207,7 +206,7 @@ def _remembered(repo: GitRepo) -> dict[str, Any] | None:
     try:
         with open(path, "rb") as file:
             checksum, data = file.read(_CHECKSUM_SIZE), file.read()
-        if checksum != _checksum(data):  # of other bytes, marshal may make lists that fill the memory
+        if checksum != _checksum(data):  # other bytes could make marshal build lists that fill the memory
             return None
         known = marshal.loads(data)
         if known["sources"] == sources:
@@ -222,7 +221,7 @@ def _checksum(data: bytes) -> bytes:
 
 
 def _read(repo: GitRepo) -> dict[str, Any]:
-    """What git's configuration and the settings files say."""
+    """Read git's configuration and the settings files."""
     sources = _sources(repo)
     git = repo.settings()
     clone = read_layer(clone_config_path(repo))
@@ -245,14 +244,14 @@ def _read(repo: GitRepo) -> dict[str, Any]:
 
 def _remember(repo: GitRepo, known: dict[str, Any]) -> None:
     if any(key.startswith("include") for key in known["git"]):
-        return  # included files would have to be watched too
+        return  # the included files would have to be compared too
     data = marshal.dumps(known)
     with suppress(OSError):
         files.replace(place_path(os.path.join(repo.common_dir, "bd")), _checksum(data) + data)
 
 
 def read_layer(path: str) -> dict[str, Any]:
-    """A settings file; empty when there is none. Raises BadInput for one that can't be read."""
+    """Read a settings file; empty if there is none. Raises BadInput if it can't be read."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -271,17 +270,16 @@ def _last(git: Mapping[str, list[str]], key: str) -> str:
 
 
 def _holds_hub(repo: GitRepo, ref: str) -> bool:
-    """Whether a branch holds a hub's settings; the Go tool's file of the same name does not say which format it has."""
+    """Return whether a branch holds a hub's settings. The Go tool's file of the same name has no `format` line."""
     commit = repo.ref(ref)
     data = repo.objects.read(f"{commit}:{CONFIG_PATH}", at_most=FILE_LIMIT) if commit else None
     return data is not None and b"\nformat:" in b"\n" + data
 
 
 def _find_branch(repo: GitRepo, known: Mapping[str, Any]) -> str | None:
-    """The branch that holds the hub: a remote's default branch, the one checked out, or `beads`.
+    """Find the hub's branch: a remote's default branch, the one checked out, or `beads`; else the only remote branch with a hub.
 
-    The remote's comes first: a branch of one's own that was cut from the hub's holds the same files, and is no hub.
-    Otherwise the only remote branch that holds one.
+    The remote's default comes first: a local branch cut from the hub's holds the same files, but is not the hub.
     """
     head = repo.head_branch()
     remotes = [key[7:-4] for key in known["git"] if key.startswith("remote.") and key.endswith(".url")]
@@ -303,7 +301,7 @@ def _remote_branches(repo: GitRepo, remote: str) -> list[str]:
 
 
 def _default_branch(repo: GitRepo, remote: str) -> str | None:
-    """What the remote's HEAD was when it was cloned."""
+    """Return the remote's default branch at the time it was cloned."""
     try:
         with open(os.path.join(repo.common_dir, "refs", "remotes", remote, "HEAD"), encoding="utf-8") as file:
             return file.read().strip().removeprefix(f"ref: refs/remotes/{remote}/")
@@ -329,7 +327,7 @@ def _find_remote(git: Mapping[str, list[str]], branch: str, clone: Mapping[str, 
 
 
 def _url(git: Mapping[str, list[str]], remote: str | None) -> str | None:
-    """The one URL of the remote, for fetch and push. Raises BadInput where there are several."""
+    """Return the remote's one URL for fetch and push. Raises BadInput if there are several."""
     if remote is None:
         return None
     urls, push_urls = git.get(f"remote.{remote}.url", []), git.get(f"remote.{remote}.pushurl", [])

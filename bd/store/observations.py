@@ -1,7 +1,7 @@
-"""What this clone saw when: for each claim, since when its sign is the same. `<git common dir>/bd/looks.json`.
+"""Observations: since when this clone has seen each heartbeat unchanged. `<git common dir>/bd/looks.json`.
 
-Times are those of the machine's boot-time clock, which goes on in its sleep and is nobody's to set; across a reboot
-the wall clock serves. A look that failed is never recorded.
+Times are those of the machine's boot-time clock, which continues during sleep and can't be set; across a reboot the wall clock is
+used. Failed fetches are never recorded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NAME = "looks.json"
 
 
 def since(replica: Replica, name: str, signs: Mapping[str, str]) -> dict[str, float]:
-    """Note a successful look, and say for how long each sign has been the same, in seconds; kept in a note of this name."""
+    """Record an observation in the named note. Return for how many seconds each heartbeat has been the same."""
     noted = (replica.noted_json(name) or {}).get("claims")
     known: dict[str, Any] = noted if isinstance(noted, dict) else {}
     present = _present(replica.runtime)
@@ -33,7 +33,7 @@ def since(replica: Replica, name: str, signs: Mapping[str, str]) -> dict[str, fl
 
 
 def last_look_s(replica: Replica) -> float | None:
-    """How many seconds ago this clone last looked; None when it never did."""
+    """Return how many seconds ago this clone last observed heartbeats; None if it never did."""
     last: Any = (replica.noted_json(NAME) or {}).get("last")
     return _between(last, _present(replica.runtime)) if _is_instant(last) else None
 
@@ -43,7 +43,9 @@ def _present(runtime: Runtime) -> dict[str, Any]:
 
 
 def _is_instant(value: Any) -> bool:
-    """Whether a note's value is an instant; one that is not counts as never seen, which only makes a claim look younger."""
+    """Return whether a note's value is an instant. If not, the heartbeat counts as not seen before, which only makes a claim look
+    younger.
+    """
     return isinstance(value, dict) and all(type(value.get(key)) in (int, float) for key in ("up_s", "at_s"))
 
 

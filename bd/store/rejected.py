@@ -1,4 +1,4 @@
-"""Refused commits, kept under `refs/bd/kept/<uid>` until they are dismissed, so that no work is lost."""
+"""Rejected changes: commits that the hub refused, kept under `refs/bd/kept/<uid>` until dismissed, so that no work is lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHAPE = {...: str}
 
 
 class KeptCommit(NamedTuple):
-    """A commit that a newer hub refused, and its words."""
+    """A commit that a newer hub refused, and the reason."""
 
     uid: str
     commit: str
@@ -21,20 +21,20 @@ class KeptCommit(NamedTuple):
 
 
 def keep(replica: Replica, uid: str, commit: str, error: str) -> None:
-    """Keep a commit that was refused."""
+    """Keep a refused commit."""
     replica.repo.update_refs([(f"{PREFIX}{uid}", commit, None)])
     replica.note_json(_REASONS, {**(replica.noted_json(_REASONS, _SHAPE) or {}), uid: error})
 
 
 def kept(replica: Replica) -> list[KeptCommit]:
-    """What is kept in this clone."""
+    """Return the rejected changes of this clone."""
     reasons = replica.noted_json(_REASONS, _SHAPE) or {}
     refs = replica.repo.refs(PREFIX)
     return [KeptCommit(ref[len(PREFIX) :], commit, reasons.get(ref[len(PREFIX) :], "")) for ref, commit in refs.items()]
 
 
 def dismiss(replica: Replica, uid: str) -> bool:
-    """Let go of one; whether there was one."""
+    """Dismiss a rejected change. Return whether there was one."""
     if replica.repo.ref(f"{PREFIX}{uid}") is None:
         return False
     replica.repo.update_refs([(f"{PREFIX}{uid}", None, None)])

@@ -1,10 +1,9 @@
-"""The hub as one clone holds it: its view, its snapshots, its lock. Reads; driver.py writes.
+"""The hub as one clone holds it: its view, its snapshots, its lock. Reads only; driver.py writes.
 
-The view is a private ref: the last published tip plus what this clone has not published yet.
-Without a remote it is the hub branch itself. Reads never look at the checked-out branch or the
-working tree.
+The view is a private ref: the last published tip plus what this clone has not published yet. Without a remote it is the hub
+branch itself. Reads never use the checked-out branch or the working tree.
 
-Much is imported where it is used: a claim starts its fetch first, and imports the rest while that runs.
+Many imports are in functions: a claim starts its fetch first, and imports the rest while that runs.
 """
 
 from __future__ import annotations
@@ -49,7 +48,9 @@ NEVER = "1970-01-01T00:00:00Z"
 
 
 class Replica:
-    """An opened hub, on one machine (`runtime`). `flags` is the strongest layer of settings; `on_progress(done, of, what)` shows long work."""
+    """An opened hub on one machine (`runtime`). `flags` is the top layer of settings; `on_progress(done, of, what)` reports long
+    work.
+    """
 
     def __init__(
         self,
@@ -70,23 +71,23 @@ class Replica:
         self.flags = dict(flags or {})
         self.on_progress = on_progress
         self.on_wait = on_wait
-        self.on_note = on_note  # told what has to be said also where the command itself ends with an error
-        self.on_state: Callable[[str], None] | None = None  # told each state of a write, for who follows it
-        self.on_written: Callable[[], None] | None = None  # told after every write of this process, and every sync
+        self.on_note = on_note  # called with notes that must be shown even if the command ends with an error
+        self.on_state: Callable[[str], None] | None = None  # called with each state of a write, for `bd -v`
+        self.on_written: Callable[[], None] | None = None  # called after every write and every sync of this process
         self._cache: Cache | None = None
         self._memory: list[Cache] = []
         self._held: Lock | None = None
-        # Whether the hub was looked at a moment ago, when the lock was taken: a write may push before it looks.
+        # Whether the last fetch was a moment ago when the lock was taken: then a write may push before it fetches.
         self.was_fresh = False
-        # What other clones asked for at the last look, by uid.
+        # The requests of other clones at the last fetch, by uid.
         self.requests: Mapping[str, str] = {}
         self.looked = LastFetch(self.local, runtime)
-        # The tip that the hub was known to have, when the lock was taken.
+        # The last known tip of the hub when the lock was taken.
         self.published_before: str | None = None
         self._said: dict[str, Any] | None = None
 
     def close(self) -> None:
-        """End helper processes, let go of the lock and close the cache."""
+        """End helper processes, release the lock and close the cache."""
         self.end_write()
         for cache in [self._cache, *self._memory]:
             if cache is not None:
@@ -100,20 +101,20 @@ class Replica:
 
     @cached_property
     def sides(self) -> SideRefs:
-        """The refs beside the hub branch."""
+        """The side refs."""
         from bd.store.heartbeat.side_refs import SideRefs  # noqa: PLC0415  most commands need none of it
 
-        self.repo.timeout_s = self.settings().git_timeout  # a sign of life takes no lock
+        self.repo.timeout_s = self.settings().git_timeout  # a heartbeat takes no lock, which would set this
         return SideRefs(self.repo, self.remote, self.local, self.place.url or self.remote_name, self.runtime)
 
     @cached_property
     def worktree(self) -> Worktree | None:
-        """The files of the hub branch; None where there can be none."""
+        """The hub branch's files; None if there can be none."""
         return self.place.worktree(self.runtime)
 
     @property
     def journal(self) -> Journal:
-        """What this clone has begun and not yet settled."""
+        """The operations that this clone has begun and not yet settled."""
         return self.local.journal
 
     # --- where things are ---
@@ -128,7 +129,7 @@ class Replica:
 
     @property
     def remote_name(self) -> str | None:
-        """What git calls the server that the hub is shared through; None for a hub that is this repository's own."""
+        """The git remote that the hub is shared through; None if the hub is in this repository alone."""
         return self.place.remote
 
     @property
@@ -136,11 +137,11 @@ class Replica:
         return PUBLISHED if self.remote_name else self.branch
 
     def published(self) -> str | None:
-        """The last tip known to be on the hub."""
+        """Return the last tip known to be on the hub."""
         return self.repo.ref(self.published_ref) or self.repo.ref(f"refs/remotes/{self.remote_name}/{self.branch_name}")
 
     def view(self) -> str:
-        """The commit that reads answer from. Raises NoHub when there is none."""
+        """Return the commit that reads answer from. Raises NoHub if there is none."""
         if not self.remote_name:
             tip = self.repo.ref(self.branch)
         else:
@@ -152,7 +153,7 @@ class Replica:
         return tip
 
     def _with_tracked(self, view: str | None) -> str | None:
-        """The view, moved on by what plain `git pull` or `git fetch` brought in meanwhile."""
+        """Return the view, moved forward to what a plain `git pull` or `git fetch` has brought in."""
         name = self.branch_name
         tracked = self.repo.ref(f"refs/remotes/{self.remote_name}/{name}")
         if tracked is None:
@@ -166,14 +167,14 @@ class Replica:
         if moved:
             try:
                 self.repo.update_refs([(PUBLISHED, tracked, published or ZERO), (VIEW, tracked, view or ZERO)])
-            except TryAgain:  # a writer of this clone was faster
+            except TryAgain:  # another writer of this clone was faster
                 return self.repo.ref(VIEW) or tracked
             view = tracked
         self._note_tracked(tracked)
         return view
 
     def ignore_tracked(self) -> None:
-        """Take what git's own remote-tracking branch now has as known: it brings in nothing."""
+        """Treat git's remote-tracking branch as known, so that `view` does not follow it."""
         self._note_tracked(self.repo.ref(f"refs/remotes/{self.remote_name}/{self.branch_name}") or "")
 
     def _note_tracked(self, tip: str) -> None:
@@ -181,25 +182,25 @@ class Replica:
             self.local.write(_TRACKED, tip)
 
     def lock(self) -> Lock:
-        """This clone's writer lock; says so when it has to be waited for."""
+        """Return this clone's writer lock; `on_wait` is called if it has to be waited for."""
         settings = self.settings()
         self.repo.timeout_s = settings.git_timeout
         return self.local.lock(settings.lock_timeout, self.on_wait)
 
     def has_beaten(self) -> bool:
-        """Whether a claim of this clone gives signs of life beside the branch."""
+        """Return whether this clone has ever sent heartbeats through side refs."""
         return self.local.has_any("beats")
 
     def begin_write(self, *, fetch: bool = True) -> None:
         """Take the writer lock, then start the fetch, so that it runs while the rest is imported.
 
-        Without `fetch` it starts when it is waited for: after a look at what has to be older.
+        Without `fetch` it starts only when it is waited for: something else has to be listed first.
         """
         if self._held is None:
             self._begin(self.lock().__enter__(), fetch=fetch)
 
     def try_write(self, *, fetch: bool = True) -> bool:
-        """The same, but only if nobody else in this clone is writing; whether it was so."""
+        """Take the writer lock only if it is free. Return whether this process has it."""
         if self._held is None:
             lock = self.lock()
             if not lock.try_enter():
@@ -215,7 +216,7 @@ class Replica:
             self.begin_fetch()
 
     def end_write(self) -> None:
-        """Let go of the writer lock; a fetch that nobody waited for is waited for first."""
+        """Release the writer lock, after waiting for a fetch that was started and not used."""
         if self._held is None:
             return
         if "remote" in self.__dict__:
@@ -234,7 +235,7 @@ class Replica:
         return self._cache
 
     def snapshot(self, commit: str | None = None) -> CachedSnapshot:
-        """The hub at a commit, by default the view. It stays readable until the next call."""
+        """Return the hub at a commit, by default the view. The snapshot is readable until the next call."""
         wanted = commit or self.view()
         self.cache.move_to(wanted, self._parse_progress)
         snapshot = CachedSnapshot(self.cache, wanted)
@@ -242,7 +243,7 @@ class Replica:
         return snapshot
 
     def _heard(self) -> tuple[str, dict[str, Any]]:
-        """What agents said beside the branch, as this clone last heard it; the file is read once a command."""
+        """Return the agents' records as this clone last fetched them; the note is read once a command."""
         if self._said is None:
             self._said = self.noted_json(HEARD, {"at": MAYBE_TEXT}) or {}
         if not self._said:
@@ -252,7 +253,7 @@ class Replica:
         return self._said.get("at") or NEVER, records_of(self._said.get("agents", {}))
 
     def hear(self, refs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-        """The agents' records behind a listing of refs, kept for this clone's next snapshots."""
+        """Read the agents' records behind a listing of refs, and keep them for this clone's next snapshots."""
         from bd.store.heartbeat.agent_records import record_of, refs_of  # noqa: PLC0415  most commands hear nothing new
 
         self._said = None
@@ -260,9 +261,9 @@ class Replica:
         return {name: record_of(record) for name, record in heard.items()}
 
     def listen(self) -> dict[str, str]:
-        """Look at the refs beside the branch: the beats by token; the agents' records are kept for the next snapshots.
+        """Fetch the side refs: return heartbeats by token, and keep the agents' records for the next snapshots.
 
-        Raises RemoteUnreachable: a look that failed is no look.
+        Raises RemoteUnreachable; a failed fetch counts for nothing.
         """
         from bd.store.heartbeat.side_refs import AGENTS, CLAIMS  # noqa: PLC0415  most reads do not listen
 
@@ -271,7 +272,7 @@ class Replica:
         return {ref.removeprefix(CLAIMS): oid for ref, oid in refs.items() if ref.startswith(CLAIMS)}
 
     def snapshot_aside(self, commit: str) -> CachedSnapshot:
-        """The hub at some other commit, in memory, without disturbing the cache (`--at`, checks)."""
+        """Return the hub at another commit, in memory, without moving the cache (`--at`, checks)."""
         cache = Cache(None, self.repo, self.runtime)
         self._memory.append(cache)
         cache.move_to(commit, self._parse_progress)
@@ -282,7 +283,7 @@ class Replica:
             self.on_progress(done, of, "reading beads")
 
     def settings(self, snapshot: CachedSnapshot | None = None) -> Settings:
-        """The settings as they hold on a snapshot of this clone; without one, as far as the hub has no say."""
+        """Return the settings in force on a snapshot of this clone; without one, those that don't depend on the hub."""
         layers = [
             ("flag", self.flags),
             ("environment", from_environment(os.environ)),
@@ -293,7 +294,7 @@ class Replica:
         return merge(layers)
 
     def check_format(self, snapshot: CachedSnapshot, operation: Operation | None = None) -> None:
-        """Refuse to write where there is no hub that this bd writes; see format_version.py for what it raises."""
+        """Refuse to write if there is no hub that this bd can write; see format_version.py for the errors."""
         format_version.check(
             self.repo, snapshot, self.branch_name, brings_forward=operation is not None and operation.brings_forward
         )
@@ -305,7 +306,7 @@ class Replica:
         self.remote.begin_fetch()
 
     def finish_fetch(self) -> str | None:
-        """The remote's tip, now in the published ref; see fetch.py for what it raises."""
+        """Wait for the fetch; return the remote's tip, which is then in the published ref. See git/fetch.py for the errors."""
         found = self.remote.fetch()
         self.requests = found.requests
         if found.is_probed:
@@ -315,7 +316,7 @@ class Replica:
         return found.tip
 
     def fetch(self) -> str:
-        """Bring in what is new, for reads that ask for it; the view moves when nothing is unpublished here."""
+        """Fetch for a read that asks for it, and return the view, which moves if nothing is unpublished here."""
         if not self.remote_name:
             return self.view()
         with self.lock():
@@ -327,10 +328,10 @@ class Replica:
                 self.stamp()
         return self.view()
 
-    # --- the clone's own notes ---
+    # --- notes of this clone ---
 
     def stamp(self) -> None:
-        """Touch the file by which existing clients see that something was written; never through a link, which a hub could track."""
+        """Touch the file by which existing clients notice writes; never through a link, which a hub could contain."""
         if self.worktree is None:
             return
         folder = self.client_folder()
@@ -338,21 +339,23 @@ class Replica:
         with suppress(OSError):
             if os.path.isdir(folder) and not os.path.islink(folder):
                 with open(os.open(os.path.join(folder, ".stamp"), flags, 0o666), "wb", buffering=0) as file:
-                    # Emptied first, as `w` does it, it would be sent to the disk at once.
+                    # Opened with O_TRUNC, the file would be flushed to disk at once.
                     file.truncate(file.write(f"{self.runtime.monotonic():.6f}\n".encode()))
 
     def client_folder(self) -> str:
-        """The `.beads` folder that clients watch: in the checkout, or below bd's own folder."""
+        """Return the `.beads` folder that clients watch: in the checkout, or below bd's own folder."""
         if self.repo.work_tree and self.repo.head_branch() == self.branch:
             return os.path.join(self.repo.work_tree, ".beads")
         return os.path.join(self.place.folder, "ws", ".beads")
 
     def note_json(self, name: str, value: Any) -> None:
-        """Keep a small JSON note of this clone, whole or not at all."""
+        """Write a small JSON note of this clone, whole or not at all."""
         self.local.write(name, json.dumps(value))
 
     def noted_json(self, name: str, shape: Any = dict) -> Any:
-        """A note of this clone, of this shape; None when there is none or it can't be read, and then it is written again."""
+        """Read a note of this clone; None if there is none, it can't be read, or it does not fit the shape. It is then written
+        again.
+        """
         text = self.local.read(name)
         try:
             found = json_value(text) if text else None
@@ -361,11 +364,11 @@ class Replica:
         return found if fits(found, shape) else None
 
     def drop_note(self, name: str) -> None:
-        """Forget a note of this clone."""
+        """Remove a note of this clone."""
         self.local.drop(name)
 
     def commit_at(self, text: str) -> str:
-        """The hub's commit that `--at` means: a commit, a time, or a duration ago. Raises NotFound and BadInput."""
+        """Return the hub's commit that `--at` refers to: a commit, a time, or a duration ago. Raises NotFound and BadInput."""
         named = self.repo.commit_of(text)
         if named:
             if self.repo.objects.read(f"{named}:{CONFIG_PATH}") is None:
@@ -381,7 +384,7 @@ class Replica:
         return out.decode().strip()
 
     def instant_at(self, text: str) -> datetime:
-        """The instant that `--at` means; of a commit, the end of the second in which it was made. Raises BadInput."""
+        """Return the instant that `--at` refers to; for a commit, the end of the second in which it was made. Raises BadInput."""
         named = self.repo.commit_of(text)
         if named is None:
             return times.past_instant(text, self.runtime.now())

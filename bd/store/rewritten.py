@@ -1,4 +1,4 @@
-"""Going on from a hub branch whose history was rewritten, or that is gone: only when somebody says so."""
+"""Continuing after the hub branch was rewritten or removed: only when a user accepts that."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LOOKS = 3
 
 
 def accept_rewrite(replica: Replica) -> tuple[str, list[str]]:
-    """Take the remote's history as it now is: the new tip, and this clone's unpublished commits, which are kept.
+    """Accept the remote's history as it is now. Return the new tip, and this clone's unpublished commits, which are kept.
 
-    Raises RemoteUnreachable, TryAgain (edited files are in the way), and NoHub when the branch
-    is gone: that too is accepted, and what was unpublished is kept.
+    Raises RemoteUnreachable, TryAgain (edited files are in the way), and NoHub if the branch is gone: that is accepted, too, and
+    what was unpublished is kept.
     """
     if not replica.remote_name:
         raise BadInput("this hub has no remote whose history could have been rewritten")
@@ -47,7 +47,7 @@ def accept_rewrite(replica: Replica) -> tuple[str, list[str]]:
             repo.update_refs([(replica.branch, tip, here)])
         for commit in lost:
             rejected.keep(replica, commit, commit, _WORDS)
-        # What was published once is never taken for unpublished again, wherever a branch still holds it.
+        # Commits published once must not count as unpublished again if some branch still holds them.
         past = [(f"{REWRITTEN}{published}", published, None)] if published and published != tip else []
         replica.ignore_tracked()
         repo.update_refs([*past, *((name, tip, None) for name in (PUBLISHED, VIEW) if tip or repo.ref(name))])
@@ -61,12 +61,12 @@ def accept_rewrite(replica: Replica) -> tuple[str, list[str]]:
 
 
 def _remote_tip(replica: Replica) -> str | None:
-    """The tip that the remote has now, its objects here; None when the branch is gone."""
+    """Return the remote's current tip, with its objects in this clone; None if the branch is gone."""
     remote = replica.remote_name or ""
     fetched = False
     for _ in range(_LOOKS):
         tip = list_remote(replica.repo, remote, replica.branch).get(replica.branch)
-        # A commit that is here proves nothing of its files: a fetch may have broken off on a full disk.
+        # A commit that exists does not prove that its files do: a fetch may have stopped on a full disk.
         if tip is None or (fetched and replica.repo.commit_of(tip) is not None):
             return tip
         fetched = replica.repo.run(*_FETCH, remote, replica.branch, check=False)[0] == 0

@@ -1,4 +1,4 @@
-"""A commit -> Snapshot, on top of the cache."""
+"""The snapshot of a commit, on top of the cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CachedSnapshot(Snapshot):
-    """The hub at one commit. Valid as long as its cache stays at that commit (it holds a read transaction)."""
+    """The hub at one commit. Valid while its cache stays at that commit (it holds a read transaction)."""
 
     def __init__(self, cache: Cache, commit: str) -> None:
         self.cache = cache
@@ -40,7 +40,7 @@ class CachedSnapshot(Snapshot):
 
     def settled(self, sought: Sought) -> tuple[Settled | None, list[Bead]]:
         others = [Bead(fields) for fields in self.cache.unsettled(sought)]
-        if not sought.done:  # every one of them is the only one of its id then
+        if not sought.done:  # then each of them is the only bead of its id
             self._heads.update((bead.id, bead) for bead in others)
             if sought.phases:
                 self.cache.derive_later(self, [bead.id for bead in others])

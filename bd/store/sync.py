@@ -1,4 +1,4 @@
-"""Publishing what is local: unpublished writes, commits made with plain git, and edited files."""
+"""Publishing everything local: unpublished writes, hand-made commits, and edited files."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ FOLDERS = ("beads", ".beads", ".agent-status", "artifacts")
 
 
 class Edits(NamedTuple):
-    """Files of the hub that were edited here and not committed: the good ones by path, and those that can't be read.
+    """Hub files that were edited here and not committed: the readable ones by path, and those that can't be read.
 
-    `requested` are untracked files that are none of bd's: nobody said that they are for everybody.
+    `requested` are untracked files that aren't bd's own: they are published only after `git add`.
     """
 
     files: dict[str, bytes | None]
@@ -34,7 +34,7 @@ class Edits(NamedTuple):
 
 
 def edited(replica: Replica) -> Edits:
-    """What was edited by hand in the checkout of the hub branch; nothing where it is not checked out."""
+    """Return the hand edits in the checkout of the hub branch; nothing if it is not checked out."""
     if not checkout.is_checked_out(replica.repo, replica.branch) or replica.repo.work_tree is None:
         return Edits({}, [], [])
     files: dict[str, bytes | None] = {}
@@ -59,12 +59,12 @@ def edited(replica: Replica) -> Edits:
 
 
 def sync(replica: Replica, writing: Writing, by: str) -> tuple[Outcome, Edits]:
-    """Publish everything local and bring in what is new: the outcome, and what was edited by hand.
+    """Publish everything local and fetch. Return the outcome, and what was edited by hand.
 
-    Raises RemoteUnreachable, ServerRefused, Damaged; what a newer hub refuses is kept and told.
+    Raises RemoteUnreachable, ServerRefused, Damaged; what a newer hub refuses is kept and reported.
     """
     author = git_author(by, replica.settings(replica.snapshot()), replica.place.user_name, replica.place.user_mail)
-    replica.begin_write()  # or another sync could bring the branch along between the look at the files and the commit of them
+    replica.begin_write()  # else another sync could move the branch between reading the files and committing them
     try:
         recovery.settle_files(replica)
         edits = edited(replica)
@@ -85,7 +85,7 @@ def _left_out(requested: list[str]) -> list[str]:
 
 
 def _staged(replica: Replica, edits: Edits, parent: str | None, by: str, author: str) -> str:
-    """A commit of the edited files on top of the local branch, and the index saying the same. The branch stays."""
+    """Commit the edited files on top of the local branch, and put them into the index. The branch does not move."""
     names = [os.path.basename(path).removesuffix(".yaml") for path in edits.files]
     what = " ".join(names) if len(names) <= 3 else f"{len(names)} files"
     message = f"edit: {what} by {by.split(':', 1)[-1]}\n"
