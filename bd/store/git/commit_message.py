@@ -1,7 +1,7 @@
 """Commit messages: the subject for people, the trailers for machines.
 
-`Bd-Op` is the operation's JSON form, from which a replay decides it again; where that would be
-long (an import), the form names no arguments and the replay reads the commit's difference.
+`Bd-Op` is the operation's JSON form, from which a replay decides it again. If that would be long (an import), the form has no
+arguments, and the replay reads the commit's difference.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 _FORM_LIMIT = 30_000
 _KINDS: dict[str, Any] = {"verb": str, "uid": str, "by": str, "at": str, "args": dict, "tokens": (dict, type(None))}
 LATEST_S = 253_402_300_799  # the last second of the year 9999
-# What says that a write went over somebody's head, and why: it stays, however long the rest is.
+# Arguments that show that a write overrode somebody, and why: they stay in a shortened form.
 _TELLING = ("force", "reason", "note", "release", "resume")
 _REASON_LIMIT = 500
 
 
 def compose(change: Change, form: Mapping[str, Any], *, tries: int, original: str | None = None, more: str = "") -> str:
-    """The message of a commit that holds one operation; `original` is what a person had written, `more` further trailers."""
+    """Compose the message of a commit with one operation. `original` is a person's own message, `more` are further trailers."""
     text = json.dumps(form, separators=(",", ":"))
     if len(text) > _FORM_LIMIT:
         text = json.dumps(_shortened(form), separators=(",", ":"))
@@ -39,7 +39,7 @@ def compose(change: Change, form: Mapping[str, Any], *, tries: int, original: st
 
 
 def _shortened(form: Mapping[str, Any]) -> dict[str, Any]:
-    """The form without what the difference tells: who, when, under which tokens, and with which force."""
+    """Reduce the form to what the difference does not show: who, when, under which tokens, and with which force."""
     short = {key: form[key] for key in ("verb", "uid", "by", "at", "tokens") if key in form}
     args = {key: form["args"][key] for key in _TELLING if (form.get("args") or {}).get(key)}
     told = {key: value[:_REASON_LIMIT] if isinstance(value, str) else value for key, value in args.items()}
@@ -47,7 +47,7 @@ def _shortened(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse(message: str) -> dict[str, list[str]]:
-    """The `Bd-*` trailers of a message, each key with its values."""
+    """Return the `Bd-*` trailers of a message, each key with its values."""
     found: dict[str, list[str]] = {}
     for line in message.split("\n"):  # not splitlines: a form feed or U+2028 in a name must not begin a trailer
         key, colon, value = line.partition(": ")
@@ -57,7 +57,7 @@ def parse(message: str) -> dict[str, list[str]]:
 
 
 def form_of(message: str) -> dict[str, Any] | None:
-    """The operation's form in a message; None for a commit made by hand."""
+    """Return the operation's form in a message; None for a hand-made commit."""
     values = parse(message).get("Bd-Op")
     if not values:
         return None
@@ -70,7 +70,7 @@ def form_of(message: str) -> dict[str, Any] | None:
 
 
 def split_commit(data: bytes) -> tuple[dict[str, list[str]], str]:
-    """The header lines and the message of a raw commit object."""
+    """Split a raw commit object into its header lines and its message."""
     head, _, message = data.decode("utf-8", "replace").partition("\n\n")
     headers: dict[str, list[str]] = {}
     for line in head.split("\n"):
@@ -81,7 +81,9 @@ def split_commit(data: bytes) -> tuple[dict[str, list[str]], str]:
 
 
 def signed_by(headers: Mapping[str, list[str]]) -> tuple[str, int]:
-    """A commit's author, `Name <mail>`, and the second of its writing; anybody may have written anything there."""
+    """Return a commit's author, `Name <mail>`, and time in seconds. Tolerates anything there: hand-made commits can contain any
+    text.
+    """
     author, end, stamp = (headers.get("author") or [""])[0].rpartition("> ")
     word = (stamp.split() or [""])[0]
     at_s = int(word) if end and word.isdecimal() and len(word) < 16 else 0

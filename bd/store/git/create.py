@@ -1,7 +1,6 @@
-"""Making and cloning repositories for hubs, the latter with GitPython: rare, and nobody waits for it.
+"""Creating and cloning repositories for hubs. Cloning uses GitPython: rare enough for its slow import.
 
-Never touches hooks or the user's git configuration: the one setting written is a new remote,
-when it is asked for.
+Never touches hooks or the user's git configuration. The only setting written is a new remote, on request.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ if TYPE_CHECKING:
 
 
 def check_url(url: str) -> str:
-    """A URL git may be given: no option, and no transport that runs commands. Raises BadInput."""
+    """Return a URL that is safe to pass to git: no option, and no transport that runs commands. Raises BadInput."""
     if not url or url.startswith("-") or "\n" in url or "::" in url.split("/", 1)[0]:
         raise BadInput(f"{url!r} is no URL for a hub", hint="a path, ssh://, https:// or user@host:path")
     return url
 
 
 def make_repo(folder: str, *, own: bool = False) -> GitRepo:
-    """A new repository with the branch main, unless the folder is in one already. Raises BadInput, TryAgain and NoHub.
+    """Make a repository with the branch main, unless the folder is already in one. Raises BadInput, TryAgain and NoHub.
 
-    With `own`, a folder that is new or empty gets a repository of its own, also inside of another one.
+    With `own`, a new or empty folder gets its own repository even inside another one.
     """
     _need_git()
     try:
@@ -45,7 +44,7 @@ def make_repo(folder: str, *, own: bool = False) -> GitRepo:
     found = None if own and is_empty else find_repo(folder)
     if found is not None:
         return found
-    # Not by GitPython: where the path has a $ in it, that works in the folder one is in.
+    # Not with GitPython: if the path contains a $, it would work in the current folder.
     dot_git = os.path.join(os.path.abspath(folder), ".git")
     repo = GitRepo(dot_git, dot_git, os.path.dirname(dot_git))
     code, _, words = repo.run("init", "--quiet", "--initial-branch=main", check=False)
@@ -58,13 +57,13 @@ def make_repo(folder: str, *, own: bool = False) -> GitRepo:
 
 
 def _need_git() -> None:
-    """GitPython ends its own import where there is no git. Raises NoHub."""
+    """Check for git first: without it, importing GitPython fails. Raises NoHub."""
     if shutil.which("git") is None:
         raise NoHub("can't run git: there is none on PATH", hint="install git 2.31 or newer")
 
 
 def add_remote(repo: GitRepo, url: str) -> bool:
-    """Make `url` the remote origin; whether it was not before. Raises BadInput when origin is something else."""
+    """Make `url` the remote origin. Return whether it is new. Raises BadInput if origin has another URL."""
     if check_origin(repo, url):
         return False
     repo.run("remote", "add", "--", "origin", url)
@@ -72,7 +71,7 @@ def add_remote(repo: GitRepo, url: str) -> bool:
 
 
 def check_origin(repo: GitRepo, url: str) -> bool:
-    """Whether the remote origin is there. Raises BadInput when it is not `url`."""
+    """Return whether the remote origin exists. Raises BadInput if its URL is not `url`."""
     there = repo.settings().get("remote.origin.url")
     if there and there[0] != url:
         raise BadInput(f"origin is {there[0]} already, not {url}", hint=f"git remote set-url origin {url}")
@@ -80,32 +79,34 @@ def check_origin(repo: GitRepo, url: str) -> bool:
 
 
 def remove_remote(repo: GitRepo) -> None:
-    """Take the remote origin away again."""
+    """Remove the remote origin."""
     repo.run("remote", "remove", "origin")
 
 
 def show_branch(repo: GitRepo, branch: str, tracked: str) -> None:
-    """Check the hub branch out in a fresh clone that shows nothing, because the remote's own HEAD names no branch there is."""
+    """Check out the hub branch in a fresh clone that has nothing checked out, because the remote's HEAD names a missing branch."""
     if repo.work_tree and repo.ref(repo.head_branch() or "") is None and repo.ref(tracked):
         repo.run("checkout", "--quiet", "-B", branch.removeprefix("refs/heads/"), "--track", tracked)
 
 
 def take_default_branch(repo: GitRepo) -> None:
-    """Let a repository without a commit have the branch that its origin calls its own, where there is one."""
+    """Give a repository without commits the default branch of its origin, if that has one."""
     head = repo.head_branch()
     if head is None or repo.ref(head) is not None:
         return
     try:
         code, out, _ = repo.run("ls-remote", "--quiet", "--symref", "--end-of-options", "origin", "HEAD", check=False)
     except GitTimeout:
-        return  # the fetch that follows says so
+        return  # the fetch that follows reports it
     words = out.decode("utf-8", "replace").split()
     if code == 0 and words[:1] == ["ref:"] and words[1] != head:
         repo.run("symbolic-ref", "HEAD", words[1])
 
 
 def clone_repo(url: str, folder: str, on_progress: Callable[[int, int, str], None] | None) -> GitRepo:
-    """Clone a hub with progress; its files are left to sparse.py. Raises RemoteUnreachable, NotFound, BadInput, NoHub."""
+    """Clone a hub, with progress, without checking out files (see worktree/sparse.py). Raises RemoteUnreachable, NotFound,
+    BadInput, NoHub.
+    """
     _need_git()
     import git
 
@@ -117,7 +118,7 @@ def clone_repo(url: str, folder: str, on_progress: Callable[[int, int, str], Non
             cloned = git.Repo.clone_from(check_url(url), folder, progress=progress, env=environment(), no_checkout=True)  # type: ignore[arg-type]
             cloned.close()
         except git.NoSuchPathError:
-            pass  # the clone is there: GitPython fails to open a path with a $ in it
+            pass  # the clone exists: GitPython fails to open a path with a $ in it
         except git.GitCommandError as error:
             words = why([*progress.error_lines, *progress.other_lines, *(error.stderr or "").splitlines()])
             raise _cannot_clone(without_password(url), words) from error
@@ -134,7 +135,7 @@ def _cannot_clone(url: str, words: str) -> NotFound | RemoteUnreachable:
 
 @contextlib.contextmanager
 def _own_environment() -> Iterator[None]:
-    """Without the GIT_* of whoever started bd (inside a hook they name the hook's repository), and without GitPython's advice."""
+    """Remove inherited GIT_* variables (a hook's name the hook's repository) and GitPython's warnings for the duration."""
     foreign = {name: os.environ.pop(name) for name, value in [*os.environ.items()] if not passes(name, value)}
     try:
         with warnings.catch_warnings():
@@ -145,7 +146,7 @@ def _own_environment() -> Iterator[None]:
 
 
 def _progress(on_progress: Callable[[int, int, str], None] | None) -> git.RemoteProgress:
-    """GitPython's reader of git's progress lines; it also keeps the words git fails with."""
+    """Return GitPython's reader of progress lines. It also keeps git's error text."""
     from git import RemoteProgress
 
     class Telling(RemoteProgress):
@@ -156,17 +157,17 @@ def _progress(on_progress: Callable[[int, int, str], None] | None) -> git.Remote
     return Telling()
 
 
-# What git says after the reason, whatever the reason was.
+# Lines that git prints around the reason, whatever it is.
 _FRAMING = ("Cloning into", "fatal: Could not read from remote", "Please make sure you have", "and the repository exists")
 
 
 def why(lines: list[str]) -> str:
-    """The one line of git's (or ssh's, or the server's) words that says why."""
+    """Return the line of git's (or ssh's, or the server's) output that has the reason."""
     words = [line.strip() for line in lines if line.strip() and not line.strip().startswith(_FRAMING)]
     told = [line.removeprefix("fatal: ") for line in words if line.startswith(("fatal:", "ERROR", "remote:"))]
     return (told or words or ["git gave no reason"])[-1]
 
 
 def without_password(url: str) -> str:
-    """The URL as it may be shown."""
+    """Return the URL without its password, for display."""
     return re.sub(r"(?<=://)([^/@:]+):[^/@]*@", r"\1@", url)

@@ -1,7 +1,7 @@
-"""Repository discovery: git says which repository a folder is in, and refuses what it refuses.
+"""Repository discovery: git decides which repository a folder is in, and whether the user may use it.
 
-Only git's own discovery has its protections (`safe.directory`, `safe.bareRepository`): whoever names `--git-dir`
-switches them off. So nothing of a repository is read before git has answered.
+Only git's own discovery has its protections (`safe.directory`, `safe.bareRepository`); passing `--git-dir` switches them off. So
+nothing of a repository is read before git has answered.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _STARTS = 3
 
 
 def find_repo(start: str, *, is_typed: bool = True) -> GitRepo | None:
-    """Return the repository that a folder is in: a checkout, a linked worktree, a bare repository; None outside.
+    """Return the repository that a folder is in: a checkout, a linked worktree, or a bare repository; None outside of one.
 
-    `is_typed`: the user named the folder, which `safe.bareRepository=explicit` takes for explicit. Raises
-    UnsafeRepository where git refuses the repository, NoHub where git can't read it, and TryAgain where git is killed.
+    `is_typed`: the user named the folder, which counts as explicit for `safe.bareRepository=explicit`. Raises UnsafeRepository if
+    git refuses the repository, NoHub if git can't read it, and TryAgain if git is killed.
     """
     folder = os.path.abspath(start)
     allowed = ["-c", "safe.bareRepository=all"] if _is_explicit(folder, is_typed=is_typed) else []
@@ -30,24 +30,24 @@ def find_repo(start: str, *, is_typed: bool = True) -> GitRepo | None:
     if len(lines) < 3:
         _raise_unless_outside(folder, code, words)
         return None
-    # Outside of a working tree git ends with an error at the last question, and has answered the others.
+    # Outside a working tree git fails at the last question, after answering the others.
     work_tree = lines[3] if lines[0] == "true" and len(lines) > 3 else None
     return GitRepo(lines[1], lines[2], work_tree)
 
 
 def _is_explicit(folder: str, *, is_typed: bool) -> bool:
-    """Whether a bare repository is meant here: it was typed itself, or it is the git folder of a checkout.
+    """Return whether a bare repository was named explicitly: typed itself, or the git folder of a checkout.
 
-    No commit can bring a folder named `.git`, so none below it came with somebody's files (git since 2.44 says the same).
+    No commit can contain a folder named `.git`, so nothing below one came with a checkout (git has the same rule since 2.44).
     """
     is_git_folder = all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs"))
     return (is_typed and is_git_folder) or ".git" in folder.split(os.sep)
 
 
 def _asked(command: list[str]) -> tuple[int, list[str], str]:
-    """Exit code, lines of output and error text. A git that a signal ends has not answered: it is asked again.
+    """Ask git. Return exit code, output lines and error text. If a signal ends git, ask again.
 
-    Ctrl-C in a terminal reaches git, too, while a worker that stops still opens the hub to give its beads back.
+    Ctrl-C in a terminal also reaches git, while a stopping worker still has to open the hub to release its beads.
     """
     for _ in range(_STARTS):
         code, out, err = _run(command)
@@ -72,7 +72,7 @@ def _run(command: list[str]) -> tuple[int, bytes, bytes]:
 
 
 def _raise_unless_outside(folder: str, code: int, words: str) -> None:
-    """Raise what git's refusal means; return where the folder is simply in no repository."""
+    """Raise the error that git's refusal stands for; return if the folder is just in no repository."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     fatal = next((line.removeprefix("fatal: ") for line in lines if line.startswith("fatal: ")), f"git ended with {code}")
     if "dubious ownership" in fatal or "unsafe repository" in fatal:

@@ -1,7 +1,8 @@
-"""Git's manners: the settings and the environment of every git process.
+"""The settings and the environment of every git process.
 
-No prompts, editor, pager, hooks, automatic maintenance; `LC_ALL=C`. Of GIT_* passes what says how to reach the remote
-and to authenticate there, and git's own settings; what redirects to another repository, index or work tree does not.
+No prompts, editor, pager, hooks or automatic maintenance; `LC_ALL=C`. Of the GIT_* variables, those that say how to reach the
+remote, how to authenticate, and git's settings are passed on; those that redirect git to another repository, index or work tree
+are not.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# How to reach a remote, how to authenticate, and where settings come from; numbered and family names by their beginning.
+# Variables for reaching a remote, for authentication, and for settings; families by their prefix.
 _PASSING = frozenset(
     {
         "GIT_ALLOW_PROTOCOL",
@@ -25,10 +26,10 @@ _PASSING = frozenset(
     }
 )
 _PASSING_FAMILIES = ("GIT_CONFIG_", "GIT_HTTP_", "GIT_PROXY_", "GIT_SSH_", "GIT_SSL_")
-# What git writes while it works; only into a file, since bd reads its standard error. The others say what is left out.
+# Git's traces are allowed only into a file, since bd reads git's standard error. The switches only reduce what is traced.
 _TRACES = ("GIT_TRACE", "GIT_TR2")
 _TRACE_SWITCHES = frozenset({"GIT_TRACE_CURL_NO_DATA", "GIT_TRACE_REDACT"})
-# Programs in the place of ssh that know no `-o`: what GIT_SSH_VARIANT calls them.
+# Values of GIT_SSH_VARIANT for ssh programs that have no `-o`.
 _NOT_OPENSSH = frozenset({"plink", "putty", "simple", "tortoiseplink"})
 QUIET = (
     "-c",
@@ -41,17 +42,18 @@ QUIET = (
     "core.quotePath=off",
     "-c",
     "push.pushOption=",
-    # By a bitmap git finds what to push without a look at what the server has to make deltas against: whole trees are sent.
+    # With bitmaps, git skips looking for delta bases that the server has, and sends whole trees.
     "-c",
     "pack.useBitmaps=false",
 )
-# What updates a checkout does as git does; everything else asks no file watcher: it is a command of the repository's.
+# Commands that update a checkout use git's settings; all others ask no file watcher, which would be a command of the
+# repository's.
 UPDATES_CHECKOUT = frozenset({"checkout", "checkout-index", "read-tree", "update-index"})
 NO_WATCHER = ("-c", "core.fsmonitor=false")
 
 
 def passes(name: str, value: str) -> bool:
-    """Whether a variable of the user's reaches git. Every one that is not git's own does."""
+    """Return whether a variable of the user's is passed on to git. All that are not GIT_* are."""
     if not name.startswith("GIT_"):
         return True
     if name.startswith(_TRACES) and name not in _TRACE_SWITCHES:
@@ -60,12 +62,12 @@ def passes(name: str, value: str) -> bool:
 
 
 def settings_of(environ: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The variables by which settings come from the environment (`GIT_CONFIG_COUNT`, `git -c` around bd), in order."""
+    """Return the variables that carry settings (`GIT_CONFIG_COUNT`, `git -c` around bd), in order."""
     return sorted((name, value) for name, value in environ.items() if name.startswith("GIT_CONFIG_"))
 
 
 def environment(ssh_command: str = "") -> dict[str, str]:
-    """Return the environment of every git process; `ssh_command` is what the repository's own settings say."""
+    """Return the environment of every git process; `ssh_command` comes from the repository's settings."""
     kept = {name: value for name, value in os.environ.items() if passes(name, value)}
     kept.update(
         LC_ALL="C",
@@ -79,7 +81,7 @@ def environment(ssh_command: str = "") -> dict[str, str]:
         SSH_ASKPASS_REQUIRE="never",
     )
     if os.name == "posix":
-        # The last that git asks for a password, after GIT_ASKPASS and core.askPass: who has none of them has no password.
+        # Git tries SSH_ASKPASS last, after GIT_ASKPASS and core.askPass: without any of them there is no password.
         kept.setdefault("SSH_ASKPASS", "true")
     if "GIT_SSH" not in kept:
         batch = "" if kept.get("GIT_SSH_VARIANT") in _NOT_OPENSSH else " -o BatchMode=yes"

@@ -1,7 +1,7 @@
-"""Fetching the hub branch into the published ref, and what every failure of that means.
+"""Fetches the hub branch into the published ref, and translates the failures.
 
-The same connection brings what waits beside the branch (requests.py): they go to a private folder of refs, are read,
-and are gone again, so that no clone keeps copies of them, and each look is one process.
+The same connection brings other clones' requests (group_commit/requests.py). They go to private refs, are read, and are removed
+again, so that no clone keeps copies and each fetch is one process.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
     from bd.store.git.repository import GitRepo
 
-# There while a fetch runs: left behind, it tells that one was killed.
+# A file that exists while a fetch runs; one left behind shows that a fetch was killed.
 _FETCHING = "fetching"
 _LOCK_WAIT_S = 3.0
 _DEEPEN = 200
 _INTENTS = "refs/bd/intents/"
-# There while the server is known to take refs beside the branch (side_refs.py).
+# Exists once the server is known to accept side refs (side_refs.py).
 _PROBED = "refs/bd/probed"
 _SEEN = "refs/bd/seen/"
-# What git says when a ref that was listed had gone before its objects were asked for.
+# What git says if a listed ref was deleted before its objects were requested.
 _GONE = ("not our ref", "did not send all necessary objects", "bad object", "missing necessary objects")
 
 
 class Fetching:
-    """One command's fetches, under the clone's lock. One may be begun early, so that it runs while the rest is imported."""
+    """The fetches of one command, under the clone's lock. A fetch can be started early, to run while the rest is imported."""
 
     def __init__(self, repo: GitRepo, remote: str, branch: str, folder: str, runtime: Runtime) -> None:
         self._repo = repo
@@ -50,7 +50,7 @@ class Fetching:
         self._is_probed = False
 
     def drop(self) -> None:
-        """Wait for a fetch that nobody has waited for."""
+        """Wait for a fetch whose result is no longer needed."""
         process, self._fetching = self._fetching, None
         if process is not None:
             with suppress(GitTimeout, FileNotFoundError):
@@ -61,28 +61,28 @@ class Fetching:
         """Start the fetch of the hub branch; `finish` waits for it. Only under the lock."""
         if self._fetching is None:
             mark = os.path.join(self._folder, _FETCHING)
-            self._was_killed = self._was_killed or os.path.exists(mark)  # we hold the lock: whoever left it is dead
+            self._was_killed = self._was_killed or os.path.exists(mark)  # this process has the lock, so whoever left it is dead
             with open(mark, "w", encoding="utf-8"):
                 pass
             self._fetching = self._repo.start_fetch(self._remote, self._branch, PUBLISHED, *self._beside())
 
     def _beside(self) -> list[str]:
-        """The refspecs of what waits beside the branch; what an earlier look left behind is dropped."""
+        """Return the refspecs for requests and the probe mark, after removing what an earlier fetch left."""
         if self._is_alone:
             return []
         if self._repo.has_reftable():
             self._repo.update_refs([(name, None, None) for name in self._repo.refs(_SEEN)])
         else:
             remove_refs(self._repo, _SEEN)
-        # A name of its own for every look: what somebody packs meanwhile is never taken for seen.
+        # A new name for each fetch: refs that somebody packs meanwhile must not count as fetched.
         target = f"{_SEEN}{os.getpid()}-{os.urandom(4).hex()}/"
         return [every_ref(_INTENTS, f"{target}intents/"), every_ref(_PROBED, f"{target}probed")]
 
     def _take_beside(self) -> None:
-        """Read what the fetch has brought beside the branch: the intents by uid, and whether the server is known to take such refs."""
+        """Read the fetched side refs: the requests by uid, and whether the server is known to accept such refs."""
         found = self._repo.refs(_SEEN) if self._repo.has_reftable() else loose_refs(self._repo, _SEEN)
         split = {ref.removeprefix(_SEEN).partition("/")[2]: oid for ref, oid in found.items()}
-        if not self._is_alone:  # else nobody has asked
+        if not self._is_alone:  # else they were not asked for
             self._requests = {name.removeprefix("intents/"): oid for name, oid in split.items() if name.startswith("intents/")}
         self._is_probed = self._is_probed or any(name.startswith("probed") for name in split)
         if found and self._repo.has_reftable():
@@ -91,10 +91,11 @@ class Fetching:
             remove_refs(self._repo, _SEEN)
 
     def finish(self) -> Fetched:
-        """The remote's tip, now in the published ref, and what waits beside it. No tip when the remote has no such branch yet.
+        """Finish the fetch. Return the remote's tip, now in the published ref, and the requests. The tip is None if there is no
+        such branch yet.
 
-        Raises RemoteUnreachable, and HubRewritten when the tip does not descend from what was
-        published before, or when a branch that was there is gone.
+        Raises RemoteUnreachable, and HubRewritten if the tip does not descend from what was published before, or if a branch that
+        existed is gone.
         """
         before = self._repo.ref(PUBLISHED)
         words = self._fetch_once()
@@ -125,7 +126,7 @@ class Fetching:
         raise unreachable(self._remote, words)
 
     def _free_published(self) -> None:
-        """Wait for whoever locks the published ref. A lock that stays goes only where a fetch of bd's own was killed."""
+        """Wait for the lock of the published ref. A lock that stays is removed only if one of bd's own fetches was killed."""
         lock = os.path.join(self._repo.common_dir, PUBLISHED + ".lock")
         deadline = self._runtime.monotonic() + _LOCK_WAIT_S
         while os.path.exists(lock):
@@ -138,7 +139,7 @@ class Fetching:
                 self._runtime.sleep(0.05)
 
     def _fetch_once(self) -> str:
-        """Run one fetch; empty when it went well, else git's words."""
+        """Run one fetch. Return "" if it succeeded, else git's words."""
         self.begin()
         process, self._fetching = self._fetching, None
         if process is None:
@@ -147,7 +148,7 @@ class Fetching:
             code, out, err = self._repo.finish(process, ("fetch",))
         except GitTimeout as error:
             raise silent(self._remote, error) from None
-        if code < 0:  # ended by a signal, as on a full disk: its locks are still there, and the mark stays to say so
+        if code < 0:  # ended by a signal, for example on a full disk: its locks remain, and so does the mark
             self._was_killed = True
         else:
             with suppress(FileNotFoundError):
@@ -156,7 +157,7 @@ class Fetching:
         return "" if code == 0 else err + out.decode("utf-8", "replace") or "fetch failed"
 
     def _deepen(self, base: str | None) -> str:
-        """Fetch more history until the base is in it, so that a shallow clone is not taken for a rewrite."""
+        """Fetch more history until the base is in it, so that a shallow clone is not mistaken for a rewrite."""
         for depth_args in (("--deepen", str(_DEEPEN)), ("--deepen", str(_DEEPEN * 25)), ("--unshallow",)):
             args = ["fetch", "--quiet", *FETCH_FLAGS, *depth_args]
             try:
@@ -172,7 +173,7 @@ class Fetching:
 
 
 def loose_refs(repo: GitRepo, prefix: str) -> dict[str, str]:
-    """The refs below a prefix that are files of their own."""
+    """Return the refs below a prefix that are stored as files."""
     root = os.path.join(repo.common_dir, prefix)
     found: dict[str, str] = {}
     for folder, _, names in os.walk(root):
@@ -185,7 +186,7 @@ def loose_refs(repo: GitRepo, prefix: str) -> dict[str, str]:
 
 
 def remove_refs(repo: GitRepo, prefix: str) -> None:
-    """Remove private refs that are files of their own. Only under the clone's lock."""
+    """Remove private refs that are stored as files. Only under the clone's lock."""
     root = os.path.join(repo.common_dir, prefix)
     for folder, _, names in os.walk(root, topdown=False):
         with suppress(OSError):

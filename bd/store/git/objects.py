@@ -1,11 +1,8 @@
-"""Objects: read from the files they lie in or through one running git, and a few of them written by ourselves.
+"""Objects: read from their files or through one running git, and written for small changes.
 
-Written are the blobs, trees and commit of one small change.
-
-A claim changes two files. Git's own ways to commit them without an index cost two processes
-(fast-import, and the unpack-objects it starts); this costs none and writes the same bytes, which
-tests hold against git's. Anything larger, and repositories with shared permissions, go through
-fast-import (repository.py).
+A claim changes two files. Git's own ways to commit them without an index take two processes (fast-import, and the unpack-objects
+it starts). This module writes the blobs, trees and commit itself, with the same bytes; tests compare them with git's. Larger
+changes, and repositories with shared permissions, go through fast-import (repository.py).
 """
 
 from __future__ import annotations
@@ -35,22 +32,22 @@ if TYPE_CHECKING:
 
 _FILE = b"100644"
 _GITLINK = "160000"
-_SHARED_BITS = 0o2020  # setgid or group-writable: somebody else has to be able to write here too
-# So often a reader that was ended by a signal is asked anew.
+_SHARED_BITS = 0o2020  # setgid or group-writable: other users must be able to write here, too
+# How often a reader that a signal ended is started again.
 _STARTS = 3
-# So few are looked for one by one where git keeps what is not packed; more are git's to find.
+# Up to this many objects are looked for one by one among loose files; git finds more at once.
 _FEW = 16
-# An object whose file is larger, or comes to more than this, is git's to read.
+# Objects with a larger file, or larger content, are left to git.
 _FILE_LIMIT, _CONTENT_LIMIT = 2_000_000, 16_000_000
-# Answers are held together up to this many bytes; the rest of a request is asked again, so that many large files take no more.
+# Up to this many bytes of answers are held at once; the rest of a request is asked again, so many large files don't fill memory.
 _HELD_LIMIT, _SKIP_SIZE = 16_000_000, 1_000_000
-_BLOCK, _LARGE_TREE = 4096 - 11, 20_000  # the first is one of the disk, less what wraps an object
-# So many trees are kept: one write reads the same few again and again.
+_BLOCK, _LARGE_TREE = 4096 - 11, 20_000  # the first is a disk block, less the overhead of an object
+# Trees kept in memory: one write reads the same few again and again.
 _TREES_KEPT = 8
 
 
 def open_plainly(path: str, flags: int) -> int:
-    """An opener that goes through no link and waits for no pipe."""
+    """Open a file without following a link or blocking on a pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
 
 
@@ -62,14 +59,14 @@ class LooseWriter:
         self._folder = os.path.join(repo.common_dir, "objects")
 
     def is_usable(self) -> bool:
-        """Whether plain files with this user's own permissions are right here."""
+        """Return whether plain files with this user's own permissions are right for this repository."""
         try:
             return not os.stat(self._folder).st_mode & _SHARED_BITS
         except OSError:
             return False
 
     def commit(self, base: str, draft: Draft) -> str:
-        """A commit on top of `base` with the draft's files; returns its name. Raises OSError."""
+        """Write a commit on top of `base` with the draft's files. Return its name. Raises OSError."""
         length = len(base)
         changes: dict[bytes, _Blob | None] = {}
         for path, content in draft.files.items():
@@ -94,7 +91,7 @@ class LooseWriter:
         return self.write(b"commit", draft.sign(text) if draft.sign else text, length)
 
     def _edited(self, old: Tree, changes: Mapping[bytes, _Blob | None], length: int) -> str | None:
-        """The tree with these paths set or removed, written; None when nothing is left of it."""
+        """Write the tree with these paths set or removed. Return its name; None if it would be empty."""
         below: dict[bytes, dict[bytes, _Blob | None]] = {}
         new: dict[bytes, TreeEntry | None] = {}
         for path, blob in changes.items():
@@ -120,7 +117,7 @@ class LooseWriter:
         return made
 
     def write(self, kind: bytes, data: bytes, length: int) -> str:
-        """Write one object; returns its name. Raises OSError."""
+        """Write one object. Return its name. Raises OSError."""
         name = name_of(kind, data, length)
         folder = os.path.join(self._folder, name[:2])
         path = os.path.join(folder, name[2:])
@@ -144,17 +141,17 @@ class LooseWriter:
 
 
 def _deflated(kind: bytes, data: bytes) -> bytes:
-    """An object as its file has it. One that fits into a block of the disk is only wrapped: that takes less than a compressor."""
+    """Return the content of an object's file. One that fits into a disk block is stored uncompressed, which is faster."""
     whole = kind + b" %d\0" % len(data) + data
     size = len(whole)
     if size > _BLOCK:
-        return zlib.compress(whole, 0 if kind == b"tree" and size > _LARGE_TREE else 1)  # names of objects hardly get smaller
+        return zlib.compress(whole, 0 if kind == b"tree" and size > _LARGE_TREE else 1)  # object names hardly compress
     stored = b"\x78\x01\x01" + size.to_bytes(2, "little") + (size ^ 0xFFFF).to_bytes(2, "little")  # RFC 1950 and 1951
     return stored + whole + zlib.adler32(whole).to_bytes(4, "big")
 
 
 def _checked(path: str) -> bytes:
-    """A path of a hub as git stores it. Raises BadInput for one that could leave the tree."""
+    """Return a hub path as git stores it. Raises BadInput if it could leave the tree."""
     parts = path.split("/")
     if any(part in ("", ".", "..") or part.lower() == ".git" for part in parts) or any(char in path for char in '\n\\"\0'):
         raise BadInput(f"{path!r} can't be a file of a hub")
@@ -162,7 +159,7 @@ def _checked(path: str) -> bytes:
 
 
 class ObjectReader:
-    """Objects by name: what lies loose is read from its file, all else through one `git cat-file --batch` a command."""
+    """Reads objects by name: loose ones from their files, all others through one `git cat-file --batch` per command."""
 
     def __init__(self, repo: GitRepo) -> None:
         self._repo = repo
@@ -170,7 +167,7 @@ class ObjectReader:
         self._process: Process | None = None
         self._trees: dict[str, Tree] = {}
         self._is_plain: bool | None = None
-        # The volumes of the archive that this command has looked into (volumes.py).
+        # The archive volumes that this command has listed (archive/volumes.py).
         self.shelf: Shelf | None = None
 
     def close(self) -> None:
@@ -179,16 +176,16 @@ class ObjectReader:
             self._process = None
 
     def read(self, name: str, *, at_most: int | None = None) -> bytes | None:
-        """The content of the object a name means, or its first `at_most` bytes; None when there is none."""
+        """Return an object's content, or its first `at_most` bytes; None if it does not exist."""
         found = next(self.read_many([name], at_most=at_most))
         if found is None and (volume := volume_of(name.partition(":")[2])):
             return shelf_of(self).at(name.partition(":")[0], volume, name.rpartition("/")[2].removesuffix(".yaml"))
         return found
 
     def read_many(self, names: Sequence[str], *, at_once: int = 200, at_most: int | None = None) -> Iterator[bytes | None]:
-        """The contents of many objects in order, of each its first `at_most` bytes. `at_once` requests stay below a pipe's buffer.
+        """Read many objects in order, of each at most `at_most` bytes. `at_once` requests must fit into a pipe's buffer.
 
-        Documents of volumes that were looked into are objects too.
+        Documents of listed archive volumes are objects, too.
         """
         there = self.shelf
         others = self._read_many([name for name in names if not (there and name in there.places)], at_once, at_most)
@@ -207,22 +204,22 @@ class ObjectReader:
             start += len(answers)
             if found is None and len(answers) < len(chunk):
                 at_once = len(answers)
-            answers = []  # let go before the next ones come
+            answers = []  # free them before the next ones come
 
     def tree_of(self, commit: str) -> Tree:
-        """The tree of a commit that has to be there. Raises Damaged."""
+        """Return the tree of a commit. Raises Damaged if it is missing."""
         return self.tree(self.tree_name(commit))
 
     def tree_name(self, commit: str) -> str:
-        """The object of a commit's tree. Raises Damaged where there is no such commit."""
+        """Return the name of a commit's tree. Raises Damaged if there is no such commit."""
         return _tree_name(self.known(commit))
 
     def tree(self, oid: str) -> Tree:
-        """A tree that has to be there. Raises Damaged: a missing tree is not an empty one."""
+        """Return a tree. Raises Damaged if it is missing: a missing tree is not an empty one."""
         return self._trees.get(oid) or self.keep(oid, self.known(oid))
 
     def keep(self, oid: str, raw: bytes) -> Tree:
-        """Remember the content of a tree for whoever asks next."""
+        """Keep the content of a tree in memory."""
         tree = Tree(raw, len(oid) // 2)
         while len(self._trees) >= _TREES_KEPT:
             del self._trees[next(iter(self._trees))]
@@ -230,16 +227,16 @@ class ObjectReader:
         return tree
 
     def known(self, name: str, *, at_most: int | None = None) -> bytes:
-        """The same of an object that has to be there. Raises Damaged."""
+        """Read an object that has to exist. Raises Damaged."""
         raw = self.read(name, at_most=at_most)
         if raw is None:
             raise Damaged(f"this clone lacks the object {name}", hint="`git fsck` tells more; a fresh `bd clone` mends it")
         return raw
 
-    # --- from the files ---
+    # --- from files ---
 
     def _directly(self, name: str) -> bytes | None:
-        """The object `<name>`, or the file `<commit>:<path>`, where all of it lies loose; None where git has to look."""
+        """Read the object `<name>` or the file `<commit>:<path>` from loose objects alone; None if git has to be asked."""
         oid, colon, path = name.partition(":")
         try:
             if not colon:
@@ -254,11 +251,11 @@ class ObjectReader:
             return None
 
     def loose_tree_of(self, commit: str) -> Tree:
-        """The tree of a commit where both lie loose. Raises LookupError."""
+        """Return the tree of a commit if both are loose. Raises LookupError."""
         return self.loose_tree(_tree_name(self._loosely(commit, b"commit")))
 
     def loose_tree(self, oid: str) -> Tree:
-        """A tree that lies loose. Raises LookupError."""
+        """Return a tree that is loose. Raises LookupError."""
         return self._trees.get(oid) or self.keep(oid, self._loosely(oid, b"tree"))
 
     def _loosely(self, oid: str, kind: bytes) -> bytes:
@@ -267,7 +264,7 @@ class ObjectReader:
         return found
 
     def _checked_out(self, path: str, oid: str) -> bytes | None:
-        """The content of the file that is checked out at a path, if it is that object."""
+        """Return the content of the file checked out at a path, if it is that object."""
         try:
             with open(os.path.join(self._repo.work_tree or "", path), "rb", opener=open_plainly) as file:
                 content = file.read(_FILE_LIMIT)
@@ -276,7 +273,7 @@ class ObjectReader:
         return content if name_of(b"blob", content, len(oid)) == oid else None
 
     def _may_look(self) -> bool:
-        """Whether a file holds what git would give: not where `git replace` may have put another object in its place."""
+        """Return whether object files can be trusted to be what git would give: no `git replace`, no reftable."""
         if self._is_plain is None:
             folder = self._repo.common_dir
             self._is_plain = not any(os.path.exists(os.path.join(folder, name)) for name in ("refs/replace", "reftable"))
@@ -290,7 +287,7 @@ class ObjectReader:
     # --- through git ---
 
     def _asked(self, names: Sequence[str], at_most: int | None) -> list[bytes | None]:
-        """The answers, from a new process where a signal to the whole group, as Ctrl-C sends it, has ended this one."""
+        """Return the answers. If a signal to the process group (Ctrl-C) ended git, a new process is started."""
         for _ in range(_STARTS):
             if self._process is None:
                 self._process = self._repo.spawn(["cat-file", "--batch"], stdin=True)
@@ -304,12 +301,12 @@ class ObjectReader:
 
 
 def _tree_name(commit: bytes) -> str:
-    """The name of the tree in a raw commit; empty where there is none."""
+    """Return the name of the tree in a raw commit; "" if there is none."""
     return commit.split(b"\n", 1)[0].removeprefix(b"tree ").decode("ascii", "replace")
 
 
 def _name_in(tree: Tree, name: bytes) -> str:
-    """The object that a name in a tree stands for. Raises LookupError."""
+    """Return the object that a name in a tree refers to. Raises LookupError."""
     entry = tree.entry(name)
     if entry is None:
         raise LookupError
@@ -317,7 +314,9 @@ def _name_in(tree: Tree, name: bytes) -> str:
 
 
 def _loose(folder: str, oid: str, kind: bytes = b"") -> bytes | None:
-    """The content of an object that lies loose, of this kind if one is given; None: git finds it, or says what is wrong."""
+    """Return the content of a loose object (of this kind, if one is given). None: leave it to git to find it, or to say what is
+    wrong.
+    """
     try:
         with open(os.path.join(folder, oid[:2], oid[2:]), "rb") as file:
             packed = file.read(_FILE_LIMIT)
@@ -331,7 +330,9 @@ def _loose(folder: str, oid: str, kind: bytes = b"") -> bytes | None:
 
 
 def _answers(process: Process, names: Sequence[str], at_most: int | None) -> list[bytes | None]:
-    """The first of them, as many as may be held, at least one. All are taken: one left there would answer the next question."""
+    """Return the first answers, at least one, up to the memory limit. All are read: one left in the pipe would answer the next
+    question.
+    """
     stdin, stdout = process.stdin, process.stdout
     if stdin is None or stdout is None:
         raise Damaged("git cat-file did not start")
@@ -350,13 +351,13 @@ def _answers(process: Process, names: Sequence[str], at_most: int | None) -> lis
 
 
 def _answer(stdout: IO[bytes], at_most: int | None = None) -> bytes | None:
-    """One answer of the process, or its first bytes. Raises EOFError when it has ended before the end of it."""
+    """Read one answer of the process, or its first bytes. Raises EOFError if it ended early."""
     size = size_in(stdout.readline())
     if size is None:
         return None
     wanted = size if at_most is None else min(size, at_most)
     content = stdout.read(wanted)
-    rest = size + 1 - wanted  # what is not wanted, and the line's end
+    rest = size + 1 - wanted  # the unwanted bytes and the line end
     while len(content) == wanted and rest:
         skipped = len(stdout.read(min(rest, _SKIP_SIZE)))
         if not skipped:

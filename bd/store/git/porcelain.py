@@ -1,7 +1,7 @@
-"""What git prints, read into values: listings of trees, refs and worktrees, differences, pushes.
+"""Git's output, parsed into values: listings of trees, refs and worktrees, differences, pushes.
 
-Names in it are anybody's: any bytes, and a server may list whatever it likes. Belongs here: parsing alone.
-Does not belong here: running git (repository.py, push.py, checkout.py).
+Names in it may be any bytes, and a server may list whatever it likes. This module only parses; repository.py, push.py and
+worktree/checkout.py run git.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from bd.store.object_names import is_oid
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What git lets a ref be called (git check-ref-format), as far as it matters: no part of a path, a refspec or a pattern.
+# What git allows in a ref name (git check-ref-format), reduced to what matters here: no path component, refspec or pattern.
 _REF = r"refs(?:/(?!\.)(?:(?!\.\.|@\{|\.lock(?:/|\Z)|\.\Z)[^\s~^:?*\[\\/\x00-\x20\x7f])+)+\Z"
-# A file as the older commit of a difference has it: neither a link nor a submodule.
+# The mode of a regular file in the older commit of a difference; not a link or a submodule.
 _FILE = ":100"
 
 
-# Names of these alone, without a dot, are refs whatever git's rules are.
+# Names of only these characters, without a dot, are valid refs under any of git's rules.
 _PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/"
 
 
 def is_ref(text: str) -> bool:
-    """Whether the text can be a ref's full name."""
+    """Return whether the text can be a ref's full name."""
     if text.startswith("refs/") and not text.strip(_PLAIN):
         return "//" not in text and text[-1] != "/"
     return bool(re.match(_REF, text))
 
 
 def _is_mode(text: str) -> bool:
-    """Whether the text is how git writes the kind of an entry: five or six octal figures."""
+    """Return whether the text is a mode as git prints it: five or six octal digits."""
     return len(text) in (5, 6) and not text.strip("01234567")
 
 
 def tree_entries(out: bytes) -> list[Entry]:
-    """The answer of `ls-tree -r -z`. Raises Damaged."""
+    """Parse the output of `ls-tree -r -z`. Raises Damaged."""
     entries = []
     for record in _text(out).split("\0")[:-1]:
         meta, tab, path = record.partition("\t")
@@ -51,7 +51,7 @@ def tree_entries(out: bytes) -> list[Entry]:
 
 
 def difference(out: bytes) -> list[Entry]:
-    """The answer of `diff-tree -r -z --raw --full-index`: each file as it is in the newer one. Raises Damaged."""
+    """Parse the output of `diff-tree -r -z --raw --full-index`: each file as it is in the newer commit. Raises Damaged."""
     parts = _text(out).split("\0")
     entries = []
     for meta, path in zip(parts[0:-1:2], parts[1::2], strict=False):
@@ -65,18 +65,20 @@ def difference(out: bytes) -> list[Entry]:
 
 
 def local_refs(out: bytes) -> dict[str, str]:
-    """The answer of `for-each-ref --format=%(refname) %(objectname)`."""
+    """Parse the output of `for-each-ref --format=%(refname) %(objectname)`."""
     return {ref: oid for ref, _, oid in (line.partition(" ") for line in _text(out).split("\n")) if is_oid(oid)}
 
 
 def remote_refs(out: bytes) -> dict[str, str]:
-    """The answer of `ls-remote`. What can't be a ref's name is left out: a server may list anything, and a fetch would take it for more."""
+    """Parse the output of `ls-remote`. Invalid ref names are dropped: a server may list anything, and a fetch would read them as
+    refspecs.
+    """
     found = (line.partition("\t") for line in _text(out).split("\n"))
     return {ref: oid for oid, _, ref in found if is_oid(oid) and is_ref(ref)}
 
 
 def push_lines(out: bytes) -> dict[str, PushLine]:
-    """The answer of `push --porcelain`, a line a ref."""
+    """Parse the output of `push --porcelain`, one line per ref."""
     lines: dict[str, PushLine] = {}
     for line in _text(out).split("\n"):
         parts = line.split("\t")
@@ -86,7 +88,7 @@ def push_lines(out: bytes) -> dict[str, PushLine]:
 
 
 def worktrees(out: bytes) -> Iterator[tuple[str, str]]:
-    """The answer of `worktree list --porcelain`: (folder, branch as a full ref) of those that show a branch."""
+    """Parse the output of `worktree list --porcelain`: (folder, full branch ref) of those that have a branch checked out."""
     for record in _text(out).split("\n\n"):
         lines = record.split("\n")
         branch = next((line[7:] for line in lines if line.startswith("branch ")), None)
@@ -95,7 +97,7 @@ def worktrees(out: bytes) -> Iterator[tuple[str, str]]:
 
 
 def size_in(header: bytes) -> int | None:
-    """The size that a header of `cat-file --batch` announces; None where there is no object. Raises EOFError and Damaged."""
+    """Return the size in a header of `cat-file --batch`; None if there is no object. Raises EOFError and Damaged."""
     if not header.endswith(b"\n"):
         raise EOFError
     words = header.split()

@@ -1,9 +1,8 @@
-"""One process with its streams piped: started, fed, read to its end, waited for, ended in time.
+"""One process with piped streams: started, fed, read to its end, waited for, killed on time-out.
 
-On POSIX it is posix_spawn(3) and poll(2), called directly: importing subprocess takes longer than
-most git commands. Elsewhere it is subprocess. Belongs here: running a program. Does not belong
-here: which program, and what its exit status means (repository.py). Time-outs are of the machine's own
-clock: what a program takes is real, whatever bd takes for now.
+On POSIX this calls posix_spawn(3) and poll(2) directly: importing subprocess takes longer than most git commands. Elsewhere it
+uses subprocess. repository.py decides what to run, and what an exit status means. Time-outs use the machine's own clock, not the
+Runtime's: the program runs in real time.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ if TYPE_CHECKING:
 
 HAS_SPAWN = hasattr(os, "posix_spawnp")
 _CHUNK = 1 << 16
-# Python ignores these two for itself; a program that it starts expects to be ended by them.
+# Python ignores these two signals; the programs that it starts expect the default.
 _RESTORED = ("SIGPIPE", "SIGXFSZ")
 
 
 def start(argv: list[str], env: Mapping[str, str], *, stdin: bool = False) -> Process:
-    """Start a program in this folder; without `stdin` it reads nothing. Raises FileNotFoundError where there is none."""
+    """Start a program in the current folder; without `stdin` it reads nothing. Raises FileNotFoundError if it does not exist."""
     if not HAS_SPAWN:
         return _Portable(argv, env, stdin=stdin)
     read_in, write_in = os.pipe() if stdin else (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), None)
@@ -34,7 +33,7 @@ def start(argv: list[str], env: Mapping[str, str], *, stdin: bool = False) -> Pr
     theirs = (read_in, write_out, write_err)
     ours = [descriptor for descriptor in (write_in, read_out, read_err) if descriptor is not None]
     try:
-        if min(*theirs, *ours) <= 2:  # we were started without some stream: moving them about is subprocess's art
+        if min(*theirs, *ours) <= 2:  # bd was started without some standard stream: subprocess knows how to move descriptors
             for descriptor in ours:
                 os.close(descriptor)
             return _Portable(argv, env, stdin=stdin)
@@ -53,27 +52,27 @@ def start(argv: list[str], env: Mapping[str, str], *, stdin: bool = False) -> Pr
 
 
 def _restored() -> list[int]:
-    import _signal  # type: ignore[import-not-found]  # noqa: PLC0415  signal, which it is the inside of, makes enums of them all
+    import _signal  # type: ignore[import-not-found]  # noqa: PLC0415  the signal module would make enums of them all
 
     return [getattr(_signal, name) for name in _RESTORED if hasattr(_signal, name)]
 
 
 def _inherited() -> list[int]:
-    """What whoever started us left open: a lock that a shell holds in it must not live on in a program of ours."""
+    """Return the descriptors that bd inherited: a lock that a shell holds through one must not live on in a child process."""
     try:
         names = os.listdir("/dev/fd")
     except OSError:
         return []
     found = []
     for name in names:
-        with suppress(OSError, ValueError):  # the one through which the folder was read is closed again
+        with suppress(OSError, ValueError):  # the descriptor used for reading the folder is closed by now
             if int(name) > 2 and os.get_inheritable(int(name)):
                 found.append(int(name))
     return found
 
 
 class Process:
-    """A running program. `communicate` reads it to its end; or the streams are used, and `close` waits."""
+    """A running program. Either call `communicate`, or use the streams and then `close`."""
 
     def __init__(self, pid: int, stdin: int | None, stdout: int, stderr: int) -> None:
         self.pid = pid
@@ -85,9 +84,9 @@ class Process:
     def communicate(
         self, data: bytes | None = None, timeout_s: float | None = None, at_most: int | None = None
     ) -> tuple[bytes, bytes]:
-        """Feed the program and wait for its end; its output and error text.
+        """Feed the program, and wait for its end. Return its output and error text.
 
-        Raises TimeoutError, and BufferError for more output than `at_most` bytes; both leave it running.
+        Raises TimeoutError, and BufferError for more than `at_most` bytes of output; both leave it running.
         """
         deadline = None if timeout_s is None else monotonic() + timeout_s
         poller = select.poll()
@@ -128,30 +127,30 @@ class Process:
         return found[0], found[1]
 
     def wait(self) -> int:
-        """Wait for the program's end; its exit code, negative for the signal that ended it."""
+        """Wait for the program's end. Return its exit code; negative for the signal that ended it."""
         if self.returncode is None:
             self._ended(os.waitpid(self.pid, 0)[1])
         return self.returncode or 0
 
     def kill(self) -> None:
-        """End it now, if it still runs."""
+        """Kill it, if it still runs."""
         if self.returncode is None:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, 9)
 
     def close(self) -> None:
-        """Let go of its streams, at which a program that reads them ends, and wait for that."""
+        """Close its streams, which ends a program that reads them, and wait for it."""
         self._close_streams()
         self.wait()
 
     def _close_streams(self) -> None:
         for stream in (self.stdin, self.stdout, self.stderr):
             if stream is not None:
-                with suppress(OSError):  # it was ended before it had read everything
+                with suppress(OSError):  # it ended before it had read everything
                     stream.close()
 
     def _wait_until(self, deadline: float | None) -> None:
-        """It has closed its streams, and ends in a moment. Raises TimeoutError."""
+        """Wait for the end of a program that has closed its streams. Raises TimeoutError."""
         if deadline is None:
             self.wait()
             return
@@ -170,12 +169,12 @@ class Process:
 
 
 class _Death:
-    """The end of a program, to be waited for: at once where there are descriptors of processes, else with a look now and then."""
+    """Waits for a process to end: with a process descriptor if the system has them, else by polling."""
 
     def __init__(self, pid: int) -> None:
         self._poller = select.poll()
         self._descriptor: int | None = None
-        with suppress(AttributeError, OSError):  # not Linux, or an old one
+        with suppress(AttributeError, OSError):  # not Linux, or an old kernel
             self._descriptor = os.pidfd_open(pid)
             self._poller.register(self._descriptor, select.POLLIN)
 
@@ -191,7 +190,7 @@ class _Death:
 
 
 def _written(descriptor: int, data: memoryview) -> int:
-    """How much of the data went into the pipe; all of it, where nobody reads it any more."""
+    """Return how many bytes went into the pipe; all of them if nobody reads it any more."""
     try:
         return os.write(descriptor, data[:_CHUNK]) if data else 0
     except BlockingIOError:
@@ -201,7 +200,7 @@ def _written(descriptor: int, data: memoryview) -> int:
 
 
 class _Portable(Process):
-    """The same by subprocess."""
+    """The same on top of subprocess."""
 
     def __init__(self, argv: list[str], env: Mapping[str, str], *, stdin: bool) -> None:
         from subprocess import DEVNULL, PIPE, Popen  # noqa: PLC0415  only where posix_spawn is missing

@@ -1,6 +1,6 @@
-"""Pushing to the remote and listing it: the hub branch, and the refs beside it that go with it.
+"""Pushes to the remote and listings of it: the hub branch, and the side refs that go with it.
 
-What happened is read from `push --porcelain`, a line a ref; the exit status is not looked at.
+The result is read from `push --porcelain`, one line per ref; the exit status is ignored.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from bd.store.contract import SideRef
     from bd.store.git.repository import GitRepo
 
-# How servers and git itself say that a ref is not what was expected.
+# How servers and git report that a ref is not where it was expected.
 MOVED = ("stale info", "fetch first", "already exists", "non-fast-forward", "cannot lock ref")
-# What stands in the way on this machine, and the network is no matter.
+# Faults of this machine, not of the network, and their hints.
 _OWN_FAULTS = {
     "couldn't write '": "git can't write into this clone: check its disk and the rights of its .git folder, then try again",
     "dubious ownership": "another user owns it: `git config --global --add safe.directory FOLDER` trusts it",
@@ -29,7 +29,7 @@ _NOT_ATOMIC = "does not support --atomic push"
 
 
 def unreachable(remote: str, words: str) -> RemoteUnreachable:
-    """The error for a remote that git could not talk to, with the line of git's words that says why."""
+    """Return the error for a remote that git could not reach, with the reason that git gave."""
     told = f"the remote {remote} can't be reached: {_reason_in(words)}"
     hint = next(
         (hint for sign, hint in _OWN_FAULTS.items() if sign in words), "check the network and your credentials, then try again"
@@ -38,12 +38,12 @@ def unreachable(remote: str, words: str) -> RemoteUnreachable:
 
 
 def silent(remote: str, timeout: GitTimeout) -> RemoteUnreachable:
-    """The error for a remote that git waited for too long."""
+    """Return the error for a remote that did not answer in time."""
     return RemoteUnreachable(f"the remote {remote} does not answer: {timeout}")
 
 
 def _reason_in(words: str) -> str:
-    """The `fatal:` line, or what ssh said before a fatal that says nothing."""
+    """Return the `fatal:` line, or ssh's line before it if it gives no reason."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     at = next((place for place, line in enumerate(lines) if line.startswith(("fatal:", "ERROR", "remote:"))), 0)
     if at and "Could not read from remote repository" in lines[at]:
@@ -60,10 +60,10 @@ def push(
     leases: Mapping[str, str] | None = None,
     meanwhile: Callable[[], None] | None = None,
 ) -> tuple[dict[str, PushLine], str]:
-    """Push (object, branch) pairs as plain fast-forwards, with refs beside them, all or nothing.
+    """Push (object, branch) pairs as plain fast-forwards, together with side refs, all or nothing.
 
-    What became of each ref, and the server's words. Raises GitTimeout. Each side ref is moved under a lease on
-    its old value, and a branch where `leases` names one; a `+` would switch the lease off. `meanwhile` is called while git pushes.
+    Returns the result for each ref, and the server's words. Raises GitTimeout. Each side ref is moved under a lease on its old
+    value, and so is a branch named in `leases`; a `+` would switch the lease off. `meanwhile` is called while git pushes.
     """
     args = ["push", "--porcelain", "--no-follow-tags", "--no-signed", "--no-recurse-submodules", "--no-verify"]
     args += [f"--force-with-lease={ref}:{oid}" for ref, oid in (leases or {}).items()]
@@ -74,14 +74,14 @@ def push(
         args.append("--atomic")
     args += ["--end-of-options", remote, *specs]
     _, out, err = repo.finish(repo.spawn(args), args, meanwhile=meanwhile)
-    if _NOT_ATOMIC in err:  # git itself has refused all of it, and says so of no ref: nothing was sent
+    if _NOT_ATOMIC in err:  # git itself has refused all of it without a line per ref: nothing was sent
         told = {ref: PushLine("!", "[remote rejected] (atomic push failed)") for _, ref in branches}
         return {**told, **{side.ref: PushLine("!", "[remote rejected] (not together with others)") for side in sides}}, err
     return push_lines(out), err
 
 
 def list_remote(repo: GitRepo, remote: str, *patterns: str) -> dict[str, str]:
-    """The remote's refs. Raises RemoteUnreachable."""
+    """Return the remote's refs. Raises RemoteUnreachable."""
     try:
         _, out, _ = repo.run("ls-remote", "--quiet", "--end-of-options", remote, *patterns)
     except GitTimeout as error:

@@ -1,6 +1,6 @@
-"""The remote of a hub over git: fetches, pushes and listings of one clone, each one git process and one connection.
+"""The remote of a hub over git: fetches, pushes and listings, each one git process and one connection.
 
-Where the hub has no remote, this repository is the server, and a push is one transaction of its refs.
+If the hub has no remote, this repository is the server, and a push is one ref transaction.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from bd.store.git.fetch import Fetching
     from bd.store.git.repository import GitRepo
 
-# As git says it of a ref that is not what was expected.
+# As git reports a ref that is not where it was expected.
 _MOVED = "[rejected] (stale info)"
 
 
 class GitRemote:
-    """The server that the hub's branch (a full ref) is shared through. `folder` is bd's own in this clone."""
+    """The server that the hub's branch (a full ref) is shared through. `folder` is bd's own folder in this clone."""
 
     def __init__(self, repo: GitRepo, name: str, branch: str, folder: str, runtime: Runtime) -> None:
         self._repo = repo
@@ -36,32 +36,32 @@ class GitRemote:
 
     @cached_property
     def _fetching(self) -> Fetching:
-        from bd.store.git.fetch import Fetching  # noqa: PLC0415  who may push first fetches nothing
+        from bd.store.git.fetch import Fetching  # noqa: PLC0415  a write that may push first fetches nothing
 
         return Fetching(self._repo, self.name, self._branch, self._folder, self._runtime)
 
     def begin_fetch(self) -> None:
-        """Start a fetch of the branch, which `fetch` then waits for. Only under the clone's lock."""
+        """Start a fetch of the branch; `fetch` waits for it. Only under the clone's lock."""
         self._fetching.begin()
 
     def fetch(self) -> Fetched:
-        """What the server has; see fetch.py for what it raises."""
+        """Fetch, and return what the server has; see fetch.py for the errors."""
         return self._fetching.finish()
 
     def drop_fetch(self) -> None:
-        """Wait for a fetch that was begun and that nobody waits for."""
+        """Wait for a fetch that was started and is no longer needed."""
         if "_fetching" in self.__dict__:
             self._fetching.drop()
 
     def fetch_objects(self, refs: Sequence[str]) -> None:
-        """Bring the objects of these refs here; what the server refuses shows when they are read. Raises RemoteUnreachable."""
+        """Fetch the objects of these refs. What the server refuses shows when they are read. Raises RemoteUnreachable."""
         try:
             self._repo.run("fetch", "--quiet", *FETCH_FLAGS, "--end-of-options", self.name, *refs, check=False)
         except GitTimeout as error:
             raise silent(self.name, error) from None
 
     def list(self, *prefixes: str) -> dict[str, str]:
-        """The server's refs that start with one of these. Raises RemoteUnreachable."""
+        """List the server's refs that start with one of these. Raises RemoteUnreachable."""
         return list_remote(self._repo, self.name, *(f"{prefix}*" for prefix in prefixes))
 
     def push(
@@ -73,9 +73,9 @@ class GitRemote:
         exactly: bool = False,
         meanwhile: Callable[[], None] | None = None,
     ) -> PushAnswer:
-        """Move the branch to `commit` (None: not at all), and the refs beside it, all or nothing; `exactly` only from `base`.
+        """Move the branch to `commit` (None: leave it) and the side refs, all or nothing; with `exactly`, only from `base`.
 
-        Raises RemoteUnreachable for no answer in time.
+        Raises RemoteUnreachable if there is no answer in time.
         """
         lease = {self._branch: base} if exactly and base else {}
         branches = [(commit, self._branch)] if commit else []
@@ -86,7 +86,7 @@ class GitRemote:
 
 
 class OwnBranch:
-    """The same where the hub's branch is one of this repository."""
+    """The same for a hub whose branch is in this repository alone."""
 
     name = "."
 
@@ -95,20 +95,20 @@ class OwnBranch:
         self._branch = branch
 
     def begin_fetch(self) -> None:
-        """Nothing is fetched."""
+        """Do nothing: there is nothing to fetch."""
 
     def fetch(self) -> Fetched:
-        """The branch as it is now."""
+        """Return the branch as it is now."""
         return Fetched(self._repo.ref(self._branch))
 
     def drop_fetch(self) -> None:
-        """Nothing was begun."""
+        """Do nothing: no fetch was started."""
 
     def fetch_objects(self, refs: Sequence[str]) -> None:
-        """They are here."""
+        """Do nothing: the objects are here."""
 
     def list(self, *prefixes: str) -> dict[str, str]:
-        """The refs that start with one of these."""
+        """List the refs that start with one of these."""
         return {ref: oid for prefix in prefixes for ref, oid in self._repo.refs(prefix).items()}
 
     def push(
@@ -120,7 +120,9 @@ class OwnBranch:
         exactly: bool = False,
         meanwhile: Callable[[], None] | None = None,
     ) -> PushAnswer:
-        """Move the branch from `base` to `commit`, and the refs beside it, in one transaction; one that failed is told as refs that have moved."""
+        """Move the branch from `base` to `commit`, and the side refs, in one transaction. A failure is reported as refs that have
+        moved.
+        """
         if meanwhile:
             meanwhile()
         moves: list[tuple[str, str | None, str | None]] = [(self._branch, commit, base or ZERO)] if commit else []
@@ -128,7 +130,7 @@ class OwnBranch:
         try:
             self._repo.update_refs(moves)
         except (GitFailed, GitTimeout) as error:
-            if not commit or self._repo.ref(self._branch) != commit:  # git can be ended after it has done it
+            if not commit or self._repo.ref(self._branch) != commit:  # git can be killed after it has done it
                 words = error.stderr.strip() if isinstance(error, GitFailed) else str(error)
                 return PushAnswer({ref: PushLine("!", _MOVED) for ref, _, _ in moves}, words)
         return PushAnswer({ref: PushLine("-" if new is None else " ", "") for ref, new, _ in moves}, "")

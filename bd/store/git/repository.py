@@ -1,10 +1,9 @@
-"""Typed git verbs, and the translation of every git error. The only starter of git.
+"""Git commands as typed methods, and the translation of every git error. The only module that starts git.
 
-The hot path of reads and claims is git's own plumbing: `cat-file --batch`, `fast-import`,
-`diff-tree -z` and `push --porcelain` each do in one process what porcelain does in five, and
-cost less than importing GitPython, which create.py uses for the rest. Callers can't tell.
+Reads and claims use git's plumbing: `cat-file --batch`, `fast-import`, `diff-tree -z` and `push --porcelain` each do in one
+process what porcelain does in five, and cost less than importing GitPython, which only create.py uses.
 
-Git's manners are in environment.py, how a process is run in process.py; every one has a time-out.
+Settings and variables are in environment.py, running a process in process.py. Every process has a time-out.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ FETCH_FLAGS = ("--no-tags", "--refmap=", "--no-write-fetch-head", "--no-recurse-
 GITLINK = "160000"  # the mode of a submodule
 # A change of more files than this goes through fast-import.
 LOOSE_LIMIT = 40
-# A listing of a hub's files is no longer than this: a few trees that name each other many times over could be endless.
+# Limit for a listing of a hub's files, in bytes: a few trees that contain each other many times could be endless.
 _LISTING_LIMIT = 256_000_000
 
 
 class GitFailed(TryAgain):
-    """A git process that ended badly. The store handles it where it knows what it means; elsewhere it is exit 6."""
+    """A git process that failed. The store handles it where it knows the meaning; elsewhere it is exit 6."""
 
     def __init__(self, args: Sequence[str], status: int, stderr: str) -> None:
         super().__init__(f"git {args[0] if args else ''}: {stderr.strip() or f'exit {status}'}", hint="git's own words say why")
@@ -47,11 +46,11 @@ class GitFailed(TryAgain):
 
 
 class GitTimeout(TryAgain):
-    """A git process that did not end in time, and was ended."""
+    """A git process that did not end in time, and was killed."""
 
 
 def refspec(source: str, target: str) -> str:
-    """`source:target`. The one place refspecs are made; an empty object name would delete, so it is refused."""
+    """Return `source:target`. All refspecs are made here: an empty object name, which would delete, is refused."""
     if not is_oid(source) and not is_ref(source):
         raise BadInput(f"{source!r} is no object or ref")
     if not is_ref(target):
@@ -60,21 +59,21 @@ def refspec(source: str, target: str) -> str:
 
 
 def every_ref(source: str, target: str) -> str:
-    """The refspec that fetches whatever refs start with `source` to the same names behind `target`; both are bd's own."""
+    """Return the refspec that fetches all refs starting with `source` to the same names below `target`; both are bd's own."""
     if not all(start.startswith("refs/bd/") and is_ref(f"{start}x") for start in (source, target)):
         raise BadInput(f"{source!r} is not bd's to fetch")
     return f"{source}*:{target}*"
 
 
 def deletion(target: str) -> str:
-    """The refspec that deletes a ref beside the branch: only bd's own may ever go."""
+    """Return the refspec that deletes a side ref. Only bd's own refs may ever be deleted."""
     if not target.startswith("refs/bd/") or not is_ref(target):
         raise BadInput(f"{target!r} is not bd's to delete")
     return f":{target}"
 
 
 class GitRepo:
-    """One repository as bd sees it: where its git folder, its common folder and its files are."""
+    """One repository: its git folder, its common folder and its work tree."""
 
     def __init__(self, git_dir: str, common_dir: str, work_tree: str | None, *, timeout_s: float = 60.0) -> None:
         self.git_dir = git_dir
@@ -100,8 +99,8 @@ class GitRepo:
         return ["git", *place, *QUIET, *(() if args[0] in UPDATES_CHECKOUT else NO_WATCHER), *args]
 
     def spawn(self, args: Sequence[str], *, stdin: bool = False, env: Mapping[str, str] | None = None) -> Process:
-        """Start a git process with its streams piped."""
-        if args[0] == "diff-tree":  # it reads the whole index first, and compares trees without a look at it
+        """Start a git process with piped streams."""
+        if args[0] == "diff-tree":  # it reads the whole index first, without using it to compare trees
             env = {"GIT_INDEX_FILE": os.path.join(self.git_dir, "bd-no-index")}
         try:
             return start(self.command(args), {**self.env, **env} if env else self.env, stdin=stdin)
@@ -117,9 +116,9 @@ class GitRepo:
         at_most: int | None = None,
         meanwhile: Callable[[], None] | None = None,
     ) -> tuple[int, bytes, str]:
-        """Wait for a process: its exit code, output and error text. `meanwhile` is something short to do first.
+        """Wait for a process. Return its exit code, output and error text. `meanwhile` is called first, for something short.
 
-        Raises GitTimeout, or BufferError for more output, after ending it.
+        Raises GitTimeout, or BufferError for too much output, after killing it.
         """
         try:
             if meanwhile is not None:
@@ -138,7 +137,7 @@ class GitRepo:
     def run(
         self, *args: str, data: bytes | None = None, check: bool = True, env: Mapping[str, str] | None = None
     ) -> tuple[int, bytes, str]:
-        """Run git to its end. With `check`, raises GitFailed for any exit but 0."""
+        """Run git to its end. With `check`, raises GitFailed for any exit code but 0."""
         code, out, err = self.finish(self.spawn(args, stdin=data is not None, env=env), args, data)
         if check and code:
             raise GitFailed(args, code, err)
@@ -148,7 +147,7 @@ class GitRepo:
 
     @property
     def objects(self) -> ObjectReader:
-        """The one `cat-file --batch` process of this command."""
+        """The one object reader of this command."""
         if self._objects is None:
             self._objects = ObjectReader(self)
         return self._objects
@@ -160,7 +159,7 @@ class GitRepo:
             self._objects = None
 
     def ref(self, name: str) -> str | None:
-        """The object a ref names, read from its file or from packed-refs; None when there is none."""
+        """Return the object that a ref names, from its file or from packed-refs; None if there is no such ref."""
         for folder in dict.fromkeys((self.git_dir, self.common_dir)):
             try:
                 with open(os.path.join(folder, name), encoding="utf-8") as file:
@@ -185,32 +184,33 @@ class GitRepo:
         return None
 
     def has_reftable(self) -> bool:
-        """Whether refs are kept in tables, not in files of their own."""
+        """Return whether refs are kept in reftables instead of files."""
         return os.path.isdir(os.path.join(self.common_dir, "reftable"))
 
     def refs(self, prefix: str) -> dict[str, str]:
-        """Every ref below a prefix."""
+        """Return all refs below a prefix."""
         _, out, _ = self.run("for-each-ref", "--format=%(refname) %(objectname)", prefix)
         return local_refs(out)
 
     def head_branch(self) -> str | None:
-        """The branch that is checked out here, as a full ref; None when detached."""
+        """Return the branch that is checked out here, as a full ref; None if HEAD is detached."""
         with open(os.path.join(self.git_dir, "HEAD"), encoding="utf-8") as file:
             text = file.read().strip()
         return text[5:] if text.startswith("ref: ") else None
 
     def update_refs(self, updates: Iterable[tuple[str, str | None, str | None]]) -> None:
-        """Set refs in one transaction: (name, new, old); new None deletes, old None expects nothing in particular, ZERO no ref.
+        """Set refs in one transaction: (name, new, old). New None deletes; old None expects nothing, old ZERO expects no ref.
 
-        Raises GitFailed when one is not what was expected; then none has changed.
+        Raises GitFailed if a ref is not what was expected; then none has changed.
         """
         lines, leftovers = [], []
         for name, new, old in updates:
-            if name.startswith("refs/bd/"):  # only bd locks these, under the clone's lock: a lock that stays is a dead command's
+            # only bd locks these, under the clone's lock: a lock that stays was left by a dead command
+            if name.startswith("refs/bd/"):
                 leftovers.append(os.path.join(self.common_dir, f"{name}.lock"))
             if new is None:
                 lines.append(f"delete {name}" + (f" {old}" if old else ""))
-            elif old == ZERO:  # written out, it would have to be as long as the repository's hashes
+            elif old == ZERO:  # written out, it would need the length of the repository's hash
                 lines.append(f"create {name} {new}")
             else:
                 lines.append(f"update {name} {new}" + (f" {old}" if old else ""))
@@ -228,42 +228,42 @@ class GitRepo:
             self.run("update-ref", "--stdin", data=data)
 
     def set_private_refs(self, values: Mapping[str, str]) -> None:
-        """Set refs below refs/bd/ that only bd writes, under the clone's lock: plain files, no process."""
+        """Set refs below refs/bd/ that only bd writes, under the clone's lock: as plain files, without a process."""
         if self.has_reftable():
             self.update_refs([(name, oid, None) for name, oid in values.items()])
             return
         for name, oid in values.items():
-            files.replace(os.path.join(self.common_dir, name), f"{oid}\n", suffix=".lock")  # git takes no ref for one
+            files.replace(os.path.join(self.common_dir, name), f"{oid}\n", suffix=".lock")  # git ignores files with this suffix
 
     def commit_of(self, text: str) -> str | None:
-        """The commit that a revision text names, or None."""
+        """Return the commit that a revision names; None if there is none."""
         args = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
         code, out, _ = self.run(*args, check=False)
         return out.decode().strip() if code == 0 else None
 
     def is_ancestor(self, older: str, newer: str) -> bool:
-        """Whether one commit is the other or in its history (as far as this clone has it)."""
+        """Return whether `older` is `newer` or in its history, as far as this clone has it."""
         if older == newer:
             return True
         code, _, _ = self.run("merge-base", "--is-ancestor", older, newer, check=False)
         return code == 0
 
     def commits_between(self, older: str | None, newer: str, *, without: Iterable[str] = ()) -> list[str]:
-        """The commits of `newer` that `older` and `without` do not have, oldest first."""
+        """Return the commits of `newer` that are in neither `older` nor `without`, oldest first."""
         args = ["rev-list", "--reverse", "--topo-order", newer]
         args += [f"^{commit}" for commit in (older, *without) if commit]
         _, out, _ = self.run(*args)
         return out.decode().split()
 
     def diff(self, old: str | None, new: str, *paths: str) -> list[Entry]:
-        """The files in which two commits differ, as they are in the newer one. `old` None: every file."""
+        """Return the files in which two commits differ, as they are in the newer one. With `old` None, every file."""
         where = ["--", *paths] if paths else []
         if old is None:
             return tree_entries(self._listing("ls-tree", "-r", "-z", "--full-tree", new, *where))
         return difference(self._listing("diff-tree", "-r", "-z", "--no-renames", "--raw", "--full-index", old, new, *where))
 
     def _listing(self, *args: str) -> bytes:
-        """What git lists. Raises GitFailed, GitTimeout, and Damaged for more than any hub holds."""
+        """Return the output of a listing command. Raises GitFailed, GitTimeout, and Damaged for more than any hub holds."""
         try:
             code, out, err = self.finish(self.spawn(args), args, at_most=_LISTING_LIMIT)
         except BufferError:
@@ -274,7 +274,9 @@ class GitRepo:
         return out
 
     def messages(self, tip: str, since: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """(commit, message) of what `tip` has and the common history of `since` has not, newest first; as far as git can tell."""
+        """Yield (commit, message) of the commits in `tip` and not in the common history of `since`, newest first, as far as git
+        can tell.
+        """
         there = [commit for commit, data in zip(since, self.objects.read_many(since), strict=True) if data is not None]
         if len(there) > 1:
             there = self.run("merge-base", "--octopus", *there, check=False)[1].decode().split()
@@ -285,25 +287,25 @@ class GitRepo:
                 yield commit, text
 
     def ever_had(self, commit: str, path: str) -> bool:
-        """Whether there was ever a file at this path, in all of a commit's history."""
+        """Return whether the path ever existed, in all of a commit's history."""
         return bool(self.run("rev-list", "--max-count=1", "--full-history", commit, "--", path)[1])
 
     @property
     def is_shallow(self) -> bool:
-        """Whether history is cut off somewhere."""
+        """Return whether history is cut off somewhere."""
         return os.path.exists(os.path.join(self.common_dir, "shallow"))
 
     # --- writing objects ---
 
     def write_object(self, kind: str, data: bytes, length: int) -> str:
-        """One object; its name, of so many figures. Raises OSError, and GitFailed where nothing can be written."""
+        """Store one object; return its name, of `length` hex digits. Raises OSError, and GitFailed if nothing can be written."""
         writer = LooseWriter(self)
         if writer.is_usable():
             return writer.write(kind.encode(), data, length)
         return self.run("hash-object", "-w", "-t", kind, "--stdin", data=data)[1].decode().strip()
 
     def write_commits(self, base: str | None, drafts: Sequence[Draft]) -> list[str]:
-        """Make a chain of commits on top of `base` without index or working tree; returns their ids.
+        """Store a chain of commits on top of `base`, without index or work tree. Return their names.
 
         Raises TryAgain (disk full, read-only clone) and Damaged.
         """
@@ -319,7 +321,7 @@ class GitRepo:
         return made
 
     def _signed_commits(self, base: str | None, drafts: Sequence[Draft]) -> list[str]:
-        """The same one by one, each signed once git has made it: fast-import signs nothing."""
+        """Store commits one by one, signing each after git has made it: fast-import can't sign."""
         made: list[str] = []
         for draft in drafts:
             name = self.write_commits(made[-1] if made else base, [draft._replace(sign=None)])[0]
@@ -330,7 +332,7 @@ class GitRepo:
         return made
 
     def _import_commits(self, base: str | None, drafts: Sequence[Draft]) -> list[str]:
-        """The same by one `fast-import`, through a private ref that is gone afterwards."""
+        """Store commits with one `fast-import`, through a private ref that is removed afterwards."""
         ref = f"refs/bd/pending-{os.getpid()}"
         stream: list[bytes] = []
         for number, draft in enumerate(drafts, start=1):
@@ -354,7 +356,7 @@ class GitRepo:
                 else:
                     stream.append(b"M %s inline %s\ndata %d\n%s\n" % (mode.encode(), name, len(content), content))
             stream.append(b"\nget-mark :%d\n" % number)
-        # Without `from`, a first commit would go on from where pending was left.
+        # Without `from`, a first commit would continue from wherever the ref was left.
         reset = b"reset %s\n" % ref.encode() + (b"from %s\n\n" % base.encode() if base else b"\n")
         data = reset + b"".join(stream) + b"done\n"
         try:
@@ -367,16 +369,16 @@ class GitRepo:
     # --- the remote ---
 
     def start_fetch(self, remote: str, branch: str, target: str, *more: str) -> Any:
-        """Begin fetching a branch into a private ref: no tags, no FETCH_HEAD, never forced. `more`: further refspecs."""
+        """Start fetching a branch into a private ref: no tags, no FETCH_HEAD, never forced. `more` are further refspecs."""
         spec = refspec(branch, target)
-        # Not --quiet: then git would not say that a tip was rejected because it does not descend from the last one.
+        # Not --quiet: then git would not report a tip that was rejected because it does not descend from the last one.
         args = ("fetch", "--no-progress", *FETCH_FLAGS)
         return self.spawn([*args, "--end-of-options", remote, spec, *more])
 
     # --- settings ---
 
     def settings(self) -> dict[str, list[str]]:
-        """Git's configuration as it holds here: every value of every key."""
+        """Return git's configuration for this repository: all values of every key."""
         _, out, _ = self.run("config", "--list", "-z")
         found: dict[str, list[str]] = {}
         for record in out.decode("utf-8", "replace").split("\0")[:-1]:
@@ -386,7 +388,7 @@ class GitRepo:
 
 
 def disk_error(words: str) -> BdError:
-    """What a failed write into this clone means."""
+    """Translate a failed write into this clone."""
     text = words.strip()
     lowered = text.lower()
     if "no space left" in lowered or "disk quota" in lowered:

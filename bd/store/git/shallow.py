@@ -1,6 +1,6 @@
-"""Shallow clones: more history where it is needed to tell what is new.
+"""Shallow clones: fetches more history where it is needed to tell what is new.
 
-Belongs here: fetching history. Does not belong here: who needs it (replay.py).
+replay.py decides when it is needed.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _DEPTHS = (("--deepen", "100"), ("--deepen", "2500"), ("--unshallow",))
 
 
 def join(repo: GitRepo, remote: str, branch: str, base: str, tip: str) -> None:
-    """Fetch history until the branch's `base` and `tip` have a commit in common, or there is no more.
+    """Fetch history until the branch's `base` and `tip` have a common commit, or there is no more.
 
-    Without it all that the clone ever had would count as unpublished after somebody's `git fetch --depth 1`.
+    Without it, everything that the clone ever had would count as unpublished after a `git fetch --depth 1`.
     """
     for depth in _DEPTHS:
         if not repo.is_shallow or repo.run("merge-base", base, tip, check=False)[1].strip():

@@ -1,6 +1,6 @@
-"""Trees as git stores them: entries are found and replaced in the bytes, however many others there are.
+"""Trees as git stores them: entries are found and replaced in the bytes, without parsing the whole tree.
 
-Belongs here: the format of one tree. Does not belong here: reading and writing objects (objects.py).
+The format of one tree; objects.py reads and writes objects.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ FOLDER = b"40000"
 
 
 class TreeEntry(NamedTuple):
-    """What a name stands for: git's mode in octal, and the raw name of the object."""
+    """An entry of a tree: git's mode in octal, and the raw name of the object."""
 
     mode: bytes
     oid: bytes
 
 
 class Tree:
-    """The content of a tree; `oid_size` is the length of a raw object name in it. Asking it raises ValueError where it is cut off."""
+    """The content of a tree. `oid_size` is the length of a raw object name. Methods raise ValueError if the content is truncated."""
 
     def __init__(self, raw: bytes, oid_size: int) -> None:
         self.raw = raw
@@ -30,7 +30,7 @@ class Tree:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where the entries start."""
+        """The offsets at which entries start."""
         starts: list[int] = []
         index, behind_name, place, end = self.raw.index, self._oid_size + 1, 0, len(self.raw)
         while place < end:
@@ -41,7 +41,7 @@ class Tree:
         return starts
 
     def entry(self, name: bytes) -> TreeEntry | None:
-        """What a name stands for here; None when it is not here."""
+        """Return the entry of a name; None if there is none."""
         start = self._find(name)
         if start is None:
             return None
@@ -52,7 +52,7 @@ class Tree:
         return self.raw[blank + 1 : end], TreeEntry(self.raw[start:blank], self.raw[end + 1 : end + 1 + self._oid_size])
 
     def edited(self, changes: Mapping[bytes, TreeEntry | None]) -> bytes:
-        """The tree's content with these names set or (None) removed."""
+        """Return the tree's content with these names set or (None) removed."""
         edits: list[tuple[int, int, bytes, bytes]] = []
         for name, new in changes.items():
             start = self._find(name)
@@ -70,11 +70,11 @@ class Tree:
         return b"".join([*pieces, self.raw[done:]])
 
     def _find(self, name: bytes) -> int | None:
-        """Where the entry of a name starts. The same bytes may stand in another's name or object name, and are no entry there."""
+        """Return the offset of a name's entry. The same bytes in another name or object name don't count."""
         raw, starts, wanted = self.raw, self._starts, b" " + name + b"\0"
         at = raw.find(wanted)
         while at >= 0:
-            for start in (at - 6, at - 5):  # modes have six figures, a folder's five
+            for start in (at - 6, at - 5):  # a mode has six digits, a folder's five
                 if start in starts and raw.index(b" ", start) == at:
                     return start
             at = raw.find(wanted, at + 1)
@@ -84,7 +84,7 @@ class Tree:
         return self.raw.index(0, start) + 1 + self._oid_size
 
     def _place_for(self, key: bytes) -> int:
-        """Where an entry with this sort key has to start."""
+        """Return the offset at which an entry with this sort key belongs."""
         low, high = 0, len(self._starts)
         while low < high:
             middle = (low + high) // 2
@@ -98,5 +98,5 @@ class Tree:
 
 
 def _key(mode: bytes, name: bytes) -> bytes:
-    """Git sorts a tree as if its folders' names ended in a slash."""
+    """Return the sort key: git sorts folders as if their names ended in a slash."""
     return name + b"/" if mode == FOLDER else name
