@@ -1,6 +1,6 @@
-"""What agents say of themselves beside the branch, made harmless: anybody who may push can put any JSON there.
+"""Agents' records in side refs, sanitised: anybody who may push can write any JSON there.
 
-Only the keys of a capacity file come through, each of its kind; the rest is as if it had not been said.
+Only the keys of a capacity file are kept, each with a value of its type; everything else is ignored.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     from typing import Any
 
 AGENTS = "refs/bd/agents/"
-# Deeper than any record; a text longer than this is no note.
+# Limits on nesting and on the length of a text; no real record reaches them.
 _DEPTH_LIMIT = 6
 _TEXT_LIMIT = 10_000
 
 
 def refs_of(refs: Mapping[str, str]) -> dict[str, str]:
-    """A listing without what is below `refs/bd/agents/` and named as no agent can be."""
+    """Drop entries below `refs/bd/agents/` whose name can't be an agent's."""
     return {ref: oid for ref, oid in refs.items() if not ref.startswith(AGENTS) or is_agent(ref.removeprefix(AGENTS))}
 
 
 def records_of(entries: Any) -> dict[str, dict[str, Any]]:
-    """The agents' records in a clone's note, by name."""
+    """Return the agents' records in a note of this clone, by name."""
     if not isinstance(entries, dict):
         return {}
     return {name: record_of(entry.get("record")) for name, entry in entries.items() if is_agent(name) and isinstance(entry, dict)}
 
 
 def record_of(said: Any) -> dict[str, Any]:
-    """A record as a capacity file could hold it."""
+    """Reduce a record to what a capacity file could hold."""
     found: dict[str, Any] = {}
     if not isinstance(said, dict):
         return found
@@ -48,7 +48,7 @@ def record_of(said: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """A JSON value as a YAML file would have it: numbers, truths and nothing are scalars without quotes."""
+    """Convert a JSON value to what the YAML reader would give: numbers, booleans and null as unquoted scalars."""
     if depth == 0:
         return Plain("")
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Which refs beside the branch a commit brings and takes along: the beats of the claims it makes and ends."""
+"""The side refs that a commit creates and deletes: the heartbeats of the claims it makes and ends."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 
 class Beating:
-    """One transaction's side refs. Their old values are what this clone knows, else what a listing says."""
+    """The heartbeat refs of one transaction. Old values come from this clone's notes, or else from a listing."""
 
     def __init__(self, sides: SideRefs) -> None:
         self._sides = sides
         self._listed: Mapping[str, str] | None = None
 
     def relist(self) -> None:
-        """What this clone knew is not how it is: look before the next push."""
+        """List the refs again before the next push: this clone's notes turned out to be wrong."""
         self._listed = self._sides.beats() if self._sides.may_list() else {}
 
     def take(self, beats: Mapping[str, str]) -> None:
-        """Go by a listing that was made for this look."""
+        """Use a listing that was made with this fetch."""
         self._listed = beats
 
     def refs_of(self, before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]], at: datetime) -> list[SideRef]:
-        """The side refs that go with claims as they were `before` a commit and as they are `after` it.
+        """Return the updates of side refs for claims as they are `before` and `after` a commit.
 
-        None where the server refuses them, even for claims that have one: the claim's end must not depend on it.
+        None at all if the server refuses side refs, even for claims that have one: the end of a claim must not depend on it.
         """
         if not self._sides.may_list():
             return []
@@ -61,6 +61,6 @@ class Beating:
         return (self._listed or {}).get(token)
 
     def note(self, refs: Iterable[SideRef]) -> None:
-        """The push that carried them has landed."""
+        """Record heartbeats whose push has landed."""
         for side in refs:
             self._sides.note_beat(side.ref.removeprefix(CLAIMS), side.new)

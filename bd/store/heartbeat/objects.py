@@ -1,9 +1,8 @@
-"""Beats: the objects that signs of life are made of.
+"""Heartbeat objects: the commits that claims' refs point to.
 
-A beat is no data. It is a commit with an empty tree, a fixed author, and nothing but the time of
-the week, rounded to the interval: all agents move their refs to the same few objects, so that
-nothing grows, and an observer compares names and fetches nothing. Because the objects are the same
-everywhere, a name alone also tells when its beat was given, within a week.
+A heartbeat carries no data. It is a commit with an empty tree, a fixed author, and the time of the week rounded to the interval.
+All agents move their refs to the same few objects, so nothing grows, and an observer compares names without fetching. Because the
+objects are the same everywhere, a name alone also tells when the heartbeat was sent, within a week.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from bd.store.contract import Repository
 
 WEEK_S = 7 * 86400
-# How far ahead of this clock another one may be (docs/protocol.md, "Signs of life").
+# How far another clock may be ahead of this one (docs/protocol.md, "Signs of life").
 AHEAD_S = 1800
 _AUTHOR = b"bd <beat@bd>"
 
@@ -41,7 +40,7 @@ def _slot(at_s: float, interval_s: float) -> int:
 
 
 def beat_at(repo: Repository, at: datetime, interval_s: float, length: int) -> str:
-    """The name of the beat of an instant, written into this clone. Raises TryAgain where nothing can be written."""
+    """Store the heartbeat object for an instant. Return its name. Raises TryAgain if nothing can be written."""
     data = _content(_slot(at.timestamp(), interval_s), length)
     try:
         repo.write_object("tree", b"", length)
@@ -51,7 +50,9 @@ def beat_at(repo: Repository, at: datetime, interval_s: float, length: int) -> s
 
 
 def beat_age_s(oid: str, now: datetime, interval_s: float) -> float | None:
-    """How long before `now` a beat of this interval was given; negative from a clock that is ahead. None for another's."""
+    """Return how many seconds before `now` a heartbeat of this interval was sent; negative if its clock is ahead. None if it does
+    not match.
+    """
     size = max(1, int(interval_s))
     start = now.timestamp() + AHEAD_S
     for step in range(int((WEEK_S + AHEAD_S) // size)):

@@ -1,8 +1,8 @@
-"""Refs beside the hub branch: the beats of claims and the agents' own records (docs/protocol.md, "Signs of life").
+"""Side refs: the heartbeats of claims and the agents' records (docs/protocol.md, "Signs of life").
 
-They are requests to be believed, never the truth: the branch alone decides. They are used on a remote only after
-one probe, remembered in the clone. No clone keeps local copies of them: they are listed, and what they name is
-fetched by ref. In a hub without a remote they are refs of the hub itself.
+They are claims to be checked, never the truth: the branch alone decides. They are used on a remote only after one probe, whose
+result the clone remembers. No clone keeps local copies: refs are listed, and their objects fetched when needed. In a hub without
+a remote they are refs of the hub itself.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 CLAIMS = "refs/bd/claims/"
 AGENTS = "refs/bd/agents/"
 PROBES = "refs/bd/probe/"
-# There once somebody's probe has succeeded: a clone that sees it in its first look needs none of its own.
+# Exists once any clone's probe has succeeded: a clone that fetches it needs no probe of its own.
 _PROBED_MARK = "refs/bd/probed"
 _PROBED = "siderefs.json"
 _HEARD = "heard.json"
 _BEATS = "beats/"
-# When a server that refuses such refs is asked again: a week after its probe, sooner where it had taken them before.
+# When a server that refuses side refs is probed again: a week later, or sooner if it had accepted them before.
 _ASK_AGAIN_S, _ASK_SOON_S = 7 * 86400, 3600
 _RECORD_LIMIT = 1_000_000
 _PROBE_SHAPE = {"works": bool, "at_s": MAYBE_NUMBER, "why": MAYBE_TEXT}
@@ -44,10 +44,10 @@ _HEARD_SHAPE = {"oid": str, "record": dict}
 
 
 class SideRefs:
-    """The refs beside the branch as one clone uses them."""
+    """The side refs as one clone uses them."""
 
     def __init__(self, repo: Repository, remote: Remote, local: LocalState, url: str | None, runtime: Runtime) -> None:
-        """`url` is where the server is, for what is noted of it; None for a hub that is shared through none."""
+        """`url` identifies the server in the notes; None for a hub that is not shared."""
         self._repo = repo
         self._runtime = runtime
         self._remote = remote
@@ -59,7 +59,7 @@ class SideRefs:
     # --- may they be used? ---
 
     def usable(self) -> bool:
-        """Whether the probe has succeeded here; False as long as nobody has probed. Asks nobody."""
+        """Return whether the probe has succeeded; False before any probe. Does not contact the server."""
         if not self._is_shared:
             return True
         if self._usable is None:
@@ -67,25 +67,25 @@ class SideRefs:
         return self._usable
 
     def may_list(self) -> bool:
-        """Whether looking at them is worth it: always, but where the probe has failed. Looking changes nothing."""
+        """Return whether listing is worthwhile: unless a probe has failed. Listing changes nothing."""
         return self.verdict() in (None, "works")
 
     def _probe_noted(self) -> dict[str, Any]:
-        """What is noted of the probe of this remote; empty where there was none."""
+        """Return the noted result of this remote's probe; empty if there was none."""
         found: Any = self._noted(_PROBED).get(self._url)
         return found if fits(found, _PROBE_SHAPE) else {}
 
     def verdict(self) -> str | None:
-        """What the probe found, in words; None when there was none."""
+        """Return "works" or the reason why the probe failed; None if there was none."""
         if not self._is_shared:
             return "works"
         found = self._probe_noted()
         return None if not found else "works" if found.get("works") else str(found.get("why") or "refused")
 
     def probe(self, at: datetime) -> bool:
-        """Find out, once per clone and remote, whether the server lets side refs be made, listed, replaced and deleted.
+        """Test, once per clone and remote, whether the server lets side refs be created, listed, replaced and deleted.
 
-        Raises RemoteUnreachable. A server that refused is asked again after a week.
+        Raises RemoteUnreachable. A server that refused is probed again after a week.
         """
         if not self._is_shared or self._is_probed(at):
             return self.usable()
@@ -108,11 +108,11 @@ class SideRefs:
                 break
         self._note_probe(at, works=not why, why=why)
         if not why:
-            self._push([SideRef(_PROBED_MARK, first, None)])  # whether it was there already does not matter
+            self._push([SideRef(_PROBED_MARK, first, None)])  # it may exist already; that makes no difference
         return not why
 
     def take_word(self, at: datetime) -> None:
-        """Another clone's probe has succeeded, as the hub says: that will do where this clone knows nothing yet."""
+        """Accept the hub's word that another clone's probe succeeded, if this clone has no result yet."""
         if self.verdict() is None:
             self._note_probe(at, works=True, why="")
 
@@ -124,30 +124,30 @@ class SideRefs:
         return bool(found.get("works")) or abs(at.timestamp() - float(found.get("at_s") or 0)) < again_s
 
     def give_up(self, why: str, at: datetime) -> None:
-        """The server has refused them after all: this clone does without for now."""
+        """Stop using side refs for now: the server has refused them after all."""
         if self._is_shared:
             self._note_probe(at, works=False, why=why)
 
     def _note_probe(self, at: datetime, *, works: bool, why: str) -> None:
         before = self._probe_noted()
         found = {"works": works, "at_s": int(at.timestamp()), **({"why": why} if why else {})}
-        if not works and (before.get("works") or before.get("had_worked")):  # a passing trouble, or another server now
+        if not works and (before.get("works") or before.get("had_worked")):  # a passing fault, or a different server now
             found["had_worked"] = True
         self._note(_PROBED, {**self._noted(_PROBED), self._url: found})
         self._usable = works
 
-    # --- looking ---
+    # --- listing ---
 
     def listing(self, *prefixes: str) -> dict[str, str]:
-        """The refs below these prefixes as they now are. Raises RemoteUnreachable: a look that failed is no look."""
+        """Return the refs below these prefixes as they are now. Raises RemoteUnreachable; a failed listing counts for nothing."""
         return self._remote.list(*prefixes)
 
     def beats(self) -> dict[str, str]:
-        """The beat of each claim that gives signs of life, by token."""
+        """Return the heartbeats of all claims that send them, by token."""
         return {ref.removeprefix(CLAIMS): oid for ref, oid in self.listing(CLAIMS).items()}
 
     def listen(self, refs: Mapping[str, str], at: str) -> dict[str, dict[str, Any]]:
-        """The agents' records behind a listing of `AGENTS`, kept in this clone with the time `at` of the look."""
+        """Return the agents' records behind a listing of `AGENTS`; keep them in this clone with the time `at` of the listing."""
         known = self._noted(_HEARD).get("agents")
         known = {name: kept for name, kept in known.items() if fits(kept, _HEARD_SHAPE)} if isinstance(known, dict) else {}
         names = {ref.removeprefix(AGENTS): oid for ref, oid in refs.items() if ref.startswith(AGENTS)}
@@ -164,7 +164,7 @@ class SideRefs:
         return {name: entry["record"] for name, entry in heard.items()}
 
     def _record(self, oid: str) -> dict[str, Any] | None:
-        """The record that a commit beside the branch carries in its message; None for one of an unknown version."""
+        """Read the record in the message of a side ref's commit; None if its version is unknown."""
         data = self._repo.objects.read(oid, at_most=_RECORD_LIMIT)
         try:
             record = json_value((data or b"").partition(b"\n\n")[2].decode())
@@ -176,22 +176,22 @@ class SideRefs:
     # --- moving ---
 
     def beat(self, at: datetime, interval_s: float) -> str:
-        """The name of the beat for now, in this clone's objects."""
+        """Store the heartbeat object for an instant. Return its name."""
         return beat_at(self._repo, at, interval_s, self._name_length())
 
     def record_commit(self, record: Mapping[str, Any], agent: str, at: datetime) -> str:
-        """A commit beside the branch that carries an agent's record."""
+        """Store a commit with an agent's record. Return its name."""
         return self.commit(json.dumps(record, ensure_ascii=True, sort_keys=True), f"{agent} <{agent}@bd>", at)
 
     def commit(self, text: str, author: str, at: datetime) -> str:
-        """A commit without files and parents that carries a text. Raises OSError."""
+        """Store a commit without files and parents that carries a text. Return its name. Raises OSError."""
         length = self._name_length()
         tree = self._repo.write_object("tree", b"", length)
         stamp = f"{author} {int(at.timestamp())} +0000"
         return self._repo.write_object("commit", f"tree {tree}\nauthor {stamp}\ncommitter {stamp}\n\n{text}\n".encode(), length)
 
     def create(self, sides: Sequence[SideRef]) -> str:
-        """Make side refs, all or none: `made`, `refused`, or `unknown` where there was no answer."""
+        """Create side refs, all or none. Returns `made`, `refused`, or `unknown` if there was no answer."""
         try:
             lines, words = self._push(sides)
         except RemoteUnreachable:
@@ -205,9 +205,9 @@ class SideRefs:
         return "refused"
 
     def move(self, sides: Sequence[SideRef]) -> bool:
-        """Move side refs alone, all or none. False when one is not what was expected.
+        """Move side refs alone, all or none. False if one is not where it was expected.
 
-        Raises RemoteUnreachable, also where the server said anything else than that.
+        Raises RemoteUnreachable if there is no answer, or any other one.
         """
         lines, words = self._push(sides)
         if lines and all(line.landed for line in lines.values()):
@@ -223,15 +223,15 @@ class SideRefs:
         tip = self._repo.ref("refs/bd/published") or self._repo.ref("HEAD") or ""
         return len(tip) or len(name_of(b"blob", b"", 40))
 
-    # --- what this clone's own claims last said ---
+    # --- the last heartbeats of this clone's own claims ---
 
     def last_beat(self, token: str) -> str | None:
-        """The value that this clone last gave a claim's ref."""
+        """Return the value that this clone last gave a claim's ref."""
         text = (self._local.read(_BEATS + token) or "").strip()
         return text if is_oid(text) else None
 
     def note_beat(self, token: str, oid: str | None) -> None:
-        """Remember a claim's beat; None when the claim has ended."""
+        """Record a claim's heartbeat; None once the claim has ended."""
         if oid is None:
             self._local.drop(_BEATS + token)
             return
@@ -254,6 +254,6 @@ class SideRefs:
 
 
 def moved(lines: Mapping[str, PushLine]) -> bool:
-    """Whether a push was refused because a side ref is not what was expected."""
+    """Return whether a push was refused because a side ref is not where it was expected."""
     told: Iterable[str] = (line.summary for ref, line in lines.items() if ref.startswith("refs/bd/") and not line.landed)
     return any(sign in summary.lower() for summary in told for sign in MOVED)
