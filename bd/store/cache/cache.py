@@ -1,12 +1,10 @@
-"""The parsed files of one commit, kept in SQLite and brought forward by tree difference alone.
+"""The parsed files of one commit in SQLite, moved forward by tree differences alone.
 
-Belongs here: keeping what was parsed. Freshness is decided by object names, never by time;
-deleting the file changes no answer. Where it can't be kept (a read-only clone, a full disk) the
-same thing lives in memory for one command.
+Object names decide what is up to date, never times; deleting the file changes no answer. If the file can't be written (a
+read-only clone, a full disk), the cache lives in memory for one command.
 
-A bead is parsed once per content. What is derived from beads is kept beside them until a bead
-changes that it was derived by (derived.py); it is worked out here, by the derivations that the
-cache was given, and written once whoever asked has his answer.
+A bead is parsed once per content. What is derived from beads is kept until a bead that it depends on changes (derived.py). It is
+computed here, by the derivations the cache was given, and written once the caller has its answer.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ _COUNTED = "count(*) FROM edges e JOIN beads b USING (n) WHERE e.target IN"
 
 
 def _is_sound(row: tuple[Any, ...], packed: Sequence[int]) -> bool:
-    """Whether the packed values of a row are as they were written; a body may be none."""
+    """Return whether the packed values of a row are as they were written; a body may be missing."""
     return all(is_sealed(row[place]) if isinstance(row[place], bytes) else place and row[place] is None for place in packed)
 
 
@@ -54,9 +52,9 @@ class Cache:
         self._db = db or database.in_memory()
         self.commit = self._meta("commit")
         self._derivations = {one.name: one for one in derivations}
-        # The derivations that have begun, each with the snapshot that it goes by.
+        # The started derivations, each with the snapshot it works on.
         self._begun: dict[str, tuple[Snapshot, Derive]] = {}
-        # What was derived at which commit, by name, and is not written yet; and of which beads the phase is still to be derived.
+        # What is derived but not written yet: (commit, name, texts). And beads whose phase is still to be derived.
         self._unwritten: list[tuple[str, str, Mapping[str, str]]] = []
         self._underived: list[tuple[Snapshot, Sequence[str]]] = []
 
@@ -72,7 +70,9 @@ class Cache:
         return row[0] if row else None
 
     def ask(self, query: str, arguments: Sequence[Any] = (), *, packed: Sequence[int] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a query, with packed values in these places. Where the file turns out to be damaged, memory answers instead."""
+        """Return the rows of a query, with packed values in these columns. If the file turns out to be damaged, a cache in memory
+        answers.
+        """
         try:
             rows = self._db.execute(query, arguments).fetchall()
             if packed and self._path is not None and not all(_is_sound(row, packed) for row in rows):
@@ -87,7 +87,7 @@ class Cache:
     # --- moving ---
 
     def hold(self, commit: str) -> bool:
-        """Begin a read transaction: from now on the cache stays at one commit. Whether it is this one."""
+        """Begin a read transaction, which keeps the cache at one commit. Return whether it is this one."""
         self.write_derived()
         if self._db.in_transaction:
             self._db.execute("COMMIT")
@@ -96,7 +96,7 @@ class Cache:
         return self.commit == commit
 
     def move_to(self, commit: str, on_progress: Callable[[int, int], None] | None = None) -> None:
-        """Bring the cache to a commit. Parses only what differs. Falls back to memory when the file can't be written."""
+        """Move the cache to a commit, parsing only what differs. Falls back to memory if the file can't be written."""
         try:
             if self.hold(commit):
                 return
@@ -108,17 +108,17 @@ class Cache:
             self._db.execute("COMMIT")
             self._db.execute("BEGIN")
             self.commit = self._meta("commit")
-            if self.commit != commit:  # another command moved it on in between
+            if self.commit != commit:  # another command moved it in between
                 self._leave(commit, on_progress)
         except database.Error as error:
             self._leave(commit, on_progress, error)
-        except BaseException:  # an object can't be read, or a signal came: whoever looks again begins where this one did
+        except BaseException:  # an unreadable object, or a signal: the next command starts where this one did
             with suppress(database.Error):
                 self._db.execute("ROLLBACK")
             raise
 
     def _leave(self, commit: str, on_progress: Callable[[int, int], None] | None, error: Exception | None = None) -> None:
-        """Go on in memory; a damaged file is removed, so that the next command makes it anew."""
+        """Continue in memory. A damaged file is removed, so that the next command rebuilds it."""
         with suppress(database.Error):
             self._db.close()
         if self._path and error is not None and database.is_damage(error):
@@ -138,10 +138,10 @@ class Cache:
             self._fill(wanted, commit, on_progress)
         else:
             self.store(parse_entries(self._repo, wanted, on_progress), commit)
-        # That the file of who may sign is gone by now says nothing.
+        # A missing signers file now does not mean that there never was one.
         is_new = known is None and self._repo.ever_had(commit, SIGNERS_PATH)
         if (note := self._meta(state.KEY)) or is_new or any(entry.path == SIGNERS_PATH for entry in wanted):
-            repo: Any = self._repo  # signatures stand on git alone
+            repo: Any = self._repo  # signatures need git
             try:
                 note, rows = state.forward(repo, note, commit, {entry.path for entry in wanted})
             except state.ForeignNote as error:
@@ -150,7 +150,7 @@ class Cache:
             self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (state.KEY, note))
 
     def standing(self) -> Standing:
-        """Who may sign, as it is at the commit that the cache holds."""
+        """Return who may sign at the cache's commit."""
         try:
             return state.standing_of(self._meta(state.KEY))
         except state.ForeignNote as error:
@@ -160,12 +160,12 @@ class Cache:
             return state.standing_of(self._meta(state.KEY))
 
     def requires_signatures(self) -> bool:
-        """Whether what nobody signs counts as not made."""
+        """Return whether unsigned commits count as not made."""
         record = self.record(CONFIG_PATH)
         return bool(record and hub_setting(record[2], "require_signed"))
 
     def _fill(self, entries: Sequence[Entry], commit: str, on_progress: Callable[[int, int], None] | None) -> None:
-        """Build it from nothing."""
+        """Build the cache from nothing."""
         from bd.store.cache.load import read_all  # noqa: PLC0415  a cache is built once
 
         db = self._db
@@ -182,7 +182,7 @@ class Cache:
         self.commit = commit
 
     def store(self, rows: Iterable[Row | str], commit: str) -> None:
-        """Put parsed files in (a bare path removes one) and say which commit this is now."""
+        """Store parsed files (a bare path removes one), and record which commit the cache now holds."""
         db = self._db
         changed: set[str] = set()
         recounted: set[str] = set()
@@ -195,18 +195,19 @@ class Cache:
                 what = packed(row)
                 self._insert([what], last)
                 changed.update(what.columns[1:2])
-                # Who began or ceased to wait counts for all it waits for, else only for what it names anew or no more.
+                # A bead that starts or stops waiting changes the counts of all it waits for; any other, only those it newly names
+                # or no longer names.
                 edges = edges ^ set(what.edges) if was_live == what.is_live else edges.union(what.edges)
             recounted.update(target for target, _ in edges)
-            if path == CONFIG_PATH:  # it may say how beads age
+            if path == CONFIG_PATH:  # settings affect how beads age
                 derived.forget_all(db)
         derived.forget(db, changed, recounted)
         self._note(commit)
 
     def _remove(self, path: str, changed: set[str]) -> tuple[set[tuple[str, int]], bool]:
-        """Take a file out; its bead's id joins those that changed. The edges that go with it, and whether it was live."""
+        """Remove a file; add its bead's id to `changed`. Return its edges, and whether the bead was live."""
         db = self._db
-        # A volume that has beads can be read by now, or is named again behind them.
+        # A volume with readable beads is no longer damaged, or is listed again after them.
         db.execute("DELETE FROM damages WHERE path IN (?, ?)", (path, volume_of(path)))
         db.execute("DELETE FROM records WHERE path = ?", (path,))
         known = db.execute("SELECT n, id, live FROM beads WHERE path = ?", (path,)).fetchone()
@@ -220,7 +221,7 @@ class Cache:
         return edges, bool(known[2])
 
     def _insert(self, files: Sequence[Packed], first: int) -> None:
-        """Put files in that are not there; their beads get the numbers from the first one on."""
+        """Insert files that are not there yet, numbering their beads from `first`."""
         many = self._db.executemany
         beads = [(number, one) for number, one in enumerate(files, start=first) if one.columns]
         many(_BEAD, ((number, *bead.columns) for number, bead in beads))
@@ -233,12 +234,12 @@ class Cache:
         many("INSERT INTO damages VALUES (?, ?)", ((one.path, one.reason) for one in files if one.reason is not None))
 
     def advance(self, rows: Iterable[Row | str], commit: str) -> None:
-        """Follow a write of our own without reading it back; left for the next reader when the file is busy."""
+        """Follow this clone's own write without reading it back. If the file is busy, the next reader does it."""
         before = self.commit
         rows = list(rows)
         paths = [row if isinstance(row, str) else row.path for row in rows]
         if any(path in state.DECIDING or is_volume(path) for path in paths):
-            return  # whether these are believed, and which beads are in them, is for the next reader to find out
+            return  # the next reader finds out whether these are trusted, and which beads are in them
         try:
             if self._db.in_transaction:
                 self._db.execute("COMMIT")
@@ -254,7 +255,7 @@ class Cache:
     # --- reading ---
 
     def bead(self, bead_id: str) -> tuple[str, str, bool, dict[str, Any]] | None:
-        """(path, oid, is_simple, whole fields) of a bead; an active file wins over an archived one."""
+        """Return (path, oid, is_simple, all fields) of a bead; an active file wins over an archived one."""
         query = "SELECT path, oid, simple, head, body FROM beads JOIN heads USING (n) LEFT JOIN bodies USING (n) WHERE id = ?"
         rows = self.ask(f"{query} ORDER BY length(path), path LIMIT 1", (bead_id,), packed=(3, 4))
         if not rows:
@@ -271,12 +272,15 @@ class Cache:
         return head_of(rows[0][0]) if rows else None
 
     def heads(self, which: str = "every", arguments: Sequence[str | bytes] = ()) -> Iterator[dict[str, Any]]:
-        """The heads of `every`, the `live`, the `claimed` (or with a text `saying` some), the `ended` beads, or `mentioning` an id."""
+        """Yield the heads of `every` bead, or of those `live`, `claimed` (with `saying`, containing a text), `ended`, or
+        `mentioning` an id.
+        """
         where = {
             "every": "heads",
             "live": "beads JOIN heads USING (n) WHERE live = 1",
             "claimed": "beads JOIN heads USING (n) WHERE claimed = 1",
-            "saying": "beads JOIN heads USING (n) WHERE claimed = 1 AND instr(head, ?) > 0",  # a packed text is in the bytes as it is
+            # a packed text is in the bytes unchanged
+            "saying": "beads JOIN heads USING (n) WHERE claimed = 1 AND instr(head, ?) > 0",
             "ended": f"beads JOIN heads USING (n) WHERE live = 0 AND path NOT LIKE '{ARCHIVE_DIR}%' AND id NOT IN {_DOUBLED}",
             "mentioning": "edges JOIN beads USING (n) JOIN heads USING (n) WHERE target = ? ORDER BY path",
         }[which]
@@ -284,7 +288,7 @@ class Cache:
             yield head_of(blob)
 
     def heads_of(self, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """The heads of many beads; where two files claim an id, the active one comes last."""
+        """Yield the heads of many beads; if two files have the same id, the active one comes last."""
         for chunk in chunks(ids):
             query = (
                 f"SELECT head FROM beads JOIN heads USING (n) WHERE id IN ({marks(chunk)}) ORDER BY length(path) DESC, path DESC"
@@ -293,7 +297,7 @@ class Cache:
                 yield head_of(blob)
 
     def wholes(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """The whole fields of many beads, by id."""
+        """Return all fields of many beads, by id."""
         found: dict[str, dict[str, Any]] = {}
         tables = "beads JOIN heads USING (n) LEFT JOIN bodies USING (n)"
         for chunk in chunks(ids):
@@ -304,16 +308,16 @@ class Cache:
         return found
 
     def settled(self, sought: Sought) -> derived.CachedSettled:
-        """The calm beads that pass."""
+        """Return the calm beads that match."""
         return derived.CachedSettled(self, sought)
 
     def unsettled(self, sought: Sought) -> Iterator[dict[str, Any]]:
-        """The heads of all others that may."""
+        """Yield the heads of all other beads that may match."""
         for (blob,) in self.ask(derived.unsettled_query(sought), packed=(0,)):
             yield head_of(blob)
 
     def derive(self, name: str, ids: Sequence[str], snapshot: Snapshot) -> Mapping[str, str]:
-        """What a derivation gives for beads of a snapshot, of which nothing is kept; from the next look on it is."""
+        """Derive texts for beads of a snapshot for which none are kept. They are kept from the next snapshot on."""
         if name not in self._derivations or not ids:
             return {}
         of, derive = self._begun.get(name, (None, None))
@@ -326,12 +330,12 @@ class Cache:
         return texts
 
     def derive_later(self, snapshot: Snapshot, ids: Sequence[str]) -> None:
-        """Note beads whose phase is not kept: it is derived when there is time for it, before the next look at the latest."""
+        """Note beads whose phase is not kept. It is derived when there is time, at the latest before the cache moves."""
         if ids and derived.PHASE in self._derivations and self._path is not None:
             self._underived.append((snapshot, ids))
 
     def write_derived(self) -> None:
-        """Derive what was noted, and write all of it. Best effort: not where the file is busy, or has moved on."""
+        """Derive what was noted, and write all of it. Best effort: skipped if the file is busy or has moved on."""
         noted, self._underived = self._underived, []
         for snapshot, ids in noted:
             if snapshot.commit == self.commit:
@@ -346,15 +350,15 @@ class Cache:
                     derived.keep(db, name, texts)
 
     def dependent_counts(self, ids: Sequence[str]) -> dict[str, int]:
-        """How many beads wait for each of these by depends_on; none are left out."""
+        """Return how many beads depend on each of these by depends_on; beads with none are left out."""
         return self._counted(ids, f"e.weight = {DEPENDS}")
 
     def waiting_counts(self, ids: Sequence[str]) -> dict[str, int]:
-        """How many live beads wait for each of these; none are left out."""
+        """Return how many live beads wait for each of these; beads with none are left out."""
         return self._counted(ids, f"e.weight >= {WAITS} AND b.live = 1")
 
     def waiters(self, ids: Sequence[str]) -> dict[str, list[str]]:
-        """The live beads that wait for each of these, where some do."""
+        """Return the live beads that wait for each of these; beads with none are left out."""
         found: dict[str, list[str]] = {}
         for chunk in chunks(ids):
             query = f"SELECT e.target, b.id FROM edges e JOIN beads b USING (n) WHERE e.target IN ({marks(chunk)})"
@@ -370,7 +374,7 @@ class Cache:
         return found
 
     def costly(self) -> list[str]:
-        """The ids of the beads that have cost something."""
+        """Return the ids of the beads that have cost something."""
         return [row[0] for row in self.ask("SELECT DISTINCT id FROM costs JOIN beads USING (n) ORDER BY id")]
 
     def spent_by(self, agent: str, since: str, now: str) -> float:
@@ -387,13 +391,13 @@ class Cache:
         return rows[0][0] if rows else None
 
     def ids_starting(self, text: str) -> list[str]:
-        """The ids, and the ids whose suffix, start with the text."""
+        """Return the ids that start with the text, or whose suffix does."""
         high = text + "\U0010ffff"
         query = "SELECT id FROM beads WHERE id >= ? AND id < ? UNION SELECT id FROM beads WHERE suffix >= ? AND suffix < ?"
         return [row[0] for row in self.ask(query, (text, high, text, high))]
 
     def record(self, path: str) -> tuple[str, bool, dict[str, Any]] | None:
-        """(oid, is_simple, fields) of an agent, capacity or configuration file."""
+        """Return (oid, is_simple, fields) of an agent, capacity or configuration file."""
         rows = self.ask("SELECT oid, simple, fields FROM records WHERE path = ?", (path,), packed=(2,))
         return (rows[0][0], bool(rows[0][1]), opened(rows[0][2])) if rows else None
 
@@ -403,7 +407,7 @@ class Cache:
         return {path[len(folder) :].removesuffix(".yaml"): opened(blob) for path, blob in rows}
 
     def bead_paths(self, folder: str) -> list[str]:
-        """The paths of the bead files whose paths start so."""
+        """Return the paths of the bead files below a folder."""
         return [
             row[0] for row in self.ask("SELECT path FROM beads WHERE path >= ? AND path < ?", (folder, folder + "\U0010ffff"))
         ]
@@ -413,11 +417,11 @@ class Cache:
         return sorted(found)
 
     def doubles(self) -> list[Damage]:
-        """Ids that two files claim to be, also where only their case differs (case-insensitive file systems)."""
+        """Return ids that two files have, including those that differ only in case (case-insensitive file systems)."""
         query = "SELECT lower(id), group_concat(path, ' and ') FROM beads GROUP BY lower(id) HAVING count(*) > 1"
         return [Damage(paths, f"hold the same id {bead_id}") for bead_id, paths in self.ask(query)]
 
     def counts(self) -> tuple[int, int]:
-        """(beads, files that can't be read)."""
+        """Return (beads, files that can't be read)."""
         beads = self.ask("SELECT count(*) FROM beads")[0][0]
         return beads, self.ask("SELECT count(*) FROM damages")[0][0]

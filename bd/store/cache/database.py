@@ -1,7 +1,6 @@
-"""The SQLite file that the cache lives in: its tables, opening it, and what to do when it is no good.
+"""The cache's SQLite file: its tables, opening it, and replacing a bad one.
 
-The only importer of sqlite3. Belongs here: connections. Does not belong here: what the rows mean
-(rows.py), and who writes them (cache.py).
+The only importer of sqlite3. rows.py defines what the rows mean; cache.py writes them.
 """
 
 from __future__ import annotations
@@ -10,10 +9,11 @@ import os
 import sqlite3
 from contextlib import suppress
 
-# The layout of the tables, for what opens the file by hand; which code filled it is in the file's name (paths.py).
+# The version of the table layout, for tools that open the file; the version of the code that filled it is in the file's name
+# (paths.py).
 SCHEMA = 13
-# `rank` and `made` are a calm bead's place in the order of lists. `phase` is what policy found it to be, and `place`
-# where a ready one stands in the order of work, as long as nothing that it was found by has changed; texts go the same way.
+# `rank` and `made` give a calm bead's place in lists. `phase` is a bead's phase by policy, and `place` a ready bead's place in
+# the order of work; both are NULL while unknown. `texts` holds other derived values.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE beads (
@@ -28,7 +28,7 @@ CREATE TABLE texts (kind TEXT, n INTEGER, text TEXT);
 CREATE TABLE records (path TEXT PRIMARY KEY, oid TEXT, simple INTEGER, fields BLOB) WITHOUT ROWID;
 CREATE TABLE damages (path TEXT PRIMARY KEY, reason TEXT) WITHOUT ROWID;
 """
-# Apart from the tables: whoever fills them from nothing makes these afterwards, at a fraction of the time.
+# Separate from the tables: filling a new cache and then creating these is much faster.
 INDEXES = {
     "beads_path": "UNIQUE INDEX beads_path ON beads (path)",
     "beads_id": "INDEX beads_id ON beads (id)",
@@ -49,18 +49,18 @@ INDEXES = {
     "texts_n": "UNIQUE INDEX texts_n ON texts (n, kind)",
 }
 _BUSY_S = 10.0
-# What SQLite says of a file that is no cache of ours any more; everything else (busy, full, read-only) passes.
+# SQLite errors that mean the file is no longer a usable cache; all others (busy, full, read-only) are temporary.
 _DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 Error = sqlite3.DatabaseError
 Connection = sqlite3.Connection
 
 
 class Unsound(sqlite3.DatabaseError):
-    """A row that SQLite gives and nobody of us has written."""
+    """SQLite returned a row that bd did not write."""
 
 
 def opened(path: str) -> Connection | None:
-    """A connection to the cache file, made anew where it is of another version or damaged; None where it can't be kept."""
+    """Open the cache file, rebuilding one of another version or a damaged one. None if there can't be one."""
     try:
         db = _connected(path)
         if db.execute("PRAGMA user_version").fetchone()[0] == SCHEMA:
@@ -79,7 +79,7 @@ def _connected(path: str) -> Connection:
 
 
 def _rebuilt(path: str) -> Connection | None:
-    """A new cache file in the place of one of another version, or of a damaged one."""
+    """Replace the cache file by a new, empty one."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         fresh = f"{path}.{os.getpid()}"
@@ -97,7 +97,7 @@ def _rebuilt(path: str) -> Connection | None:
 
 
 def in_memory() -> Connection:
-    """An empty cache that ends with the command."""
+    """Return an empty cache in memory."""
     return _made(":memory:")
 
 
@@ -112,34 +112,34 @@ def _made(path: str) -> Connection:
 
 
 def empty(db: Connection) -> None:
-    """Take everything out, the indexes too: `index` makes them again."""
+    """Remove all rows, and the indexes: `index` makes them again."""
     for name in INDEXES:
         db.execute(f"DROP INDEX IF EXISTS {name}")
     for table in ("beads", "heads", "bodies", "edges", "costs", "texts", "records", "damages"):
         db.execute(f"DELETE FROM {table}")
-    db.execute("PRAGMA cache_size=-32000")  # kilobytes: what is filled at once is large
+    db.execute("PRAGMA cache_size=-32000")  # in kilobytes: filling a whole cache needs much
 
 
 def index(db: Connection) -> None:
-    """Make the indexes."""
+    """Create the indexes."""
     for words in INDEXES.values():
         db.execute(f"CREATE {words}")
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether the file itself is no good."""
+    """Return whether the file itself is damaged."""
     return isinstance(error, Unsound) or getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF in _DAMAGED
 
 
 def remove(path: str) -> None:
-    """Remove a cache file, so that the next command makes it anew."""
+    """Remove a cache file, so that the next command rebuilds it."""
     for suffix in ("", "-wal", "-shm"):
         with suppress(OSError):
             os.unlink(path + suffix)
 
 
 class beside:  # noqa: N801  used as a function
-    """A second connection that writes while the first one goes on reading its commit; it waits for nobody."""
+    """A second connection for writing while the first keeps its read transaction. Does not wait for locks."""
 
     def __init__(self, path: str) -> None:
         self._db = sqlite3.connect(path, timeout=0, isolation_level=None)
@@ -147,7 +147,7 @@ class beside:  # noqa: N801  used as a function
     def __enter__(self) -> Connection:
         try:
             self._db.execute("PRAGMA synchronous=OFF")
-            self._db.execute("PRAGMA wal_autocheckpoint=0")  # what a reader still looks at can't be moved anyway
+            self._db.execute("PRAGMA wal_autocheckpoint=0")  # a checkpoint can't move what a reader still uses
             self._db.execute("BEGIN IMMEDIATE")
         except BaseException:
             self._db.close()

@@ -1,9 +1,8 @@
-"""The derived columns: the phases of beads, and texts that are made of them.
+"""Derived columns: the phases of beads, and texts rendered from them.
 
-Belongs here: finding beads by them, and forgetting them in time. What is derived from a bead may go by the
-bead itself, by whatever it names and, from there on, by whatever those name. So a change makes
-wrong at most what is derived from the beads from which the changed one can be reached. The other way round,
-how long a chain waits for a bead counts too: that goes as far as chains are looked at.
+This module finds beads by them, and drops them in time. A derived value may depend on the bead itself, on the beads it names, and
+on whatever those name. So a changed bead can only invalidate values of beads from which it can be reached. In the other
+direction, the length of the chain waiting for a bead counts, too, as far as chains are followed.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ if TYPE_CHECKING:
     from bd.store.cache.cache import Cache
     from bd.store.cache.database import Connection
 
-# The derivation that beads are found by: a phase, and of a ready bead its place in the order of work behind a blank.
+# The derivation that beads are found by: a phase, followed for a ready bead by a space and its place in the order of work.
 PHASE = "phase"
 _LISTED, _BY_WORK = "rank, made, id, path", "place, made, id, path"
 _FIRST_PAGE, _LAST_PAGE = 64, 1024
-# Where two files claim the same id, nothing is kept of either.
+# If two files have the same id, nothing is kept for either.
 _ALONE = "calm = 1 AND (SELECT count(*) FROM beads other WHERE other.id = beads.id) = 1"
 
 
 class CachedSettled(Settled):
-    """The calm beads of a cache that pass, as long as the cache stays at its commit."""
+    """The calm beads of a cache that match, valid while the cache stays at its commit."""
 
     def __init__(self, cache: Cache, sought: Sought) -> None:
         self._cache = cache
@@ -51,7 +50,9 @@ class CachedSettled(Settled):
         return self._rows("text", f"LEFT JOIN texts ON texts.n = beads.n AND texts.kind = '{name}'")
 
     def _rows(self, column: str, join: str) -> Iterator[tuple[Place, Any]]:
-        """Page by page, each a query of its own that starts behind the last one's end: any of them may have to start anew."""
+        """Yield rows page by page, each a query that starts after the last page's end, so that any page can be retried on its
+        own.
+        """
         query = f"SELECT {self._place}, {column} FROM beads {self._index} {join} WHERE {self._where}"
         order = f"ORDER BY {self._place} LIMIT"
         beyond, last, size = "", (), _FIRST_PAGE
@@ -79,7 +80,7 @@ def _index_for(sought: Sought) -> str:
 def _conditions(sought: Sought) -> tuple[str, list[Any]]:
     words = ["calm = 1"]
     arguments: list[Any] = []
-    if sought.by_work:  # and so ready
+    if sought.by_work:  # which implies that it is ready
         words.append("place IS NOT NULL")
     if not sought.done:
         words.append("live = 1")
@@ -101,7 +102,7 @@ def _conditions(sought: Sought) -> tuple[str, list[Any]]:
 
 
 def unsettled_query(sought: Sought) -> str:
-    """The heads of the beads that have to be looked at to know whether they pass, and where they stand."""
+    """Return the query for the heads of beads that policy has to examine to know whether they match, and where they belong."""
     query = "SELECT head FROM beads JOIN heads USING (n) WHERE"
     if sought.done:
         return f"{query} calm = 0"
@@ -110,7 +111,7 @@ def unsettled_query(sought: Sought) -> str:
 
 
 def keep(db: Connection, name: str, texts: Mapping[str, str]) -> None:
-    """Keep what was derived by a name, by bead id."""
+    """Keep derived texts, by bead id."""
     if name == PHASE:
         parts = ((text.partition(" "), bead_id) for bead_id, text in texts.items())
         phases = ((phase, float(place) if place else None, bead_id) for (phase, _, place), bead_id in parts)
@@ -122,7 +123,7 @@ def keep(db: Connection, name: str, texts: Mapping[str, str]) -> None:
 
 
 def forget(db: Connection, changed: Collection[str], recounted: Iterable[str]) -> None:
-    """Forget what the changed beads may have made wrong. `recounted` are those for which others wait than before."""
+    """Drop what the changed beads may have invalidated. `recounted` are beads for which different beads wait now."""
     reached = set(changed)
     fresh = list(reached)
     while fresh:
@@ -137,7 +138,7 @@ def forget(db: Connection, changed: Collection[str], recounted: Iterable[str]) -
 
 
 def _waited_for(db: Connection, recounted: Iterable[str]) -> set[str]:
-    """These beads and what they wait for, as far as a chain that waits is looked at."""
+    """Return these beads and what they wait for, as far as chains are followed."""
     found = set(recounted)
     level = list(found)
     for _ in range(LONGEST_CHAIN - 1):
@@ -149,16 +150,16 @@ def _waited_for(db: Connection, recounted: Iterable[str]) -> set[str]:
 
 
 def forget_all(db: Connection) -> None:
-    """Forget everything."""
+    """Drop everything derived."""
     db.execute("UPDATE beads SET phase = NULL, place = NULL WHERE phase IS NOT NULL")
     db.execute("DELETE FROM texts")
 
 
 def marks(values: Collection[Any]) -> str:
-    """So many question marks."""
+    """Return as many SQL placeholders as there are values."""
     return ",".join("?" * len(values))
 
 
 def chunks(ids: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:
-    """As many at once as a query takes."""
+    """Split ids into chunks that fit into one query."""
     return (ids[start : start + size] for start in range(0, len(ids), size))

@@ -1,7 +1,7 @@
-"""The fingerprints of the code that fills the cache.
+"""Fingerprints of the code that fills the cache.
 
-The cache keeps parsed files, and what derivations made of them. Another version of that code may make something else,
-so each fingerprint has a cache of its own, and two versions of bd on one clone leave each other's alone.
+The cache keeps parsed files, and what derivations made of them. Another version of that code may produce something else, so each
+fingerprint has its own cache, and two versions of bd on one clone don't disturb each other.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
     from bd.core.queries import Derivation
 
-# What parses and stores: all modules of these packages, and those beside them. By content: a time stamp can lie.
+# The code that parses and stores: all modules of these packages and of bd itself. Compared by content: a time stamp can be wrong.
 _STORE = ("core", "store")
-# Checksums of the parts of this installation, each worked out once a process.
+# The checksums of parts of this installation, computed once a process.
 _known: dict[str, tuple[int, int]] = {}
 
 
 def fingerprint(derivations: Sequence[Derivation] = ()) -> str:
-    """Return 16 hex digits for the code of this installation that parses files, stores them and derives from them."""
+    """Return 16 hex digits for this installation's code that parses files, stores them and derives from them."""
     return of_sources(os.path.dirname(bd.__file__), (part for one in derivations for part in one.code), _known)
 
 
 def of_sources(package: str, code: Iterable[str] = (), known: dict[str, tuple[int, int]] | None = None) -> str:
-    """Return the fingerprint of a copy of bd: its version, the code that stores, and more packages and modules by path.
+    """Return the fingerprint of a copy of bd: its version, the code that stores, and further packages and modules by path.
 
-    `known` are the checksums of parts that were read before.
+    `known` holds the checksums of parts already read.
     """
     known = {} if known is None else known
     names, contents = crc32(bd.__version__.encode()), 0
@@ -41,13 +41,13 @@ def of_sources(package: str, code: Iterable[str] = (), known: dict[str, tuple[in
             if part not in known:
                 known[part] = _checksums(package, part)
             names, contents = (crc32(b"%08x" % one, so_far) for one, so_far in zip(known[part], (names, contents), strict=True))
-    except OSError:  # no such folders: bd runs from an archive, whose version has to do
+    except OSError:  # no such folders: bd runs from an archive, and the version has to suffice
         pass
     return f"{names:08x}{contents:08x}"
 
 
 def _checksums(package: str, part: str) -> tuple[int, int]:
-    """Return the checksums of the names and the contents of a part's modules; those in no package are the empty part."""
+    """Return the checksums of the names and of the contents of a part's modules. The empty part has the modules in no package."""
     names = contents = 0
     modules = [part] if part.endswith(".py") else modules_below(package, [part] if part else ())
     for module in modules:

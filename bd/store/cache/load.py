@@ -1,11 +1,9 @@
-"""Reading all the files of a hub: in several processes where there are many, each with a git of its own.
+"""Reads all files of a hub; many of them in several processes, each with its own git.
 
-Belongs here: dividing the work, and doing what a process did not do. Does not belong here: what
-a file says (hub_files.py), and where it is kept (cache.py).
+This module divides the work, and does whatever a process failed to do. hub_files.py parses, cache.py stores.
 
-YAML is read on one core by one process, and a hub's first read is nothing but that. The
-processes are plain interpreters that are told on stdin what to read and answer on stdout; whatever
-becomes of one of them, its part is read here instead.
+One process parses YAML on one core, and the first read of a hub is mostly that. The processes are plain Python interpreters that
+get their task on stdin and answer on stdout. If one fails in any way, its part is read here.
 """
 
 from __future__ import annotations
@@ -31,12 +29,12 @@ if TYPE_CHECKING:
 
     from bd.store.contract import Repository
 
-# What is read, sent and stored at once.
+# The number of files read, sent and stored at once.
 PIECE = 100
-# Reading so many files takes several times as long as starting a process that can.
+# Parsing this many files takes several times as long as starting a process.
 WORTH_A_PROCESS = 4000
 _MOST = 8
-# Before an answer, and how many bytes behind it say how long the answer is: an interpreter may print things of its own.
+# An answer starts with a mark and this many bytes for its length: an interpreter may print other things.
 _MARK, _LENGTH = b"bd", 6
 _PIPE_SIZE = 1 << 20
 _SERVE = "import sys; sys.path[:] = {path!r}; from bd.store.cache.load import serve; serve()"
@@ -45,7 +43,7 @@ _SERVE = "import sys; sys.path[:] = {path!r}; from bd.store.cache.load import se
 def read_all(
     repo: Repository, entries: Sequence[Entry], on_progress: Callable[[int, int], None] | None
 ) -> Iterator[list[Packed]]:
-    """Every file as it goes into the cache, some at a time. All of them have to be there: none is a removal."""
+    """Yield every file as a cache row, in pieces. All files have to exist: none may be a removal."""
     pieces = [entries[start : start + PIECE] for start in range(0, len(entries), PIECE)]
     number = min(_cores(), _MOST, len(entries) // WORTH_A_PROCESS)
     done = 0
@@ -68,14 +66,14 @@ def _read_here(repo: Repository, piece: Sequence[Entry]) -> list[Packed]:
 
 
 def _cores() -> int:
-    """How many processes can run at once."""
+    """Return how many processes can run at once."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class _Reader:
-    """A process that reads pieces in their order. It answers nothing any more once something went wrong."""
+    """A process that reads pieces in order. After any error it gives no more answers."""
 
     def __init__(self, repo: GitRepo, pieces: list[Sequence[Entry]]) -> None:
         self._task = marshal.dumps(
@@ -111,7 +109,7 @@ class _Reader:
             self._process.wait()
 
     def answer(self, number: int) -> list[Packed] | None:
-        """What it read of its next piece of so many files; None where it failed."""
+        """Return its next piece, of this many files; None if it failed."""
         if self._process is None:
             return None
         assert self._process.stdout is not None
@@ -128,13 +126,13 @@ class _Reader:
 
 
 def _places(repo: GitRepo, oids: Iterable[str | None]) -> dict[str, tuple[str, str]]:
-    """Where those of these objects are that only a volume of the archive holds."""
+    """Return the locations of those objects that are only in a volume of the archive."""
     known = repo.objects.shelf.places if repo.objects.shelf else {}
     return {oid: known[oid] for oid in oids if oid in known}
 
 
 def _received(stream: IO[bytes]) -> bytes:
-    """One answer. Raises EOFError where it is not whole."""
+    """Read one answer. Raises EOFError if it is incomplete."""
     head = stream.read(len(_MARK) + _LENGTH)
     if not head.startswith(_MARK):
         raise EOFError
@@ -146,7 +144,7 @@ def _received(stream: IO[bytes]) -> bytes:
 
 
 def serve() -> None:
-    """Be a reader's process: read what stdin says, and answer piece by piece."""
+    """Run as a reader process: read the task from stdin, and answer piece by piece."""
     gc.disable()
     place, pieces, places = marshal.loads(sys.stdin.buffer.read())
     git_dir, common_dir, work_tree, timeout_s = place

@@ -1,8 +1,7 @@
-"""The cache files of a clone, and what is remembered of its place: one each for every version of bd that is in use there.
+"""File names in bd's folder of a clone: the cache and the cached place of each version of bd in use there.
 
-A version finds its own by the fingerprint of its code: a cache by that of all code that fills it, derivations too; a place
-by that of the store alone. Belongs here: names, and when a file goes. Does not belong here: what is in it (database.py,
-cache.py).
+A version finds its files by a fingerprint of its code: its cache by all code that fills it, including derivations; its place by
+the store alone. This module names files and decides when they are dropped; database.py and cache.py fill them.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _ENDINGS = ("", "-wal", "-shm")
 
 
 def path_of(folder: str, derivations: Sequence[Derivation], now: datetime) -> str:
-    """Return the path of this version's cache file in bd's folder of a clone; once a day, drop what no version uses."""
+    """Return the path of this version's cache file in bd's folder of a clone. Once a day, also drop files that no version uses."""
     path = os.path.join(folder, f"cache-{fingerprint(derivations)}.db")
     now_s = now.timestamp()
     with suppress(OSError):
@@ -38,7 +37,7 @@ def path_of(folder: str, derivations: Sequence[Derivation], now: datetime) -> st
 
 
 def place_path(folder: str) -> str:
-    """Return the path of what this version remembers of the clone's settings (hub_location.py)."""
+    """Return the path of this version's cached place (hub_location.py)."""
     return os.path.join(folder, f"place-{fingerprint()}")
 
 

@@ -1,11 +1,9 @@
-"""A parsed bead as the rows of the cache: its columns, its head, its body, its edges; and back.
+"""A parsed bead as rows of the cache: its columns, its head, its body and its edges; and back.
 
-Belongs here: what of a bead goes where. Does not belong here: the tables (database.py), and who
-fills them (cache.py).
+database.py has the tables, cache.py fills them.
 
-Rows hold a bead's head (what lists and policy look at) and its body (the long fields) apart, so
-that reading ten thousand beads does not read their texts; and in columns what beads are found,
-counted and put in order by, so that most of them are not read at all.
+A bead's head (what lists and policy need) and its body (the long fields) are stored apart, so that reading ten thousand beads
+does not read their texts. What beads are found, counted and ordered by is in columns, so that most beads are not read at all.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
     from bd.store.hub_files import Row
 
-# What nearly every head has, kept as a tuple in this order: half the time of a dictionary to load.
+# Fields that nearly every head has, stored as a tuple in this order: loads in half the time of a dict.
 _HEAD_KEYS = (
     "id",
     "title",
@@ -40,12 +38,12 @@ _HEAD_KEYS = (
 )
 _SEAL_SIZE = 4
 _HEAD_SET = frozenset(_HEAD_KEYS)
-# How an edge counts: as a dependency, as a link that blocks like one, or only as a mention.
+# The weights of edges: a dependency, a link that blocks like one, or only a mention.
 DEPENDS, WAITS, MENTIONS = 2, 1, 0
 
 
 class Packed(NamedTuple):
-    """One file of a hub as it goes into the tables: the columns of `beads` behind their number, and what hangs on it."""
+    """One hub file as it goes into the tables: the columns of `beads` after the number, and the rows that belong to it."""
 
     path: str
     oid: str
@@ -60,28 +58,28 @@ class Packed(NamedTuple):
 
     @property
     def is_live(self) -> bool:
-        """Whether it is a bead that is neither done nor archived."""
+        """Return whether it is a bead that is neither done nor archived."""
         return bool(self.columns and self.columns[6])
 
 
 def sealed(value: Any) -> bytes:
-    """A value as the cache keeps it: a checksum first, since marshal reads other bytes as anything, or ends the process."""
+    """Serialise a value for the cache. The checksum protects marshal, which may misread other bytes or crash on them."""
     data = marshal.dumps(value)
     return crc32(data).to_bytes(_SEAL_SIZE) + data
 
 
 def is_sealed(blob: bytes) -> bool:
-    """Whether these bytes are what `sealed` made of a value."""
+    """Return whether the bytes are as `sealed` wrote them."""
     return len(blob) > _SEAL_SIZE and crc32(memoryview(blob)[_SEAL_SIZE:]) == int.from_bytes(blob[:_SEAL_SIZE])
 
 
 def opened(blob: bytes) -> Any:
-    """The value of sealed bytes that were checked when they were read from the cache."""
+    """Return the value of sealed bytes, whose checksum was verified when they were read."""
     return marshal.loads(memoryview(blob)[_SEAL_SIZE:])
 
 
 def packed(row: Row) -> Packed:
-    """A parsed file as it goes into the tables."""
+    """Convert a parsed file into its rows."""
     if row.reason is not None or row.fields is None:
         return Packed(row.path, row.oid, row.is_simple, row.reason)
     if not row.path.startswith(BEADS_DIR):
@@ -129,7 +127,7 @@ def _columns(row: Row, fields: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _edges(fields: dict[str, Any]) -> tuple[tuple[str, int], ...]:
-    """Each bead that is named, once, by what counts most."""
+    """Return each bead that is named, once, with the highest weight."""
     found: dict[str, int] = {}
     if fields.get("parent"):
         found[fields["parent"]] = MENTIONS
@@ -147,7 +145,7 @@ def _packed_head(head: dict[str, Any]) -> bytes:
 
 
 def head_of(blob: bytes) -> dict[str, Any]:
-    """The fields of a packed head."""
+    """Return the fields of a packed head."""
     *values, rest = opened(blob)
     fields = {key: value for key, value in zip(_HEAD_KEYS, values, strict=True) if value is not None}
     if rest:
@@ -156,7 +154,7 @@ def head_of(blob: bytes) -> dict[str, Any]:
 
 
 def whole_of(head: bytes, body: bytes | None) -> dict[str, Any]:
-    """The fields of a whole bead."""
+    """Return all fields of a bead."""
     fields = head_of(head)
     fields.pop("comment_count", None)
     fields.pop("max_cost_usd", None)
