@@ -1,6 +1,6 @@
-"""When this clone last looked at the hub, and when it last lost a race: whether a write may push before it fetches.
+"""When this clone last fetched, and last lost a race: together they decide whether a write may push before it fetches.
 
-Times are those of the machine's boot-time clock: nobody sets it, and after a reboot nothing was seen a moment ago.
+Times are those of the machine's boot-time clock: it can't be set, and after a reboot no fetch counts as recent.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
     from bd.store.contract import LocalState
 
-# After a lost race, a write looks first for this long: somebody else is writing.
+# For this long after a lost race, a write fetches first: somebody else is writing.
 RACED_S = 60.0
 
 
 class LastFetch:
-    """Two notes of a clone. Both only save time: without them, a write fetches first."""
+    """Two notes of a clone. They only save time: without them, a write fetches first."""
 
     def __init__(self, local: LocalState, runtime: Runtime) -> None:
         self._local = local
         self._runtime = runtime
 
     def now(self) -> None:
-        """The hub has just been looked at."""
+        """Record that the hub was just fetched."""
         self._note("looked")
 
     def raced(self) -> None:
-        """Somebody else was faster."""
+        """Record that another writer was faster."""
         self._note("raced")
 
     def is_fresh(self, within_s: float) -> bool:
-        """Whether the hub was looked at so shortly ago, and nobody was faster lately."""
+        """Return whether the last fetch was less than `within_s` ago, with no race lost lately."""
         looked_s, raced_s = self._age_s("looked"), self._age_s("raced")
         return looked_s is not None and looked_s < within_s and (raced_s is None or raced_s > RACED_S)
 
@@ -41,7 +41,7 @@ class LastFetch:
             self._local.write(name, f"{self._runtime.uptime():.3f} {self._runtime.boot_id()}\n")
 
     def _age_s(self, name: str) -> float | None:
-        """How long ago, in seconds; None when never since the machine was started."""
+        """Return how many seconds ago this was; None if not since the machine started."""
         up_s, _, boot = (self._local.read(name) or "").strip().partition(" ")
         try:
             age_s = self._runtime.uptime() - float(up_s)

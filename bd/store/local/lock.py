@@ -1,7 +1,7 @@
-"""The clone's lock: one writer at a time, others wait, bounded.
+"""The clone's lock: one writer at a time; others wait, with a limit.
 
-On POSIX it is flock(2), called directly: importing filelock costs more than a local push, and
-its Unix lock is the same call on the same kind of file. Elsewhere it is filelock.
+On POSIX it is flock(2), called directly: importing filelock costs more than a local push, and its Unix lock is the same call on
+the same kind of file. Elsewhere it is filelock.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _POLL_CAP_S = 0.1
 
 
 class CloneLock:
-    """A lock file held for one transaction. Use as a context manager. Dies with its process."""
+    """A lock file held for one transaction. Use it as a context manager. Released when its process ends."""
 
     def __init__(self, path: str, timeout_s: float, runtime: Runtime, on_wait: Callable[[], None] | None = None) -> None:
         self._path = path
@@ -53,7 +53,7 @@ class CloneLock:
         return self
 
     def try_enter(self) -> bool:
-        """Take the lock if nobody has it; whether that went well. Raises TryAgain where it can't be made."""
+        """Take the lock if it is free. Return whether that succeeded. Raises TryAgain if the file can't be written."""
         try:
             os.makedirs(os.path.dirname(self._path), exist_ok=True)
             if not HAS_FLOCK:
@@ -81,7 +81,7 @@ class CloneLock:
         return True
 
     def timed_out(self) -> LockTimeout:
-        """The error of who waited for it in vain."""
+        """Return the error for a process that waited for the lock in vain."""
         return LockTimeout(
             f"another bd command has been writing in this clone for {self._timeout_s:.0f} s ({self._path})",
             hint="try again; the lock goes with its process, there is nothing to remove",

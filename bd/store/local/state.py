@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LocalFiles:
-    """The folder of one clone. It is made with the first thing that is kept in it."""
+    """The folder of one clone, created by the first write."""
 
     def __init__(self, folder: str, runtime: Runtime) -> None:
         self._folder = folder
@@ -26,19 +26,19 @@ class LocalFiles:
 
     @cached_property
     def journal(self) -> Journal:
-        """What this clone has begun and not yet settled."""
+        """The operations that this clone has begun and not yet settled."""
         from bd.store.local.journal import Journal  # noqa: PLC0415  readers need none of it
 
         return Journal(os.path.join(self._folder, "journal"))
 
     def lock(self, timeout_s: float, on_wait: Callable[[], None] | None = None) -> CloneLock:
-        """The writer lock; whoever enters it waits so long, and `on_wait` says so."""
+        """Return the writer lock. Entering it waits up to `timeout_s`, and calls `on_wait` if it has to wait."""
         from bd.store.local.lock import CloneLock  # noqa: PLC0415  readers need none of it
 
         return CloneLock(os.path.join(self._folder, "lock"), timeout_s, self._runtime, on_wait)
 
     def read(self, name: str) -> str | None:
-        """A note; None when there is none or it can't be read."""
+        """Return a note; None if there is none or it can't be read."""
         try:
             with open(os.path.join(self._folder, name), encoding="utf-8", errors="replace") as file:
                 return file.read()
@@ -46,14 +46,14 @@ class LocalFiles:
             return None
 
     def write(self, name: str, text: str) -> None:
-        """Keep a note, whole or not at all. Raises OSError."""
+        """Write a note, whole or not at all. Raises OSError."""
         files.replace(os.path.join(self._folder, name), text)
 
     def drop(self, name: str) -> None:
-        """Forget a note."""
+        """Remove a note."""
         with suppress(OSError):
             os.unlink(os.path.join(self._folder, name))
 
     def has_any(self, folder: str) -> bool:
-        """Whether there has ever been a note below this name."""
+        """Return whether there has ever been a note below this name."""
         return os.path.isdir(os.path.join(self._folder, folder))

@@ -1,7 +1,7 @@
-"""The claim tokens this clone has held, by bead, agent and session, so that nobody has to type them.
+"""The fencing tokens that this clone has held, by bead, agent and session, so that nobody has to type them.
 
-One small file a bead, only ever appended to. An agent for which this clone has held more than one
-token of a bead gets none supplied: which of two processes of one name is asking can't be told.
+One small file per bead, only ever appended to. If this clone has held several tokens of a bead for one agent, none is supplied:
+there may be two processes of the same name.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _FOLDER_LIMIT = 4000
 
 
 class Tokens:
-    """The folder of tokens of one clone."""
+    """The token files of one clone."""
 
     def __init__(self, folder: str) -> None:
         self._folder = os.path.join(folder, "tokens")
 
     def keep(self, bead_id: str, agent: str, session: str, token: str) -> None:
-        """Remember a token that was just won."""
+        """Record a token that was just won."""
         with suppress(OSError):
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             path = os.path.join(self._folder, bead_id)
@@ -38,7 +38,7 @@ class Tokens:
                 os.close(descriptor)
 
     def supply(self, typed: Iterable[str], agent: str, session: str) -> dict[str, str]:
-        """The tokens for the beads that were typed (exact ids or beginnings), where there is no doubt."""
+        """Return the tokens for the beads that were typed (ids or prefixes), where there is only one candidate."""
         wanted = [text.strip() for text in typed]
         try:
             names = os.listdir(self._folder)
@@ -56,7 +56,7 @@ class Tokens:
         return found
 
     def forget(self, bead_id: str, token: str) -> None:
-        """The claim of this token was ended by who held it: it no longer makes a later one doubtful."""
+        """Remove the token of a claim that its holder has ended, so that it does not make a later one ambiguous."""
         path = os.path.join(self._folder, bead_id)
         rest = [" ".join(line) for line in self._held(bead_id) if line[0] != token]
         with suppress(OSError):
@@ -66,11 +66,11 @@ class Tokens:
                 os.unlink(path)
 
     def count(self, bead_id: str) -> int:
-        """How many tokens this clone has held for a bead."""
+        """Return how many tokens this clone has held for a bead."""
         return len({token for token, _, _ in self._held(bead_id)})
 
     def damaged(self) -> list[str]:
-        """The paths of token files with lines that can't be read."""
+        """Return the paths of token files with unreadable lines."""
         found = []
         with suppress(OSError):
             for name in sorted(os.listdir(self._folder)):
@@ -82,7 +82,7 @@ class Tokens:
 
     def _held(self, name: str) -> list[tuple[str, str, str]]:
         try:
-            # A damaged line is no token; what else the file says still counts.
+            # A damaged line is skipped; the rest of the file still counts.
             with open(os.path.join(self._folder, name), encoding="utf-8", errors="replace") as file:
                 lines = [line.rstrip("\n").split(" ", 2) for line in file]
         except OSError:
@@ -98,7 +98,7 @@ class Tokens:
 
 
 def session() -> str:
-    """What tells one caller of a clone from another: BD_SESSION, else the terminal, else nothing."""
+    """Return what distinguishes callers of one clone: BD_SESSION, else the terminal, else "-"."""
     named = os.environ.get("BD_SESSION")
     if named:
         return named.replace("\n", " ")
