@@ -1,5 +1,5 @@
-"""A checked-out hub branch follows what was published. Read checkout.py first.
+"""Keeps a checked-out hub branch up to date with what was published. Read checkout.py first.
 
-- Index and files first, the ref last; all or nothing. Edits made by hand are never overwritten.
-- git moves index, files and branch; checkout.py says what is in the way.
+- Index and files move first, the ref last; all or nothing. Hand edits are never overwritten.
+- git moves index, files and branch; checkout.py reports what is in the way.
 """

@@ -1,10 +1,10 @@
-"""Bring a checked-out hub branch along after a write: index and files first, the ref last, all or nothing.
+"""Moves a checked-out hub branch after a write: index and files first, the ref last, all or nothing.
 
-Moving a branch under an edited file would make the next `git commit -a` take back what others
-did, so where anything is in the way nothing moves and a notice says why.
+If the branch moved under an edited file, the next `git commit -a` would revert other people's changes. So if anything is in the
+way, nothing moves, and a note says why.
 
-The index is locked as git locks it (`index.lock`), by a hard link to a file of bd's own: a lock
-that a killed bd left can be told from everybody else's by its inode, and only that one is removed.
+The index is locked like git does it (`index.lock`), but by a hard link to a file of bd's own. A lock that a killed bd left can be
+recognised by its inode, and only such a lock is removed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OWNER = "index-owner"
 
 
 class InTheWay(Exception):
-    """Why the checkout can't follow, and what to do about it; never leaves store/."""
+    """The reason why the checkout can't follow, and what to do about it. Never leaves store/."""
 
     def __init__(self, words: str, hint: str = "`bd sync` commits edited bead files; commit or stash anything else") -> None:
         super().__init__(words)
@@ -44,12 +44,12 @@ class InTheWay(Exception):
 
 
 def is_checked_out(repo: GitRepo, branch: str) -> bool:
-    """Whether the hub branch is what this working tree shows."""
+    """Return whether the hub branch is checked out in this working tree."""
     return repo.work_tree is not None and repo.head_branch() == branch
 
 
 def holder(repo: GitRepo, branch: str) -> GitRepo | None:
-    """The worktree of this clone that shows the hub branch: this one or another; None when none does."""
+    """Return the worktree of this clone that has the hub branch checked out, this one or another; None if there is none."""
     if is_checked_out(repo, branch):
         return repo
     if not os.path.isdir(os.path.join(repo.common_dir, "worktrees")):
@@ -63,7 +63,7 @@ def holder(repo: GitRepo, branch: str) -> GitRepo | None:
 
 
 def bring_along(repo: GitRepo, here: str | None, tip: str, runtime: Runtime, *, wait_s: float = _LOCK_WAIT_S) -> None:
-    """Move index and files from commit `here` to `tip`, under the clone's lock. The ref is the caller's.
+    """Move index and files from commit `here` to `tip`, under the clone's lock. The caller moves the ref.
 
     Raises InTheWay; then nothing has moved.
     """
@@ -78,14 +78,16 @@ def bring_along(repo: GitRepo, here: str | None, tip: str, runtime: Runtime, *, 
 
 
 def has_come_to(repo: GitRepo, here: str | None, commit: str) -> bool:
-    """Whether the index is at a commit already, in all in which that differs from `here`: it follows its files, never the reverse."""
+    """Return whether the index already has `commit` in all that differs from `here`. Git writes the index after the files, never
+    before.
+    """
     moved = {entry.path for entry in repo.diff(here, commit)}
     _, out, _ = repo.run("diff-index", "--cached", "--name-only", "--no-renames", "-z", commit)
     return moved.isdisjoint(out.decode("utf-8", "surrogateescape").split("\0"))
 
 
 def take_back(repo: GitRepo, branch: str, there: str, tip: str | None, runtime: Runtime) -> None:
-    """Index and files were moved to a commit that the branch did not get: move them back, as far as that goes."""
+    """Move index and files back from a commit that the branch did not get, as far as possible."""
     where = holder(repo, branch) if tip else None
     if where and tip:
         with suppress(InTheWay):
@@ -99,7 +101,7 @@ def _merge(repo: GitRepo, index: str, trees: list[str]) -> None:
         return
     except GitFailed:
         pass
-    # The index may only have stale file times; git says so the same way as for a real edit.
+    # The index may just have outdated file times; git reports that like a real edit.
     repo.run("update-index", "-q", "--refresh", check=False, env=env)
     try:
         repo.run("read-tree", "-m", "-u", *trees, env=env)
@@ -113,7 +115,9 @@ def _merge(repo: GitRepo, index: str, trees: list[str]) -> None:
 
 
 class LockedIndex:
-    """The index, locked; a copy of it to work on is put in its place when the block ends well. Raises InTheWay naming a foreign lock."""
+    """The locked index. When the block ends normally, the copy that was worked on replaces it. Raises InTheWay, naming another's
+    lock.
+    """
 
     def __init__(self, repo: GitRepo, runtime: Runtime, wait_s: float = _LOCK_WAIT_S) -> None:
         self._repo = repo
@@ -131,7 +135,7 @@ class LockedIndex:
         return self
 
     def copied(self) -> str:
-        """The copy, with the index's times, by which git tells which files may have changed since."""
+        """Copy the index, with its times, by which git knows which files may have changed since. Return the path."""
         with suppress(FileNotFoundError), open(self.index, "rb") as file:
             with open(self.copy, "wb") as out:
                 out.write(file.read())
@@ -155,7 +159,7 @@ def _take_lock(repo: GitRepo, lock: str, wait_s: float, runtime: Runtime) -> Non
         os.close(os.open(owner, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     deadline = runtime.monotonic() + wait_s
     while not _linked(owner, lock):
-        if _is_ours(owner, lock):  # we hold the clone's lock, so whoever made it is dead
+        if _is_ours(owner, lock):  # this process has the clone's lock, so whoever made this one is dead
             with suppress(FileNotFoundError):
                 os.unlink(lock)
             continue
@@ -165,12 +169,12 @@ def _take_lock(repo: GitRepo, lock: str, wait_s: float, runtime: Runtime) -> Non
 
 
 def _linked(owner: str, lock: str) -> bool:
-    """Make the lock; False when there is one."""
+    """Create the lock. False if there is one."""
     try:
         os.link(owner, lock)
     except FileExistsError:
         return False
-    except OSError:  # a file system without hard links: a lock like git's own
+    except OSError:  # a file system without hard links: use a lock like git's
         try:
             os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         except FileExistsError:
@@ -179,7 +183,7 @@ def _linked(owner: str, lock: str) -> bool:
 
 
 def remove_own_lock(repo: GitRepo, branch: str) -> None:
-    """Remove the lock of a branch that a killed bd 0.9.0 left: it locked the branch as it locked the index. Under the clone's lock."""
+    """Remove a branch lock left by a killed bd 0.9.0, which locked branches like the index. Under the clone's lock."""
     lock = os.path.join(repo.common_dir, f"{branch}.lock")
     if _is_ours(os.path.join(repo.common_dir, "bd", _OWNER), lock):
         os.unlink(lock)
@@ -193,7 +197,7 @@ def _is_ours(owner: str, lock: str) -> bool:
 
 
 def undo_half(repo: GitRepo, base: str, commit: str) -> None:
-    """Put back the files that a bd killed in the middle of a move from `base` to `commit` had already written."""
+    """Restore the files that a killed bd had already written while moving from `base` to `commit`."""
     if repo.work_tree is None:
         return
     entries = repo.diff(base, commit)
@@ -204,11 +208,11 @@ def undo_half(repo: GitRepo, base: str, commit: str) -> None:
         repo.run("checkout-index", "-f", "-q", "-z", "--stdin", data=paths, check=False)
 
 
-# --- edits by hand ------------------------------------------------------------------------
+# --- hand edits ---------------------------------------------------------------------------
 
 
 def edited_files(repo: GitRepo, *folders: str) -> list[tuple[str, str]]:
-    """(status, path) of every file below the folders that differs from the last commit, untracked ones included."""
+    """Return (status, path) of every file below the folders that differs from the last commit, including untracked ones."""
     if repo.work_tree is None:
         return []
     args = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules", "--", *folders)
@@ -218,7 +222,7 @@ def edited_files(repo: GitRepo, *folders: str) -> list[tuple[str, str]]:
 
 
 def as_committed(repo: GitRepo, paths: Iterable[str]) -> dict[str, str]:
-    """The blobs that these files would be in a commit, with line ends and filters as git has them; those that are there."""
+    """Return the blobs that existing files would have in a commit, with git's line ends and filters applied."""
     root = repo.work_tree or ""
     files = [path for path in paths if _is_plain(os.path.join(root, path)) and "\n" not in path]
     if not files:

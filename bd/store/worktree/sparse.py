@@ -1,7 +1,7 @@
-"""Which files a fresh clone writes out: all, or, of a hub with a large archive, all but the archive.
+"""Sparse checkout of a fresh clone: all files, or all but the archive if that is large.
 
-Git goes through the whole index at every move of the checkout. What lies in the archive is read from git's objects as
-everything else is; a sparse index holds it as one entry. Only `bd clone` does this, in the clone it is making.
+Git reads the whole index whenever the checkout moves. Archived beads are read from git's objects like everything else, and a
+sparse index holds the archive as one entry. Only `bd clone` does this, in the clone it makes.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import os
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR
 from bd.store.git.repository import GitRepo
 
-# A hub with fewer files in its archive is written out whole.
+# Up to this many files, an archive is checked out.
 LIMIT = 3000
-# Writing out many files takes its time.
+# Time limit for writing out many files.
 _LONGEST_S = 3600.0
-# What else a branch holds is not bd's to leave out: then everything is written.
+# If the branch holds anything else, it is not bd's to leave out, and everything is written.
 _FOLDERS = (".beads/", CAPACITY_DIR, "artifacts/")
 _SETTINGS = ("core.sparseCheckout", "core.sparseCheckoutCone", "index.sparse")
 
 
 def write_out(repo: GitRepo) -> int:
-    """Write the files of a clone that was made without any; how many files of the archive are left out."""
+    """Check out the files of a clone made without any. Return how many files of the archive are left out."""
     if not repo.work_tree or repo.run("rev-parse", "--quiet", "--verify", "HEAD^{tree}", check=False)[0]:
         return 0
     archived = repo.run("ls-tree", "-r", "--name-only", "HEAD", "--", ARCHIVE_DIR)[1].count(b"\n")
@@ -38,7 +38,9 @@ def _is_only_a_hub(repo: GitRepo) -> bool:
 
 
 def _leave_out_archive(repo: GitRepo) -> None:
-    """As `git sparse-checkout set --cone` does it: the top, what lies directly in beads/, and the small folders whole."""
+    """Leave out the archive like `git sparse-checkout set --cone`: keep the top level, the files in beads/, and the small
+    folders.
+    """
     lines = ["/*", "!/*/", f"/{BEADS_DIR}", f"!/{BEADS_DIR}*/", *(f"/{folder}" for folder in _FOLDERS)]
     folder = os.path.join(repo.git_dir, "info")
     os.makedirs(folder, exist_ok=True)

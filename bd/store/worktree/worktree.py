@@ -1,4 +1,4 @@
-"""The files of a checked-out hub branch: they follow what was published, whoever published it."""
+"""The files of a checked-out hub branch, which follow what any clone publishes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ if TYPE_CHECKING:
 
 
 class Worktree:
-    """Wherever in this clone the hub branch (a full ref) is checked out; nothing is done where it is not."""
+    """The worktree of this clone that has the hub branch (a full ref) checked out. Methods do nothing if there is none."""
 
     def __init__(self, repo: GitRepo, branch: str, runtime: Runtime) -> None:
         self._repo = repo
         self._branch = branch
         self._runtime = runtime
 
-    # --- ahead of the branch, where there is no remote ---
+    # --- moved ahead of the branch, without a remote ---
 
     def move_ahead(self, start: str | None, commit: str) -> bool:
-        """Bring the files to a commit that the branch is to get; whether there are any. Raises TryAgain where they can't be moved."""
+        """Move the files to a commit that the branch is about to get. False if it is not checked out. Raises TryAgain if they
+        can't be moved.
+        """
         where = checkout.holder(self._repo, self._branch)
         if where is None:
             return False
@@ -37,22 +39,22 @@ class Worktree:
         return True
 
     def take_back(self, commit: str, tip: str | None) -> None:
-        """The branch did not get the commit that the files were moved to: move them back, as far as that goes."""
+        """Move the files back from a commit that the branch did not get, as far as possible."""
         checkout.take_back(self._repo, self._branch, commit, tip, self._runtime)
 
     def undo_half(self, base: str, commit: str) -> None:
-        """Put back the files that a bd killed in the middle of a move from `base` to `commit` had already written."""
+        """Restore the files that a killed bd had already written while moving from `base` to `commit`."""
         where = checkout.holder(self._repo, self._branch)
         if where:
             checkout.undo_half(where, base, commit)
 
-    # --- behind the branch ---
+    # --- following the branch ---
 
     def follow(self, base: str | None, tip: str, *, known: str | None, hand: str | None, half_way: list[str]) -> list[str]:
-        """Bring a checked-out branch and its files to the published tip; notes where that does not go.
+        """Bring a checked-out branch and its files to the published tip. Return notes about what could not be moved.
 
-        `known` is the tip that was published before, `hand` the local commit that was published with it, `half_way` where a
-        killed command may have left the files.
+        `known` is the previously published tip, `hand` the local commit that was published with it, `half_way` the commits where
+        a killed command may have left the files.
         """
         if not checkout.is_checked_out(self._repo, self._branch):
             return []
@@ -63,7 +65,7 @@ class Worktree:
         return self._move_branch(here, tip, hand) if not notes and here != tip else notes
 
     def _move_branch(self, here: str | None, tip: str, hand: str | None) -> list[str]:
-        """The checked-out branch follows its files; where somebody else moves or locks it, they go back."""
+        """Move the checked-out branch after its files. If somebody else moves or locks it, move the files back."""
         checkout.remove_own_lock(self._repo, self._branch)
         try:
             self._repo.update_refs([(self._branch, tip, here or ZERO)])
@@ -77,7 +79,7 @@ class Worktree:
     ) -> list[str]:
         if not hand and here not in expected and not self._repo.is_ancestor(here or "", tip):
             return ["your branch has commits of its own; `bd sync` publishes them"]
-        # Index and files may be ahead of the ref: edits that sync has staged, or a command killed half way.
+        # Index and files may be ahead of the ref, because of edits that sync staged or a command that was killed.
         starts = [hand, here] if hand else [here, *(one for one in half_way if checkout.has_come_to(self._repo, here, one))]
         words = ""
         for start in dict.fromkeys(starts):
