@@ -1,10 +1,8 @@
-"""YAML text <-> fields. The only importer of ruamel.
+"""YAML text to fields, and back. The only importer of ruamel.
 
-`parse` types exactly what the tables of schema.py type and nothing else: a plain `no` in a text
-field stays the text "no". It refuses duplicate keys, anchors, aliases and tags, nesting deeper
-than `DEPTH_LIMIT`, and everything that is not one mapping; a document that says nothing (comments,
-`---`, `null`) is an empty one. `rewrite` changes the top-level keys that differ and leaves every
-other byte alone.
+`parse` converts values only as the tables of schema.py say: a plain `no` in a text field stays the text "no". It refuses
+duplicate keys, anchors, aliases, tags, nesting deeper than `DEPTH_LIMIT`, and everything but one mapping; an empty document
+(comments, `---`, `null`) is an empty mapping. `rewrite` changes the top-level keys that differ and keeps every other byte.
 """
 
 from __future__ import annotations
@@ -30,11 +28,11 @@ _NOTHING = ("", "~", "null", "Null", "NULL")
 
 
 class Unreadable(Exception):
-    """Why a file can't be read; a store turns it into a Damage."""
+    """The reason why a file can't be read; the store turns it into a Damage."""
 
 
 class Parsed:
-    """What a file says, and whether its lines alone tell where its top-level keys are."""
+    """The fields of a file, and whether its lines alone show where its top-level keys are."""
 
     __slots__ = ("column", "fields", "is_simple", "spans")
 
@@ -49,7 +47,7 @@ class Parsed:
 
 
 def text_of(data: bytes) -> str:
-    """The file's text. Raises Unreadable for what is not UTF-8, too large, or has a NUL."""
+    """Decode a file. Raises Unreadable if it is not UTF-8, too large, or contains a NUL."""
     if len(data) > FILE_LIMIT:
         raise Unreadable(f"is larger than {FILE_LIMIT // 1_000_000} MB")
     if b"\0" in data:
@@ -61,7 +59,7 @@ def text_of(data: bytes) -> str:
 
 
 def parse(data: bytes, table: Mapping[str, Kind]) -> Parsed:
-    """Read one YAML mapping, typed by the table. Raises Unreadable saying what is wrong and where."""
+    """Read one YAML mapping, typed by the table. Raises Unreadable with the fault and its line."""
     text = text_of(data)
     if _MARKS_OF_CONFLICT[0] in text and any(line.startswith(_MARKS_OF_CONFLICT) for line in text.split("\n")):
         raise Unreadable("has conflict markers in it")
@@ -78,7 +76,7 @@ def parse(data: bytes, table: Mapping[str, Kind]) -> Parsed:
 
 
 def _typed(root: Mapping[str, Any], table: Mapping[str, Kind]) -> dict[str, Any]:
-    """The values as the table says; unset ones left out. Raises Unreadable."""
+    """Convert the values as the table says; unset ones are left out. Raises Unreadable."""
     fields: dict[str, Any] = {}
     try:
         for key, value in root.items():
@@ -115,7 +113,7 @@ def parse_bead(data: bytes, bead_id: str) -> Parsed:
 
 
 def _check_claim(claim: Mapping[str, Any]) -> None:
-    """A claim's agent and token are names of files and refs elsewhere. Raises Unreadable for what can't be."""
+    """Check a claim's agent and token, which become names of files and refs. Raises Unreadable."""
     agent, token = claim.get("agent"), claim.get("token")
     if not (agent and token):
         raise Unreadable("has a claim without agent or token")
@@ -126,7 +124,7 @@ def _check_claim(claim: Mapping[str, Any]) -> None:
 
 
 def _is_token(text: str) -> bool:
-    """Whether the text can be a claim's token."""
+    """Return whether the text can be a claim's token."""
     is_plain = text.isascii() and text.replace("_", "").replace("-", "").isalnum()
     return is_plain and text[0] not in "_-" and len(text) <= _LONGEST_TOKEN
 
@@ -139,10 +137,10 @@ def _priority_of(fields: dict[str, Any]) -> int:
 
 
 class _Reader:
-    """Builds the one mapping of a text from a YAML parser's events, with a stack of its own so that depth is bounded by us.
+    """Builds the mapping of a text from a YAML parser's events, with its own stack, so that depth is limited.
 
-    `spans` holds [key, first line, line behind its last] of the root's keys, `column` where they
-    stand; both only for a root in block style.
+    `spans` holds [key, first line, line after its last] for the root's keys, `column` their column; both only for a root in block
+    style.
     """
 
     def __init__(self) -> None:
@@ -150,11 +148,11 @@ class _Reader:
         self.is_block = True
         self.column = 0
         self.spans: list[list[Any]] = []
-        self._stack: list[tuple[Any, Any, bool]] = []  # (container, key waiting for its value, is it in flow style)
+        self._stack: list[tuple[Any, Any, bool]] = []  # (container, key waiting for its value, in flow style)
         self._key: Any = None
 
     def read(self, parser: Any) -> None:
-        """Take in every event. Raises Unreadable for what bead files don't use."""
+        """Read all events. Raises Unreadable for what bead files don't use."""
         from ruamel.yaml import events
 
         documents = 0
@@ -184,7 +182,7 @@ class _Reader:
         self._place(Plain(text) if style in (None, "") else str(text), event)
         if style in (None, "", "'", '"'):
             self._reach(event.end_mark.line + 1)
-        elif text[-2:] == "\n\n" or text == "\n":  # its blank lines count, so they belong to it
+        elif text[-2:] == "\n\n" or text == "\n":  # its trailing blank lines are part of the text
             self._reach(event.end_mark.line)
 
     def _open(self, event: Any, container: Any) -> None:
@@ -206,12 +204,12 @@ class _Reader:
                 self._reach(event.end_mark.line + 1)
 
     def _reach(self, line: int) -> None:
-        """Let the span of the present key end no earlier than here."""
+        """Extend the current key's span at least to this line."""
         if self.spans and self.spans[-1][2] < line:
             self.spans[-1][2] = line
 
     def _place(self, value: Any, event: Any) -> None:
-        """Put a finished value where it belongs, or take it as the key that now waits for its value."""
+        """Add a finished value to its container, or keep it as the next key."""
         if not self._stack:
             if type(value) is not Plain or value not in _NOTHING:
                 raise Unreadable("is not a mapping of keys to values")
@@ -236,13 +234,13 @@ class _Reader:
 
 
 def _read(text: str) -> _Reader:
-    """The text as nested plain values. Raises Unreadable."""
+    """Parse the text into nested plain values. Raises Unreadable."""
     from ruamel.yaml.cyaml import CParser  # type: ignore[attr-defined]
     from ruamel.yaml.error import YAMLError
 
     reader = _Reader()
     if all(line.lstrip()[:1] in ("", "#") for line in text.split("\n")):
-        return reader  # tabs, too, which no YAML reader takes
+        return reader  # also tabs, which YAML parsers reject
     try:
         reader.read(CParser(text))
     except YAMLError as error:
@@ -254,11 +252,11 @@ def _read(text: str) -> _Reader:
 
 
 def _read_slowly(text: str) -> _Reader | None:
-    """The same by ruamel's own parser: the C one takes no colon within a plain text in flow style (`[repo:site]`)."""
+    """Parse with ruamel's Python parser: the C one rejects a colon inside a plain text in flow style (`[repo:site]`)."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
-    # Only it makes half characters of escapes such as "\ud800".
+    # The Python parser would turn escapes such as "\ud800" into lone surrogates.
     if len(text) > SLOW_LIMIT or "\\ud" in text.lower():
         return None
     reader = _Reader()
@@ -270,9 +268,9 @@ def _read_slowly(text: str) -> _Reader | None:
 
 
 def line_of(data: bytes, path: Sequence[str | int], word: str = "") -> int | None:
-    """In which line of a YAML or JSON text the value at a path begins, or a word in it; None where that can't be told.
+    """Return the line of a YAML or JSON text where the value at a path, or a word in it, begins; None if unknown.
 
-    For who found a mistake in what was read: the values themselves do not remember their lines.
+    For error messages about parsed values, which do not carry their lines.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
@@ -295,7 +293,7 @@ def line_of(data: bytes, path: Sequence[str | int], word: str = "") -> int | Non
 
 
 def _scalars(node: Any) -> Iterator[Any]:
-    """Every scalar below a node, keys included, in the order of the text."""
+    """Yield every scalar below a node, including keys, in the order of the text."""
     stack = [node]
     while stack:
         current = stack.pop()
@@ -326,7 +324,7 @@ def _yaml_words(error: Exception) -> str:
 
 
 def dump(fields: Mapping[str, Any], table: Mapping[str, Kind]) -> str:
-    """A new file, keys in the table's order."""
+    """Compose a new file, with the keys in the table's order."""
     return editor.document(fields, table)
 
 
@@ -338,15 +336,15 @@ def rewrite(
     *,
     is_simple: bool,
 ) -> str:
-    """The file with the keys that differ between `old` (what it says) and `new` replaced.
+    """Return the file with the keys replaced that differ between `old` (its current fields) and `new`.
 
-    `is_simple` is what `parse` said of it: then the lines alone tell where the keys are, and no
-    YAML is read. A file in flow style is written anew in block style.
+    `is_simple` is the result of `parse`: if true, the lines alone show where the keys are, and no YAML is parsed. A file in flow
+    style is rewritten in block style.
     """
     text = text_of(data)
     changes = {key: new.get(key) for key in {**old, **new} if old.get(key) != new.get(key)}
     lines = text.splitlines(keepends=True)
-    # A last line without an end may be a block's, whose text a line end would change: that is looked at below.
+    # A last line without a line end may be part of a block, whose text a line end would change: handled below.
     spans = editor.spans_of_lines(lines) if is_simple and text.endswith("\n") else None
     if spans is not None:
         return editor.replace_keys(text, spans, changes, list(table))
@@ -362,7 +360,7 @@ def rewrite(
 
 
 def _says_the_same(text: str, anew: str, table: Mapping[str, Kind]) -> bool:
-    """Whether a rewritten file says what it would say if it were written anew."""
+    """Return whether an edited file has the same fields as one written from scratch."""
     try:
         return parse(text.encode(), table).fields == parse(anew.encode(), table).fields
     except Unreadable:

@@ -1,10 +1,9 @@
-"""YAML as text: writing values, and replacing top-level keys of a file without touching the rest.
+"""YAML as text: writes values, and replaces top-level keys of a file without touching the rest.
 
-Belongs here: the emitter and the line surgery, standard library only (a claim can't wait for a
-YAML library to be imported). Does not belong here: reading YAML (codec.py), which also tells
-whether a file is laid out simply enough for `spans_of_lines`.
+Uses the standard library only: a claim can't wait for a YAML library to be imported. codec.py reads YAML, and decides whether a
+file is simple enough for `spans_of_lines`.
 
-Strings are quoted unless no YAML 1.1 or 1.2 reader could take them for anything but a string.
+Strings are quoted unless every YAML 1.1 and 1.2 reader would read them as strings.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 _RETYPED = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n", "~"])
 _UNPRINTABLE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
-# What a plain scalar may not have in it: in a list in flow style, and elsewhere.
+# Characters that a plain scalar may not contain: anywhere, and in a list in flow style.
 _NOT_IN_PLAIN = frozenset("#\t\n\r")
 _NOT_IN_FLOW = _NOT_IN_PLAIN | frozenset(",[]{}:\"'?")
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
@@ -31,8 +30,8 @@ _KEY_CHARS = _LETTERS + "0123456789-"
 _COMMENT = r"(?:\A|[ \t])#"
 _FLOW_WIDTH = 88
 DEPTH_LIMIT = 40
-_KEY_LIMIT = 1000  # a YAML reader looks for the colon no further than 1024 characters
-# Where a time is written plainly, as people write it; anywhere else one is a text and quoted.
+_KEY_LIMIT = 1000  # YAML readers look for the colon within 1024 characters
+# Keys whose times are written plainly, as people write them; elsewhere a time is a text, and quoted.
 _TIMES = {key for table in (BEAD_FIELDS, CAPACITY_FIELDS) for key, kind in table.items() if kind == "time"}
 _INNER_TIMES = {name: {key for key, kind in table.items() if kind == "time"} for name, table in INNER_FIELDS.items()}
 _NO_TIMES: set[str] = set()
@@ -43,7 +42,7 @@ _SURROGATE = "[\ud800-\udfff]"
 
 
 def quoted(text: str) -> str:
-    """The double-quoted form on one line. Raises BadInput for text that is not valid Unicode."""
+    """Return the double-quoted form, on one line. Raises BadInput if the text is not valid Unicode."""
     if not text.isprintable() and re.search(_SURROGATE, text):
         raise BadInput("a text that is not valid Unicode", hint="save it as UTF-8")
     out = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
@@ -68,7 +67,7 @@ def _is_plain(text: str, without: frozenset[str] = _NOT_IN_PLAIN) -> bool:
 
 
 def scalar(value: Any, *, in_flow: bool = False, is_time: bool = False) -> str:
-    """A scalar on one line. Raises BadInput for text that is not valid Unicode, and for what is no finite number."""
+    """Format a scalar on one line. Raises BadInput for text that is not valid Unicode, and for numbers that are not finite."""
     if value is None:
         return "null"
     if value is True:
@@ -88,7 +87,7 @@ def scalar(value: Any, *, in_flow: bool = False, is_time: bool = False) -> str:
 
 
 def _literal(text: str, indent: int) -> str | None:
-    """The literal block of a long text, or None where only quotes keep it whole."""
+    """Format a long text as a literal block; None if only quotes preserve it."""
     body = text.removesuffix("\n")
     if "\n" not in text or not body or body.endswith("\n") or "\t" in text[:1]:
         return None
@@ -102,12 +101,12 @@ def _literal(text: str, indent: int) -> str | None:
     pad = " " * indent
     lines = [pad + line if line else "" for line in body.split("\n")]
     if any(line.strip() == "" and line for line in lines):
-        return None  # a line of blanks only: its blanks would be taken for indentation
+        return None  # the spaces of a line of only spaces would be read as indentation
     return head + "\n" + "\n".join(lines)
 
 
 def entry(key: str, value: Any, indent: int = 0, times: set[str] = _NO_TIMES) -> str:
-    """`key: value` and whatever lines it takes, without the last line's end. `times`: the keys whose texts are times."""
+    """Format `key: value`, on as many lines as needed, without the last line end. `times` are the keys whose texts are times."""
     pad = " " * indent
     name = _name(key)
     if isinstance(value, dict):
@@ -127,7 +126,7 @@ def entry(key: str, value: Any, indent: int = 0, times: set[str] = _NO_TIMES) ->
 
 
 def _name(key: str) -> str:
-    """A key as it stands before its colon. Raises BadInput for one that no YAML reader would find."""
+    """Format a key. Raises BadInput for one that no YAML reader would find."""
     name = key if _is_plain(key, _NOT_IN_FLOW) and " " not in key else quoted(key)
     if len(name) > _KEY_LIMIT:
         raise BadInput(f"a key of {len(key)} characters: {key[:40]}...")
@@ -135,7 +134,7 @@ def _name(key: str) -> str:
 
 
 def _inner_times(key: str, times: set[str]) -> set[str]:
-    """The time keys of the maps below a key; only a file's own keys have any."""
+    """Return the time keys of the maps below a key; only a file's top-level keys have any."""
     return _INNER_TIMES.get(key, _NO_TIMES) if times is _TIMES else _NO_TIMES
 
 
@@ -144,7 +143,7 @@ def _entries(values: Mapping[str, Any], indent: int, times: set[str]) -> str:
 
 
 def top_entry(key: str, value: Any, indent: int = 0) -> str:
-    """`entry` for one of a file's own keys. Raises BadInput for what could not be read back."""
+    """Format one of a file's top-level keys. Raises BadInput for a value that could not be read back."""
     if isinstance(value, (dict, list)) and _is_deeper(value, DEPTH_LIMIT - 1):
         raise BadInput(f"{key} is nested deeper than {DEPTH_LIMIT}")
     return entry(key, value, indent, _TIMES)
@@ -184,20 +183,20 @@ def _item(value: Any, indent: int, times: set[str]) -> str:
 
 
 def document(fields: Mapping[str, Any], order: Iterable[str]) -> str:
-    """A whole new file: the keys of the table in its order, then the others."""
+    """Compose a new file: the table's keys in their order, then the others."""
     known = [key for key in order if key in fields]
     rest = [key for key in fields if key not in set(known)]
     return "".join(top_entry(key, fields[key]) + "\n" for key in [*known, *rest])
 
 
-# --- surgery ----------------------------------------------------------------------------
+# --- editing ---------------------------------------------------------------------------
 
 
 def spans_of_lines(lines: list[str]) -> list[tuple[str, int, int]] | None:
-    """(key, first line, line behind its last) of every top-level key, read off the lines alone.
+    """Return (key, first line, line after its last) of every top-level key, judging by the lines alone.
 
-    None where the lines do not tell (quoted keys, several documents, flow style). Trailing blank
-    lines and comments at column 0 belong to nobody.
+    None if the lines are not enough (quoted keys, several documents, flow style). Trailing blank lines and comments at column 0
+    belong to no key.
     """
     found: list[tuple[str, int, int]] = []
     for number, line in enumerate(lines):
@@ -220,7 +219,7 @@ def spans_of_lines(lines: list[str]) -> list[tuple[str, int, int]] | None:
 
 
 def _key_of(line: str) -> str | None:
-    """The plain key that a line begins with; None where it is no such line."""
+    """Return the plain key that a line begins with; None if there is none."""
     name, colon, value = line.partition(":")
     name = name.rstrip(" ")
     if not colon or value[:1] not in ("", " ", "\t", "\r", "\n") or not name or name[0] not in _LETTERS:
@@ -229,7 +228,7 @@ def _key_of(line: str) -> str | None:
 
 
 def trimmed(lines: list[str], spans: list[tuple[str, int, int]], column: int = 0) -> list[tuple[str, int, int]]:
-    """The spans up to the blank lines and comments that precede the next key; given ends are the earliest they may have."""
+    """Shorten the spans by the blank lines and comments before the next key; they never get shorter than given."""
     found: list[tuple[str, int, int]] = []
     for place, (key, start, least) in enumerate(spans):
         end = spans[place + 1][1] if place + 1 < len(spans) else len(lines)
@@ -240,7 +239,7 @@ def trimmed(lines: list[str], spans: list[tuple[str, int, int]], column: int = 0
 
 
 def _is_nobodys(line: str, column: int) -> bool:
-    """Whether a line is blank, a document's end, or a comment that stands no further in than the keys."""
+    """Return whether a line is blank, the end of a document, or a comment indented no more than the keys."""
     words = line.lstrip(" ")
     return not line.strip() or line.startswith("...") or (words.startswith("#") and len(line) - len(words) <= column)
 
@@ -248,9 +247,9 @@ def _is_nobodys(line: str, column: int) -> bool:
 def replace_keys(
     text: str, spans: list[tuple[str, int, int]], changes: Mapping[str, Any], order: list[str], column: int = 0
 ) -> str:
-    """The file with these top-level keys, which stand at `column`, set (None removes one); every other byte stays.
+    """Return the file with these top-level keys, at `column`, set (None removes one); every other byte is kept.
 
-    A new key goes behind the nearest one that precedes it in `order`.
+    A new key goes after the nearest one that precedes it in `order`.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = text.splitlines(keepends=True)
@@ -282,7 +281,7 @@ def replace_keys(
 
 
 def comments_of(text: str) -> str:
-    """A document that says nothing, without the word or the braces that say so: its comments, blank lines and marks."""
+    """Reduce an empty document to its comments, blank lines and markers, without the `null` or `{}`."""
     kept: list[str] = []
     for line in text.splitlines(keepends=True):
         words, end = line.strip(), line[len(line.rstrip("\r\n")) :]
@@ -298,7 +297,7 @@ def comments_of(text: str) -> str:
 
 
 def _with_comment(old: str, new: str, newline: str) -> str:
-    """The new one-line entry with the old line's comment kept behind it."""
+    """Return the new one-line entry with the old line's comment appended."""
     line = old.strip()
     key_end = _closing_quote(line) if line[:1] in ("'", '"') else 0
     value = line[key_end:].partition(":")[2].strip()
@@ -311,7 +310,7 @@ def _with_comment(old: str, new: str, newline: str) -> str:
 
 
 def _behind_flow(value: str) -> str:
-    """What stands behind a list or map in flow style."""
+    """Return the text after a list or map in flow style."""
     place, before = 0, "["
     while place < len(value):
         char = value[place]

@@ -1,6 +1,6 @@
-"""Plain YAML values -> the values of the tables of schema.py: what a kind makes of a scalar, a list, a map.
+"""Converts plain YAML values to the types of schema.py's tables.
 
-Belongs here: typing alone. Does not belong here: YAML itself (codec.py).
+Typing alone; codec.py reads the YAML.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from bd.core.schema import Kind
 
 _NULLS = ("", "null", "Null", "NULL", "~")
-# Maps that say something when they are empty: an agent without rules takes everything, whatever its role.
+# Maps that mean something even if empty: an agent without rules takes everything, whatever its role.
 _TELLING_WHEN_EMPTY = frozenset({"skills"})
 
 
 class WrongKind(Exception):
-    """Why a value is none of its kind: `key: what is wrong`."""
+    """The reason why a value does not fit its type: `key: what is wrong`."""
 
 
 class Plain(str):
-    """A scalar written without quotes: it may stand for a number, a truth value or nothing."""
+    """A scalar written without quotes: it may be a number, a boolean or null."""
 
     __slots__ = ()
 
 
 def typed(key: str, value: Any, kind: Kind) -> Any:
-    """The value as its kind says; None when it is unset. Raises WrongKind."""
+    """Convert a value to its kind; None if it is unset. Raises WrongKind."""
     if type(value) is Plain and value in _NULLS:
         return None
     try:
@@ -60,7 +60,7 @@ def _as_number(key: str, value: Any) -> float:
     if number != number or abs(number) == float("inf"):
         raise ValueError(f"{value!r} is not a number")
     if _is_whole(value.strip()):
-        return int(value)  # exact, also where a float no longer is
+        return int(value)  # exact even where a float is not
     return int(number) if number == int(number) and "." not in value else number
 
 
@@ -128,7 +128,7 @@ def _typed_map(key: str, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_json(key: str, value: Any) -> Any:
-    """A value nobody types: what JSON would read a plain scalar as, everything else as text."""
+    """Convert a value without a declared type: a plain scalar as JSON would read it, anything else as text."""
     if isinstance(value, dict):
         return {name: _as_json(name, item) for name, item in value.items()}
     if isinstance(value, list):
@@ -146,12 +146,12 @@ def _as_json(key: str, value: Any) -> Any:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether the text is figures, perhaps behind a sign."""
+    """Return whether the text is an integer: digits, with an optional sign."""
     return text.isascii() and (text[1:] if text[:1] in ("-", "+") else text).isdigit()
 
 
 def _is_json_number(text: str) -> bool:
-    """Whether the text is a number as JSON writes it (RFC 8259)."""
+    """Return whether the text is a JSON number (RFC 8259)."""
     number, exponent, power = text.lower().partition("e")
     whole, point, part = number.removeprefix("-").partition(".")
     is_number = text.isascii() and whole.isdigit() and (whole == "0" or whole[0] != "0")
