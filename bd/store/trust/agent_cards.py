@@ -1,7 +1,6 @@
-"""What an identity says of itself, beside its key on this machine: its version, models and capabilities, for every hub.
+"""What an identity declares about itself, stored next to its key: version, models and capabilities, for every hub.
 
-`$XDG_CONFIG_HOME/bd/keys/<name>.json`. Belongs here: keeping it. Does not belong here: what a hub makes of it
-(operations/signers.py).
+`$XDG_CONFIG_HOME/bd/keys/<name>.json`. operations/signers.py applies it to a hub.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-# What is told, and what it is called in an agent file.
+# The declared keys, and their names in an agent file.
 KEYS = {"version": "version", "models": "models_available", "capabilities": "capabilities"}
 _LONGEST, _MOST = 200, 100
 
 
 def read(name: str) -> dict[str, Any]:
-    """What a name says of itself here, by the keys of an agent file; nothing where it says nothing. Raises BadInput."""
+    """Return what an identity declares here, by the keys of an agent file; empty if there is nothing. Raises BadInput."""
     path = _path(name)
     try:
         with open(path, encoding="utf-8") as file:
@@ -36,7 +35,7 @@ def read(name: str) -> dict[str, Any]:
 
 
 def write(name: str, fields: Mapping[str, Any]) -> None:
-    """Keep what a name says of itself. Raises CantSign."""
+    """Store what an identity declares. Raises CantSign."""
     path = _path(name)
     told = {key: fields[field] for key, field in KEYS.items() if fields.get(field)}
     try:
@@ -47,7 +46,7 @@ def write(name: str, fields: Mapping[str, Any]) -> None:
 
 
 def told_in(text: str, source: str) -> dict[str, Any]:
-    """What a JSON document says of an identity, by the keys of an agent file; keys that are none of these are left out.
+    """Parse what an identity declares from JSON, by the keys of an agent file; other keys are ignored.
 
     Raises BadInput.
     """
@@ -70,7 +69,7 @@ def told_in(text: str, source: str) -> dict[str, Any]:
 
 
 def key_in(path: str) -> tuple[str, dict[str, Any]]:
-    """The public key in a file; where that is what `identity show --json` prints, also what it says of the identity.
+    """Return the public key in a file; from the output of `identity show --json`, also what the identity declares.
 
     Raises BadInput.
     """

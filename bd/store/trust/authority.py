@@ -1,6 +1,6 @@
-"""Who may sign for whom at a commit of a hub, and whether signatures are required there.
+"""Who may sign for whom at a commit, and whether signatures are required there.
 
-Belongs here: what holds, and what holds where two histories meet. Does not belong here: what a commit makes of it (verification.py).
+The state itself, and how it is merged; verification.py derives it from commits.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from bd.core import signers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# In the place of signers, where histories meet that let different people in first: it is no line, so nobody may sign.
+# Stands for the signers where histories meet that each let different people in first: not a valid line, so nobody may sign.
 TORN = "# histories meet here that do not know each other's signers"
 
 
 class Standing(NamedTuple):
-    """What holds after a commit: the believed lines of allowed signers, whether signatures are required, and the time it got to."""
+    """The state after a commit: the trusted lines of allowed signers, whether signatures are required, and the latest time seen."""
 
     signers: tuple[str, ...] = ()
     is_required: bool = False
@@ -25,16 +25,16 @@ class Standing(NamedTuple):
 
     @property
     def is_in_force(self) -> bool:
-        """Whether what is not signed counts as not made. It takes somebody who may sign."""
+        """True if unsigned commits count as not made. Requires at least one allowed signer."""
         return self.is_required and bool(self.signers)
 
     @property
     def is_torn(self) -> bool:
-        """Whether nobody can tell any more who was let in first."""
+        """True once nobody can tell who was let in first."""
         return self.signers == (TORN,)
 
     def allows(self, name: str, key: str, at_s: int = 0) -> bool:
-        """Whether a name may sign with a key, at a time that is no earlier than what was seen already."""
+        """Return whether a name may sign with a key at this time, or at the latest time seen if that is later."""
         at = signers.stamp_of(max(at_s, self.at_s))
         return any(signer.may(name, key, at) for signer in signers.read(self.signers))
 
@@ -43,17 +43,17 @@ NOBODY = Standing()
 
 
 def common(bases: Sequence[Standing]) -> Standing:
-    """What both sides knew that parted at these commits: the lines of any of them; they differ on a requirement in its favour."""
+    """Return what both sides knew at the merge bases: the lines of any of them; signatures are required if all require them."""
     if len(bases) < 2:
         return bases[0] if bases else NOBODY
     return Standing(tuple(dict.fromkeys(line for one in bases for line in one.signers)), all(one.is_required for one in bases))
 
 
 def joined(base: Standing, one: Standing, other: Standing, *, is_shallow: bool) -> Standing:
-    """What holds where two sides meet that parted at `base`: whatever either has changed since.
+    """Return the state where two sides meet that parted at `base`: the changes of both.
 
-    A side that began before anybody was allowed has no say. Where both let people in that the other does not know, nobody
-    is believed, but in a shallow clone, which takes what it has for good.
+    A side that began before anybody was allowed has no say. If both let people in that the other does not know, nobody is
+    trusted, except in a shallow clone, which has to accept what it has.
     """
     at_s = max(one.at_s, other.at_s)
     if not base.signers and not (one.signers and other.signers):

@@ -1,6 +1,6 @@
-"""What of a hub's files is guarded where signatures are required, by blob: of a bead its guarded fields, of others the blob itself.
+"""The guarded part of each file in a hub that requires signatures: a bead's guarded fields, any other file's blob.
 
-Belongs here: which files these are, and reading them. Does not belong here: what may be changed by whom (authority.py).
+Reads the files; verification.py decides who may change what.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FILE_MODES = frozenset({"100644", "100755"})
 
 
 def key_of(path: str) -> str:
-    """By what a file is known: a bead's by its id, wherever it lies; another one of the hub by its path; empty for none of these."""
+    """Return the key of a file: a bead's id, wherever it is; another hub file's path; "" for all others."""
     if path.startswith(BEADS_DIR):
         bead_id = bead_id_of(path)
         return bead_id if bead_id and path.endswith(".yaml") and is_bead_id(bead_id) else ""
@@ -42,7 +42,7 @@ class Contents:
         self._archived = Archived(repo)
 
     def learn(self, entries: Iterable[Entry]) -> None:
-        """Read the beads among these files, as they are and as they were."""
+        """Read the beads among these files, before and after the change."""
         pairs = ((key_of(entry.path), oid) for entry in entries if entry.path.startswith(BEADS_DIR) for oid in _blobs(entry))
         wanted = list(dict.fromkeys(pair for pair in pairs if pair not in self._known))
         if len(self._known) > _KEPT:
@@ -53,7 +53,7 @@ class Contents:
             self._known[pair] = _parsed(pair[0], data)
 
     def of(self, key: str, oid: str | None) -> Any:
-        """What is guarded in a blob; None where there is none, or where it can't be read."""
+        """Return the guarded part of a blob; None if there is none, or it can't be read."""
         if oid is None or "/" in key:
             return oid
         pair = key, oid
@@ -62,20 +62,20 @@ class Contents:
         return self._known[pair]
 
     def at(self, key: str, commit: str) -> Any:
-        """What is guarded of a file at a commit."""
+        """Return the guarded part of a file at a commit."""
         if "/" in key:
             return next((entry.oid for entry in self._repo.diff(None, commit, key) if entry.mode in FILE_MODES), None)
         active = [entry for entry in self._repo.diff(None, commit, bead_path(key)) if entry.mode in FILE_MODES]
         return self.of(key, active[0].oid) if active else self.archived(key, commit)
 
     def archived(self, key: str, commit: str) -> Any:
-        """What is guarded of an archived bead at a commit."""
+        """Return the guarded part of an archived bead at a commit."""
         there = [entry for entry in self._archived.of(key, commit) if entry.mode in FILE_MODES]
         return self.of(key, there[-1].oid if there else None)
 
 
 def _blobs(entry: Entry) -> Sequence[str]:
-    """The blobs of a file before and after, of one that has been there or is there."""
+    """Return the blobs of a file before and after, as far as they exist."""
     now = entry.oid if entry.mode in FILE_MODES else None
     return [oid for oid in (entry.old, now) if oid]
 

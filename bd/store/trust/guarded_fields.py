@@ -1,7 +1,7 @@
-"""What of a bead's file counts only when who wrote it is believed, where signatures are required. Pure.
+"""Which fields of a bead only trusted signers may change, in a hub that requires signatures. Pure.
 
-Everything does but what a bead says and how urgent it is: a field that is added to the format is guarded until it is named
-here. Belongs here: which fields, and what they are of one bead. Does not belong here: whom to believe (authority.py).
+All fields except the bead's text and its urgency: a field added to the format is guarded until it is listed here. authority.py
+says who is trusted.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-# What is said, and the order of work: anybody's at any time.
+# The text, and the order of work: anybody may change these at any time.
 UNSIGNED_FIELDS = frozenset(
     """
     id title type priority base_priority priority_boost_per_minute deadline temperature heated_at labels description design
     acceptance_criteria notes comments progress metadata external_ref estimated_minutes updated_at
     """.split()
 )
-# What is agreed when a bead is made, by anybody, and is changed later only by who is believed.
+# The terms: anybody may set these when creating a bead, but only trusted signers may change them later.
 TERMS = frozenset(
     """
     uid created_at created_by needs expected prefer_agent prefer_until exclusive spec depends_on parent links claim_mode
@@ -32,23 +32,23 @@ SIGNED_FIELDS = tuple(key for key in BEAD_FIELDS if key not in UNSIGNED_FIELDS)
 
 
 def state_of(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The guarded fields of a bead."""
+    """Return the guarded fields of a bead."""
     return {key: fields[key] for key in SIGNED_FIELDS if fields.get(key) is not None}
 
 
 def newborn(state: Mapping[str, Any]) -> dict[str, Any]:
-    """What counts of a bead that somebody made whom nobody believes: on these terms, for this agent, and nothing was done yet."""
+    """Return what counts of a bead that an untrusted author created: its terms and its assignee, open and unclaimed."""
     routed = {"assignee": state["assignee"]} if state.get("assignee") and not state.get("claim") else {}
     return {"status": "open", **routed, **{key: value for key, value in state.items() if key in TERMS}}
 
 
 def claims_of(state: Any) -> list[Mapping[str, Any]]:
-    """The claims of a bead, exclusive or not; none of whatever is no bead."""
+    """Return the claims of a bead, exclusive or not; empty if the state is not a bead's."""
     claims = (state.get("claim"), *(state.get("claims") or ())) if isinstance(state, dict) else ()
     return [claim for claim in claims if isinstance(claim, dict)]
 
 
 def is_for_another(before: Any, after: Any, signer: str) -> bool:
-    """Whether a claim begins here that is not its signer's."""
+    """Return whether a claim begins here that is not its signer's."""
     old = {claim.get("token") for claim in claims_of(before)}
     return any(claim.get("token") not in old and claim.get("agent") != signer for claim in claims_of(after))

@@ -1,8 +1,8 @@
-"""A commit between its parents: what each of them held, and what a merge of them may make of it.
+"""A commit compared with its parents: what each of them held, and what a merge may make of it.
 
-Of two sides of a merge the one counts that has moved since they parted; where both have, both may. Nobody gains anything
-by merging: neither a side that began before anybody was allowed, or where nobody was asked to sign, nor one that nobody
-believes.
+Of two sides of a merge, the one counts that has changed a file since they parted; if both have, either may. Nobody gains anything
+by merging an untrusted side: neither one that began before anybody was allowed or where nobody had to sign, nor one that nobody
+trusts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOTHING: Believed = (NOBODY, {})
 
 
 class Sides:
-    """A commit's parents with what is believed behind each, and the difference to each."""
+    """The parents of a commit, with what is believed after each of them and the difference to each."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Sides:
         self._bases: dict[tuple[int, ...], list[str]] = {}
         self.standing = self._joined(is_shallow=is_shallow)
         asked = [place for place, (standing, _) in enumerate(self._believed) if standing.is_in_force]
-        # A side on which nobody was asked to sign has no say where they are: anybody can make one, at any time.
+        # If some sides require signatures, one that does not has no say: anybody can make such a side at any time.
         self._places = asked if asked and self.standing.is_in_force else [*range(len(self._believed))]
         self.masks: Mapping[str, Any] = (
             {key: mask for _, masks in self._believed for key, mask in masks.items()} if self.is_merge else self._believed[0][1]
@@ -61,7 +61,7 @@ class Sides:
 
     @property
     def is_tearing(self) -> bool:
-        """Whether histories meet here that let different people in first."""
+        """True if histories meet here that each let different people in first."""
         return self.standing.is_torn and not any(standing.is_torn for standing, _ in self._believed)
 
     @property
@@ -69,34 +69,34 @@ class Sides:
         return bool(self.masks)
 
     def touched(self) -> Iterable[str]:
-        """What may not be as it was: all that differs from some parent, and in a merge whatever is believed otherwise."""
+        """Yield what may have changed: all that differs from some parent; in a merge, also everything with a mask."""
         found = {key: None for own in self._changes for key in own}
         return {**found, **dict.fromkeys(self.masks)} if self.is_merge else found
 
     def taken(self, key: str) -> list[Mapping[str, Any]]:
-        """The masks behind those sides from which a merge has the file as it was there: who signs it has not written that."""
+        """Return the masks of those parents from which a merge took the file unchanged: the merge's signer has not written it."""
         if not self.is_merge:
             return []
         return [masks for own, (_, masks) in zip(self._changes, self._believed, strict=True) if key not in own]
 
     def is_written(self, key: str) -> bool:
-        """Whether the commit has written the file, or taken it away: not where it only moved one, every byte as it was."""
+        """Return whether the commit wrote or deleted the file, rather than just moving it unchanged."""
         found = self._all(key)
         now = {entry.oid for entry in found if entry.oid}
         return not now or bool(now - {entry.old for entry in found})
 
     def after(self, key: str) -> Any:
-        """What is guarded of a file as the commit has it."""
+        """Return the guarded part of a file after the commit."""
         return self._raw(
             key, self._name, [(entry.oid if entry.mode in FILE_MODES else None, entry.path) for entry in self._all(key)]
         )
 
     def before(self, key: str) -> Any:
-        """The same as its first parent has it."""
+        """Return the guarded part of a file in the first parent."""
         return self._at(key, 0)
 
     def expected(self, key: str) -> Any:
-        """What a commit that nobody believes has to leave there: what is believed behind its parents."""
+        """Return what an untrusted commit has to leave in the file: what is believed after its parents."""
         first, *rest = self._places
         found = self._held(key, first)
         for number, place in enumerate(rest, 1):
@@ -128,7 +128,7 @@ class Sides:
         return self._raw(key, self.parents[place], [(entry.old, entry.path) for entry in own])
 
     def _raw(self, key: str, commit: str, there: Sequence[tuple[str | None, str]]) -> Any:
-        """What is guarded of a file of which some blobs are known, of the active one first; else it is looked for in the commit."""
+        """Return the guarded part of a file, from its known blobs, the active file's first; else from the commit."""
         blobs = {path: oid for oid, path in there}
         if "/" in key and blobs:
             return blobs[key]
@@ -140,7 +140,7 @@ class Sides:
     # --- merges ---
 
     def _bases_of(self, place: int, others: Sequence[int]) -> list[str]:
-        """Where a parent and others, all of them together, parted; sides that have met before parted at several commits."""
+        """Return the merge bases of a parent and all of the others; sides that met before have several."""
         asked = place, *others
         if asked not in self._bases:
             _, out, _ = self._repo.run("merge-base", "--all", *(self.parents[one] for one in asked), check=False)

@@ -1,7 +1,7 @@
-"""Which signatures hold, for who looks at many: remembered by commit, else checked in this process, else by ssh-keygen, a few at once.
+"""Checks many signatures: remembered by commit, else in this process, else with ssh-keygen, several at once.
 
-A commit's name stands for its every byte, so what was found out about its signature stays true. Belongs here: finding it out
-once. Does not belong here: what a signature is made of (signatures.py), and whether its key is believed (authority.py).
+A commit's name covers its every byte, so the result of a check stays true. signatures.py parses signatures; authority.py says
+which keys are trusted.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from bd.store.trust.signatures import Signature
 
 NAME = "signatures"
-# So many are sooner found in a set than in a text.
+# From this many on, looking up in a set is faster than in the text.
 _MANY = 50
 
 
 class Checks:
-    """The signatures of one repository. Only good ones are remembered, in bd's folder of a clone, where there is one."""
+    """The checked signatures of one repository. Only good ones are remembered, in bd's folder of the clone, if there is one."""
 
     def __init__(self, repo: GitRepo) -> None:
         self._path = os.path.join(repo.common_dir, "bd", NAME)
@@ -34,9 +34,9 @@ class Checks:
         self._fresh: list[str] = []
 
     def learn(self, wanted: Mapping[str, Signature]) -> None:
-        """Check the signatures of these commits, as far as they are not known."""
+        """Check the signatures of these commits that are not known yet."""
         noted = self._read() if len(wanted) < _MANY else {*self._read().split("\n")}
-        self._known = {name: True for name in wanted if name in noted}  # of those before, nobody asks again
+        self._known = {name: True for name in wanted if name in noted}  # the ones before are not needed again
         left = {name: one for name, one in wanted.items() if name not in self._known}
         slow: list[str] = []
         for name, signature in left.items():
@@ -48,7 +48,7 @@ class Checks:
             self._found(name, is_good=is_good)
 
     def is_good(self, name: str, signature: Signature) -> bool:
-        """Whether the key in a commit's signature has signed exactly this commit. Raises CantSign where there is no ssh-keygen."""
+        """Return whether the key in a commit's signature signed exactly this commit. Raises CantSign if there is no ssh-keygen."""
         if name not in self._known:
             if name in self._read():
                 self._known[name] = True
@@ -62,14 +62,14 @@ class Checks:
             self._fresh.append(name)
 
     def note(self) -> None:
-        """Remember what was found out. Best effort."""
+        """Write the new results to disk. Best effort."""
         fresh, self._fresh = self._fresh, []
         if fresh and os.path.isdir(os.path.dirname(self._path)):
             with suppress(OSError), open(self._path, "a", encoding="ascii") as file:
                 file.write("".join(f"{name}\n" for name in fresh))
 
     def _read(self) -> str:
-        """What is remembered, a name a line."""
+        """Return the remembered commits, one name per line."""
         if self._noted is None:
             self._noted = ""
             with suppress(OSError, ValueError), open(self._path, encoding="ascii") as file:
@@ -78,7 +78,7 @@ class Checks:
 
 
 def _at_once(wanted: list[Signature]) -> list[bool]:
-    """Have ssh-keygen check these, on all processors."""
+    """Check these with ssh-keygen, on all processors."""
     if len(wanted) < 2:
         return [signatures.is_good(signature) for signature in wanted]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

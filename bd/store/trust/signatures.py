@@ -1,4 +1,7 @@
-"""Signatures of commits: taken out, and checked, at once or with ssh-keygen. Says whose key made one; never whether to believe it."""
+"""Signatures of commits: extracted, and checked in this process or with ssh-keygen.
+
+Says whose key made one, not whether to trust it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _ED25519, _KIND = "ssh-ed25519 ", b"ssh-ed25519"
 
 
 class Signature(NamedTuple):
-    """A signature as it stands in a commit: the key that it says it is by, what is signed, and its armoured text."""
+    """A commit's signature: the key that it names, the signed bytes, and its armoured text."""
 
     key: str
     payload: bytes
@@ -27,7 +30,7 @@ class Signature(NamedTuple):
 
 
 def of_commit(data: bytes) -> Signature | None:
-    """The SSH signature of a raw commit; None where there is none, more than one, or one that is no such thing."""
+    """Return the SSH signature of a raw commit; None if there is none, several, or a malformed one."""
     head, gap, message = data.partition(b"\n\n")
     kept: list[bytes] = []
     found: list[bytes] = []
@@ -48,7 +51,7 @@ def of_commit(data: bytes) -> Signature | None:
 
 
 def _key_in(text: bytes) -> str | None:
-    """The public key inside of an armoured signature, as allowed signers have it."""
+    """Return the public key inside an armoured signature, in the form of allowed signers."""
     lines = text.strip().split(b"\n")
     if lines[0] != _BEGIN or lines[-1] != _END:
         return None
@@ -64,7 +67,7 @@ def _key_in(text: bytes) -> str | None:
 
 
 def _string(blob: bytes, start: int) -> bytes:
-    """A length and so many bytes. Raises IndexError."""
+    """Read a length and that many bytes. Raises IndexError."""
     size = int.from_bytes(blob[start : start + 4], "big")
     found = blob[start + 4 : start + 4 + size]
     if len(found) != size or not size:
@@ -73,7 +76,7 @@ def _string(blob: bytes, start: int) -> bytes:
 
 
 def is_good(signature: Signature) -> bool:
-    """Whether the key in it has signed exactly this, for git. Raises CantSign where there is no ssh-keygen."""
+    """Return whether its key signed exactly this, for git. Raises CantSign if there is no ssh-keygen."""
     if is_good_at_once(signature):
         return True
     descriptor, path = tempfile.mkstemp(prefix="bd-signature-")
@@ -87,9 +90,10 @@ def is_good(signature: Signature) -> bool:
 
 
 def is_good_at_once(signature: Signature) -> bool:
-    """Whether it is good beyond doubt, without a process: an ed25519 signature, where the library `cryptography` is installed.
+    """Return whether it is certainly good, checked without a process.
 
-    False says nothing: whatever is not plainly good is ssh-keygen's to judge.
+    That needs an ed25519 signature, and the library `cryptography`. False proves nothing: ssh-keygen decides about everything
+    else.
     """
     if not signature.key.startswith(_ED25519):
         return False
@@ -107,7 +111,7 @@ def is_good_at_once(signature: Signature) -> bool:
 
 
 def _opened(signature: Signature) -> tuple[bytes, bytes, bytes]:
-    """The key of an ed25519 signature for git, what it made, and of which bytes. Raises IndexError for anything else."""
+    """Return key, signature and signed bytes of an ed25519 signature for git. Raises IndexError for anything else."""
     blob = binascii.a2b_base64(b"".join(signature.text.strip().split(b"\n")[1:-1]))
     place = len(_MAGIC)
     parts: list[bytes] = []

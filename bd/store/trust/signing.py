@@ -1,7 +1,7 @@
-"""Signing what this machine writes: the keys of the agents that run here, and ssh-keygen, which signs with them.
+"""Signing what this machine writes, with ssh-keygen and the keys of the agents that run here.
 
-Keys lie outside of every hub, in `$XDG_CONFIG_HOME/bd/keys/<name>`, so that one identity serves many hubs. Belongs here:
-finding, making and using private keys. Does not belong here: whom a hub believes (bd.core.signers), checking (signatures.py).
+Keys are outside every hub, in `$XDG_CONFIG_HOME/bd/keys/<name>`, so that one identity serves many hubs. This module finds, makes
+and uses private keys; bd.core.signers has a hub's allowed signers, signatures.py checks.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _HEADER = b"gpgsig "
 
 
 def folder() -> str:
-    """Where the keys are."""
+    """Return the folder of the keys."""
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return os.path.join(base, "bd", "keys")
 
 
 def path_of(name: str) -> str:
-    """Where the private key of a name is, or would be."""
+    """Return the path of a name's private key, whether or not it exists."""
     return os.path.join(folder(), name)
 
 
 def public_key(name: str) -> str | None:
-    """The public key of a name on this machine; None where it has none. Raises BadInput, CantSign."""
+    """Return the public key of a name on this machine; None if it has none. Raises BadInput, CantSign."""
     try:
         with open(path_of(name) + ".pub", encoding="utf-8", errors="replace") as file:
             return signers.key_of(file.read(10_000).strip())
@@ -46,14 +46,14 @@ def public_key(name: str) -> str | None:
 
 
 def names() -> list[str]:
-    """The names that have a key on this machine."""
+    """Return the names that have a key on this machine."""
     with suppress(OSError):
         return sorted(entry.removesuffix(".pub") for entry in os.listdir(folder()) if entry.endswith(".pub"))
     return []
 
 
 def make(name: str) -> bool:
-    """Make a key for a name; False where it has one, which stays. Raises CantSign."""
+    """Make a key for a name. False if it has one, which is kept. Raises CantSign."""
     path = path_of(name)
     if os.path.lexists(path) or os.path.lexists(path + ".pub"):
         return False
@@ -70,8 +70,8 @@ def make(name: str) -> bool:
 
 
 def run(args: list[str], data: bytes = b"") -> tuple[int, bytes, str]:
-    """Run ssh-keygen: its exit code, output and words. It never asks anybody. Raises CantSign where there is none."""
-    # With a program that answers nothing in place of a person, a passphrase is never asked for on the terminal.
+    """Run ssh-keygen without prompts. Return its exit code, output and error text. Raises CantSign if there is none."""
+    # With an askpass program that answers nothing, no passphrase is asked for on the terminal.
     env = {**os.environ, "LC_ALL": "C", "SSH_ASKPASS": "false", "SSH_ASKPASS_REQUIRE": "force"}
     try:
         running = process.start(["ssh-keygen", *args], env, stdin=True)
@@ -88,7 +88,7 @@ def run(args: list[str], data: bytes = b"") -> tuple[int, bytes, str]:
 
 
 def sign(name: str, data: bytes) -> bytes:
-    """The signature of a name's key on some bytes, as git keeps it. Raises CantSign."""
+    """Sign some bytes with a name's key. Return the signature as git stores it. Raises CantSign."""
     code, out, words = run(["-Y", "sign", "-q", "-n", "git", "-f", path_of(name)], data)
     if code or not out.startswith(b"-----BEGIN SSH SIGNATURE-----"):
         raise CantSign(f"the key of {name} can't sign: {_last(words)}", hint=_hint(path_of(name), words))
@@ -109,13 +109,13 @@ def _hint(path: str, words: str) -> str:
 
 
 def signed(data: bytes, signature: bytes) -> bytes:
-    """A raw commit with its signature, as `git commit -S` writes it."""
+    """Return a raw commit with its signature, as `git commit -S` writes it."""
     head, gap, message = data.partition(b"\n\n")
     return head + b"\n" + _HEADER + signature.rstrip(b"\n").replace(b"\n", b"\n ") + gap + message
 
 
 def signer_of(by: str, standing: Standing | None, *, is_required: bool) -> Callable[[bytes], bytes]:
-    """What signs a commit for who asks. Raises NoKey, NotAllowed: better no commit than one that nobody believes."""
+    """Return the function that signs commits for an author. Raises NoKey, NotAllowed: no commit is better than one nobody trusts."""
     name = signers.name_of(by.split(":", 1)[-1])
     key = public_key(name) if name else None
     if key is None:

@@ -1,7 +1,7 @@
-"""What readers believe where signatures are required: kept with the cache, brought forward over new commits once.
+"""What readers believe in a hub that requires signatures: kept with the cache, updated once for new commits.
 
-A change of state that nobody who may has signed counts as not made: the bead reads as it was, until somebody who may writes
-it again. Belongs here: which beads that is true of. Does not belong here: judging commits (verification.py).
+An unsigned or untrusted change of state counts as not made: the bead reads as it was until a trusted signer writes it again. This
+module keeps track of such beads; verification.py judges commits.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 KEY = "belief"
 _SHAPE = {"commit": MAYBE_TEXT, "standing": list, "masks": {...: (str, dict, type(None))}}
 _STANDING: tuple[Any, ...] = ([str], bool, int)
-# What decides whose word counts.
+# The files that decide who is trusted.
 DECIDING = frozenset({SIGNERS_PATH, CONFIG_PATH})
 
 
 class ForeignNote(ValueError):
-    """A note that nobody of us has written."""
+    """A note that bd did not write."""
 
 
 def standing_of(note: str | None) -> Standing:
-    """Who may sign, of a note."""
+    """Return the signers recorded in a note."""
     from bd.store.trust.authority import NOBODY, Standing  # noqa: PLC0415  most hubs ask for no signatures
 
     if note is None:
@@ -56,7 +56,7 @@ def _read(note: str) -> dict[str, Any]:
 
 
 def forward(repo: GitRepo, note: str | None, commit: str, changed: set[str]) -> tuple[str, list[Row | str]]:
-    """The note at a commit, and the files that have to be read otherwise than they stand there, or as they stand again."""
+    """Update the note to a commit. Return it, and the rows that must differ from their files or are equal to them again."""
     from bd.store.trust import authority, verification  # noqa: PLC0415  most hubs ask for no signatures
 
     known = _read(note) if note else {"commit": None, "masks": {}}
@@ -76,7 +76,7 @@ def forward(repo: GitRepo, note: str | None, commit: str, changed: set[str]) -> 
 
 
 def _rows(repo: GitRepo, archived: Archived, commit: str, key: str, masks: Mapping[str, Any]) -> Iterator[Row | str]:
-    """The files of a key as they stand, or with what is believed in the place of what stands there."""
+    """Yield the rows of a key's files, with the believed values in place of what the files say."""
     from bd.store.trust import guarded_fields  # noqa: PLC0415  the same
 
     if "/" in key:
@@ -85,7 +85,7 @@ def _rows(repo: GitRepo, archived: Archived, commit: str, key: str, masks: Mappi
             yield key
         elif key in masks:
             there = parse_file(key, masks[key], repo.objects.read(masks[key], at_most=FILE_LIMIT + 1))
-            there.is_simple = False  # whoever writes it next compares with what stands there
+            there.is_simple = False  # the next write has to compare with the real file
             yield there
         else:
             yield from parse_entries(repo, entries) if entries else [key]

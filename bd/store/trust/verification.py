@@ -1,9 +1,8 @@
-"""What of a hub's commits is believed, by who signed them.
+"""Which commits of a hub are believed, by their signatures.
 
-A key is believed from the commit on that allows it, if somebody who was believed made that commit; the first one vouches
-for itself. So a commit is judged by what its parents say: whoever is let in later proves nothing about earlier, and a date
-that is made up helps nobody. Belongs here: walking over commits with that in mind. Does not belong here: what comes of it
-for readers (cache.py) and for the audit, what a merge may make of its sides (merges.py).
+A key is trusted from the commit that allows it, if a trusted signer made that commit; the first one vouches for itself. So a
+commit is judged by its parents' state: somebody let in later proves nothing about earlier commits, and a forged date gains
+nothing. This module walks the commits; state.py and the audit use the results, and merges.py says what a merge may do.
 """
 
 from __future__ import annotations
@@ -36,17 +35,17 @@ if TYPE_CHECKING:
 
     Masks = Mapping[str, Any]
 
-# Bringing back what there was may bring back another's claim.
+# Restoring an earlier state may restore another agent's claim.
 _RESTORING = ("undo", "import")
 _AT_ONCE = 500
 
 
 class Judged(NamedTuple):
-    """A commit and what its signature is worth. `signer` is empty and `words` say why where it is not believed.
+    """A judged commit. If it is not believed, `signer` is "" and `words` say why.
 
-    `untrue` are the beads whose state it may not have changed, `removed` those that it may not have taken away or broken,
-    `overruled` the hub's own files that it may not have changed. `after` and `masks` hold behind it: a mask is what has to
-    be believed in the place of what stands there: of a bead's id the guarded fields, of another file's path the blob.
+    `untrue` are the beads whose state it was not allowed to change, `removed` those it was not allowed to remove or break,
+    `overruled` the hub's own files it was not allowed to change. `after` and `masks` hold after it. A mask is what must be
+    believed instead of the file: the guarded fields of a bead, by id, or the blob of another file, by path.
     """
 
     name: str
@@ -61,15 +60,15 @@ class Judged(NamedTuple):
 
 
 def first_of(repo: GitRepo, tip: str) -> str | None:
-    """A commit that first allowed anybody; None where no one ever did. No merge can hide it."""
+    """Return a commit that first allowed anybody; None if none did. Merges can't hide it."""
     _, out, _ = repo.run("rev-list", "--reverse", "--topo-order", "--full-history", tip, "--", SIGNERS_PATH)
     return out.decode().split("\n", 1)[0] or None
 
 
 def walk(repo: GitRepo, tip: str, since: str | None, standing: Standing, masks: Masks | None = None) -> Iterator[Judged]:
-    """Judge the commits that a tip has and `since` has not, parents first; `standing` and `masks` are what held at `since`.
+    """Judge the commits of `tip` that are not in `since`, parents first. `standing` and `masks` are the state at `since`.
 
-    Without `since` it begins where somebody was first allowed; so it does where a merge brings in what began before it.
+    Without `since`, or if a merge brings in history from before it, start where somebody was first allowed.
     """
     lines = _lines(repo, tip, [f"^{since}"]) if since else []
     known = {since, *(words[0] for words in lines)}
@@ -90,11 +89,11 @@ def _lines(repo: GitRepo, tip: str, bounds: Sequence[str]) -> list[list[str]]:
 
 def _parents(repo: GitRepo, commit: str) -> list[str]:
     headers, _ = commit_message.split_commit(repo.objects.read(commit) or b"")
-    return [parent for parent in headers.get("parent", []) if repo.objects.read(parent) is not None]  # not in a shallow clone
+    return [parent for parent in headers.get("parent", []) if repo.objects.read(parent) is not None]  # missing in a shallow clone
 
 
 class _Walk:
-    """What is believed after each commit, from what is after its parents."""
+    """The state after each commit, from the states after its parents."""
 
     def __init__(self, repo: GitRepo, after: dict[str, Believed]) -> None:
         self._repo = repo
@@ -123,12 +122,12 @@ class _Walk:
         self._checks.note()
 
     def _found(self, name: str) -> Judged:
-        """The first commit that a shallow clone has: what stands there has to be taken as it is."""
+        """Accept the first commit of a shallow clone as it is."""
         lines = tuple(self._text(name, SIGNERS_PATH).splitlines())
         return Judged(name, "", "", False, Standing(lines, self._requires(name, False)))
 
     def _judge(self, commit: _Commit, sides: Sides) -> Judged:
-        """What it is worth, after what its parents say."""
+        """Judge a commit by what its parents say."""
         before = sides.standing
         touches = bool({SIGNERS_PATH, CONFIG_PATH} & sides.paths)
         if not (before.is_in_force or touches or sides.has_masks):
@@ -154,14 +153,14 @@ class _Walk:
             words,
             before.is_in_force,
             after,
-            verdict.masks if verdict.masks != sides.masks else sides.masks,  # else each commit has a copy
+            verdict.masks if verdict.masks != sides.masks else sides.masks,  # else each commit would have a copy
             tuple(sorted(verdict.untrue)),
             tuple(sorted(verdict.overruled)),
             tuple(sorted(verdict.removed)),
         )
 
     def _signer(self, commit: _Commit, standing: Standing) -> tuple[str, str]:
-        """Who signed it, as who acts; or nobody, and why."""
+        """Return the signer's name; or "", and why the commit is not believed."""
         name, signature = commit.principal, commit.signature
         if signature is None:
             return "", f"it is not signed, and says that {name or 'nobody'} made it"
@@ -177,10 +176,10 @@ class _Walk:
         return name, ""
 
     def _weigh(self, commit: _Commit, sides: Sides, signer: str) -> _Verdict:
-        """What it changed of what is guarded, and what is to be believed instead."""
+        """Find what the commit changed in guarded parts, and what is to be believed instead."""
         found = _Verdict(dict(sides.masks), set(), set(), set())
         for key in sides.touched():
-            if key == SIGNERS_PATH:  # of which each line counts by itself
+            if key == SIGNERS_PATH:  # each of its lines counts on its own
                 if not signer and sides.after(key) != sides.expected(key):
                     found.overruled.add(key)
                 continue
@@ -201,7 +200,7 @@ class _Walk:
         return found
 
     def _believe(self, commit: _Commit, sides: Sides, key: str, signer: str, found: _Verdict) -> None:
-        """Take what was changed for true, but claims for others."""
+        """Accept a trusted commit's change of a file, except claims for others."""
         now = sides.after(key)
         taken = sides.taken(key)
         if taken and all(key in masks for masks in taken):
@@ -221,7 +220,7 @@ class _Walk:
             found.masks[key] = guarded_fields.newborn(now) if expected is None else expected
 
     def _lines_changed(self, name: str, sides: Sides) -> tuple[frozenset[str], tuple[str, ...]]:
-        """The lines of allowed signers that a commit takes away, and those that it adds."""
+        """Return the lines of allowed signers that a commit removes, and those it adds."""
         now = self._text(name, SIGNERS_PATH).splitlines()
         old = {line for parent in sides.parents for line in self._text(parent, SIGNERS_PATH).splitlines()}
         return frozenset(old) - frozenset(now), tuple(line for line in now if line not in old)
@@ -231,7 +230,7 @@ class _Walk:
         return (data or b"").decode("utf-8", "replace")
 
     def _requires(self, commit: str, otherwise: bool) -> bool:
-        """Whether the settings at a commit require signatures, if they can be read."""
+        """Return whether the settings at a commit require signatures; `otherwise` if they can't be read."""
         with suppress(codec.Unreadable):
             fields = codec.parse(self._text(commit, CONFIG_PATH).encode(), CONFIG_FIELDS).fields
             return bool(hub_setting(fields, "require_signed", otherwise))
@@ -239,7 +238,7 @@ class _Walk:
 
 
 class _Verdict(NamedTuple):
-    """What is to be believed behind a commit, and what it may not have done."""
+    """What is to be believed after a commit, and what it was not allowed to do."""
 
     masks: dict[str, Any]
     untrue: set[str]
@@ -248,30 +247,30 @@ class _Verdict(NamedTuple):
 
 
 class _Commit:
-    """One commit as it says of itself."""
+    """One commit, as it describes itself."""
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name = name
         headers, text = commit_message.split_commit(data)
         author, _ = commit_message.signed_by(headers)
-        _, self.at_s = commit_message.signed_by({"author": headers.get("committer", [])})  # as git takes it
+        _, self.at_s = commit_message.signed_by({"author": headers.get("committer", [])})  # as git does
         self.form = commit_message.form_of(text) or {}
         self.principal = signers.principal_of(self.form, author)
         self.signature = signatures.of_commit(data)
 
 
 def _promising(commits: Mapping[str, _Commit], standing: Standing) -> dict[str, Signature]:
-    """The signatures that are by a key of somebody who may sign, whatever it will be worth."""
+    """Return the signatures by keys of allowed signers; only these are worth checking."""
     keys = {signer.key for signer in signers.read(standing.signers)}
     return {name: one.signature for name, one in commits.items() if one.signature is not None and one.signature.key in keys}
 
 
 def _changes(repo: GitRepo, lines: Sequence[Sequence[str]]) -> dict[str, list[list[Entry]]]:
-    """What each commit changed of a hub's files against each of its parents, in order. One git process."""
+    """Return the hub files that each commit changed against each of its parents, in order. One git process."""
     pairs = [(words[0], parent) for words in lines for parent in words[1:] or [""]]
     data = "".join(f"{name} {parent}".rstrip() + "\n" for name, parent in pairs).encode()
     args = ("diff-tree", "--stdin", "--always", "-r", "-z", "--root", "--raw", "--no-renames", "--full-index")
-    _, out, _ = repo.run(*args, data=data)  # all files: leaving some out takes git longer
+    _, out, _ = repo.run(*args, data=data)  # all files: a path filter takes git longer
     groups: list[list[bytes]] = []
     parts = iter(out.split(b"\0")[:-1])
     for part in parts:
