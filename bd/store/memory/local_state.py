@@ -1,4 +1,4 @@
-"""What only one clone knows, in memory: notes, the journal, the writer lock. Several processes of the clone share it."""
+"""What only one clone knows, in memory: notes, the journal, the writer lock. Shared by the processes of the clone."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _ENTRY, _TAKEN, _WITHDRAWN = ".json", ".taken", ".withdrawn"
 
 
 class SharedState:
-    """What the processes of one clone share, and what a crash of their machine leaves of it."""
+    """The state shared by the processes of one clone, including what a crash of the machine leaves of it."""
 
     def __init__(self) -> None:
         self.notes: dict[str, str] = {}
-        # Where there has ever been a note.
+        # The folders that ever had a note.
         self.folders: set[str] = set()
         self.records: dict[str, _Record] = {}
         self.holder: MemoryState | None = None
         self.guard = threading.RLock()
 
     def crash(self) -> None:
-        """The machine goes down: every process ends, and every step that was not synced is lost."""
+        """Crash the machine: every process ends, and every step that was not synced is lost."""
         with self.guard:
             self.holder = None
             for uid, record in list(self.records.items()):
@@ -42,7 +42,7 @@ class SharedState:
 
 
 class _Record:
-    """An entry as it is kept: its steps as text, how many of them are on the disk, and whose it is."""
+    """A stored entry: its steps as text, how many of them are synced, and the process that holds it."""
 
     def __init__(self, owner: MemoryState) -> None:
         self.owner: MemoryState | None = owner
@@ -57,7 +57,7 @@ class _Record:
 
 
 class MemoryState:
-    """One process's view of it; `die` is what kill -9 does."""
+    """One process's view of the shared state; `die` is its kill -9."""
 
     def __init__(self, shared: SharedState, runtime: Runtime) -> None:
         self.shared = shared
@@ -65,7 +65,7 @@ class MemoryState:
         self.journal = MemoryJournal(self)
 
     def die(self) -> None:
-        """The process ends: its lock and its entries are free."""
+        """End the process: its lock and its entries become free."""
         with self.shared.guard:
             if self.shared.holder is self:
                 self.shared.holder = None
@@ -74,29 +74,29 @@ class MemoryState:
                     record.owner = None
 
     def lock(self, timeout_s: float, on_wait: Callable[[], None] | None = None) -> MemoryLock:
-        """The writer lock; whoever enters it waits so long."""
+        """Return the writer lock; entering it waits up to `timeout_s`."""
         return MemoryLock(self, timeout_s, on_wait)
 
     def read(self, name: str) -> str | None:
-        """A note; None when there is none."""
+        """Return a note; None if there is none."""
         return self.shared.notes.get(name)
 
     def write(self, name: str, text: str) -> None:
-        """Keep a note."""
+        """Write a note."""
         self.shared.notes[name] = text
         self.shared.folders.add(name.rpartition("/")[0])
 
     def drop(self, name: str) -> None:
-        """Forget a note."""
+        """Remove a note."""
         self.shared.notes.pop(name, None)
 
     def has_any(self, folder: str) -> bool:
-        """Whether there has ever been a note below this name."""
+        """Return whether there has ever been a note below this name."""
         return folder in self.shared.folders
 
 
 class MemoryLock:
-    """One writer a clone."""
+    """The writer lock: one writer per clone."""
 
     def __init__(self, state: MemoryState, timeout_s: float, on_wait: Callable[[], None] | None) -> None:
         self._state = state
@@ -121,7 +121,7 @@ class MemoryLock:
             self._state.shared.holder = None
 
     def try_enter(self) -> bool:
-        """Take the lock if nobody has it; whether that went well."""
+        """Take the lock if it is free. Return whether that succeeded."""
         with self._state.shared.guard:
             if self._state.shared.holder is not None:
                 return False
@@ -129,7 +129,7 @@ class MemoryLock:
             return True
 
     def timed_out(self) -> LockTimeout:
-        """The error of who waited for it in vain."""
+        """Return the error for a process that waited for the lock in vain."""
         return LockTimeout(f"another process has been writing in this clone for {self._timeout_s:.0f} s")
 
 
@@ -161,25 +161,25 @@ class MemoryEntry:
                 record.synced = len(record.lines)
 
     def sync(self) -> None:
-        """Bring what was written through to the disk."""
+        """Mark all steps as synced."""
         with self._state.shared.guard:
             if self._record is not None:
                 self._record.synced = len(self._record.lines)
 
     def remove(self) -> None:
-        """The operation is settled."""
+        """Remove the entry: the operation is settled."""
         with self._state.shared.guard:
             self._state.shared.records.pop(self._uid, None)
 
     def close(self) -> None:
-        """Leave it to whoever comes next."""
+        """Let go of the entry, and leave it to the next process."""
         with self._state.shared.guard:
             if self._record is not None:
                 self._record.owner = None
 
 
 class MemoryJournal:
-    """What a clone has begun and not yet settled, as one of its processes sees it."""
+    """The journal of a clone, as one of its processes sees it."""
 
     tells_the_dead = True
 
@@ -191,18 +191,21 @@ class MemoryJournal:
         return self._state.shared.records
 
     def begin(self, uid: str, **data: Any) -> MemoryEntry:
-        """A new entry, there from its first `write` on."""
+        """Return a new entry; it exists from its first `write` on."""
         return MemoryEntry(self._state, uid, {"v": versions.JOURNAL, "uid": uid, "state": "begun", **data})
 
     def is_empty(self) -> bool:
         return not self._records
 
     def unreadable(self) -> list[str]:
-        """Every entry was written by this very version."""
+        """Return nothing: this very version wrote every entry."""
         return []
 
     def of_the_dead(self) -> Iterator[MemoryEntry]:
-        """The entries whose process is gone, oldest first, those last that a neighbour had taken over; ours meanwhile."""
+        """Yield the entries of dead processes, oldest first, those taken over by a neighbour last.
+
+        Each is held by this process meanwhile.
+        """
         for uid, record in sorted(self._records.items(), key=lambda pair: (pair[1].suffix == _TAKEN, pair[0])):
             if record.owner is not None:
                 continue
@@ -217,7 +220,7 @@ class MemoryJournal:
     # --- between the processes of a clone ---
 
     def take(self, fits: Callable[[Mapping[str, Any]], bool], number: int) -> list[tuple[str, dict[str, Any]]]:
-        """Up to so many waiting entries that fit, by their key, from now on the caller's to answer."""
+        """Take up to `number` waiting entries that fit, by key. The caller then has to answer them."""
         with self._state.shared.guard:
             taken: list[tuple[str, dict[str, Any]]] = []
             for uid, record in sorted(self._records.items()):
@@ -234,14 +237,14 @@ class MemoryJournal:
         self.answer_for_the_dead(key.removesuffix(_TAKEN), told)
 
     def answer_for_the_dead(self, uid: str, told: Mapping[str, Any]) -> None:
-        """The same for one that a holder took and did not live to answer; nothing where nobody waits any more."""
+        """Answer an operation whose holder died before answering. Does nothing if nobody waits any more."""
         with self._state.shared.guard:
             record = self._records.get(uid)
             if record is not None and record.suffix == _TAKEN:
                 record.answer = json.dumps(told)
 
     def answered(self, entry: JournalEntry) -> dict[str, Any] | None:
-        """The answer that an entry got."""
+        """Return the answer to an entry."""
         record = self._records.get(entry.uid)
         if record is None or record.answer is None:
             return None
@@ -250,14 +253,14 @@ class MemoryJournal:
         return told
 
     def put_back(self) -> None:
-        """Let those be taken again that a holder took and did not live to answer. Only under the lock."""
+        """Make entries available again whose holder died before answering. Only under the lock."""
         with self._state.shared.guard:
             for record in self._records.values():
                 if record.suffix == _TAKEN and record.owner is not None and record.answer is None:
                     record.suffix = _ENTRY
 
     def withdraw(self, entry: JournalEntry) -> bool:
-        """Take a waiting entry back; False when a holder has it already."""
+        """Withdraw a waiting entry. False if a holder has taken it already."""
         with self._state.shared.guard:
             record = self._records.get(entry.uid)
             if record is None or record.suffix != _ENTRY:
@@ -267,7 +270,7 @@ class MemoryJournal:
             return True
 
     def reclaim(self, entry: JournalEntry) -> None:
-        """The lock is the author's and nobody has answered: the entry is its author's again."""
+        """Give the entry back to its author, who has the lock and got no answer."""
         with self._state.shared.guard:
             record = self._records.get(entry.uid)
             if record is not None and record.suffix == _TAKEN:

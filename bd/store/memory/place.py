@@ -1,4 +1,4 @@
-"""Where a hub in memory is: a server, and one clone of it."""
+"""The place of a hub in memory: a server, and one clone of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class MemoryPlace:
-    """What hub_location.Place is on git. Each clone that is opened on it is another process of the same clone."""
+    """The counterpart of hub_location.Place. Each clone opened on it is another process of the same clone."""
 
     remote = "origin"
     user_name = ""
@@ -37,15 +37,15 @@ class MemoryPlace:
         self.user_layer: Mapping[str, Any] = {}
 
     def connect(self, runtime: Runtime) -> MemoryRemote:
-        """The clone's connection to the server."""
+        """Return the clone's connection to the server."""
         return MemoryRemote(self.repo, self.server, self.branch)
 
     def local_state(self, runtime: Runtime) -> MemoryState:
-        """What this clone knows, as a new process sees it."""
+        """Return the clone's local state, as a new process sees it."""
         return MemoryState(self.shared, runtime)
 
     def worktree(self, runtime: Runtime) -> None:
-        """Nobody checks anything out."""
+        """Return nothing: there is no checkout."""
 
     def cache_path(self, derivations: Sequence[Derivation], now: datetime) -> None:
-        """The cache is kept for as long as the clone is open."""
+        """Return nothing: the cache lives as long as the clone is open."""

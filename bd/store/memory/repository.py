@@ -31,7 +31,7 @@ class MemoryObjects:
         self.shelf: Shelf | None = None
 
     def read(self, name: str, *, at_most: int | None = None) -> bytes | None:
-        """The content; None for what is not here. `at_most` bytes of it."""
+        """Return the content, or its first `at_most` bytes; None if the object is not here."""
         commit, colon, path = name.partition(":")
         if not colon:
             data = self.contents.get(name)
@@ -50,26 +50,26 @@ class MemoryObjects:
         at_once: int = 200,
         at_most: int | None = None,
     ) -> Iterator[bytes | None]:
-        """The same for many, in order. Documents of volumes that were looked into are objects too."""
+        """Read many objects, in order. Documents of listed archive volumes are objects, too."""
         shelf = self.shelf
         for name in names:
             yield shelf.document(name, at_most) if shelf and name in shelf.places else self.read(name, at_most=at_most)
 
     def known(self, name: str, *, at_most: int | None = None) -> bytes:
-        """The same for what has to be here. Raises Damaged."""
+        """Read an object that has to be here. Raises Damaged."""
         data = self.read(name, at_most=at_most)
         if data is None:
             raise Damaged(f"this clone lacks the object {name}")
         return data
 
     def write(self, kind: str, data: bytes) -> str:
-        """Keep an object; its name."""
+        """Store an object; return its name."""
         name = name_of(kind.encode(), data, _LENGTH)
         self.contents[name] = data
         return name
 
     def headers(self, commit: str) -> dict[str, list[str]]:
-        """The header lines of a commit."""
+        """Return the header lines of a commit."""
         found: dict[str, list[str]] = {}
         for line in self.known(commit).partition(b"\n\n")[0].decode().split("\n"):
             key, _, value = line.partition(" ")
@@ -77,15 +77,15 @@ class MemoryObjects:
         return found
 
     def parents(self, commit: str) -> list[str]:
-        """The parents of a commit."""
+        """Return the parents of a commit."""
         return self.headers(commit).get("parent", [])
 
     def files(self, commit: str) -> Files:
-        """The files of a commit."""
+        """Return the files of a commit."""
         return self.trees.get(self.headers(commit)["tree"][0], {})
 
     def copy_to(self, other: MemoryObjects, tip: str) -> None:
-        """Give another everything that a commit needs and that it lacks."""
+        """Copy what a commit needs, and the other lacks, to the other."""
         waiting = [tip]
         while waiting:
             commit = waiting.pop()
@@ -101,7 +101,7 @@ class MemoryObjects:
 
 
 class MemoryRepository:
-    """What `contract.Repository` asks for. Nobody has checked it out."""
+    """An implementation of `contract.Repository`, without a checkout."""
 
     is_shallow = False
     work_tree = None
@@ -112,20 +112,20 @@ class MemoryRepository:
         self._refs: dict[str, str] = {}
 
     def close(self) -> None:
-        """There are no helper processes."""
+        """Do nothing: there are no helper processes."""
 
     # --- refs ---
 
     def ref(self, name: str) -> str | None:
-        """The object a ref names; None when there is none."""
+        """Return the object that a ref names; None if there is no such ref."""
         return self._refs.get(name)
 
     def refs(self, prefix: str) -> dict[str, str]:
-        """Every ref below a prefix."""
+        """Return all refs below a prefix."""
         return {name: oid for name, oid in self._refs.items() if name.startswith(prefix)}
 
     def update_refs(self, updates: Iterable[tuple[str, str | None, str | None]]) -> None:
-        """Set refs, all or none: (name, new, old). Raises TryAgain when one is not what was expected."""
+        """Set refs, all or none: (name, new, old). Raises TryAgain if a ref is not what was expected."""
         moves = list(updates)
         for name, _, old in moves:
             there = self._refs.get(name)
@@ -138,22 +138,22 @@ class MemoryRepository:
                 self._refs[name] = new
 
     def set_private_refs(self, values: Mapping[str, str]) -> None:
-        """Set refs that nobody else writes."""
+        """Set refs that only this clone writes."""
         self._refs.update(values)
 
     # --- history ---
 
     def is_ancestor(self, older: str, newer: str) -> bool:
-        """Whether one commit is the other or in its history."""
+        """Return whether `older` is `newer` or in its history."""
         return older == newer or older in self._history(newer)
 
     def commits_between(self, older: str | None, newer: str, *, without: Iterable[str] = ()) -> list[str]:
-        """The commits of `newer` that `older` and `without` do not have, oldest first."""
+        """Return the commits of `newer` that are in neither `older` nor `without`, oldest first."""
         known = {commit for tip in (older, *without) if tip for commit in self._history(tip)}
         return [commit for commit in reversed(self._history(newer)) if commit not in known]
 
     def messages(self, tip: str, since: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """(commit, message) of what `tip` has and the common history of `since` has not, newest first."""
+        """Yield (commit, message) of the commits in `tip` and not in the common history of `since`, newest first."""
         there = [set(self._history(commit)) for commit in since if commit in self.objects.contents]
         known = set.intersection(*there) if there else set()
         for commit in self._history(tip):
@@ -161,24 +161,24 @@ class MemoryRepository:
                 yield commit, self.objects.known(commit).partition(b"\n\n")[2].decode()
 
     def ever_had(self, commit: str, path: str) -> bool:
-        """Whether there was ever a file at this path, in all of a commit's history."""
+        """Return whether the path ever existed, in all of a commit's history."""
         return any(path in self.objects.files(one) for one in self._history(commit))
 
     def _history(self, tip: str) -> list[str]:
-        """A commit and everything before it, children before their parents."""
+        """Return a commit and its history, children before their parents."""
         if tip not in self.objects.contents:
             return []
         found: dict[str, None] = {}
         waiting = [tip]
         while waiting:
             commit = waiting.pop()
-            found.pop(commit, None)  # seen again further back: behind all its children
+            found.pop(commit, None)  # seen again further back: it moves behind all its children
             found[commit] = None
             waiting += self.objects.parents(commit)
         return list(found)
 
     def diff(self, old: str | None, new: str, *paths: str) -> list[Entry]:
-        """The files in which two commits differ, as they are in the newer one. `old` None: every file."""
+        """Return the files in which two commits differ, as they are in the newer one. With `old` None, every file."""
         before = self.objects.files(old) if old else {}
         after = self.objects.files(new)
         if before is after:
@@ -194,11 +194,11 @@ class MemoryRepository:
     # --- writing ---
 
     def write_object(self, kind: str, data: bytes, length: int = _LENGTH) -> str:
-        """One object; its name."""
+        """Store one object; return its name."""
         return self.objects.write(kind, data)
 
     def write_commits(self, base: str | None, drafts: Sequence[Draft]) -> list[str]:
-        """A chain of commits on top of `base`; their names."""
+        """Store a chain of commits on top of `base`; return their names."""
         made: list[str] = []
         for draft in drafts:
             made.append(self._commit(made[-1] if made else base, draft))

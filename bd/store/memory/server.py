@@ -1,4 +1,4 @@
-"""The hub as a server in memory, and one clone's connection to it."""
+"""A server in memory that holds the hub, and one clone's connection to it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LANDED = PushLine(" ", "")
 
 
 class MemoryServer:
-    """What all clones of a hub share: its commits and refs. One push at a time."""
+    """The hub that all clones share: its commits and refs. One push at a time."""
 
     def __init__(self) -> None:
         self.repository = MemoryRepository()
@@ -28,7 +28,7 @@ class MemoryServer:
 
 
 class MemoryRemote:
-    """One clone's connection, as `contract.Remote` asks for it; the answers are those of a git server."""
+    """One clone's connection: an implementation of `contract.Remote`, with a git server's answers."""
 
     name = "origin"
 
@@ -38,13 +38,13 @@ class MemoryRemote:
         self._branch = branch
 
     def begin_fetch(self) -> None:
-        """A fetch takes no time here."""
+        """Do nothing: a fetch takes no time here."""
 
     def drop_fetch(self) -> None:
-        """Nothing was begun."""
+        """Do nothing: no fetch was started."""
 
     def fetch(self) -> Fetched:
-        """What the server has, its objects here, and its tip in the published ref. Raises HubRewritten."""
+        """Fetch: copy the server's objects, and set the published ref. Raises HubRewritten."""
         with self._server.lock:
             there = self._server.repository
             tip, before = there.ref(self._branch), self._clone.ref(PUBLISHED)
@@ -61,7 +61,7 @@ class MemoryRemote:
         return Fetched(tip, {ref.removeprefix(_REQUESTS): oid for ref, oid in beside.items()}, is_probed)
 
     def fetch_objects(self, refs: Sequence[str]) -> None:
-        """Bring the objects of these refs here."""
+        """Copy the objects of these refs into the clone."""
         with self._server.lock:
             for ref in refs:
                 oid = self._server.repository.ref(ref)
@@ -69,7 +69,7 @@ class MemoryRemote:
                     self._server.repository.objects.copy_to(self._clone.objects, oid)
 
     def list(self, *prefixes: str) -> dict[str, str]:
-        """The server's refs that start with one of these."""
+        """List the server's refs that start with one of these."""
         with self._server.lock:
             return {ref: oid for prefix in prefixes for ref, oid in self._server.repository.refs(prefix).items()}
 
@@ -82,7 +82,7 @@ class MemoryRemote:
         exactly: bool = False,
         meanwhile: Callable[[], None] | None = None,
     ) -> PushAnswer:
-        """Move the branch to `commit` (None: not at all), and the refs beside it, all or nothing; `exactly` only from `base`."""
+        """Move the branch to `commit` (None: leave it) and the side refs, all or nothing; with `exactly`, only from `base`."""
         if meanwhile:
             meanwhile()
         with self._server.lock:
@@ -103,7 +103,7 @@ class MemoryRemote:
             return PushAnswer(dict.fromkeys(names, _LANDED), "")
 
     def _why_not(self, commit: str, base: str | None) -> str:
-        """Why the branch does not move to a commit, in git's words; empty where it does."""
+        """Return why the branch can't move to a commit, in git's words; "" if it can."""
         tip = self._server.repository.ref(self._branch)
         if base and tip != base:
             return "[rejected] (stale info)"
