@@ -1,11 +1,11 @@
-"""Volumes of the archive: many beads in one file, each a document of its own, which everybody else takes for a file of its own.
+"""Volumes of the archive: many beads in one file, each a document that readers see as a file.
 
-`beads/archive/2026-10-001.yaml` is a volume, and `beads/archive/2026-10-001.yaml/hub-a.yaml` the path of a bead in it. Belongs
-here: the form of a volume, and seeing its beads in what git lists. Does not belong here: which beads go there (operations/archive.py).
+`beads/archive/2026-10-001.yaml` is a volume, and `beads/archive/2026-10-001.yaml/hub-a.yaml` the path of a bead in it. This
+module knows the form of a volume, and lists its beads; operations/archive.py decides which beads go there.
 
-A server that is pushed to looks through every file name of the tree that was there before, and what it costs grows with them:
-what nobody works on any more should be few files. In front of each document stands how long it is, so that it comes out
-byte for byte as it went in, whatever is in it; where a person has edited one, the next document's beginning ends it.
+A server goes through every file name of the previous tree on each push, so beads that nobody works on should be in few files.
+Each document is preceded by its length, so that it comes out byte for byte as it went in, whatever it contains. If a person
+edited one, it ends where the next document's header begins.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from bd.store.contract import Objects
 
-# What is larger is none of bd's making, and is not read.
+# bd writes none that large; a larger one is not read.
 LIMIT = 64_000_000
-# Volumes that are kept taken apart: beads are asked for one after the other.
+# How many parsed volumes are kept: beads are requested one after the other.
 _KEPT = 8
 _FILE_MODES = frozenset({"100644", "100755"})
 _ID = rb"[A-Za-z0-9][A-Za-z0-9_.-]{0,119}"
@@ -43,7 +43,7 @@ def _next() -> re.Pattern[bytes]:
 
 
 class Volume(NamedTuple):
-    """The documents of a volume by bead, and what is wrong with it (None: nothing)."""
+    """The documents of a volume by bead, and its fault (None: it has none)."""
 
     documents: dict[str, bytes]
     fault: str | None = None
@@ -53,7 +53,7 @@ EMPTY = Volume({})
 
 
 def parse(data: bytes) -> Volume:
-    """A volume's documents. What can't be told apart is a fault, and is in none of them."""
+    """Split a volume into its documents. A part that can't be separated is a fault, and is in no document."""
     if len(data) > LIMIT:
         return Volume({}, f"is larger than {LIMIT // 1_000_000} MB")
     documents: dict[str, bytes] = {}
@@ -73,10 +73,10 @@ def parse(data: bytes) -> Volume:
 
 
 def _end(data: bytes, start: int, size: bytes | None) -> tuple[int, int]:
-    """Where a document ends, and where the next one's head begins."""
+    """Return where a document ends, and where the next one's header begins."""
     if size is not None:
         end = start + int(size)
-        # A document without a line end at its end was given one.
+        # A document without a final line end was given one.
         for place in (end, end + 1 if data[end : end + 1] == b"\n" else end):
             if place == len(data) or (place < len(data) and data[place - 1 : place] == b"\n" and _head().match(data, place)):
                 return end, place
@@ -86,7 +86,7 @@ def _end(data: bytes, start: int, size: bytes | None) -> tuple[int, int]:
 
 
 def compose(documents: Mapping[str, bytes]) -> bytes:
-    """The file of a volume with these documents: the same whoever wrote them in whatever order."""
+    """Compose a volume from documents: the same bytes whoever wrote them, in whatever order."""
     pieces: list[bytes] = []
     for name, document in sorted(documents.items()):
         pieces.append(b"--- # %s, %d bytes\n%s" % (name.encode("ascii"), len(document), document))
@@ -96,23 +96,26 @@ def compose(documents: Mapping[str, bytes]) -> bytes:
 
 
 class Shelf:
-    """The volumes of one repository, as far as they were looked into: documents by the name that they would have as files."""
+    """The listed volumes of one repository: documents by the object name that they would have as files."""
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
         self._volumes: dict[str, Volume] = {}
-        # Where a document is: the volume's object, and the bead.
+        # The location of a document: the volume's object, and the bead.
         self.places: dict[str, tuple[str, str]] = {}
 
     def volume(self, name: str) -> Volume:
-        """The volume that an object is, or the file `<commit>:<path>`; an empty one for no file. Raises Damaged for no object."""
+        """Return the volume of an object, or of a file `<commit>:<path>`; empty if there is no such file.
+
+        Raises Damaged if the object is missing.
+        """
         known = self._volumes.get(name)
         if known is not None:
             return known
-        # What a tree names has to be there: taken for empty, its beads would seem to be gone.
+        # An object that a tree names has to exist: as an empty volume, its beads would seem deleted.
         read = self._objects.known if is_oid(name) else self._objects.read
         data = read(name, at_most=LIMIT + 1)
-        if data is None:  # which may still be fetched
+        if data is None:  # it may still be fetched
             return EMPTY
         while len(self._volumes) >= _KEPT:
             del self._volumes[next(iter(self._volumes))]
@@ -120,17 +123,17 @@ class Shelf:
         return known
 
     def at(self, commit: str, path: str, bead_id: str) -> bytes | None:
-        """A bead's document in the volume at a path of a commit; None where there is none."""
+        """Return a bead's document in the volume at a commit's path; None if there is none."""
         return self.volume(f"{commit}:{path}").documents.get(bead_id)
 
     def document(self, oid: str, at_most: int | None = None) -> bytes | None:
-        """A document by the name that it would have as a file, or its first `at_most` bytes."""
+        """Return a document by the object name that it would have as a file, or its first `at_most` bytes."""
         volume, bead_id = self.places[oid]
         document = self.volume(volume).documents.get(bead_id)
         return document[:at_most] if document is not None else None
 
     def listed(self, volume: str | None) -> dict[str, str]:
-        """The beads of a volume, given by its object, and the name of each one's document."""
+        """Return the beads of a volume, given by its object, with the object name of each document."""
         if volume is None:
             return {}
         found: dict[str, str] = {}
@@ -141,7 +144,7 @@ class Shelf:
 
 
 def shelf_of(objects: Objects) -> Shelf:
-    """The one shelf of a repository's reader."""
+    """Return the shelf of a repository's reader."""
     shelf: Shelf | None = objects.shelf
     if shelf is None:
         shelf = objects.shelf = Shelf(objects)
@@ -149,10 +152,10 @@ def shelf_of(objects: Objects) -> Shelf:
 
 
 def looked_into(objects: Objects, entries: Iterable[Entry]) -> list[Entry]:
-    """What git lists, with the beads of each volume in its place; a volume itself only where something is wrong with it."""
+    """Replace each volume in a listing by its beads; a volume itself is listed only if it has a fault."""
     shelf, found = shelf_of(objects), []
     for entry in entries:
-        if volume_of(entry.path) is not None:  # a folder that has a volume's name
+        if volume_of(entry.path) is not None:  # a folder with a volume's name
             found.append(entry._replace(mode="040000"))
         elif not is_volume(entry.path):
             found.append(entry)
@@ -160,7 +163,7 @@ def looked_into(objects: Objects, entries: Iterable[Entry]) -> list[Entry]:
             found += _beads_of(shelf, entry)
         else:  # a link, where there may have been a file
             found += [*_beads_of(shelf, entry._replace(oid=None)), entry]
-    # What goes comes first: where a folder was there may be a file now, and the reverse.
+    # Removals come first: a file may have replaced a folder, or the reverse.
     return sorted(found, key=lambda entry: entry.oid is not None)
 
 
