@@ -196,8 +196,9 @@ class Clone(Replica):
         return Rehearsal(self, snapshot)
 
     def preview(self, snapshot: CachedSnapshot, *operations: Operation) -> Change:
-        """Return the change that publishing these operations in order would make (the last one's). Raises what publishing raises
-        before the push.
+        """Return the change that publishing these operations in order would make (the last one's).
+
+        Raises what publishing raises before the push.
         """
         change, steps = Change({}, ""), self.rehearsal(snapshot)
         for operation in operations:

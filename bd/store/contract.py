@@ -40,10 +40,10 @@ class Entry(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """A commit to be made: message, author (`Name <mail>`), seconds since the epoch, files (None deletes), and the modes of files
-    that are not plain.
+    """A commit to be made.
 
-    `sign` turns a raw commit into a signed one.
+    `message`, the author (`Name <mail>`), seconds since the epoch, the files (None deletes one), and the modes of files that are
+    not plain. `sign` turns a raw commit into a signed one.
     """
 
     message: str
@@ -81,8 +81,9 @@ class PushAnswer(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """The result of a fetch: the branch's tip (None: no such branch), requests of other clones by uid, and whether the server is
-    known to accept side refs.
+    """The result of a fetch: the branch's tip (None: no such branch), and the requests of other clones by uid.
+
+    `is_probed`: the server is known to accept side refs.
     """
 
     tip: str | None
@@ -143,8 +144,9 @@ if TYPE_CHECKING:
             """Return the files in which two commits differ, as they are in the newer one. With `old` None, every file."""
 
         def messages(self, tip: str, since: Sequence[str]) -> Iterator[tuple[str, str]]:
-            """Yield (commit, message) of the commits in `tip` and not in the common history of `since`, newest first. Commits
-            missing from this clone are ignored.
+            """Yield (commit, message) of the commits in `tip` and not in the common history of `since`, newest first.
+
+            Commits missing from this clone are ignored.
             """
 
         def ever_had(self, commit: str, path: str) -> bool:
@@ -184,8 +186,9 @@ if TYPE_CHECKING:
             """Wait for a fetch that was started and is no longer needed."""
 
         def fetch_objects(self, refs: Sequence[str]) -> None:
-            """Fetch the objects of these refs. What the server refuses shows when they are read. Raises RemoteUnreachable if
-            there is no answer in time.
+            """Fetch the objects of these refs. What the server refuses shows when they are read.
+
+            Raises RemoteUnreachable if there is no answer in time.
             """
 
         def list(self, *prefixes: str) -> dict[str, str]:
@@ -244,8 +247,9 @@ if TYPE_CHECKING:
             """Return the entries that this bd can't read. They are neither settled nor removed."""
 
         def of_the_dead(self) -> Iterator[JournalEntry]:
-            """Yield the entries of dead processes, oldest first, those taken over by a neighbour last. Each is locked by this
-            process meanwhile.
+            """Yield the entries of dead processes, oldest first, those taken over by a neighbour last.
+
+            Each is locked by this process meanwhile.
             """
 
         def take(self, fits: Callable[[Mapping[str, Any]], bool], number: int) -> list[tuple[str, dict[str, Any]]]:

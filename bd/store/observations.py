@@ -43,8 +43,9 @@ def _present(runtime: Runtime) -> dict[str, Any]:
 
 
 def _is_instant(value: Any) -> bool:
-    """Return whether a note's value is an instant. If not, the heartbeat counts as not seen before, which only makes a claim look
-    younger.
+    """Return whether a note's value is an instant.
+
+    If not, the heartbeat counts as not seen before, which only makes a claim look younger.
     """
     return isinstance(value, dict) and all(type(value.get(key)) in (int, float) for key in ("up_s", "at_s"))
 

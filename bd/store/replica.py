@@ -48,8 +48,9 @@ NEVER = "1970-01-01T00:00:00Z"
 
 
 class Replica:
-    """An opened hub on one machine (`runtime`). `flags` is the top layer of settings; `on_progress(done, of, what)` reports long
-    work.
+    """An opened hub on one machine (`runtime`).
+
+    `flags` is the top layer of settings; `on_progress(done, of, what)` reports long work.
     """
 
     def __init__(
@@ -353,8 +354,9 @@ class Replica:
         self.local.write(name, json.dumps(value))
 
     def noted_json(self, name: str, shape: Any = dict) -> Any:
-        """Read a note of this clone; None if there is none, it can't be read, or it does not fit the shape. It is then written
-        again.
+        """Read a note of this clone; None if there is none, it can't be read, or it does not fit the shape.
+
+        It is then written again.
         """
         text = self.local.read(name)
         try:

@@ -70,8 +70,9 @@ class Cache:
         return row[0] if row else None
 
     def ask(self, query: str, arguments: Sequence[Any] = (), *, packed: Sequence[int] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query, with packed values in these columns. If the file turns out to be damaged, a cache in memory
-        answers.
+        """Return the rows of a query, with packed values in these columns.
+
+        If the file turns out to be damaged, a cache in memory answers.
         """
         try:
             rows = self._db.execute(query, arguments).fetchall()
@@ -272,7 +273,7 @@ class Cache:
         return head_of(rows[0][0]) if rows else None
 
     def heads(self, which: str = "every", arguments: Sequence[str | bytes] = ()) -> Iterator[dict[str, Any]]:
-        """Yield the heads of `every` bead, or of those `live`, `claimed` (with `saying`, containing a text), `ended`, or
+        """Yield the heads of `every` bead, or of those `live`, `claimed`, `saying` (claimed, with a text), `ended` or
         `mentioning` an id.
         """
         where = {

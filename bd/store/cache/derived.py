@@ -50,9 +50,7 @@ class CachedSettled(Settled):
         return self._rows("text", f"LEFT JOIN texts ON texts.n = beads.n AND texts.kind = '{name}'")
 
     def _rows(self, column: str, join: str) -> Iterator[tuple[Place, Any]]:
-        """Yield rows page by page, each a query that starts after the last page's end, so that any page can be retried on its
-        own.
-        """
+        """Yield rows page by page. Each query starts after the last page's end, so any page can be retried on its own."""
         query = f"SELECT {self._place}, {column} FROM beads {self._index} {join} WHERE {self._where}"
         order = f"ORDER BY {self._place} LIMIT"
         beyond, last, size = "", (), _FIRST_PAGE

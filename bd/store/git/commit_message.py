@@ -81,8 +81,9 @@ def split_commit(data: bytes) -> tuple[dict[str, list[str]], str]:
 
 
 def signed_by(headers: Mapping[str, list[str]]) -> tuple[str, int]:
-    """Return a commit's author, `Name <mail>`, and time in seconds. Tolerates anything there: hand-made commits can contain any
-    text.
+    """Return a commit's author, `Name <mail>`, and time in seconds.
+
+    Tolerates anything there: hand-made commits can contain any text.
     """
     author, end, stamp = (headers.get("author") or [""])[0].rpartition("> ")
     word = (stamp.split() or [""])[0]

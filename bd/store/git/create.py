@@ -104,8 +104,9 @@ def take_default_branch(repo: GitRepo) -> None:
 
 
 def clone_repo(url: str, folder: str, on_progress: Callable[[int, int, str], None] | None) -> GitRepo:
-    """Clone a hub, with progress, without checking out files (see worktree/sparse.py). Raises RemoteUnreachable, NotFound,
-    BadInput, NoHub.
+    """Clone a hub, with progress, without checking out files (see worktree/sparse.py).
+
+    Raises RemoteUnreachable, NotFound, BadInput, NoHub.
     """
     _need_git()
     import git

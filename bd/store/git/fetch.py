@@ -91,11 +91,10 @@ class Fetching:
             remove_refs(self._repo, _SEEN)
 
     def finish(self) -> Fetched:
-        """Finish the fetch. Return the remote's tip, now in the published ref, and the requests. The tip is None if there is no
-        such branch yet.
+        """Finish the fetch. Return the remote's tip, now in the published ref, and the requests.
 
-        Raises RemoteUnreachable, and HubRewritten if the tip does not descend from what was published before, or if a branch that
-        existed is gone.
+        The tip is None if there is no such branch yet. Raises RemoteUnreachable, and HubRewritten if the tip does not descend
+        from what was published before, or if a branch that existed is gone.
         """
         before = self._repo.ref(PUBLISHED)
         words = self._fetch_once()

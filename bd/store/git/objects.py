@@ -314,8 +314,9 @@ def _name_in(tree: Tree, name: bytes) -> str:
 
 
 def _loose(folder: str, oid: str, kind: bytes = b"") -> bytes | None:
-    """Return the content of a loose object (of this kind, if one is given). None: leave it to git to find it, or to say what is
-    wrong.
+    """Return the content of a loose object (of this kind, if one is given).
+
+    None: leave it to git to find it, or to say what is wrong.
     """
     try:
         with open(os.path.join(folder, oid[:2], oid[2:]), "rb") as file:
@@ -330,8 +331,9 @@ def _loose(folder: str, oid: str, kind: bytes = b"") -> bytes | None:
 
 
 def _answers(process: Process, names: Sequence[str], at_most: int | None) -> list[bytes | None]:
-    """Return the first answers, at least one, up to the memory limit. All are read: one left in the pipe would answer the next
-    question.
+    """Return the first answers, at least one, up to the memory limit.
+
+    All are read: one left in the pipe would answer the next question.
     """
     stdin, stdout = process.stdin, process.stdout
     if stdin is None or stdout is None:

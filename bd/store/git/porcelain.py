@@ -70,8 +70,9 @@ def local_refs(out: bytes) -> dict[str, str]:
 
 
 def remote_refs(out: bytes) -> dict[str, str]:
-    """Parse the output of `ls-remote`. Invalid ref names are dropped: a server may list anything, and a fetch would read them as
-    refspecs.
+    """Parse the output of `ls-remote`.
+
+    Invalid ref names are dropped: a server may list anything, and a fetch would read them as refspecs.
     """
     found = (line.partition("\t") for line in _text(out).split("\n"))
     return {ref: oid for oid, _, ref in found if is_oid(oid) and is_ref(ref)}

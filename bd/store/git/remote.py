@@ -120,8 +120,9 @@ class OwnBranch:
         exactly: bool = False,
         meanwhile: Callable[[], None] | None = None,
     ) -> PushAnswer:
-        """Move the branch from `base` to `commit`, and the side refs, in one transaction. A failure is reported as refs that have
-        moved.
+        """Move the branch from `base` to `commit`, and the side refs, in one transaction.
+
+        A failure is reported as refs that have moved.
         """
         if meanwhile:
             meanwhile()

@@ -274,8 +274,9 @@ class GitRepo:
         return out
 
     def messages(self, tip: str, since: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Yield (commit, message) of the commits in `tip` and not in the common history of `since`, newest first, as far as git
-        can tell.
+        """Yield (commit, message) of the commits in `tip` and not in the common history of `since`, newest first.
+
+        As far as git can tell: a shallow clone lacks some.
         """
         there = [commit for commit, data in zip(since, self.objects.read_many(since), strict=True) if data is not None]
         if len(there) > 1:

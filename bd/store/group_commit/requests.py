@@ -158,10 +158,10 @@ def publish(
     author_of: Callable[[str], str],
     tries: int,
 ) -> Asked:
-    """Publish the members' requests in one push. If that is impossible the result is `refused`, and they are published the plain
-    way.
+    """Publish the members' requests in one push.
 
-    They are in the journal before they are on the remote.
+    If that is impossible the result is `refused`, and they are published the plain way. They are in the journal before they are
+    on the remote.
     """
     now = replica.runtime.now()
     sides: list[SideRef] = []
@@ -250,8 +250,9 @@ def _revived(revive: Callable[[Mapping[str, Any]], Operation], form: Mapping[str
 def carry_out(
     add: Callable[..., Change], one: RequestedOperation, context: Callable[[], DecisionContext], told: list[str]
 ) -> bool:
-    """Carry out another clone's operation. Return whether its request is now answered. Refusals go into the trailers of the last
-    commit.
+    """Carry out another clone's operation. Return whether its request is now answered.
+
+    Refusals go into the trailers of the last commit.
     """
     request, operation = one
 

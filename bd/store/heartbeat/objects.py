@@ -50,8 +50,9 @@ def beat_at(repo: Repository, at: datetime, interval_s: float, length: int) -> s
 
 
 def beat_age_s(oid: str, now: datetime, interval_s: float) -> float | None:
-    """Return how many seconds before `now` a heartbeat of this interval was sent; negative if its clock is ahead. None if it does
-    not match.
+    """Return how many seconds before `now` a heartbeat of this interval was sent; negative if its clock is ahead.
+
+    None if it does not match.
     """
     size = max(1, int(interval_s))
     start = now.timestamp() + AHEAD_S

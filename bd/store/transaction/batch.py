@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
 
 class Batch(NamedTuple):
-    """The decisions on one base. `sides` are the side refs of each step; `decided` has this clone's operations by uid; `carried`
-    are the uids of other clones' operations.
+    """The decisions on one base.
+
+    `sides` are the side refs of each step; `decided` has this clone's operations by uid; `carried` are the uids of other clones'
+    operations.
     """
 
     base: str | None

@@ -222,9 +222,7 @@ class Transaction:
         return effects.Terms(are_met, settings.retry_time)
 
     def _clear_away(self, left: Mapping[str, SideRef]) -> None:
-        """Remove, one by one, requests that nobody will answer: those of this clone's dead processes, and old ones of other
-        clones.
-        """
+        """Remove, one by one, requests that nobody will answer: this clone's dead processes', and old ones of other clones."""
         replica = self._replica
         gone = requests.abandoned(replica, requests.read(replica, replica.requests), replica.runtime.now())
         for side in {**{request.uid: request.removal for request in gone}, **left}.values():

@@ -180,8 +180,9 @@ class Refused(Value):
 
 
 class Unreachable(Value):
-    """The remote can't be reached. `in_doubt`: something of this write, or of a dead process of this clone, may still reach the
-    hub.
+    """The remote can't be reached.
+
+    `in_doubt`: something of this write, or of a dead process of this clone, may still reach the hub.
     """
 
     error: RemoteUnreachable
@@ -216,8 +217,10 @@ class Taken(Value):
 
 
 class Terms(Value):
-    """Terms for group commit. `are_met`: clones of this hub carry out each other's operations, and this one decides by the same
-    settings. `retry_time_s`: how long a write may try.
+    """Terms for group commit.
+
+    `are_met`: clones of this hub carry out each other's operations, and this one decides by the same settings. `retry_time_s`:
+    how long a write may try.
     """
 
     are_met: bool

@@ -38,8 +38,9 @@ class Arrival(NamedTuple):
 
 
 def arrive(replica: Replica, arrival: Arrival, own: Member | None, batches: Batches, on_step: Callable[[str], None]) -> Outcome:
-    """Keep what was refused; move the private refs, the checkout and the cache. Errors here become notes: the write itself is
-    done.
+    """Keep what was refused; move the private refs, the checkout and the cache.
+
+    Errors here become notes: the write itself is done.
     """
     try:
         outcome = _come_along(replica, arrival, batches, on_step, counts=own is None)
@@ -54,8 +55,9 @@ def arrive(replica: Replica, arrival: Arrival, own: Member | None, batches: Batc
 
 
 def answer(replica: Replica, party: Sequence[Member], tip: str, tries: int) -> bool:
-    """Tell the waiting processes the results of their operations; False if that failed. The author of an open one takes over
-    again.
+    """Tell the waiting processes the results of their operations; False if that failed.
+
+    The author of an open one takes over again.
     """
     try:
         for member in party:
@@ -94,8 +96,9 @@ def _come_along(replica: Replica, arrival: Arrival, batches: Batches, on_step: C
 
 
 def _follow(replica: Replica, base: str | None, arrival: Arrival) -> list[str]:
-    """Bring the files and the private refs to the published tip; return notes about files left as they are. Does nothing without
-    a remote: both are there already.
+    """Bring the files and the private refs to the published tip; return notes about files left as they are.
+
+    Does nothing without a remote: both are there already.
     """
     if not replica.remote_name:
         return []

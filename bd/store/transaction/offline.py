@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 def keep_here(
     replica: Replica, batches: Batches, operation: Operation | None, error: RemoteUnreachable, on_step: Callable[[str], None]
 ) -> Outcome:
-    """Keep an operation on this clone's view. Raises `error` for claims; raises TryAgain, with the operation kept, if it names a
-    token.
+    """Keep an operation on this clone's view.
+
+    Raises `error` for claims; raises TryAgain, with the operation kept, if it names a token.
     """
     if operation is None or operation.needs_remote:
         raise error

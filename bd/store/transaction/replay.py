@@ -80,8 +80,7 @@ class Replay:
     def onto(
         self, chain: Chain, pending: list[Pending], declined: Mapping[str, BdError], tries: int
     ) -> tuple[list[RefusedReplay], dict[str, str]]:
-        """Decide the pending operations again at the chain's end. Return the refused ones, and the ids that were minted again
-        (old -> new).
+        """Decide the pending operations again at the chain's end. Return the refused ones, and the ids minted again (old -> new).
 
         Operations that the server has declined (by uid) are left out. Those that have landed since the last call keep their new
         ids.

@@ -379,8 +379,9 @@ class Offline(Value):
 
 
 class Following(Value):
-    """Everything is settled: updating this clone and telling everybody. `landed` is the last commit of `batch` if that was
-    pushed.
+    """Everything is settled: updating this clone and telling everybody.
+
+    `landed` is the last commit of `batch` if that was pushed.
     """
 
     work: Work

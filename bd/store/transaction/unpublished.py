@@ -34,8 +34,9 @@ class _Lost(NamedTuple):
 
 
 def answer_to(replica: Replica, entry: JournalEntry, tip: str, heard: Mapping[str, Verdict]) -> Mapping[str, Any] | None:
-    """Return how an operation ended, from whoever carried it out: a commit with its uid, a verdict, or a neighbour's answer. None
-    if nobody did.
+    """Return how an operation ended, from whoever carried it out: a commit with its uid, a verdict, or a neighbour's answer.
+
+    None if nobody did.
     """
     if entry.uid in heard:
         return heard[entry.uid].answer

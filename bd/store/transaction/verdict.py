@@ -83,9 +83,7 @@ def never_sent(words: str) -> bool:
 
 
 def beside(lines: Mapping[str, PushLine], branch: str) -> Verdict | None:
-    """Return a verdict if only a side ref kept the branch from moving: one that had moved ("lost"), or one that the server
-    refuses ("unsided").
-    """
+    """Return "lost" or "unsided" if only a side ref, moved or refused by the server, kept the branch from moving; else None."""
     own = lines[branch].summary if branch in lines else ""
     others = [line.summary for ref, line in lines.items() if ref != branch and not line.landed and "atomic" not in line.summary]
     if not others or ("atomic" not in own and own not in others):

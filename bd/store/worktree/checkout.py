@@ -78,8 +78,9 @@ def bring_along(repo: GitRepo, here: str | None, tip: str, runtime: Runtime, *, 
 
 
 def has_come_to(repo: GitRepo, here: str | None, commit: str) -> bool:
-    """Return whether the index already has `commit` in all that differs from `here`. Git writes the index after the files, never
-    before.
+    """Return whether the index already has `commit` in all that differs from `here`.
+
+    Git writes the index after the files, never before.
     """
     moved = {entry.path for entry in repo.diff(here, commit)}
     _, out, _ = repo.run("diff-index", "--cached", "--name-only", "--no-renames", "-z", commit)
@@ -115,8 +116,9 @@ def _merge(repo: GitRepo, index: str, trees: list[str]) -> None:
 
 
 class LockedIndex:
-    """The locked index. When the block ends normally, the copy that was worked on replaces it. Raises InTheWay, naming another's
-    lock.
+    """The locked index. When the block ends normally, the copy that was worked on replaces it.
+
+    Raises InTheWay, naming another's lock.
     """
 
     def __init__(self, repo: GitRepo, runtime: Runtime, wait_s: float = _LOCK_WAIT_S) -> None:

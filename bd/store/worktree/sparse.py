@@ -38,9 +38,7 @@ def _is_only_a_hub(repo: GitRepo) -> bool:
 
 
 def _leave_out_archive(repo: GitRepo) -> None:
-    """Leave out the archive like `git sparse-checkout set --cone`: keep the top level, the files in beads/, and the small
-    folders.
-    """
+    """Leave out the archive like `git sparse-checkout set --cone`: keep the top level, beads/ itself, and the small folders."""
     lines = ["/*", "!/*/", f"/{BEADS_DIR}", f"!/{BEADS_DIR}*/", *(f"/{folder}" for folder in _FOLDERS)]
     folder = os.path.join(repo.git_dir, "info")
     os.makedirs(folder, exist_ok=True)

@@ -25,8 +25,9 @@ class Worktree:
     # --- moved ahead of the branch, without a remote ---
 
     def move_ahead(self, start: str | None, commit: str) -> bool:
-        """Move the files to a commit that the branch is about to get. False if it is not checked out. Raises TryAgain if they
-        can't be moved.
+        """Move the files to a commit that the branch is about to get. False if it is not checked out.
+
+        Raises TryAgain if they can't be moved.
         """
         where = checkout.holder(self._repo, self._branch)
         if where is None:
