@@ -273,8 +273,8 @@ class Cache:
         return head_of(rows[0][0]) if rows else None
 
     def heads(self, which: str = "every", arguments: Sequence[str | bytes] = ()) -> Iterator[dict[str, Any]]:
-        """Yield the heads of `every` bead, or of those `live`, `claimed`, `saying` (claimed, with a text), `ended` or
-        `mentioning` an id.
+        """Yield the heads of `every`, the `live`, `claimed` or `ended` beads, or those `saying` a text (claimed) or `mentioning`
+        an id.
         """
         where = {
             "every": "heads",
