@@ -1,11 +1,11 @@
-"""How long who has failed so often waits: a time that grows by a factor with every failure, up to a longest one."""
+"""Exponential backoff: waits that grow by a factor with every failure, up to a limit."""
 
 from __future__ import annotations
 
-# By then every wait has reached its longest; and no number of failures makes a number that is too large.
+# By then every wait has reached its limit; larger exponents could overflow.
 _MOST = 64
 
 
 def grown_s(first_s: float, failures: int, longest_s: float, *, factor: float = 2.0) -> float:
-    """The wait in seconds: `first_s` after no failures, `factor` times as much after each, `longest_s` at most."""
+    """Return the wait in seconds: `first_s` after no failures, `factor` times as much after each one, at most `longest_s`."""
     return min(longest_s, first_s * factor ** min(max(failures, 0), _MOST))

@@ -1,7 +1,7 @@
-"""What attempts have cost: the entries in a bead's file, and their sums, as far as a store can tell without reading beads.
+"""The costs of attempts: the entries in a bead's file, and their sums, as far as a store can tell without reading beads.
 
-Belongs here: reading entries, and the questions a store answers about them. Does not belong here: budgets
-(policy/budget.py), and how an entry comes to be (operations/costs.py).
+Reads entries, and defines the questions that a store answers about them. Budgets are in policy/budget.py; operations/costs.py
+writes entries.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Spent(NamedTuple):
-    """What one attempt cost. With `until` it is only presumed, and counts no longer than that."""
+    """The cost of one attempt. With `until` it is presumed, and counts only until then."""
 
     agent: str
     at: str
@@ -23,7 +23,7 @@ class Spent(NamedTuple):
 
 
 def amount_of(value: Any) -> float:
-    """An amount of money; 0 for what is none."""
+    """Return an amount of money; 0 if the value is not one."""
     if isinstance(value, bool):
         return 0.0
     try:
@@ -34,18 +34,18 @@ def amount_of(value: Any) -> float:
 
 
 def reserved_of(claim: Mapping[str, Any]) -> float:
-    """What a claim reserves of the money that may be spent."""
+    """Return the amount of the budget that a claim reserves."""
     return amount_of(claim.get("reserved_usd"))
 
 
 def attempts_of(cost: Any) -> list[dict[str, Any]]:
-    """The entries of a bead's `cost`, one for each attempt that somebody told the cost of."""
+    """Return the entries of a bead's `cost`: one for each attempt whose cost was reported."""
     found = cost.get("attempts") if isinstance(cost, dict) else None
     return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
 
 
 def spent_of(fields: Mapping[str, Any]) -> list[Spent]:
-    """What a bead's attempts cost. What its sum has beyond them is nobody's, and counts for its DAG alone."""
+    """Return the costs of a bead's attempts. A rest of the sum belongs to no agent, and counts only for the DAG."""
     cost = fields.get("cost")
     if not isinstance(cost, dict):
         return []
@@ -66,17 +66,20 @@ class Ledger:
     """The questions about costs that a snapshot answers; here by reading every bead."""
 
     def costly(self) -> list[str]:
-        """The ids of the beads that have cost something."""
+        """Return the ids of the beads that have cost something."""
         return [bead.id for bead in self._all() if spent_of(bead.fields)]
 
     def spent_by(self, agent: str, since: str, now: str) -> float:
-        """What an agent's attempts cost from a time on (a day, a month, or empty); presumed ones count until theirs is over."""
+        """Return what an agent's attempts have cost since a time (a day, a month, or "").
+
+        Presumed costs count until they expire.
+        """
         return sum(
             _counted((spent for bead in self._all() for spent in spent_of(bead.fields) if spent.agent == agent), since, now)
         )
 
     def spent_under(self, root: str, now: str) -> float:
-        """What the beads of the tree under a root cost, itself included."""
+        """Return what the beads of the tree under a root have cost, including the root."""
         beads = {bead.id: bead for bead in self._all()}
         inside = (bead for bead in beads.values() if _is_under(bead, root, beads))
         return sum(_counted((spent for bead in inside for spent in spent_of(bead.fields)), "", now))
@@ -87,7 +90,7 @@ class Ledger:
 
 
 class LedgerOverlay(Ledger):
-    """The same for a snapshot that stands over another: what lies below, less what was changed, and what that is now."""
+    """The ledger of a snapshot over another one: the costs below it, with the changed beads replaced."""
 
     _below: Any
     _beads: Mapping[str, Any]
@@ -114,7 +117,7 @@ class LedgerOverlay(Ledger):
 
 
 class _Heads:
-    """A snapshot's heads, looked up like a mapping."""
+    """The heads of a snapshot, looked up like a mapping."""
 
     def __init__(self, snapshot: Any) -> None:
         self._snapshot = snapshot

@@ -1,7 +1,6 @@
-"""Every error a command can end with: its exit code, its code for JSON, its hint.
+"""Every error that a command can end with: its exit code, its JSON code, its hint.
 
-Belongs here: the table of codes, and the `BdError` families. Does not belong here: how an
-error is shown (cli/output.py) and the store's internal signals (store/).
+The table of codes, and the `BdError` families. cli/output.py shows errors; the store's internal signals are in store/.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ if TYPE_CHECKING:
 
     Written = Literal["no", "local", "unknown"]
 
-# Every error by its code: the exit code; whether it is transient, so that the same command may succeed later; and when it comes.
-# The classes below take their exit codes from here, and docs/generate_commands.py writes the table of docs/exit-codes.md.
+# Every error by its code: the exit code; whether it is transient (the same command may succeed later); and when it occurs. The
+# classes below take their exit codes from here, and docs/generate_commands.py writes the table of docs/exit-codes.md.
 CODES: dict[str, tuple[int, bool, str]] = {
     "bug": (1, False, "bd failed in a way nobody thought of; `log` is the path of the details"),
     "bad_input": (2, False, "the call can't be understood, or a value can't be one"),
@@ -82,16 +81,15 @@ CODES: dict[str, tuple[int, bool, str]] = {
     "hub_rewritten": (7, False, "the hub's history was rewritten, or its branch is gone"),
     "interrupted": (130, False, "Ctrl-C"),
 }
-# What may have become of the write of a transient error: never made, kept in this clone, or only the remote knows.
+# The write of a command that ended with a transient error: never made, kept in this clone, or unknown.
 WRITTEN = ("no", "local", "unknown")
 
 
 class BdError(Exception):
     """An expected failure.
 
-    `code` is the snake_case name in JSON and its row in `CODES`, from which come `exit_code`, what the process ends with, and
-    `transient`: the same command may succeed later. `hint` is the next thing to type, `data` has further keys for the JSON
-    error object.
+    `code` is the snake_case name in JSON and the key in `CODES`, which gives `exit_code` and `transient` (the same command may
+    succeed later). `hint` is what to do next, often a command to type; `data` are further keys of the JSON error object.
     """
 
     code = "bug"
@@ -110,7 +108,7 @@ class BdError(Exception):
         return self.message
 
     def as_json(self) -> dict[str, Any]:
-        """The error object that `--json` prints."""
+        """Return the error object that `--json` prints."""
         shown: dict[str, Any] = {"error": self.message, "code": self.code}
         if self.hint:
             shown["hint"] = self.hint
@@ -298,7 +296,7 @@ class ServerRefused(Refused):
 
 
 class UnsafeRepository(Refused):
-    """Git refuses a repository: another user owns it, or it is a bare one inside of somebody's files."""
+    """Git refuses a repository: another user owns it, or it is a bare one inside a checkout."""
 
     code = "unsafe_repository"
 
@@ -307,7 +305,7 @@ class UnsafeRepository(Refused):
 
 
 class TryAgain(BdError):
-    """Something outside is in the way; `written` is no, local or unknown."""
+    """Something outside bd is in the way. `written` is no, local or unknown."""
 
     code = "try_again"
 
@@ -339,7 +337,7 @@ class HubRewritten(Damaged):
 
 
 class NewerFormat(Damaged):
-    """The hub was brought forward by a newer bd: this one reads what it can, and writes nothing."""
+    """The hub was upgraded by a newer bd: this one reads what it can, and writes nothing."""
 
     code = "newer_format"
 
@@ -371,7 +369,7 @@ class TooOld(Damaged):
 
 
 class OlderFormat(Damaged):
-    """The hub is of an older format: it is read, and written once it has been brought forward."""
+    """The hub has an older format: it can be read, but must be upgraded before it is written."""
 
     code = "older_format"
 

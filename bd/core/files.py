@@ -8,15 +8,15 @@ from contextlib import suppress
 
 
 def replace(path: str, content: str | bytes, *, durably: bool = False, errors: str = "strict", suffix: str = "") -> None:
-    """Put content (text as UTF-8, its line ends as they are) in the place of a file, whose folder is made where there is none.
+    """Replace a file by content (text as UTF-8, its line ends unchanged). A missing folder is created.
 
-    Who reads the file sees the old content or the new one. `durably`: it is on the disk when this returns. `suffix` ends the
-    name of the file that is written first. Raises OSError; then nothing of it is left.
+    Readers see the old content or the new one. `durably`: it is on the disk when this returns. `suffix` is added to the name of
+    the temporary file. Raises OSError; then nothing is left behind.
     """
     data = content.encode("utf-8", errors) if isinstance(content, str) else content
     fresh = f"{path}.{os.getpid()}-{get_ident()}{suffix}"  # threads of one process replace files at the same time
     try:
-        file = open(fresh, "wb")  # noqa: SIM115  the folder is there nearly always
+        file = open(fresh, "wb")  # noqa: SIM115  the folder nearly always exists
     except FileNotFoundError:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         file = open(fresh, "wb")  # noqa: SIM115

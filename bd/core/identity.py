@@ -1,8 +1,7 @@
-"""Who am I: one precedence for every command.
+"""The identity of the caller: one precedence for every command.
 
-`--agent`/`--actor`, BD_AGENT, BEADS_ACTOR, BD_ACTOR, the clone's or the user's settings. Without
-any of these, git's user.name serves for writes that claim nothing; it claims only for a person
-at a terminal and for the compatibility form `update --claim`.
+`--agent`/`--actor`, BD_AGENT, BEADS_ACTOR, BD_ACTOR, the clone's or the user's settings. Without any of these, git's user.name is
+used for writes that claim nothing; it may claim only for a person at a terminal, and for the compatibility form `update --claim`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Identity(NamedTuple):
-    """`agent` is the name that claims, `by` the author of writes (`agent:x`, `human:Ada`), `source` where it is from."""
+    """`agent` is the name that claims, `by` the author of writes (`agent:x`, `human:Ada`), `source` where it comes from."""
 
     agent: str
     by: str
@@ -37,7 +36,7 @@ def identify(
     *,
     actor: str | None = None,
 ) -> Identity:
-    """The identity that holds; `flag` and `actor` are what was typed. Raises BadInput for an agent's name that can't be one."""
+    """Return the caller's identity. `flag` and `actor` are what was typed. Raises BadInput for an invalid agent name."""
     named = [
         ("--agent", flag),
         ("--actor", actor),
@@ -55,14 +54,14 @@ def identify(
 
 
 def _named(name: str, source: str) -> Identity:
-    """An agent, where the name can be one; existing clients also pass a person's name as actor."""
+    """Return an agent's identity if the name can be an agent's; existing clients also pass a person's name as actor."""
     if source in ("--agent", "BD_AGENT") or is_agent(name):
         return Identity(check_agent(name), f"agent:{name.strip()}", source)
     return Identity(agent_from_person(name), f"human:{name}", source)
 
 
 def claimant(identity: Identity, *, is_person: bool) -> Identity:
-    """The identity with an agent name to claim under. Raises NoIdentity where nobody in particular asks."""
+    """Return the identity with an agent name to claim under. Raises NoIdentity if there is neither an agent nor a person."""
     if identity.agent:
         return identity
     if not is_person:
@@ -72,7 +71,7 @@ def claimant(identity: Identity, *, is_person: bool) -> Identity:
 
 
 def git_author(by: str, settings: Settings, user_name: str, user_mail: str) -> str:
-    """The git author (`Name <mail>`) for who asks: a person under git's own name and mail, an agent under its owner identity."""
+    """Return the git author (`Name <mail>`): a person's own git name and mail, or an agent's owner identity."""
     kind, _, name = by.rpartition(":")
     mail = settings.owner(name)
     if kind == "human" and user_name:

@@ -1,7 +1,6 @@
-"""Identifiers: ULIDs, bead ids cut from them, and what a person may type for one.
+"""Identifiers: ULIDs, bead ids derived from them, and the short forms that people type.
 
-Belongs here: the form of ids, and resolution. Does not belong here: looking beads up (the caller passes what exists), and
-new ids, which the Runtime makes.
+The form of ids, and their resolution. Callers pass in what exists; the Runtime makes new ids.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ _LONGEST_ID, _LONGEST_PREFIX = 120, 40
 
 
 def ulid(at_ms: int, random: bytes) -> str:
-    """The ULID of a Unix time in milliseconds and 10 random bytes: 26 characters, upper case (the ULID specification).
+    """Return the ULID of a Unix time in milliseconds and 10 random bytes: 26 characters, upper case (the ULID specification).
 
-    Made here and not by python-ulid because a claim needs one before its first push, and that
-    import alone costs more than a local push; tests hold the two against each other.
+    Not made by python-ulid: a claim needs one before its first push, and that import alone costs more than a local push. Tests
+    compare the two.
     """
     number = (at_ms << 80) | int.from_bytes(random, "big")
     chars = [_CROCKFORD[(number >> (5 * place)) & 31] for place in range(25, -1, -1)]
@@ -33,7 +32,7 @@ def ulid(at_ms: int, random: bytes) -> str:
 
 
 def is_ulid(text: str) -> bool:
-    """Whether the text is a well-formed ULID (checked by python-ulid)."""
+    """Return whether the text is a well-formed ULID (checked by python-ulid)."""
     from ulid import ULID
 
     try:
@@ -44,13 +43,13 @@ def is_ulid(text: str) -> bool:
 
 
 def suffixes(uid: str) -> Iterable[str]:
-    """The suffixes a bead with this uid may take, in order: 4 random characters, then more."""
+    """Return the suffixes that a bead with this uid may take, in order: 4 random characters, then more."""
     random_part = uid[_TIME_CHARS:].lower()
     return (random_part[:length] for length in range(SUFFIX_LENGTH, _RANDOM_CHARS + 1))
 
 
 def bead_id(prefix: str, uid: str, is_taken: Callable[[str], bool], parent: str | None = None) -> str:
-    """The first free id for a new bead; a child's is `<parent>.<suffix>`. Raises BadInput when none is."""
+    """Return the first free id for a new bead; a child's is `<parent>.<suffix>`. Raises BadInput if none is free."""
     stem = f"{parent}." if parent else f"{prefix}-"
     for suffix in suffixes(uid):
         if not is_taken(stem + suffix):
@@ -59,24 +58,28 @@ def bead_id(prefix: str, uid: str, is_taken: Callable[[str], bool], parent: str 
 
 
 def is_bead_id(text: str) -> bool:
-    """Whether the text can be a bead's id: letters, digits, `-`, `_`, and dots between them; a file name on every system."""
+    """Return whether the text can be a bead's id: letters, digits, `-`, `_`, and dots between them; a valid file name on every
+    system.
+    """
     return len(text) <= _LONGEST_ID and _is_word(text) and text.partition(".")[0].lower() not in DEVICES
 
 
 def _is_word(text: str, *, dots: bool = True) -> bool:
-    """Whether the text is letters, digits, `-` and `_`, the first no mark, with single dots between them if they may be."""
+    """Return whether the text is letters, digits, `-` and `_`, starting with a letter or digit; with `dots`, also single dots in
+    between.
+    """
     parts = text.split(".") if dots else [text]
     return text.isascii() and text[:1].isalnum() and all(part.replace("-", "0").replace("_", "0").isalnum() for part in parts)
 
 
 def twin_of(bead_id: str, others: Iterable[str]) -> str | None:
-    """Another id that differs only in upper and lower case: their files are one where a file system ignores case."""
+    """Return another id that differs only in case: both would be one file on a case-insensitive file system."""
     wanted = bead_id.lower()
     return next((other for other in others if other != bead_id and other.lower() == wanted), None)
 
 
 def check_bead_id(text: str) -> str:
-    """The id, if it can be one. Raises BadInput."""
+    """Return the id if it can be one. Raises BadInput."""
     text = text.strip()
     if not is_bead_id(text):
         raise BadInput(f"{text!r} can't be a bead's id", hint="use letters, digits and -, such as hub-7k3q")
@@ -84,7 +87,7 @@ def check_bead_id(text: str) -> str:
 
 
 def check_agent(text: str) -> str:
-    """The agent's name, if it is one. Raises BadInput."""
+    """Return the agent's name if it can be one. Raises BadInput."""
     text = text.strip()
     if not is_agent(text):
         raise BadInput(
@@ -94,7 +97,7 @@ def check_agent(text: str) -> str:
 
 
 def agent_from_person(name: str) -> str:
-    """An agent name made from a person's: `Ada Lovelace` -> `ada-lovelace`. Raises BadInput when nothing is left."""
+    """Make an agent name from a person's: `Ada Lovelace` -> `ada-lovelace`. Raises BadInput if nothing is left."""
     words = "".join(char if char.isascii() and char.isalnum() else " " for char in name.lower()).split()
     cleaned = "-".join(words)[:63].strip("-")
     if not is_agent(cleaned):
@@ -103,17 +106,17 @@ def agent_from_person(name: str) -> str:
 
 
 def check_prefix(text: str) -> str:
-    """The id prefix, if it can be one. Raises BadInput."""
+    """Return the id prefix if it can be one. Raises BadInput."""
     if len(text) > _LONGEST_PREFIX or not _is_word(text, dots=False):
         raise BadInput(f"{text!r} can't be an id prefix", hint="letters, digits and -, such as hub")
     return text
 
 
 def resolve(typed: str, matching: Callable[[str], Iterable[str]], exists: Callable[[str], bool]) -> str:
-    """The bead meant by what was typed: the exact id, else the only one whose id or suffix starts so.
+    """Return the bead that was typed: the exact id, else the only one whose id or suffix starts with the text.
 
-    `matching(text)` gives the ids that start with the text or whose part after the prefix does.
-    Never by substring. Raises Ambiguous (naming the candidates) and NoSuchBead.
+    `matching(text)` returns the ids that start with the text, or whose part after the prefix does. Never by substring. Raises
+    Ambiguous (naming the candidates) and NoSuchBead.
     """
     text = typed.strip()
     if not text:

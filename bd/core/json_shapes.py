@@ -1,8 +1,8 @@
-"""The shape of a value that was read from JSON: what a note, a record or an answer has to look like to count as one.
+"""The shape of a value read from JSON: what a note, a record or an answer has to look like.
 
-A shape is a type (or several, as `isinstance` takes them; a truth is no number), `[shape]` for a list of such, or a
-dictionary: each of its keys has to be there with that shape, or may be absent where the shape allows None; the key `...`
-is for all others. Belongs here: looking. Does not belong here: what becomes of a value that does not fit.
+A shape is a type (or several, as for `isinstance`; a boolean is not a number), `[shape]` for a list, or a dictionary. Each of its
+keys has to be present with that shape, or may be absent if the shape allows None; the key `...` is for all others. Callers decide
+what to do with a value that does not fit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LARGEST = 1e15
 
 
 def json_value(text: str) -> Any:
-    """The value of a JSON document from anybody. Raises ValueError for everything that is none, however deep it is."""
+    """Parse a JSON document of unknown origin. Raises ValueError for anything invalid, however deep it is."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -28,7 +28,7 @@ def json_value(text: str) -> Any:
 
 
 def fits(value: Any, shape: Any) -> bool:
-    """Whether a value has a shape; numbers have to be finite and of a size that times and counts can have."""
+    """Return whether a value has a shape. Numbers have to be finite, and of a plausible size for times and counts."""
     if isinstance(shape, list):
         return isinstance(value, list) and all(fits(item, shape[0]) for item in value)
     if isinstance(shape, dict):

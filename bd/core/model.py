@@ -1,6 +1,6 @@
 """The nouns: Bead, Claim, Damage, Snapshot, Change. Frozen values; no I/O, no policy.
 
-Plain classes and NamedTuples instead of dataclasses: a claim's start-up can't afford them.
+Plain classes and NamedTuples instead of dataclasses, which would slow down the start of every claim.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Claim(NamedTuple):
-    """Who holds a bead: present only while it is claimed. Instants are canonical texts."""
+    """The holder of a bead; exists only while the bead is claimed. Instants are canonical texts."""
 
     agent: str
     token: str
@@ -32,17 +32,17 @@ class Claim(NamedTuple):
 
 
 class Link(NamedTuple):
-    """An edge to another bead that may block or only inform, by its type."""
+    """An edge to another bead. Its type says whether it blocks or only informs."""
 
     type: str
     id: str
 
 
 class Bead:
-    """One bead: an immutable mapping of the keys of `BEAD_FIELDS`, and any unknown ones.
+    """One bead: an immutable mapping of the keys of `BEAD_FIELDS`, and unknown ones.
 
-    Unset keys are absent, never None. Instants are canonical RFC 3339 texts. A *head* lacks
-    `LONG_FIELDS`; lists and policy work on heads, only whole beads are rewritten.
+    Unset keys are absent, never None. Instants are canonical RFC 3339 texts. A *head* lacks `LONG_FIELDS`; lists and policy use
+    heads, but only whole beads are rewritten.
     """
 
     __slots__ = ("fields",)
@@ -64,11 +64,11 @@ class Bead:
         return f"Bead({self.id!r}, {self.status!r})"
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a key, or the default when it is unset."""
+        """Return the value of a key, or the default if it is unset."""
         return self.fields.get(key, default)
 
     def evolve(self, **changes: Any) -> Bead:
-        """A new bead with these keys set; None, an empty text, list or map unsets a key."""
+        """Return a new bead with these keys set. None, an empty text, list or map unsets a key."""
         fields = dict(self.fields)
         for key, value in changes.items():
             if value is None or value == "" or value == [] or value == {}:
@@ -137,7 +137,7 @@ class Bead:
 
     @property
     def claims(self) -> list[dict[str, Any]]:
-        """The maps of every claim on it: its one claim, or those of an advisory bead, expired ones too."""
+        """The maps of all its claims: the one claim, or those of an advisory bead, including expired ones."""
         held = self.fields.get("claim")
         return [held] if held else self.fields.get("claims", [])
 
@@ -152,7 +152,7 @@ class Bead:
 
     @property
     def attempts_counted(self) -> int:
-        """The attempts that limits compare: made less forgiven."""
+        """The attempts that count against limits: those made, less those forgiven."""
         forgiven: int = self.fields.get("attempts_forgiven", 0)
         return max(0, self.attempts - forgiven)
 
@@ -183,14 +183,14 @@ class Damage(NamedTuple):
 class Snapshot(Recall, Ledger):
     """Every bead and record of a hub at one commit. The base class of the stores' snapshots.
 
-    Subclasses give `commit`, `damages` and the primitives that raise NotImplementedError here.
-    Beads from the iterating methods may be heads; `bead` and `by_uid` always give whole ones.
+    Subclasses provide `commit`, `damages` and the methods that raise NotImplementedError here. Iterating methods may yield heads;
+    `bead` and `by_uid` always return whole beads.
     """
 
     commit: str = ""
-    # What agents said of themselves beside the hub branch since their last commit: capacity records by agent.
+    # What agents reported in side refs since their last commit: capacity records by agent.
     heard: Mapping[str, Mapping[str, Any]] = {}
-    # When this clone last listened for them; silence since then says nothing. None: judged by the present.
+    # When this clone last fetched those; silence since then means nothing. None: judge by the current time.
     listened_at: str | None = None
 
     @property
@@ -207,61 +207,61 @@ class Snapshot(Recall, Ledger):
         raise NotImplementedError
 
     def every(self) -> Iterator[Bead]:
-        """Every bead, archived ones included."""
+        """Yield every bead, including archived ones."""
         raise NotImplementedError
 
     def live(self) -> Iterator[Bead]:
-        """Every bead that is not done (closed, cancelled or archived)."""
+        """Yield every bead that is not done (closed, cancelled or archived)."""
         raise NotImplementedError
 
     def ended(self) -> Iterator[Bead]:
-        """Every bead that is done and lies among the active ones, and nowhere else."""
+        """Yield every bead that is done and not archived."""
         return (bead for bead in self.every() if bead.is_done and not self.path_of(bead.id).startswith(ARCHIVE_DIR))
 
     def claimed(self, saying: str | None = None) -> Iterator[Bead]:
-        """Every bead that is held by a claim; of some text in it, as a name or a token, at least those that say it."""
+        """Yield every claimed bead; with `saying`, at least those whose fields contain that text, such as a name or a token."""
         return (bead for bead in self.live() if bead.get("claim") or bead.get("claims"))
 
     def mentioning(self, bead_id: str) -> list[Bead]:
-        """The beads that name this one as dependency, parent or link."""
+        """Return the beads that name this one as dependency, parent or link."""
         raise NotImplementedError
 
     def starting(self, text: str) -> list[str]:
-        """The ids that start with the text, or whose part behind a prefix of theirs does."""
+        """Return the ids that start with the text, or whose part after the prefix does."""
         raise NotImplementedError
 
     def path_of(self, bead_id: str) -> str:
-        """The hub path of a bead's file: where it is, or where it would be made."""
+        """Return the hub path of a bead's file: where it is, or where it would be created."""
         raise NotImplementedError
 
     def bead_paths(self, folder: str) -> list[str]:
-        """The hub paths of the bead files below a folder."""
+        """Return the hub paths of the bead files below a folder."""
         return [path for path in (self.path_of(bead.id) for bead in self.every()) if path.startswith(folder)]
 
     def record(self, path: str) -> Mapping[str, Any] | None:
-        """The fields of the YAML file at the path (an agent, a capacity file, the configuration)."""
+        """Return the fields of the YAML file at the path (an agent, a capacity file, the configuration)."""
         raise NotImplementedError
 
     def records(self, folder: str) -> dict[str, Mapping[str, Any]]:
-        """The fields of each YAML file below the folder, by file name without ending."""
+        """Return the fields of each YAML file below the folder, by file name without extension."""
         raise NotImplementedError
 
     def files_changed(self) -> Mapping[str, bytes | None]:
-        """The files that are neither bead nor record and that differ from the commit; None for a deleted one."""
+        """Return the files that are neither bead nor record and differ from the commit; None for a deleted one."""
         return {}
 
     # --- derived, the same for every store (some have a faster way) ---
 
     def wholes(self, ids: list[str]) -> list[Bead]:
-        """The whole beads of these ids, in their order; unknown ones left out."""
+        """Return the whole beads of these ids, in this order, without unknown ones."""
         return [bead for bead in (self.bead(bead_id) for bead_id in ids) if bead is not None]
 
     def heads(self, ids: Iterable[str]) -> list[Bead]:
-        """Beads of these ids, in their order; unknown ones left out."""
+        """Return the beads of these ids, in this order, without unknown ones."""
         return [bead for bead in map(self.head, ids) if bead is not None]
 
     def dependent_counts(self, ids: list[str]) -> dict[str, int]:
-        """How many beads wait for each of these by depends_on; those for which none do may be left out."""
+        """Return how many beads depend on each of these by depends_on; beads with none may be left out."""
         return {bead_id: len(self.dependents_of(bead_id)) for bead_id in ids}
 
     def exists(self, bead_id: str) -> bool:
@@ -274,11 +274,11 @@ class Snapshot(Recall, Ledger):
         return [bead for bead in self.mentioning(bead_id) if bead_id in bead.depends_on]
 
     def agent(self, name: str) -> Mapping[str, Any] | None:
-        """An agent's file; of a pool's member, its pool's."""
+        """Return an agent's file; for a member of a pool, its pool's."""
         return file_of(name, self)
 
     def capacity(self, name: str) -> Mapping[str, Any] | None:
-        """An agent's capacity record as of its last sign of life: the tracked file, or what it said since, whichever is newer."""
+        """Return an agent's latest capacity record: the tracked file, or what the agent reported since."""
         said = [record for record in (self.heard.get(name), self.record(capacity_path(name))) if record is not None]
         return max(said, key=lambda record: record.get("last_heartbeat") or "", default=None)
 
@@ -287,13 +287,13 @@ class Snapshot(Recall, Ledger):
 
 
 class Change(NamedTuple):
-    """What an operation does to a snapshot: whole beads (None deletes), records, raw files; and its words.
+    """What an operation does to a snapshot: whole beads (None deletes), records, raw files; and its texts.
 
-    `subject` is the commit's first line, `touched` the ids to show, `notes` lines for people,
-    `result` what the command answers with. `texts` are files a person arranged, by path: the
-    bead or record is written into that text, so that comments and spacing stay. `modes` are
-    git's modes of the `files`, where they matter. `moves` are new paths for the files of done beads.
-    `failures` are the beads that failed, as JSON; `refusals` the parts of a hand-made commit that are refused: the rest goes through.
+    `subject` is the first line of the commit, `touched` the ids to show, `notes` lines for people, `result` the command's answer.
+    `texts` are files that a person edited, by path: the bead or record is written into that text, so that comments and spacing
+    are kept. `modes` are git's modes of the `files`, where they matter. `moves` are new paths for the files of done beads.
+    `failures` are the beads that failed, as JSON; `refusals` are the refused parts of a hand-made commit, whose other parts go
+    through.
     """
 
     beads: Mapping[str, Bead | None]
@@ -316,7 +316,7 @@ class Change(NamedTuple):
 
 
 class Overlay(LedgerOverlay, Snapshot):
-    """A snapshot as it would be after a change: what the next operation of a chain is decided on."""
+    """A snapshot as it would be after a change: the base of the next operation in a chain."""
 
     def __init__(self, below: Snapshot, change: Change) -> None:
         self._below: Snapshot = below
@@ -385,7 +385,7 @@ class Overlay(LedgerOverlay, Snapshot):
         if bead_id not in self._beads and bead_id not in self._moves:
             return self._below.path_of(bead_id)
         bead = self.head(bead_id)
-        if bead is None or not bead.is_done:  # what is not done lives among the active ones, wherever it was
+        if bead is None or not bead.is_done:  # beads that are not done are never archived
             return bead_path(bead_id)
         if bead_id in self._moves:
             return self._moves[bead_id]

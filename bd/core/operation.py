@@ -1,6 +1,6 @@
 """What the store may know of an operation, and what an operation may know when it decides.
 
-An operation is a frozen value. Whatever makes it another one returns another one.
+An operation is a frozen value: methods that change it return a new one.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class UnknownOperation(ValueError):
 
 
 class DecisionContext(NamedTuple):
-    """What a decision may know besides the snapshot.
+    """What a decision may depend on besides the snapshot.
 
-    `heartbeats` are the refs of the claims that send heartbeats, by token, listed before the branch was fetched; None
-    where the operation does not ask for them (`needs_heartbeats`) or the remote has no such refs. `is_request`: decided
-    for another clone, whose process may be gone by now. `takes_side_refs`: what is decided may rely on side refs.
+    `heartbeats` are the refs of the claims that send heartbeats, by token, listed before the branch was fetched; None if the
+    operation does not ask for them (`needs_heartbeats`) or the remote has no side refs. `is_request`: decided for another clone,
+    whose process may be gone. `takes_side_refs`: the decision may rely on side refs.
     """
 
     now: datetime
@@ -38,7 +38,7 @@ class DecisionContext(NamedTuple):
 if TYPE_CHECKING:
 
     class Operation(Protocol):
-        """One intended change, made once and decided as often as needed; bd/operations/base.py is what all of them share."""
+        """One intended change, made once and decided as often as needed. Their base class is in bd/operations/base.py."""
 
         @property
         def verb(self) -> str:
@@ -46,58 +46,60 @@ if TYPE_CHECKING:
 
         @property
         def uid(self) -> str:
-            """Names it for ever."""
+            """Its permanent identity."""
 
         @property
         def by(self) -> str:
-            """Who asks."""
+            """Its author."""
 
         @property
         def at(self) -> str:
-            """When it was asked for."""
+            """When it was made."""
 
         # --- how it is carried out ---
 
         @property
         def needs_remote(self) -> bool:
-            """Whether an answer without the remote would be a lie, as it is for a claim."""
+            """True if a result without the remote would be meaningless, as for a claim."""
 
         @property
         def needs_heartbeats(self) -> bool:
-            """Whether `decide` has to see the heartbeats of claims, listed before the branch is fetched."""
+            """True if `decide` needs the heartbeats of claims, listed before the branch is fetched."""
 
         @property
         def is_portable(self) -> bool:
-            """Whether another process may carry it out: `decide` needs nothing but the snapshot and the operation's form."""
+            """True if another process may carry it out: `decide` needs only the snapshot and the operation's form."""
 
         @property
         def brings_forward(self) -> bool:
-            """Whether it ends an older format, and so may write to a hub that has one."""
+            """True if it upgrades an older format, and so may write to a hub that has one."""
 
         def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
-            """The change on this snapshot. Raises a refusal."""
+            """Return the change on this snapshot. Raises a refusal."""
 
         def token_for(self, bead_id: str) -> str | None:
-            """The claim token that the asker presents for a bead."""
+            """Return the claim token that the author presents for a bead."""
 
         # --- how it is written down ---
 
         def form(self) -> dict[str, Any]:
-            """As it was asked for, for whoever carries it out in another process."""
+            """Return its JSON form as it was made, for another process to carry it out."""
 
         def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-            """As it was decided, for the commit."""
+            """Return its JSON form as it was decided, for the commit."""
 
         def journal_fields(self) -> dict[str, Any]:
-            """What crash recovery has to know of it: `agent`, for whom it claims, and `ids`, the beads that were named."""
+            """Return what crash recovery needs: `agent`, for whom it claims, and `ids`, the beads that were named."""
 
-        # --- what becomes of it ---
+        # --- changed by what happens to it ---
 
         def new_ids(self, change: Change) -> dict[str, str]:
-            """The beads of this operation that a change of it gives other ids than it names: old -> new."""
+            """Return the beads of this operation that a change gives other ids than it names: old -> new."""
 
         def renamed(self, ids: Mapping[str, str]) -> Operation:
-            """The operation that names these beads by their new ids (old -> new)."""
+            """Return the operation with these beads named by their new ids (old -> new)."""
 
         def inheriting(self, entry: Mapping[str, Any]) -> Operation | None:
-            """The operation that takes over the claim which a dead process of the same agent won, by its journal entry; None for no heir."""
+            """Return the operation that takes over the claim a dead process of the same agent won, by its journal entry; else
+            None.
+            """

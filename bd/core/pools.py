@@ -1,7 +1,7 @@
-"""Pools of agents: what the `pool` map of an agent file says, and how the members are called.
+"""Pools of agents: the `pool` map of an agent file, and the names of the members.
 
-An agent file is a pool's template; without a `pool` map it is a pool of exactly one. Does not belong here: how many
-members there should be (policy/scaling.py), and starting them (fleet/).
+An agent file is a pool's template; without a `pool` map it is a pool of exactly one. policy/scaling.py decides how many members
+there should be; bd/pool starts them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Files(Protocol):
-        """Where agent files are read from: a snapshot."""
+        """The source of agent files: a snapshot."""
 
         def record(self, path: str) -> Mapping[str, Any] | None: ...
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class Pool(NamedTuple):
-    """A pool's settings. Durations are seconds; `size` is what somebody asked for by `bd pool scale`.
+    """A pool's settings. Durations are seconds; `size` is what was requested with `bd pool scale`.
 
-    `flaws` say what its file says that can't be so, and what holds instead.
+    `flaws` are the invalid settings in its file, and the values used instead.
     """
 
     name: str
@@ -52,14 +52,14 @@ class Pool(NamedTuple):
 
     @property
     def members(self) -> list[str]:
-        """The names its members may have, in the order in which they are started."""
+        """The names that its members may have, in the order in which they are started."""
         if self.max == 1 and not self.names:
             return [self.name]
         themed = list(self.names[: self.max])
         return [*themed, *(f"{self.name}-{number}" for number in range(len(themed) + 1, self.max + 1))]
 
     def clamped(self, count: int) -> int:
-        """A number of members within what the pool allows."""
+        """Limit a number of members to what the pool allows."""
         return max(self.min, min(self.max, count))
 
 
@@ -74,12 +74,12 @@ _COUNTS = ("min", "max", "max_claims", "size")
 _TEXTS = ("check", "start", "stop", "nudge", "alive", "provider")
 _KEYS = frozenset((*_DURATIONS, *_COUNTS, *_TEXTS, "names"))
 PROVIDERS = ("child", "tmux", "systemd")
-# More are never run on one host, and a slip of the keyboard must not start them.
+# The most members on one host, so that a typing error does not start more.
 MOST_MEMBERS = 1000
 
 
 def pool_of(name: str, file: Mapping[str, Any]) -> Pool:
-    """The pool that an agent file describes: 1..1 without a `pool` map, 0..1 with one that says nothing else."""
+    """Return the pool that an agent file describes: 1..1 without a `pool` map, 0..1 with one that sets neither bound."""
     given = file.get("pool")
     if given is None:
         return Pool(name)
@@ -105,7 +105,7 @@ def pool_of(name: str, file: Mapping[str, Any]) -> Pool:
 
 
 def _names(given: Any, flaws: list[str]) -> tuple[str, ...]:
-    """The themed names that can be agents'; they name files, too."""
+    """Return the names from `names` that can be agents'; they also name files."""
     listed = given if isinstance(given, list) else []
     if given is not None and not isinstance(given, list):
         flaws.append("`names` is no list, and is left out")
@@ -116,7 +116,7 @@ def _names(given: Any, flaws: list[str]) -> tuple[str, ...]:
 
 
 def _within(pool: Pool, flaws: list[str]) -> Pool:
-    """The pool with numbers that agree with each other."""
+    """Make the pool's numbers consistent."""
     if pool.max > MOST_MEMBERS:
         flaws.append(f"`max: {pool.max}` is more than {MOST_MEMBERS}, which holds")
         pool = pool._replace(max=MOST_MEMBERS)
@@ -132,16 +132,16 @@ def _within(pool: Pool, flaws: list[str]) -> Pool:
 
 
 def pools_of(files: Files) -> dict[str, Pool]:
-    """Every pool of a hub: one for each agent file."""
+    """Return every pool of a hub: one for each agent file."""
     return {name: pool_of(name, file) for name, file in sorted(files.records(AGENTS_DIR).items())}
 
 
 def template_of(name: str, files: Files) -> str | None:
-    """The agent file that a name goes by: its own, else that of the pool it is, or was, a member of."""
+    """Return the agent file that applies to a name: its own, else that of the pool it is, or was, a member of."""
     if files.record(agent_path(name)) is not None:
         return name
     base, _, number = name.rpartition("-")
-    # A number above the most there may be now: a member from before, which keeps its limits until it has ended.
+    # A number above the current limit: a member from before, which keeps its settings until it ends.
     if base and number.isdigit() and "pool" in (files.record(agent_path(base)) or {}):
         return base
     for other, file in files.records(AGENTS_DIR).items():
@@ -152,7 +152,7 @@ def template_of(name: str, files: Files) -> str | None:
 
 
 def file_of(name: str, files: Files) -> Mapping[str, Any] | None:
-    """The agent file that holds for a name; a pool's member has its template's."""
+    """Return the agent file that applies to a name; a pool's member has its template's."""
     own = files.record(agent_path(name))
     template = template_of(name, files) if own is None else None
     return {**(files.record(agent_path(template)) or {}), "name": name} if template else own

@@ -1,9 +1,8 @@
-"""Beads in the order of work, as far as a store can tell it without reading them.
+"""Beads in the order of work, as far as a store knows it without reading them.
 
-A store answers for the beads that nothing but a change moves (`is_calm`): how many pass a
-`Sought`, and which they are, in order. The others are looked at one by one. Belongs here: what
-can be asked that way, and putting both together. Does not belong here: what makes a bead ready,
-or what its place is when the clock has a say (policy).
+A store answers for the calm beads, which only a change can move (`is_calm`): how many match a `Sought`, and which, in order. All
+others are examined one by one. This module defines the questions, and merges both groups; policy decides what makes a bead ready,
+and its place when the clock matters.
 """
 
 from __future__ import annotations
@@ -20,20 +19,20 @@ if TYPE_CHECKING:
     from typing import Any
 
     Derive = Callable[[Sequence[str]], Mapping[str, str]]
-    # A bead's key in an order: its number there (in the order of lists the base priority), when it was made, its id.
+    # A bead's sort key: its rank (in lists, the base priority), its creation time, its id.
     Place = tuple[float, str, str]
 
 
-# How far the chains of beads that wait for a bead are looked at.
+# The length up to which chains of waiting beads are followed.
 LONGEST_CHAIN = 5
 
 
 class Sought(NamedTuple):
-    """What beads can be found by without reading them; unset parts let everything through.
+    """A query for beads that can be found without reading them; unset parts match everything.
 
-    Without `done` only live beads are meant. `phases` are those that were kept for live beads.
-    An `assignee` that is empty means those that nobody is assigned to. `by_work` asks for the order of work instead
-    of the order of lists: only ready beads have a place in it, and it was kept with their phase.
+    Without `done`, only live beads match. `phases` are the kept phases of live beads. An empty `assignee` matches unassigned
+    beads. `by_work` asks for the order of work instead of the order of lists: only ready beads have a place in it, which is kept
+    with their phase.
     """
 
     done: bool = False
@@ -48,11 +47,11 @@ class Sought(NamedTuple):
 
 
 class Derivation(NamedTuple):
-    """A column that a store fills by itself and keeps: `begin(snapshot, now)` gives a function of ids to texts by id.
+    """A column that a store fills and keeps: `begin(snapshot, now)` returns a function from ids to texts by id.
 
-    Both are pure; what is worked out once for many beads stands in the function. It gives a text only where nothing
-    but a change of some bead makes that wrong. `code` names all code of bd that it may import, as packages and modules
-    by their paths: what other code has derived does not count.
+    Both are pure; what is computed once for many beads belongs to the function. It returns a text only if nothing but a change of
+    some bead can invalidate it. `code` names all code of bd that it may import, as paths of packages and modules: what other code
+    has derived does not count.
     """
 
     name: str
@@ -61,22 +60,22 @@ class Derivation(NamedTuple):
 
 
 class Settled:
-    """The beads that a store answers for, in the order of work. None of them, unless a store has a faster way."""
+    """The matching beads that a store answers for, in the order of work. Empty unless a store has a faster way."""
 
     def __len__(self) -> int:
         return 0
 
     def beads(self) -> Iterator[tuple[Place, Any]]:
-        """Each bead (it may be a head) behind its place."""
+        """Yield each bead (possibly a head) with its place."""
         return iter(())
 
     def derived(self, name: str) -> Iterator[tuple[Place, str | None]]:
-        """What is kept for each of what was derived by this name; None where nothing is."""
+        """Yield what is kept for each bead under the name of a derivation; None if nothing is."""
         return iter(())
 
 
 class Resorted(Settled):
-    """Beads that a store answers for in another order than its own, which takes a look at each."""
+    """The same beads in another order than the store's, which requires reading each."""
 
     def __init__(self, settled: Settled, in_order: Callable[[Iterable[Any]], list[tuple[Place, Any]]]) -> None:
         self._settled = settled
@@ -94,7 +93,7 @@ class Resorted(Settled):
 
 
 class Together(Settled):
-    """What a store answers for in several parts, all in one order."""
+    """Several such groups, merged into one order."""
 
     def __init__(self, parts: Iterable[Settled]) -> None:
         self._parts = [part for part in parts if len(part)]
@@ -110,12 +109,12 @@ class Together(Settled):
 
 
 def _merged(parts: list[Iterator[tuple[Place, Any]]]) -> Iterator[tuple[Place, Any]]:
-    """Several lists in order as one, without looking at what stands beside the places."""
+    """Merge sorted lists, comparing places only."""
     return heapq.merge(*parts, key=itemgetter(0))
 
 
 class Recall:
-    """What a store may know of beads beside what their files say: by default nothing. The base of every snapshot."""
+    """What a store may know of beads besides their files: by default nothing. The base of every snapshot."""
 
     def every(self) -> Iterator[Any]:
         raise NotImplementedError
@@ -124,22 +123,22 @@ class Recall:
         raise NotImplementedError
 
     def settled(self, sought: Sought) -> tuple[Settled | None, list[Any]]:
-        """Those of the beads sought that the store can answer for, and all those that have to be looked at."""
+        """Return the matching beads that the store answers for, and all beads that have to be examined."""
         return None, list(self.every() if sought.done else self.live())
 
     def derived(self, name: str, ids: Sequence[str]) -> Mapping[str, str]:
-        """What the derivation of this name gives for these beads; those for which it gives nothing are left out.
+        """Return what the named derivation gives for these beads; beads without a result are left out.
 
-        By default a store derives nothing: whoever asks works it out.
+        By default a store derives nothing, and the caller computes it.
         """
         return {}
 
     def waiting_counts(self, ids: list[str]) -> dict[str, int]:
-        """How many live beads wait for each of these; those for which none do may be left out."""
+        """Return how many live beads wait for each of these; beads with none may be left out."""
         return {bead_id: len(others) for bead_id, others in self.waiters(ids).items()}
 
     def waiters(self, ids: list[str]) -> dict[str, list[str]]:
-        """The live beads that wait for each of these; those for which none do may be left out."""
+        """Return the live beads that wait for each of these; beads with none may be left out."""
         found: dict[str, list[str]] = {bead_id: [] for bead_id in ids}
         for bead in self.live() if found else ():
             for target in found.keys() & awaits(bead):
@@ -148,38 +147,38 @@ class Recall:
 
 
 def rank_of(fields: Mapping[str, Any]) -> float:
-    """The base priority, 0-100, lower is more urgent: the bead's own, else what its P0..P4 stands for."""
+    """Return the base priority, 0-100, lower is more urgent: the bead's own, else the value for its P0..P4."""
     base = fields.get("base_priority")
     return float(BASE_OF_PRIORITY[min(4, max(0, fields.get("priority", 2)))] if base is None else base)
 
 
 def made_of(fields: Mapping[str, Any]) -> str:
-    """When it was made, as it is compared: without its Z an instant with a fraction sorts behind the same one without."""
+    """Return the creation time in a sortable form: with its Z, a time with a fraction would sort before the same second."""
     made: str = fields.get("created_at", "")
     return made.rstrip("Z")
 
 
 def awaits(bead: Any) -> set[str]:
-    """The ids that a bead itself waits for."""
+    """Return the ids that a bead waits for directly."""
     return {*bead.depends_on, *(link.id for link in bead.links if link.type in WAITING_LINKS)}
 
 
 def mentions(bead: Any) -> set[str]:
-    """The ids that a bead names: its dependencies, its parent, its links."""
+    """Return the ids that a bead names: its dependencies, its parent, its links."""
     return {*bead.depends_on, *([bead.parent] if bead.parent else ()), *(link.id for link in bead.links)}
 
 
 def is_calm(fields: Mapping[str, Any]) -> bool:
-    """Whether by what its own file says the clock moves a bead neither in its status nor in the order."""
+    """Return whether time alone changes neither a bead's status nor its place in the order, judging by its own file."""
     if fields.get("status") in DONE_STATUSES:
         return not fields.get("temperature")
     return not any(fields.get(key) for key in CLOCK_FIELDS) and fields.get("priority_boost_per_minute") is None
 
 
 class Lineup:
-    """Beads in order, read as they are asked for; how many they are is known before.
+    """Beads in order, read lazily, but with a known length.
 
-    `others` are those that were looked at, in their order by `key`; `settled` is in the same order.
+    `others` are the examined beads, sorted by `key`; `settled` has the same order.
     """
 
     def __init__(self, others: Iterable[Any], key: Callable[[Any], Place] | None = None, settled: Settled | None = None) -> None:
@@ -197,11 +196,11 @@ class Lineup:
         return (bead for _, bead in self._merged(self._settled.beads(), lambda bead: bead))
 
     def ids(self) -> Iterator[str]:
-        """The id of each bead."""
+        """Yield the id of each bead."""
         return (bead_id for bead_id, _ in self.derived(""))
 
     def derived(self, name: str) -> Iterator[tuple[str, str | None]]:
-        """The id of each bead, and what is kept for it of what was derived by this name."""
+        """Yield the id of each bead, and what is kept for it under the name of a derivation."""
         if self._settled is None:
             return ((bead.id, None) for bead in self._others)
         return ((place[2], text) for place, text in self._merged(self._settled.derived(name), lambda _: None))

@@ -1,7 +1,7 @@
-"""What bd takes from the machine while it works: time, sleep, chance, new names, and who follows its steps.
+"""What bd needs from the machine: time, sleep, random numbers, new ids, and a hook for its steps.
 
-Nothing below `cli/` reads a clock, sleeps, draws a random number or mints a name in another way than through a Runtime that
-it was given. `cli/runtime.py` is the one of real life; tests and simulations hand in their own.
+Nothing below `cli/` reads a clock, sleeps, draws a random number or mints an id except through the Runtime it was given.
+`cli/runtime.py` is the real one; tests and simulations pass in their own.
 """
 
 from __future__ import annotations
@@ -13,39 +13,39 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Runtime(Protocol):
-        """One machine, as one process sees it. Every duration is in seconds. Threads may share it."""
+        """One machine, as one process sees it. Durations are in seconds. Threads may share it."""
 
         def now(self) -> datetime:
-            """The present instant, aware, UTC. Somebody may set this clock."""
+            """Return the current instant, aware, UTC. This clock may be set."""
             ...
 
         def monotonic(self) -> float:
-            """Seconds on a clock that never goes back, for durations within this process."""
+            """Return seconds on a clock that never goes back, for durations within this process."""
             ...
 
         def uptime(self) -> float:
-            """Seconds on the machine's boot-time clock, which nobody sets and which goes on while the machine sleeps.
+            """Return seconds on the machine's boot-time clock, which can't be set and continues during sleep.
 
-            Processes may compare what they read there, as long as `boot_id` is the same.
+            Processes may compare its values as long as `boot_id` is the same.
             """
             ...
 
         def boot_id(self) -> str:
-            """What tells one run of the machine from another; empty where it has no such name."""
+            """Return an identifier of the current boot of the machine; "" if there is none."""
             ...
 
         def sleep(self, seconds: float) -> None:
-            """Wait for so long; not at all below 0."""
+            """Sleep for this long; not at all if it is not positive."""
             ...
 
         def random(self) -> float:
-            """A random number, at least 0 and less than 1."""
+            """Return a random number, at least 0 and less than 1."""
             ...
 
         def new_id(self) -> str:
-            """A new ULID, 26 characters, upper case: 48 bits of milliseconds since 1970, then 80 random bits."""
+            """Return a new ULID, 26 characters, upper case: 48 bits of milliseconds since 1970, then 80 random bits."""
             ...
 
         def on_step(self, name: str) -> None:
-            """Hear that a write reached this step (docs/protocol.md). Nothing happens in real life; tests act here."""
+            """Called when a write reaches a step (docs/protocol.md). Does nothing in production; tests act here."""
             ...

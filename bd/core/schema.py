@@ -1,6 +1,6 @@
-"""The tables of docs/format.md: the keys of every file of a hub, their kinds and order, and where files lie.
+"""The tables of docs/format.md: the keys of every file of a hub, their types and order, and the paths of files.
 
-The codec types, orders and checks by them. A new field is a line here.
+The codec uses them for typing, order and checks. A new field is a line here.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ BEAD_FIELDS: dict[str, Kind] = {
     "comments": "maps",
 }
 
-# What stands inside the maps of a file; a key that is not here is any JSON value.
+# The types inside the maps of a file; a key that is not here may have any JSON value.
 INNER_FIELDS: dict[str, dict[str, Kind]] = {
     "claim": CLAIM_FIELDS,
     "claims": CLAIM_FIELDS,
@@ -143,7 +143,7 @@ INNER_FIELDS: dict[str, dict[str, Kind]] = {
     },
 }
 
-# Fields that no list and no policy looks at; a cache leaves them out of the heads it hands to policy.
+# Fields that neither lists nor policy use; a cache leaves them out of heads.
 LONG_FIELDS = frozenset(
     """
     description design acceptance_criteria notes spec comments failures progress output metadata retry notified cost
@@ -151,11 +151,11 @@ LONG_FIELDS = frozenset(
     """.split()
 )
 
-# By these the clock moves a bead: in its phase, or in the order of work against others.
+# Fields through which time alone moves a bead: in its phase, or in the order of work.
 CLOCK_FIELDS = ("temperature", "deadline", "retry_at", "defer_until")
-# The finer scale behind P0..P4.
+# The base priorities that P0..P4 stand for.
 BASE_OF_PRIORITY = (5, 20, 50, 70, 90)
-# Link types that block like depends_on (the waiting kinds of the Go tool).
+# Link types that block like depends_on (the waiting types of the Go tool).
 WAITING_LINKS = frozenset({"conditional-blocks", "waits-for"})
 
 CAPACITY_FIELDS: dict[str, Kind] = {
@@ -225,10 +225,10 @@ CONFIG_FIELDS: dict[str, Kind] = {
     "friction": "any",
     "spent_keys": "map",
 }
-# Where the configuration keeps the idempotency keys of deleted beads: key to id, so that nothing is made for them again.
+# The key under which the configuration keeps idempotency keys of deleted beads (key -> id), so that they are not created again.
 SPENT_KEYS = "spent_keys"
 
-# What the Go tool's JSON calls otherwise: our key to its key.
+# Names that differ in the Go tool's JSON: our key -> its key.
 JSON_NAMES = {"type": "issue_type", "deadline": "due_at"}
 STORED_STATUSES = ("open", "in_progress", "blocked", "deferred", "validating", "closed", "cancelled", "dead_letter")
 DONE_STATUSES = frozenset({"closed", "cancelled"})
@@ -262,64 +262,64 @@ ARTIFACTS_DIR = "artifacts/"
 CAPACITY_DIR = ".agent-status/"
 
 
-# No separators, no leading dot, nothing Windows refuses; without a pattern: every claim asks it.
+# Names that Windows reserves. Checked without a pattern: every claim needs this.
 DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))))
 _AGENT_CHARS, _AGENT_LIMIT = "abcdefghijklmnopqrstuvwxyz0123456789-", 63
 
 
 def is_agent(text: str) -> bool:
-    """Whether the text can be an agent's name; it names files, on every system."""
+    """Return whether the text can be an agent's name, which is also a file name on every system."""
     return 0 < len(text) <= _AGENT_LIMIT and text[0] != "-" and not text.strip(_AGENT_CHARS) and text not in DEVICES
 
 
 def suffix_of(bead_id: str) -> str:
-    """What stands behind the prefix: `7k3q` of `hub-7k3q`, `7k3q.2x` of `beads-hub-7k3q.2x`."""
+    """Return the part after the prefix: `7k3q` of `hub-7k3q`, `7k3q.2x` of `beads-hub-7k3q.2x`."""
     return bead_id.rsplit("-", 1)[-1]
 
 
 def bead_path(bead_id: str) -> str:
-    """Where an active bead's file lies in the hub."""
+    """Return the hub path of an active bead's file."""
     return f"{BEADS_DIR}{bead_id}.yaml"
 
 
 def archive_path(bead_id: str, ended_at: str) -> str:
-    """Where the file of a bead that ended at this (canonical) instant lies in the archive, if it has one of its own."""
+    """Return the archive path of a bead that ended at this (canonical) instant, if it has its own file."""
     return f"{ARCHIVE_DIR}{ended_at[:7]}/{bead_id}.yaml"
 
 
 def volume_path(ended_at: str, number: int) -> str:
-    """A volume of the archive for the month of an instant."""
+    """Return the path of a volume of the archive for the month of an instant."""
     return f"{ARCHIVE_DIR}{ended_at[:7]}-{number:03}.yaml"
 
 
 def is_volume(path: str) -> bool:
-    """Whether a file at this path of a hub is a volume of its archive: many beads in one file (store/archive/volumes.py)."""
+    """Return whether a hub path is that of an archive volume: many beads in one file (store/archive/volumes.py)."""
     return path.startswith(ARCHIVE_DIR) and path.endswith(".yaml") and "/" not in path[len(ARCHIVE_DIR) :]
 
 
 def volume_of(path: str) -> str | None:
-    """The volume that a bead's path leads into; None where the bead has a file of its own."""
+    """Return the volume that a bead's path leads into; None if the bead has its own file."""
     volume = path.rpartition("/")[0]
     return volume if is_volume(volume) else None
 
 
 def agent_path(name: str) -> str:
-    """Where an agent's file lies in the hub."""
+    """Return the hub path of an agent's file."""
     return f"{AGENTS_DIR}{name}.yaml"
 
 
 def trigger_path(name: str) -> str:
-    """Where a trigger's file lies in the hub."""
+    """Return the hub path of a trigger's file."""
     return f"{TRIGGERS_DIR}{name}.yaml"
 
 
 def capacity_path(name: str) -> str:
-    """Where an agent's capacity file lies in the hub."""
+    """Return the hub path of an agent's capacity file."""
     return f"{CAPACITY_DIR}{name}.yaml"
 
 
 def fields_of_path(path: str) -> dict[str, Kind]:
-    """The table for the YAML file at a hub path; an empty one for any other file."""
+    """Return the table for the YAML file at a hub path; an empty one for any other file."""
     if path.startswith(BEADS_DIR):
         return BEAD_FIELDS
     if path.startswith(AGENTS_DIR):

@@ -1,8 +1,7 @@
-"""Settings: every key, its default, and which layer a value comes from.
+"""Settings: every key, its default, and the layer that a value comes from.
 
-Precedence: flag, environment (`BD_*`), clone (`<git common dir>/bd/config.yaml`), user
-(`$XDG_CONFIG_HOME/bd/config.yaml`), hub (`.beads/config.yaml`), default. Belongs here: the
-table and the merge. Does not belong here: reading files (the caller passes mappings).
+Precedence: flag, environment (`BD_*`), clone (`<git common dir>/bd/config.yaml`), user (`$XDG_CONFIG_HOME/bd/config.yaml`), hub
+(`.beads/config.yaml`), default. The table and the merge; callers read the files and pass mappings.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from bd.core.errors import BdError
 
-# Hours a bead of a type is expected to take; stalled after `stall_factor` times that.
+# How long a bead of a type is expected to take, in seconds; it has stalled after `stall_factor` times that.
 EXPECTED_S: dict[str, float] = {
     **dict.fromkeys(("code", "bug", "task", "chore", "test"), 3600.0),
     **dict.fromkeys(("feature", "review", "deploy", "publish"), 7200.0),
@@ -31,7 +30,7 @@ _LARGEST = 1e9
 
 
 class Key(NamedTuple):
-    """One setting: its default, how its text is read, and what it is for."""
+    """One setting: its default, its parser, and what it is for."""
 
     default: Any
     read: Callable[[Any], Any]
@@ -115,18 +114,18 @@ KEYS: dict[str, Key] = {
     "lock_timeout": Key(60.0, _seconds, "how long a command waits for this clone's other writers"),
     "git_timeout": Key(60.0, _seconds, "how long one git process may take"),
 }
-# What has to be the same for everybody, such as the order of work: only the hub's own file has a say.
+# Settings that must be the same for everybody, such as the order of work: only the hub's own file counts.
 HUB_KEYS = ("require_signed", "heat_half_life", "priority_boost_per_minute", "starvation_limit")
-# What a process decides for itself alone; every other setting has a say in what an operation makes of a hub.
+# Settings that concern a process alone; every other setting affects what operations decide.
 PROCESS_KEYS = frozenset(
     "agent sign recover stop_when_cut_off export_auto board_path fresh_time retry_time lock_timeout git_timeout".split()
 )
-# Set per clone by init and clone; a hub's own file can't say where it is kept.
+# Set per clone by init and clone; the hub's own file can't say where it is kept.
 PLACE_KEYS = ("branch", "remote")
 
 
 class Settings(NamedTuple):
-    """Every setting's value. Durations are seconds."""
+    """The value of every setting. Durations are seconds."""
 
     prefix: str
     domain: str
@@ -153,7 +152,7 @@ class Settings(NamedTuple):
     lock_timeout: float
     git_timeout: float
     expected: Mapping[str, Any] = {}
-    # How beads are tried again, as the hub's file alone has it: the keys of a bead's `retry` map, and `types` with such maps.
+    # The retry rules of the hub's file: the keys of a bead's `retry` map, and `types` with such maps.
     retry: Mapping[str, Any] = {}
     sources: Mapping[str, str] = {}
 
@@ -162,24 +161,24 @@ class Settings(NamedTuple):
         return self.domain or self.prefix
 
     def owner(self, agent: str) -> str:
-        """The identity `<agent>@<domain>`."""
+        """Return the identity `<agent>@<domain>`."""
         return f"{agent}@{self.owner_domain}"
 
     def expected_s(self, bead_type: str, expected: str | None = None) -> float:
-        """Seconds a bead is expected to take."""
+        """Return how many seconds a bead is expected to take."""
         if expected:
             return duration_s(expected)
         own = self.expected.get(bead_type)
         return duration_s(str(own)) if own else EXPECTED_S.get(bead_type, 3600.0)
 
     def retry_of(self, bead_type: str) -> dict[str, Any]:
-        """What the hub says of how beads of a type are tried again; empty where it says nothing of them."""
+        """Return the hub's retry rules for a type; empty if there are none."""
         types = self.retry.get("types")
         given = types.get(bead_type) if isinstance(types, dict) else None
         return given if isinstance(given, dict) else {}
 
     def attempt_limit(self, bead_type: str, own: Any = None) -> int:
-        """How many attempts a bead may use up: its own limit, else the hub's for its type, else the hub's; at least one."""
+        """Return a bead's attempt limit: its own, else the hub's for its type, else the hub's; at least one."""
         for limit in (own, self.retry_of(bead_type).get("max_attempts")):
             number = int(limit) if isinstance(limit, str) and limit.isascii() and limit.isdigit() else limit
             if isinstance(number, int) and not isinstance(number, bool) and number > 0:
@@ -188,7 +187,7 @@ class Settings(NamedTuple):
 
 
 def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
-    """The settings from layers, the strongest first. Raises BadInput naming the layer of a bad value."""
+    """Merge layers into settings, the strongest first. Raises BadInput naming the layer of a bad value."""
     values: dict[str, Any] = {name: key.default for name, key in KEYS.items()}
     sources = dict.fromkeys(KEYS, "default")
     for layer, mapping in layers:
@@ -219,13 +218,13 @@ def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
 
 
 def _is_newer(config: Mapping[str, Any]) -> bool:
-    """Whether a hub's file is of a newer format: a value of it that can't be read is no damage, and nothing is written there."""
+    """Return whether a hub's file has a newer format. Then an unreadable value is no damage, as nothing is written there."""
     version = config.get("format")
     return isinstance(version, int) and version > versions.FORMAT
 
 
 def _bad(layer: str, name: str, found: Any, error: Exception) -> BdError:
-    """The error for a value that can't be read: in the hub's own file it is damage, elsewhere bad input."""
+    """Return the error for a value that can't be read: Damaged for the hub's own file, else BadInput."""
     words = str(error) if isinstance(error, BadInput) else "that is none of its kind"
     if layer == "hub":
         return Damaged(
@@ -236,7 +235,7 @@ def _bad(layer: str, name: str, found: Any, error: Exception) -> BdError:
 
 
 def _named(mapping: Mapping[str, Any]) -> list[str]:
-    """The settings that a layer may have something to say of: of a few, where asking it for each would take longer."""
+    """Return the settings that a layer may set; faster than asking it for every setting."""
     defaults = mapping.get("defaults")
     return [name for name in {**mapping, **(defaults if isinstance(defaults, dict) else {})} if name in KEYS]
 
@@ -249,21 +248,21 @@ def _lookup(mapping: Mapping[str, Any], name: str) -> Any:
 
 
 def of_hub(config: Mapping[str, Any]) -> Settings:
-    """The settings as the hub's own file alone has them: what holds for what others ask one to carry out."""
+    """Return the settings in the hub's own file alone, which apply when carrying out requests of other clones."""
     return merge([("hub", config)])
 
 
 def same_decisions(one: Settings, other: Settings) -> bool:
-    """Whether whatever is decided comes out the same under both: they differ in nothing but `PROCESS_KEYS`."""
+    """Return whether both settings lead to the same decisions: they differ only in `PROCESS_KEYS`."""
     if one.expected != other.expected or one.retry != other.retry:
         return False
     return all(getattr(one, key) == getattr(other, key) for key in KEYS.keys() - PROCESS_KEYS)
 
 
 def hub_setting(config: Mapping[str, Any], name: str, otherwise: Any = None) -> Any:
-    """One of `HUB_KEYS` as the hub's file has it; its default where that says nothing.
+    """Return one of `HUB_KEYS` from the hub's file; its default if it is unset.
 
-    Where it says what can't be read: `otherwise`, if that is given, else the default too.
+    If the value can't be read, return `otherwise` if given, else the default.
     """
     key = KEYS[name]
     found = _lookup(config, name)
@@ -274,7 +273,7 @@ def hub_setting(config: Mapping[str, Any], name: str, otherwise: Any = None) -> 
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The settings that `BD_*` variables give, by key."""
+    """Return the settings from `BD_*` variables, by key."""
     given = [name for name in environment if name.startswith("BD_") and name.isupper()]
     found = {name.removeprefix("BD_").lower(): environment[name] for name in given}
     return {name: value for name, value in found.items() if value and name in KEYS}

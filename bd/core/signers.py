@@ -1,7 +1,7 @@
-"""Whose keys a hub believes: its allowed signers, in git's own format, and as whom somebody signs. Pure.
+"""A hub's allowed signers, in git's own format: whose keys it trusts, and the name somebody signs under. Pure.
 
-Belongs here: reading and changing the lines of `.beads/allowed_signers`. Does not belong here: signatures (store/trust/signatures.py)
-and who was allowed when (store/trust/authority.py).
+Reads and changes the lines of `.beads/allowed_signers`. Signatures are in store/trust/signatures.py; store/trust/authority.py
+says who was allowed when.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NEVER = "99991231235959"
 
 
 class Signer(NamedTuple):
-    """A line: these names may sign with this key, from the one stamp (UTC, as YYYYMMDDHHMMSS) until before the other."""
+    """One line: these names may sign with this key, from `since` until before `until` (stamps in UTC, YYYYMMDDHHMMSS)."""
 
     names: tuple[str, ...]
     key: str
@@ -42,12 +42,12 @@ class Signer(NamedTuple):
         return self.until != _NEVER
 
     def may(self, name: str, key: str, at: str) -> bool:
-        """Whether this line lets a name sign with a key at a stamp."""
+        """Return whether this line lets a name sign with a key at a stamp."""
         return key == self.key and name in self.names and self.since <= at and (at < self.until or not self.is_revoked)
 
 
 def stamp_of(at_s: int) -> str:
-    """Unix seconds as allowed signers have them."""
+    """Format Unix seconds as a stamp of allowed signers."""
     return "".join(char for char in time_of_seconds(at_s) if char.isdigit())[:14]
 
 
@@ -57,7 +57,7 @@ def _stamp(text: str) -> str | None:
 
 
 def read_line(line: str) -> Signer | None:
-    """The signer of a line; None for a comment, and for whatever is not plain: patterns, authorities, other namespaces."""
+    """Parse a line; None for a comment, and for anything unusual: patterns, authorities, other namespaces."""
     found = _LINE.match(line.strip())
     if found is None:
         return None
@@ -74,12 +74,12 @@ def read_line(line: str) -> Signer | None:
 
 
 def read(lines: Iterable[str]) -> list[Signer]:
-    """The signers of these lines."""
+    """Return the signers in these lines."""
     return [signer for signer in map(read_line, lines) if signer is not None]
 
 
 def key_of(text: str) -> str:
-    """The public key in what was typed or stands in a file, without its comment. Raises BadInput."""
+    """Return the public key in a typed text or a file, without its comment. Raises BadInput."""
     if "PRIVATE KEY" in text:
         raise BadInput("that is a private key", hint="give the .pub file beside it, and keep this one to yourself")
     found = _KEY.match(text)
@@ -89,25 +89,25 @@ def key_of(text: str) -> str:
 
 
 def line_for(name: str, key: str) -> str:
-    """The line that allows a key."""
+    """Return the line that allows a key."""
     return f'{name} namespaces="git" {key}'
 
 
 def revoked(signer: Signer, at_s: int) -> str:
-    """The line that ends what a line allows: what was signed earlier stays valid."""
+    """Return the line that revokes a signer: what was signed earlier stays valid."""
     since = f',valid-after="{signer.since}Z"' if signer.since else ""
     return f'{",".join(signer.names)} namespaces="git"{since},valid-before="{stamp_of(at_s)}Z" {signer.key}'
 
 
 def principal_of(form: Mapping[str, Any], author: str) -> str:
-    """The name under which whoever made a commit has to sign: who its operation is by, or its author. Empty for none."""
+    """Return the name under which a commit has to be signed: its operation's author, or the commit's. "" if there is none."""
     said = str(form.get("by") or author.split(" <", maxsplit=1)[0])
     name = said.split(":", 1)[-1] if form.get("by") else said
     return name_of(name)
 
 
 def name_of(name: str) -> str:
-    """The name that an agent or a person signs under; empty where none can be made of it."""
+    """Return the name that an agent or a person signs under; "" if none can be made of it."""
     if is_agent(name):
         return name
     try:

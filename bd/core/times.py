@@ -1,7 +1,7 @@
-"""Times and durations, and the texts of them.
+"""Times and durations, and their texts.
 
-Instants are aware and UTC; their text is RFC 3339 ending in Z, that of a duration `90s`, `45m`, `2h` or `1d`. Nothing here
-knows what time it is: that is the Runtime's (runtime.py).
+Instants are aware and UTC; their text is RFC 3339 ending in Z. A duration is `90s`, `45m`, `2h` or `1d`. The current time comes
+from the Runtime (runtime.py).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from datetime import UTC, datetime
     from datetime import timedelta as timedelta  # noqa: PLC0414  policy takes it from here
 else:
-    try:  # datetime.py defines everything once more in Python before it takes what is here
+    try:  # importing datetime.py defines its classes in Python before replacing them by the C ones used here
         from _datetime import datetime, timedelta, timezone
     except ImportError:
         from datetime import datetime, timedelta, timezone
-    UTC = timezone.utc  # noqa: UP017  the C module has no such name everywhere
+    UTC = timezone.utc  # noqa: UP017  the C module does not have it in every version
 
-# The most by which two clocks of a fleet may differ.
+# The largest difference expected between two clocks of a fleet.
 SKEW_S = 1800.0
 _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST_S = 36525 * 86400
@@ -36,13 +36,13 @@ def at_seconds(seconds: float) -> datetime:
 
 
 def time_text(instant: datetime, *, exact: bool = False) -> str:
-    """The RFC 3339 form ending in Z; whole seconds unless `exact` (then microseconds)."""
+    """Return the RFC 3339 form ending in Z: whole seconds, or microseconds if `exact`."""
     utc = instant.astimezone(UTC).replace(tzinfo=None)
     return utc.isoformat(timespec="microseconds" if exact else "seconds") + "Z"
 
 
 def time_of_seconds(seconds: int) -> str:
-    """The canonical text of a Unix time, as git stamps commits."""
+    """Return the canonical text of a Unix time, as in git's commits."""
     return time_text(at_seconds(seconds))
 
 
@@ -52,12 +52,12 @@ def instant_of(text: str) -> datetime:
 
 
 def unix_seconds(text: str) -> int:
-    """Return the Unix time of a stamp, in whole seconds."""
+    """Return the Unix time of a canonical text, in whole seconds."""
     return int(instant_of(text).timestamp())
 
 
 def is_canonical(text: str) -> bool:
-    """Whether the text has the form `2026-02-21T15:00:00Z`, perhaps with a fraction; its numbers may still be no time."""
+    """Return whether the text has the form `2026-02-21T15:00:00Z`, possibly with a fraction. Its numbers are not checked."""
     if len(text) < 20 or not text.isascii() or text[4] + text[7] + text[10] + text[13] + text[16] + text[-1] != "--T::Z":
         return False
     numbers = text[:4] + text[5:7] + text[8:10] + text[11:13] + text[14:16] + text[17:19]
@@ -65,9 +65,9 @@ def is_canonical(text: str) -> bool:
 
 
 def canonical_time(text: str) -> str:
-    """A stored time in its canonical form: UTC ending in Z, fraction as written.
+    """Return a stored time in its canonical form: UTC ending in Z, with the fraction as written.
 
-    Anything with an offset is converted; a time without one is UTC. Raises ValueError.
+    A time with an offset is converted; one without is UTC. Raises ValueError.
     """
     text = text.strip()
     if is_canonical(text):
@@ -85,7 +85,7 @@ def canonical_time(text: str) -> str:
 
 
 def duration_s(text: str) -> float:
-    """The seconds of a duration text such as `90s`, `1h30m`, `2d`; a bare number is seconds. Raises BadInput."""
+    """Return the seconds of a duration such as `90s`, `1h30m`, `2d`; a bare number is seconds. Raises BadInput."""
     seconds = _seconds_of(text.strip().lower())
     if seconds is None:
         raise BadInput(f"{text!r} is not a duration", hint="write 90s, 45m, 2h or 1d")
@@ -95,7 +95,7 @@ def duration_s(text: str) -> float:
 
 
 def _seconds_of(text: str) -> float | None:
-    """How long that is; None for what is no duration."""
+    """Return the seconds of a duration; None if it is not one."""
     if _is_number(text):
         return float(text)
     seconds, rest = 0.0, text
@@ -110,13 +110,13 @@ def _seconds_of(text: str) -> float | None:
 
 
 def _is_number(text: str) -> bool:
-    """Whether the text is figures, perhaps with a point among them."""
+    """Return whether the text is digits, possibly with a decimal point."""
     whole, point, part = text.partition(".")
     return text.isascii() and whole.isdigit() and (part.isdigit() if point else True)
 
 
 def duration_text(seconds: float) -> str:
-    """The shortest exact text of a duration: `90s`, `45m`, `2h`, `1d`."""
+    """Return the shortest exact text of a duration: `90s`, `45m`, `2h`, `1d`."""
     whole = int(seconds)
     for unit in ("d", "h", "m"):
         if whole and whole % _UNIT_S[unit] == 0:
@@ -125,7 +125,7 @@ def duration_text(seconds: float) -> str:
 
 
 def age_text(seconds: float) -> str:
-    """About how long, for people: `40s`, `2m`, `3h`, `5d`."""
+    """Return an approximate duration for people: `40s`, `2m`, `3h`, `5d`."""
     seconds = max(0.0, seconds)
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
         if seconds >= size:
@@ -134,7 +134,7 @@ def age_text(seconds: float) -> str:
 
 
 def typed_time(text: str, present: datetime) -> str:
-    """The canonical time that a person meant: a date, a time, `tomorrow`, `2h` or `+3d` from now.
+    """Return the canonical time that a person typed: a date, a time, `tomorrow`, `2h` or `+3d` from now.
 
     A date alone means its first second, UTC. Raises BadInput.
     """
@@ -157,7 +157,7 @@ def typed_time(text: str, present: datetime) -> str:
 
 
 def past_instant(text: str, present: datetime) -> datetime:
-    """The instant that a person meant by a time, or by a duration, which is so long ago. Raises BadInput."""
+    """Return the instant that a person typed as a time, or as a duration ago. Raises BadInput if it is in the future."""
     instant = instant_back(text, present)
     if instant > present:
         raise BadInput(f"{text} is still to come", hint=_BACK)
@@ -165,7 +165,7 @@ def past_instant(text: str, present: datetime) -> datetime:
 
 
 def instant_back(text: str, present: datetime) -> datetime:
-    """The same where a time that is still to come means something, too. Raises BadInput."""
+    """Return the instant that a person typed as a time, past or future, or as a duration ago. Raises BadInput."""
     word = text.strip().lower()
     ago = word.removesuffix(" ago").strip().removeprefix("+")
     if _seconds_of(ago) is not None:

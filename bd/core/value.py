@@ -1,7 +1,7 @@
-"""Frozen values with named fields: what a dataclass is, for modules with dozens of them.
+"""Frozen values with named fields, like dataclasses, for modules that define dozens of them.
 
-`typing.NamedTuple` and `dataclasses` compile every annotation when a module is imported, 0.2 ms a class, and each command of each
-agent pays for it. Here a class costs a tenth of that, which keeps a claim within its budget (bench/README.md).
+`typing.NamedTuple` and `dataclasses` compile every annotation at import, 0.2 ms a class, which every command would pay for. A
+class here costs a tenth of that, which keeps a claim within its budget (bench/README.md).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass_transform(frozen_default=True, eq_default=True)
 class Value:
-    """The fields of a class that inherits this are its annotations, in their order; a default stands in the class."""
+    """Base class: the fields of a subclass are its annotations, in order; defaults are class attributes."""
 
     if TYPE_CHECKING:
         _fields: ClassVar[tuple[str, ...]]
@@ -30,13 +30,13 @@ class Value:
         given.update(named)
         for name in fields:
             if name not in given:
-                given[name] = getattr(type(self), name)  # its default, or an error that names it
+                given[name] = getattr(type(self), name)  # its default, or an AttributeError that names it
         if len(given) > len(fields) or len(values) > len(fields):
             raise TypeError(f"{type(self).__name__} has the fields {', '.join(fields)}")
         self.__dict__.update(given)
 
     def replace(self, **changes: Any) -> Self:
-        """The same with other values in these fields."""
+        """Return a copy with other values in these fields."""
         return type(self)(**{**self.__dict__, **changes})
 
     def __setattr__(self, name: str, value: object) -> None:
