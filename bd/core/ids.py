@@ -58,15 +58,14 @@ def bead_id(prefix: str, uid: str, is_taken: Callable[[str], bool], parent: str 
 
 
 def is_bead_id(text: str) -> bool:
-    """Return whether the text can be a bead's id: letters, digits, `-`, `_`, and dots between them; a valid file name on every
-    system.
-    """
+    """Return whether the text can be a bead's id: letters, digits, `-`, `_`, and dots in between; a file name on every system."""
     return len(text) <= _LONGEST_ID and _is_word(text) and text.partition(".")[0].lower() not in DEVICES
 
 
 def _is_word(text: str, *, dots: bool = True) -> bool:
-    """Return whether the text is letters, digits, `-` and `_`, starting with a letter or digit; with `dots`, also single dots in
-    between.
+    """Return whether the text is letters, digits, `-` and `_`, starting with a letter or digit.
+
+    `dots` allows single dots in between.
     """
     parts = text.split(".") if dots else [text]
     return text.isascii() and text[:1].isalnum() and all(part.replace("-", "0").replace("_", "0").isalnum() for part in parts)

@@ -100,6 +100,7 @@ if TYPE_CHECKING:
             """Return the operation with these beads named by their new ids (old -> new)."""
 
         def inheriting(self, entry: Mapping[str, Any]) -> Operation | None:
-            """Return the operation that takes over the claim a dead process of the same agent won, by its journal entry; else
-            None.
+            """Return the operation that takes over the claim that a dead process of the same agent won.
+
+            `entry` is that process's journal entry. None if this operation does not take it over.
             """
