@@ -1,8 +1,7 @@
-"""Advisory claims: several agents may be at one bead, each with a token and an end, and see each other.
+"""Advisory claims: several agents may work on one bead, each with its own token and expiry, and see each other.
 
-An advisory bead has a list of `claims` and stays open; nobody owns it. A claim whose `expires_at`
-has passed no longer counts; it is dropped when the claims next change. Only failed attempts count
-against the limit: each of the others is forgiven from its start.
+An advisory bead has a list of `claims` and stays open; nobody owns it. A claim whose `expires_at` has passed no longer counts; it
+is removed when the claims next change. Only failed attempts count against the limit: every attempt is forgiven when it starts.
 """
 
 from __future__ import annotations
@@ -22,50 +21,50 @@ if TYPE_CHECKING:
 
 
 def is_live(claim: dict[str, Any], at: datetime | None) -> bool:
-    """Whether an advisory claim still counts; without an instant each one does."""
+    """Return whether an advisory claim has not expired; without an instant, True."""
     until = claim.get("expires_at")
     return at is None or not until or instant_of(until) > at
 
 
 def live(bead: Bead, at: datetime | None) -> list[dict[str, Any]]:
-    """The advisory claims that count, the oldest first."""
+    """Return the live advisory claims, the oldest first."""
     return [claim for claim in bead.get("claims", []) if is_live(claim, at)]
 
 
 def claim_of(bead: Bead, agent: str, at: datetime | None) -> dict[str, Any] | None:
-    """The agent's own live claim."""
+    """Return the agent's own live claim."""
     return next((claim for claim in live(bead, at) if claim.get("agent") == agent), None)
 
 
 def claim_under(bead: Bead, token: str | None, at: datetime | None) -> dict[str, Any] | None:
-    """The live claim that the token is of."""
+    """Return the live claim with this token."""
     return next((claim for claim in live(bead, at) if claim.get("token") == token), None)
 
 
 def at_it(bead: Bead, at: datetime, *, but: str | None = None) -> list[str]:
-    """The agents with a live claim; `but` leaves one out."""
+    """Return the agents with a live claim, without `but`."""
     return [claim.get("agent", "somebody") for claim in live(bead, at) if claim.get("agent") != but]
 
 
 def words(bead: Bead, at: datetime) -> str:
-    """Who is at it, for people; empty when nobody is."""
+    """Describe who works on it; "" if nobody does."""
     names = at_it(bead, at) if bead.get("claims") else []
     return f"{len(names)} at it: {', '.join(names)}" if names else ""
 
 
-# --- what changes the claims ------------------------------------------------------------------
+# --- changing the claims ----------------------------------------------------------------------
 
 
 def _until(bead: Bead, claim: dict[str, Any], settings: Settings, at: datetime) -> dict[str, Any]:
-    """The claim with its end: of one in work, after the expected time and some (the stall factor)."""
+    """Return the claim with its expiry: once started, the expected time multiplied by the stall factor."""
     if not claim.get("started_at"):
-        return claim  # a reservation has its end already
+        return claim  # a reservation has its expiry already
     span_s = settings.stall_factor * settings.expected_s(bead.type, bead.get("expected"))
     return {**claim, "expires_at": time_text(at + timedelta(seconds=span_s))}
 
 
 def claimed(bead: Bead, claim: dict[str, Any], settings: Settings, at: datetime) -> Bead:
-    """The bead with one more claim. It says from now on that it is advisory, whatever the hub's setting will be."""
+    """Return the bead with one more claim. It is marked as advisory from now on, whatever the hub's setting becomes."""
     claim = _until(bead, {**claim, "attempt": bead.attempts + 1, "claimed_at": time_text(at)}, settings, at)
     held = bead.evolve(
         claim_mode="advisory",
@@ -82,7 +81,7 @@ def claimed(bead: Bead, claim: dict[str, Any], settings: Settings, at: datetime)
 
 
 def renewed(bead: Bead, old: dict[str, Any], claim: dict[str, Any], settings: Settings, at: datetime) -> Bead:
-    """The same attempt with a later end, under the token of `claim`: the old one, or one in its place."""
+    """Return the bead with the same attempt and a later expiry, under the token of `claim`, which may be a new one."""
     merged = {**old, **claim}
     if old.get("started_at"):
         merged["started_at"] = old["started_at"]
@@ -93,7 +92,7 @@ def renewed(bead: Bead, old: dict[str, Any], claim: dict[str, Any], settings: Se
 
 
 def started(bead: Bead, token: str | None, settings: Settings, at: datetime) -> Bead:
-    """The bead with the work of a reserved claim begun. Raises WrongState when it is nobody's."""
+    """Return the bead with a reserved claim's work started. Raises WrongState if there is no such claim."""
     claim = claim_under(bead, token, at)
     if claim is None:
         raise WrongState(f"{bead.id} is not claimed", hint=f"`bd claim {bead.id}` first", id=bead.id)
@@ -103,19 +102,19 @@ def started(bead: Bead, token: str | None, settings: Settings, at: datetime) -> 
 
 
 def signed(bead: Bead, token: str | None, settings: Settings, at: datetime) -> Bead:
-    """The bead with a sign of life of the token's holder, whose claim counts on from there."""
+    """Return the bead with a heartbeat from the token's holder, which moves the claim's expiry."""
     claim = claim_under(bead, token, at)
     return bead if claim is None else renewed(bead, claim, {"heartbeat_at": time_text(at)}, settings, at)
 
 
 def renewal_s(claim: dict[str, Any]) -> float | None:
-    """How often a claim in work has to be renewed to be sure to count; None for an exclusive one, which has no end."""
+    """Return how often a started claim has to be renewed, in seconds; None for an exclusive one, which has no expiry."""
     since, until = claim.get("heartbeat_at") or claim.get("started_at"), claim.get("expires_at")
     return (instant_of(until) - instant_of(since)).total_seconds() / 2 if since and until else None
 
 
 def released(bead: Bead, token: str | None, reason: str | None, at: datetime) -> Bead:
-    """The bead without the token's claim, or without any when who takes them away holds none. Raises WrongState when none is live."""
+    """Return the bead without the token's claim, or without any if the token has none. Raises WrongState if none is live."""
     counting = live(bead, at)
     if not counting:
         raise WrongState(f"{bead.id} is {bead.status}, nobody holds it", id=bead.id)
@@ -126,9 +125,9 @@ def released(bead: Bead, token: str | None, reason: str | None, at: datetime) ->
 
 
 def alone(bead: Bead, token: str | None, at: datetime) -> Bead:
-    """The bead as if only this claim held it, and its attempt counted: how it fails. Without a token: the only one there is.
+    """Return the bead as if only this claim held it, with its attempt counted, to record its failure.
 
-    Raises WrongState.
+    Without a token: the only live claim. Raises WrongState.
     """
     counting = live(bead, at)
     claim = claim_under(bead, token, at) or (counting[0] if len(counting) == 1 else None)
@@ -143,7 +142,7 @@ def alone(bead: Bead, token: str | None, at: datetime) -> Bead:
 
 
 def rejoined(bead: Bead, before: Bead, token: str | None, at: datetime) -> Bead:
-    """A bead that failed `alone`, with the others who are still at it; a dead letter is nobody's."""
+    """Return a bead that failed `alone` with the other agents' claims restored; a dead letter keeps none."""
     left = [claim for claim in live(before, at) if claim.get("token") != token]
     return bead if bead.status == "dead_letter" else bead.evolve(claims=left)
 
@@ -152,11 +151,11 @@ def _with(bead: Bead, claims: list[dict[str, Any]], at: datetime) -> Bead:
     return touch(bead.evolve(claims=claims), at)
 
 
-# --- who may ----------------------------------------------------------------------------------
+# --- who may change it ------------------------------------------------------------------------
 
 
 def guard(bead: Bead, token: str | None, at: datetime | None) -> None:
-    """Refuse who holds none of the live claims. Raises StaleToken. Without a live claim it is anyone's who brings no token."""
+    """Refuse anyone who holds none of the live claims. Raises StaleToken. Without live claims, anyone without a token may."""
     counting = live(bead, at)
     if token is None and not counting:
         return

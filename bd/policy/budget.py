@@ -1,9 +1,8 @@
-"""What work may cost: what a claim reserves, what an agent and a DAG have left.
+"""What work may cost: the amount a claim reserves, and what an agent and a DAG have left.
 
-A budget is an amount a day, a month, or in all; nothing keeps what is left of it: that is the amount, less what
-was told to have been spent, less what live claims reserve. Judged on the snapshot that a claim is decided on, so
-that two agents together can't overspend. Does not belong here: summing over beads (costs.py), and
-what an attempt did cost (spending.py).
+A budget is an amount per day, per month, or in total. What is left is never stored: it is the amount, less the reported spending,
+less what live claims reserve. It is judged on the snapshot that a claim is decided on, so two agents together can't overspend.
+Sums over beads are in core/costs.py, the cost of an attempt in spending.py.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
 
-PERIODS = {"day": 10, "month": 7, "total": 0}  # how much of an instant's text names the period
-# After so many attempts the fallback models come first.
+PERIODS = {"day": 10, "month": 7, "total": 0}  # the length of the part of a time text that names the period
+# After this many attempts, fallback models come first.
 FALLBACK_AFTER = 2
 
 
 class Budget(NamedTuple):
-    """So many US dollars a day, a month, or in total."""
+    """An amount of US dollars per day, per month, or in total."""
 
     usd: float
     per: str = "total"
@@ -39,7 +38,7 @@ class Budget(NamedTuple):
 
 
 def budget_of(agent: Mapping[str, Any] | None) -> Budget | None:
-    """An agent's budget as its file has it; None when nothing limits it."""
+    """Return an agent's budget from its file; None if there is no limit."""
     given = (agent or {}).get("budget")
     if isinstance(given, dict) and given.get("usd") is not None:
         per = given.get("per")
@@ -49,7 +48,7 @@ def budget_of(agent: Mapping[str, Any] | None) -> Budget | None:
 
 
 def reserve_of(bead: Bead, snapshot: Snapshot) -> float:
-    """What a claim on a bead reserves: the most it may cost, else what the hub says for its type; 0 where nothing does."""
+    """Return what a claim on a bead reserves: the bead's maximum cost, else the hub's for its type; 0 if neither is set."""
     own = bead.get("max_cost_usd")  # of a head
     if own is None:
         own = (bead.get("spec") or {}).get("max_cost_usd")
@@ -61,7 +60,7 @@ def reserve_of(bead: Bead, snapshot: Snapshot) -> float:
 
 
 def remaining(name: str, snapshot: Snapshot, now: datetime) -> float | None:
-    """What an agent may still spend; None when nothing limits it, below 0 when it has spent more than it may."""
+    """Return what an agent may still spend; None if there is no limit; negative if it has overspent."""
     budget = budget_of(snapshot.agent(name))
     if budget is None:
         return None
@@ -71,7 +70,7 @@ def remaining(name: str, snapshot: Snapshot, now: datetime) -> float | None:
 
 
 def left_under(root: Bead, snapshot: Snapshot, now: datetime) -> float | None:
-    """What the tree under a bead may still cost; None where it has no ceiling."""
+    """Return what the tree under a bead may still cost; None if it has no ceiling."""
     ceiling = root.get("budget_ceiling_usd")
     if ceiling is None:
         return None
@@ -80,7 +79,7 @@ def left_under(root: Bead, snapshot: Snapshot, now: datetime) -> float | None:
 
 
 class Purse:
-    """What an agent may spend on the beads of one snapshot: made once, then asked about many of them."""
+    """What an agent may spend on the beads of one snapshot: made once, then asked about many beads."""
 
     def __init__(self, name: str, snapshot: Snapshot, now: datetime) -> None:
         self._name, self._snapshot, self._now = name, snapshot, now
@@ -89,7 +88,7 @@ class Purse:
         self._under: dict[str, float] = {}
 
     def reason(self, bead: Bead) -> Reason | None:
-        """Why the money does not suffice for a bead; None when it does."""
+        """Return why the money does not suffice for a bead; None if it does."""
         roots = [
             one
             for one in (bead, *(ancestors(bead, self._snapshot) if bead.parent else ()))
@@ -123,7 +122,7 @@ class Purse:
 
 
 def _suffices(left: float, needed: float) -> bool:
-    """Whether so much is left; what costs an unknown amount needs something to be left."""
+    """Return whether enough is left; work of unknown cost needs something to be left."""
     return left - needed > -1e-9 if needed else left > 1e-9
 
 
@@ -131,7 +130,7 @@ def _suffices(left: float, needed: float) -> bool:
 
 
 def model_of(bead: Bead, agent: Mapping[str, Any] | None, attempt: int) -> str:
-    """The model an attempt should use: the first preference the agent has, from the third attempt on a fallback first."""
+    """Return the model for an attempt: the first preferred one that the agent has; from the third attempt on, fallbacks first."""
     spec = bead.get("spec") or {}
     preferred, fallback = (_names(spec.get(key)) for key in ("model_preferences", "fallback_models"))
     wanted = [*fallback, *preferred] if attempt > FALLBACK_AFTER else [*preferred, *fallback]

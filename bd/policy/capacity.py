@@ -1,8 +1,8 @@
-"""How much work an agent may get now: its status by rule, its room, and whether it is still there.
+"""How much work an agent may get now: its status, its room, and whether it is online.
 
-What an agent was told (offline, draining) and how its attempts ended stand in its tracked capacity
-file; what it holds is counted from the live claims of the snapshot; when it was last heard of is the
-newer of the file and what it said beside the branch. Does not belong here: whether a bead fits (eligibility.py).
+An agent's tracked capacity file says whether it was set offline or draining, and how its attempts ended. What it holds is counted
+from the live claims of the snapshot. It was last seen at the later time of the file and of its record in side refs.
+eligibility.py decides whether a bead fits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SILENT_INTERVALS = 3
 
 
 def held_by(name: str, snapshot: Snapshot, now: datetime | None = None) -> list[Bead]:
-    """The beads this agent holds by a claim. Without an instant, an advisory one that has expired is still there."""
+    """Return the beads that this agent has claimed. Without an instant, expired advisory claims count."""
     return [
         bead
         for bead in snapshot.claimed(name)
@@ -40,23 +40,23 @@ def held_by(name: str, snapshot: Snapshot, now: datetime | None = None) -> list[
 
 
 def is_at(bead: Bead, name: str, now: datetime | None) -> bool:
-    """Whether the agent has an advisory claim on the bead that counts."""
+    """Return whether the agent has a live advisory claim on the bead."""
     return advisory_claims.claim_of(bead, name, now) is not None
 
 
 def limit_of(name: str, snapshot: Snapshot) -> int | None:
-    """How many beads the agent may hold at once; None for one without a file, which nothing limits."""
+    """Return how many beads the agent may hold at once; None if it has no file, and so no limit."""
     agent = snapshot.agent(name)
     return None if agent is None else int(agent.get("max_concurrent", 1))
 
 
 def is_known(name: str, snapshot: Snapshot) -> bool:
-    """Whether this is an agent of the hub: it has a file, or a record of what it did. Other names are people."""
+    """Return whether this is an agent of the hub: it has a file, or a record of its work. Other names are people."""
     return snapshot.agent(name) is not None or snapshot.capacity(name) is not None
 
 
 def tracked(name: str, snapshot: Snapshot) -> Mapping[str, Any]:
-    """The agent's capacity file as the branch has it; empty when there is none."""
+    """Return the agent's capacity file on the branch; empty if there is none."""
     return snapshot.record(capacity_path(name)) or {}
 
 
@@ -64,18 +64,18 @@ def tracked(name: str, snapshot: Snapshot) -> Mapping[str, Any]:
 
 
 def duty_of(name: str, snapshot: Snapshot) -> str | None:
-    """`offline` or `draining` where somebody set the agent so. Its own later signs of life do not lift it."""
+    """Return `offline` or `draining` if somebody set the agent so. Its own later heartbeats do not change that."""
     status = tracked(name, snapshot).get("status")
     return status if status in DUTIES else None
 
 
 def status_of(name: str, snapshot: Snapshot, now: datetime) -> str:
-    """offline, draining, overloaded, busy or available; the first that holds."""
+    """Return offline, draining, overloaded, busy or available; the first that applies."""
     return status_by(tracked(name, snapshot), len(held_by(name, snapshot, now)), limit_of(name, snapshot))
 
 
 def status_by(record: Mapping[str, Any], held: int, limit: int | None) -> str:
-    """The status that a capacity record, the number of beads held and the limit amount to."""
+    """Return the status for a capacity record, a number of held beads, and a limit."""
     if record.get("status") in DUTIES:
         return str(record["status"])
     if failures_in(record) >= FAILURES_TOO_MANY:
@@ -84,7 +84,7 @@ def status_by(record: Mapping[str, Any], held: int, limit: int | None) -> str:
 
 
 def failures_in(record: Mapping[str, Any]) -> int:
-    """How many of the last attempts failed or stalled."""
+    """Return how many of the last attempts failed or stalled."""
     return sum(outcome != "done" for outcome in (record.get("recent") or [])[-RECENT_KEPT:])
 
 
@@ -93,9 +93,9 @@ def is_overloaded(name: str, snapshot: Snapshot) -> bool:
 
 
 def with_outcome(record: Mapping[str, Any], outcome: str, at: datetime, interval_s: float) -> dict[str, Any]:
-    """What a capacity record says after one more attempt: `recent`, `failed_tasks`, `overloaded_at` (None unsets).
+    """Return the keys of a capacity record after one more attempt: `recent`, `failed_tasks`, `overloaded_at` (None unsets).
 
-    `outcome` is done, failed or stalled. A bead done once a probe was due ends an overload.
+    `outcome` is done, failed or stalled. Finishing a bead once a probe was due ends an overload.
     """
     was_overloaded = failures_in(record) >= FAILURES_TOO_MANY
     if outcome == "done" and was_overloaded and _probe_in_s(record, at, interval_s) <= 0:
@@ -116,12 +116,12 @@ def _probe_in_s(record: Mapping[str, Any], now: datetime, interval_s: float) -> 
 
 
 def probe_in_s(name: str, snapshot: Snapshot, now: datetime) -> float:
-    """Seconds until the overloaded agent may try one bead; 0 when it may."""
+    """Return the seconds until the overloaded agent may try one bead; 0 if it may now."""
     return max(0.0, _probe_in_s(tracked(name, snapshot), now, interval_of(snapshot.agent(name) or {})))
 
 
 def room(name: str, snapshot: Snapshot, now: datetime) -> int | None:
-    """How many more beads the agent may take at this commit; None when nothing limits it.
+    """Return how many more beads the agent may take at this commit; None if there is no limit.
 
     An overloaded agent may hold one bead at a time, and only once its probe is due.
     """
@@ -135,7 +135,7 @@ def room(name: str, snapshot: Snapshot, now: datetime) -> int | None:
 
 
 def pool_room(name: str, snapshot: Snapshot, now: datetime) -> int | None:
-    """How many more beads the members of the agent's pool may take together (`max_claims`); None when nothing limits them."""
+    """Return how many more beads the agent's pool may take in all (`max_claims`); None if there is no limit."""
     file = snapshot.agent(name) or {}
     limit = pool_of(name, file).max_claims if file.get("pool") else None
     if limit is None:
@@ -146,30 +146,30 @@ def pool_room(name: str, snapshot: Snapshot, now: datetime) -> int | None:
     return max(0, limit - sum(len(held_by(member, snapshot, now)) for member in members))
 
 
-# --- is it there ------------------------------------------------------------------------------
+# --- is it online -----------------------------------------------------------------------------
 
 
 def current_interval_s(name: str, snapshot: Snapshot) -> float:
-    """Seconds between two polls as the agent now paces itself, else as its file has it."""
+    """Return the seconds between two polls: the agent's current pace, else the interval in its file."""
     paced = (snapshot.capacity(name) or {}).get("interval_s")
     return float(paced) if paced else interval_of(snapshot.agent(name) or {})
 
 
 def silence_s(name: str, snapshot: Snapshot, now: datetime) -> float | None:
-    """For how long this clone has listened and heard nothing of the agent; None when it never gave a sign."""
+    """Return for how many seconds this clone has heard nothing of the agent; None if it was never heard of."""
     said = (snapshot.capacity(name) or {}).get("last_heartbeat")
     if not said:
         return None
-    # What was said after this clone last listened, it can't know.
+    # This clone can't know what was said after it last fetched side refs.
     listened = getattr(snapshot, "listened_at", None)
     looked = min(now, instant_of(listened)) if listened else now
     return max(0.0, (looked - instant_of(said)).total_seconds())
 
 
 def is_presumed_offline(name: str, snapshot: Snapshot, now: datetime) -> bool:
-    """Whether the agent has been silent for 3 of its current intervals, whichever clock is right.
+    """Return whether the agent has been silent for 3 of its current intervals, allowing for clock differences.
 
-    Who has no file and no pacing looks at no interval, as a person does: silence says nothing.
+    A name without a file and a pace, such as a person's, does not poll: its silence means nothing.
     """
     paced = snapshot.agent(name) is not None or (snapshot.capacity(name) or {}).get("interval_s")
     silent = silence_s(name, snapshot, now) if paced else None
@@ -177,7 +177,7 @@ def is_presumed_offline(name: str, snapshot: Snapshot, now: datetime) -> bool:
 
 
 def is_away(name: str, snapshot: Snapshot, now: datetime) -> bool:
-    """Whether nothing should wait for this agent: it was set offline, or is presumed so."""
+    """Return whether nothing should wait for this agent: it was set offline, or is presumed so."""
     return duty_of(name, snapshot) == "offline" or is_presumed_offline(name, snapshot, now)
 
 

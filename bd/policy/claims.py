@@ -1,6 +1,6 @@
-"""How a bead comes to be held, and stays so: claimed, started, resumed, a sign of life. Bead in, new bead out, or Refused.
+"""Claims on a bead: made, started, resumed, confirmed by heartbeats. Bead in, new bead out, or Refused.
 
-Does not belong here: whether it may be claimed by whom (eligibility.py), and how a claim ends, or is broken (lifecycle.py).
+eligibility.py decides who may claim; lifecycle.py ends claims.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def touch(bead: Bead, at: datetime) -> Bead:
-    """The bead with `updated_at` moved: to `at`, or just past its old value where clocks differ."""
+    """Return the bead with `updated_at` moved to `at`, or just past its old value if clocks differ."""
     before = bead.get("updated_at")
     if before:
         last = instant_of(before)
@@ -29,7 +29,7 @@ def touch(bead: Bead, at: datetime) -> Bead:
 
 
 def refuse_held(bead: Bead, at: datetime) -> None:
-    """Refuse a claim on what somebody works on. Raises AlreadyClaimed."""
+    """Refuse a claim on a bead that somebody works on. Raises AlreadyClaimed."""
     claim = bead.claim
     if claim is None and bead.status != "in_progress":
         return
@@ -53,7 +53,7 @@ def refuse_held(bead: Bead, at: datetime) -> None:
 
 
 def claimed(bead: Bead, claim: dict[str, Any], owner: str, at: datetime) -> Bead:
-    """The bead held by this claim; who it was routed to before is kept in `claim.routed`."""
+    """Return the bead held by this claim; `claim.routed` keeps its previous assignee."""
     stamp = time_text(at)
     claim = {**claim, "attempt": bead.attempts + 1, "claimed_at": stamp}
     if bead.assignee:
@@ -76,7 +76,7 @@ def claimed(bead: Bead, claim: dict[str, Any], owner: str, at: datetime) -> Bead
 
 
 def started(bead: Bead, at: datetime) -> Bead:
-    """The claimed bead with its work begun; begun work stays as it was."""
+    """Return the claimed bead with its work started; unchanged if it was started before."""
     claim = dict(bead.get("claim") or {})
     if claim.get("started_at"):
         return bead
@@ -87,7 +87,7 @@ def started(bead: Bead, at: datetime) -> Bead:
 
 
 def signed(bead: Bead, at: datetime) -> Bead:
-    """The claimed bead with a sign of life of its holder, unless it has given a later one."""
+    """Return the claimed bead with a heartbeat from its holder, unless there is a later one."""
     claim = dict(bead.get("claim") or {})
     stamp = time_text(at)
     if stamp <= max(claim.get("heartbeat_at") or "", claim.get("claimed_at") or ""):
@@ -96,7 +96,7 @@ def signed(bead: Bead, at: datetime) -> Bead:
 
 
 def resumed(bead: Bead, claim: dict[str, Any], owner: str, at: datetime) -> Bead:
-    """The same attempt under a new token: its own agent takes its claim over."""
+    """Return the bead with the same attempt under a new token: its agent takes its own claim over."""
     before = dict(bead.get("claim") or {})
     kept = {key: before[key] for key in ("attempt", "claimed_at", "routed", "work_ref", "reserved_usd") if key in before}
     stamp = time_text(at)

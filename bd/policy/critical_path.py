@@ -1,6 +1,6 @@
-"""How much work waits behind a bead: the chains of live beads that wait for one another.
+"""The critical path: the longest chain of live beads that wait for a bead.
 
-Belongs here: the length of the longest chain. Does not belong here: how many points it counts for (priority.py).
+Only its length; priority.py has the points that it counts for.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def chains(ids: Iterable[str], snapshot: Snapshot, longest: int) -> dict[str, int]:
-    """For each bead the number of links in the longest chain that waits for it, looked at no further than `longest`.
+    """Return for each bead the length of the longest chain that waits for it, at most `longest`.
 
-    All are found at once, level by level, so that a store is asked a few times whatever their number.
+    All chains are followed at once, level by level, so that the store is asked a few times however many beads there are.
     """
     asked = list(dict.fromkeys(ids))
     waiting: dict[str, list[str]] = {}
@@ -33,7 +33,7 @@ def chains(ids: Iterable[str], snapshot: Snapshot, longest: int) -> dict[str, in
 
 
 def _length(bead_id: str, most: int, waiting: dict[str, list[str]], known: dict[tuple[str, int], int]) -> int:
-    """The longest chain from here, `most` links at most; a circle is as long as one looks."""
+    """Return the longest chain from here, at most `most` links; in a cycle, `most`."""
     others = waiting.get(bead_id)
     if not others or not most:
         return 0

@@ -1,6 +1,6 @@
-"""Edges that block: which they are, what waits on what, and cycles among them.
+"""Blocking edges: which there are, what waits for what, and cycles among them.
 
-Belongs here: the graph alone. Does not belong here: whether a bead is ready (readiness.py).
+The graph alone; readiness.py decides whether a bead is ready.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def awaited(bead: Bead) -> list[str]:
-    """The ids whose closing this bead itself waits for, in file order."""
+    """Return the ids that this bead itself waits for, in file order."""
     if not bead.get("links"):
         return bead.depends_on
     return [*bead.depends_on, *(link.id for link in bead.links if link.type in WAITING_LINKS)]
 
 
 def ancestors(bead: Bead, snapshot: Snapshot) -> list[Bead]:
-    """The existing parents, nearest first; a loop of parents ends the walk."""
+    """Return the existing parents, nearest first; stops at a loop of parents."""
     found: list[Bead] = []
     seen = {bead.id}
     parent_id = bead.parent
@@ -38,7 +38,7 @@ def ancestors(bead: Bead, snapshot: Snapshot) -> list[Bead]:
 
 
 def is_under(bead_id: str, root_id: str, snapshot: Snapshot) -> bool:
-    """Whether the bead is the root or stands anywhere below it."""
+    """Return whether the bead is the root, or anywhere below it."""
     if bead_id == root_id:
         return True
     bead = snapshot.head(bead_id)
@@ -46,17 +46,17 @@ def is_under(bead_id: str, root_id: str, snapshot: Snapshot) -> bool:
 
 
 class Graph:
-    """The edges that block among the beads of one snapshot: made once for a decision, then asked about every bead."""
+    """The blocking edges among the beads of one snapshot: made once for a decision, then asked about many beads."""
 
     __slots__ = ("_inherited", "snapshot")
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
-        # By parent: of a large tree every bead asks.
+        # By parent: every bead of a large tree asks for the same ones.
         self._inherited: dict[str, list[str]] = {}
 
     def inherited(self, parent: Bead) -> list[str]:
-        """What the beads below a parent wait for because it does; its wait for its own tree never blocks that tree."""
+        """Return what a parent passes on to the beads below it: what it waits for, without beads of its own tree."""
         known = self._inherited.get(parent.id)
         if known is None:
             known = [target for target in awaited(parent) if not is_under(target, parent.id, self.snapshot)]
@@ -64,14 +64,14 @@ class Graph:
         return known
 
     def waits_on(self, bead: Bead) -> list[str]:
-        """Every id this bead can't start before: its own dependencies and those of its parents."""
+        """Return every id that must be closed before this bead can start: its own dependencies and those of its parents."""
         targets = list(awaited(bead))
         for parent in ancestors(bead, self.snapshot):
             targets += self.inherited(parent)
         return targets
 
     def find_cycle(self, starts: Iterable[str]) -> list[str] | None:
-        """A cycle reachable from the starts over every edge that blocks, as a closed path of ids; or None.
+        """Return a cycle of blocking edges reachable from the starts, as a closed path of ids; else None.
 
         Depth-first search with three colours (CLRS, section 20.3), without recursion.
         """
@@ -102,12 +102,12 @@ class Graph:
 
 
 def find_cycle(starts: Iterable[str], snapshot: Snapshot) -> list[str] | None:
-    """A cycle reachable from the starts; who asks more than once makes a `Graph`."""
+    """Return a cycle reachable from the starts. For several questions make a `Graph`."""
     return Graph(snapshot).find_cycle(starts)
 
 
 def find_parent_loop(bead: Bead, snapshot: Snapshot) -> list[str] | None:
-    """The loop that a chain of parents makes through this bead, or None."""
+    """Return the loop that a chain of parents makes through this bead; else None."""
     path = [bead.id]
     parent_id = bead.parent
     while parent_id:

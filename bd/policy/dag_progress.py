@@ -1,7 +1,7 @@
-"""A DAG as a whole: the beads below a root, how far they are, and what state that makes the DAG.
+"""A DAG as a whole: the beads below a root, their progress, and the state of the DAG that follows from it.
 
-Belongs here: what is worked out from the beads of one tree. Does not belong here: edges and circles (dag.py), whether
-one bead is ready (readiness.py). Nothing of this is stored: a DAG is its root and what is below it.
+Edges and cycles are in dag.py, the readiness of one bead in readiness.py. Nothing here is stored: a DAG is its root and what is
+below it.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
 
-# How a subtask that was spawned links to the bead it was spawned from, which is also its parent.
+# The link from a spawned subtask to the bead it was spawned from, which is also its parent.
 SPAWNED = "discovered-from"
 STATUSES = ("pending", "running", "completed", "failed", "cancelled")
-# What is neither done nor waits for another bead: something or somebody will move it.
+# Phases in which a bead is not done and waits for no other bead: it will move.
 _MOVING = frozenset({"ready", "claimed", "running", "validating", "retrying", "parked"})
 
 
 class Member(NamedTuple):
-    """A bead below the root, and how many parents are between them."""
+    """A bead below the root, and the number of parents in between."""
 
     bead: Bead
     depth: int
 
 
 class Dag(NamedTuple):
-    """A root and the beads below it, parents before their children; `phases` are theirs, by id."""
+    """A root and the beads below it, parents before their children; `phases` has their phases, by id."""
 
     root: Bead
     members: list[Member]
@@ -41,7 +41,7 @@ class Dag(NamedTuple):
 
     @property
     def tasks(self) -> list[Bead]:
-        """What the DAG's work is: the beads below the root; a root that stands alone is its own work."""
+        """The work of the DAG: the beads below the root, or a root that stands alone."""
         return [member.bead for member in self.members] or [self.root]
 
     @property
@@ -50,12 +50,12 @@ class Dag(NamedTuple):
 
 
 def is_spawned(child: Bead, parent: Bead) -> bool:
-    """Whether the child is a subtask that its parent has spawned: such a parent may end before it, unless it waits."""
+    """Return whether the parent has spawned the child as a subtask: such a parent may end first, unless it waits for it."""
     return any(link.type == SPAWNED and link.id == parent.id for link in child.links)
 
 
 def children_by_parent(snapshot: Snapshot) -> dict[str, list[Bead]]:
-    """The beads below each bead that has some, archived ones too, in the order they were made."""
+    """Return the children of each bead that has some, including archived ones, in the order of creation."""
     found: dict[str, list[Bead]] = {}
     for bead in snapshot.every():
         if bead.parent:
@@ -66,13 +66,13 @@ def children_by_parent(snapshot: Snapshot) -> dict[str, list[Bead]]:
 
 
 def roots(snapshot: Snapshot, children: Mapping[str, list[Bead]]) -> list[Bead]:
-    """The beads that are below nothing, and have something below them."""
+    """Return the beads that have something below them and nothing above."""
     heads = snapshot.heads(sorted(children))
     return [bead for bead in heads if not bead.parent or not snapshot.exists(bead.parent)]
 
 
 def _in_order(beads: list[Bead]) -> list[Bead]:
-    """Siblings in the order in which they can be done; as they are where they wait for each other."""
+    """Sort siblings into an order in which they can be done; unchanged if they wait for each other."""
     from graphlib import CycleError, TopologicalSorter  # noqa: PLC0415  only for who looks at a DAG
 
     by_id = {bead.id: bead for bead in beads}
@@ -84,7 +84,7 @@ def _in_order(beads: list[Bead]) -> list[Bead]:
 
 
 def below(root: Bead, children: Mapping[str, list[Bead]]) -> list[Member]:
-    """Everything below a bead, parents before their children; a loop of parents ends the walk."""
+    """Return everything below a bead, parents before their children; stops at a loop of parents."""
     found: list[Member] = []
     seen = {root.id}
     stack = [Member(child, 0) for child in reversed(_in_order(children.get(root.id, [])))]
@@ -99,7 +99,7 @@ def below(root: Bead, children: Mapping[str, list[Bead]]) -> list[Member]:
 
 
 class Dags:
-    """The DAGs of one snapshot at one instant: made once for a decision, then asked about every root."""
+    """The DAGs of one snapshot at one instant: made once for a decision, then asked about many roots."""
 
     __slots__ = ("_can_run", "_children", "readiness", "snapshot")
 
@@ -107,29 +107,29 @@ class Dags:
         self.snapshot = snapshot
         self.readiness = Readiness(snapshot, now)
         self._children: dict[str, list[Bead]] | None = None
-        # Of beads that wait for others, by id: chains of several DAGs may meet.
+        # By id of a waiting bead: chains of several DAGs may meet.
         self._can_run: dict[str, bool] = {}
 
     @property
     def children(self) -> Mapping[str, list[Bead]]:
-        """The beads below each bead that has some."""
+        """The children of each bead that has some."""
         if self._children is None:
             self._children = children_by_parent(self.snapshot)
         return self._children
 
     def every(self) -> list[Dag]:
-        """Each DAG, by the ids of their roots."""
+        """Return every DAG, by the ids of their roots."""
         return [self.of(root) for root in roots(self.snapshot, self.children)]
 
     def of(self, root: Bead) -> Dag:
-        """The DAG under a root."""
+        """Return the DAG under a root."""
         members = below(root, self.children)
         phases = {bead.id: self.readiness.phase(bead) for bead in [root, *(member.bead for member in members)]}
         dag = Dag(root, members, phases, "")
         return dag._replace(status=self._status(dag))
 
     def _status(self, dag: Dag) -> str:
-        """pending, running, completed, failed (nothing can run, and something was given up or called off), or cancelled."""
+        """Return pending, running, completed, cancelled, or failed (nothing can run, and something was given up or cancelled)."""
         phases = [dag.phases[task.id] for task in dag.tasks]
         if dag.root.status == "cancelled" or all(phase == "cancelled" for phase in phases):
             return "cancelled"
@@ -143,7 +143,7 @@ class Dags:
         return "running" if is_begun else "pending"
 
     def _runs(self, bead: Bead, phase: str) -> bool:
-        """Whether the bead moves, or will once what it waits for has been closed: nothing up its chain has ended unclosed."""
+        """Return whether the bead will move, now or once what it waits for is closed: nothing in its chain has ended unclosed."""
         if phase != "pending":
             return phase in _MOVING
         known, readiness = self._can_run, self.readiness
@@ -171,7 +171,7 @@ class Dags:
 
 
 def dag_of(root: Bead, snapshot: Snapshot, now: datetime) -> Dag:
-    """The DAG under a root; who asks about many makes `Dags`."""
+    """Return the DAG under a root. For several roots make `Dags`."""
     return Dags(snapshot, now).of(root)
 
 
@@ -179,9 +179,9 @@ def dag_of(root: Bead, snapshot: Snapshot, now: datetime) -> Dag:
 
 
 class Shape(NamedTuple):
-    """How the tasks of a DAG wait for one another: who waits for whom inside it, entries, exits, and the longest way.
+    """How the tasks of a DAG wait for one another: the edges, the entries, the exits, and the critical path.
 
-    `critical` are the tasks still to be done on the longest way, in order, and `critical_s` how long they should take.
+    `critical` are the unfinished tasks on the longest path, in order, and `critical_s` is how long they should take.
     """
 
     edges: dict[str, list[str]]
@@ -192,7 +192,7 @@ class Shape(NamedTuple):
 
 
 def shape_of(dag: Dag, snapshot: Snapshot, expected_s: Callable[[Bead], float]) -> Shape:
-    """The shape of a DAG; `expected_s` says how long one bead should take."""
+    """Return the shape of a DAG; `expected_s` gives how long one bead should take."""
     tasks, graph = {task.id: task for task in dag.tasks}, Graph(snapshot)
     edges = {task.id: [one for one in dict.fromkeys(graph.waits_on(task)) if one in tasks] for task in tasks.values()}
     containers = {above.id for task in tasks.values() for above in ancestors(task, snapshot)}
@@ -207,7 +207,7 @@ def shape_of(dag: Dag, snapshot: Snapshot, expected_s: Callable[[Bead], float]) 
 def _longest(
     tasks: Mapping[str, Bead], edges: Mapping[str, list[str]], expected_s: Callable[[Bead], float]
 ) -> tuple[list[str], float]:
-    """The longest way through what is still to be done, each bead by its expected time; a circle is walked once."""
+    """Return the longest path through what is still to be done, weighted by expected time; a cycle is walked once."""
     known: dict[str, tuple[float, str | None]] = {}
     for start in tasks:
         stack, on_path = [start], {start}

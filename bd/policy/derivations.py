@@ -1,7 +1,6 @@
-"""What policy derives from beads for a store to keep: their phases, and of which beads anything may be kept.
+"""What a store may keep of policy's results: the phases of beads, where only a change of a bead can invalidate them.
 
-Belongs here: what nothing but a change of some bead makes wrong. Does not belong here: what the clock moves, and who
-derives what (cli/derivations.py).
+cli/derivations.py lists all derivations.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def is_lasting(bead: Bead, snapshot: Snapshot) -> bool:
-    """Whether only a change of some bead can move the bead to another phase, or to another place in the order of work."""
+    """Return whether only a change of some bead can move the bead to another phase, or to another place in the order of work."""
     if not is_calm(bead.fields) or not bead.created_at:
         return False
     return not bead.parent or not any(parent.get("defer_until") for parent in ancestors(bead, snapshot))
 
 
 def phases(snapshot: Snapshot, now: datetime) -> Derive:
-    """Derive the phase of each bead whose phase lasts, by id; of a ready one with its place in the order of work behind a blank."""
+    """Derive the phases of beads whose phase lasts, by id; for a ready bead followed by a space and its place in the order."""
     ranking = Ranking(snapshot, now)
 
     def derive(ids: Sequence[str]) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""May this agent take this bead, and if not, why: the one answer, for everybody who asks.
+"""May this agent take this bead, and if not, why: the one answer for all callers.
 
-`Eligibility` is made for one decision: ready, count, why, claim, poll, wait, work, prime, pools, stealing, gateways and the
-simulation ask it, and put nothing together themselves. It keeps what it works out; the snapshot is only read.
+An `Eligibility` is made for one decision: ready, count, why, claim, poll, wait, work, prime, pools, stealing, gateways and the
+simulation ask it instead of combining rules themselves. It remembers what it computes; the snapshot is only read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Change, Snapshot
 
-# No force takes a bead in spite of these: they are about others' work, or their money.
+# Reasons that --force does not override: they concern other agents' work, or money.
 BINDING = frozenset({"exclusive", "budget", "ceiling"})
 _TAG = r"\s*(?:\[[^\]]*\]|[A-Za-z]{1,10}#\d+:)\s*"
 _WHOLE_WORD_LIMIT = 4
@@ -38,7 +38,7 @@ _ENDING = "(?:e?s|ed|ing)?"
 
 
 def _bare_title(title: str) -> str:
-    """The title without a leading `GH#35:` or `[tag]`, case folded."""
+    """Return the title without a leading `GH#35:` or `[tag]`, case-folded."""
     while True:
         tag = re.match(_TAG, title)
         if not tag or not tag.group().strip():
@@ -48,19 +48,19 @@ def _bare_title(title: str) -> str:
 
 @lru_cache(maxsize=512)
 def _word_pattern(word: str) -> re.Pattern[str]:
-    """Words of four letters and more match at the start of a word, shorter ones whole but for an ending (fixes, PRs)."""
+    """Return a pattern: words of four letters and more match the start of a word, shorter ones whole words, with endings."""
     folded = re.escape(word.casefold())
     return re.compile(rf"(?<!\w){folded}" + ("" if len(word) >= _WHOLE_WORD_LIMIT else rf"{_ENDING}(?!\w)"))
 
 
 def matches_prefix(bead: Bead, skills: Mapping[str, Any]) -> bool:
-    """Whether the title starts with one of the skills' prefixes."""
+    """Return whether the title starts with one of the skills' prefixes."""
     prefixes = skills.get("title_prefix") or []
     return any(_bare_title(bead.title).startswith(prefix.casefold()) for prefix in prefixes)
 
 
 def matches_skills(bead: Bead, skills: Mapping[str, Any]) -> bool:
-    """Whether any rule matches; no rules at all match everything."""
+    """Return whether any rule matches; without rules everything matches."""
     if not any(skills.get(rule) for rule in SKILL_RULES):
         return True
     if matches_prefix(bead, skills) or bead.type in (skills.get("types") or []):
@@ -80,8 +80,7 @@ def _glob(pattern: str) -> re.Pattern[str]:
 class Eligibility:
     """What one agent may take at one commit and one instant.
 
-    `idle` is about the agent itself, `reasons` about one bead and nothing else, `beads` about both. What is routed to an agent
-    that is away is open to everyone.
+    `idle` concerns the agent, `reasons` one bead, `beads` both. A bead routed to an agent that is away is open to everyone.
     """
 
     def __init__(self, snapshot: Snapshot, agent: str, now: datetime) -> None:
@@ -91,11 +90,11 @@ class Eligibility:
         self._readiness = Readiness(snapshot, now)
         self._others: Mapping[str, Mapping[str, Any]] | None = None
         self._idle: list[Reason | None] = []
-        # One bead for each kind of misfit that was met, by code.
+        # One example for each kind of misfit so far, by code.
         self._misfits: dict[str, Reason] = {}
 
     def idle(self) -> Reason | None:
-        """Return why the agent gets no work at all now, whatever is ready; None when it may claim.
+        """Return why the agent gets no work at all now, whatever is ready; None if it may claim.
 
         The codes: paused, offline, draining, pool_full, overloaded, busy.
         """
@@ -124,12 +123,12 @@ class Eligibility:
         return Reason("busy", f"{name} holds {len(held)} of {capacity.limit_of(name, snapshot)} beads: {holds}")
 
     def retry_after_s(self, reason: Reason) -> int:
-        """Return when it makes sense to ask again after `idle`: at the probe of an overload, else in an interval."""
+        """Return after how many seconds to ask again after `idle`: at the probe of an overload, else in one interval."""
         wait_s = capacity.probe_in_s(self.agent, self._snapshot, self._now) if reason.code == "overloaded" else 0.0
         return max(1, round(wait_s or interval_of(self._snapshot.agent(self.agent) or {})))
 
     def reasons(self, bead: Bead) -> list[Reason]:
-        """Return why the agent may not take this ready bead, its own state apart; empty when it may."""
+        """Return why the agent may not take this ready bead, apart from the agent's own state; empty if it may."""
         name, snapshot, now = self.agent, self._snapshot, self._now
         reasons: list[Reason] = []
         agent = snapshot.agent(name)
@@ -159,7 +158,7 @@ class Eligibility:
         return reasons
 
     def fitting(self, ready: Iterable[Bead]) -> Iterator[Bead]:
-        """Return those of the ready beads that fit the agent, its own state apart, judged as they are asked for."""
+        """Yield the ready beads that fit the agent, apart from its own state, judging each as it is requested."""
         for bead in ready:
             reasons = self.reasons(bead)
             if not reasons:
@@ -169,18 +168,21 @@ class Eligibility:
                     self._misfits[reason.code] = Reason(reason.code, f"{bead.id} {reason.text}", reason.by)
 
     def beads(self, ready: Iterable[Bead] | None = None) -> Iterator[Bead]:
-        """Return the beads that the agent may take now, best first; none while it is `idle`. `ready` are all that are, if known."""
+        """Return the beads that the agent may take now, best first; none while it is `idle`.
+
+        `ready` are all ready beads, if the caller has them.
+        """
         if self.idle() is not None:
             return iter(())
         return self.fitting(self._all_ready() if ready is None else ready)
 
     def why_none(self) -> list[Reason]:
-        """Return why `beads` had none: the agent's own state, or that nothing is ready, or for each kind of misfit one bead."""
+        """Return why `beads` was empty: the agent's own state, that nothing is ready, or one example for each kind of misfit."""
         idle = self.idle()
         if idle is not None:
             return [idle]
         if not self._misfits:
-            next(self.beads(), None)  # where nobody has looked yet
+            next(self.beads(), None)  # if the caller has not iterated yet
         if not self._misfits:
             return [Reason("nothing_ready", "nothing is ready")]
         return [Reason("nothing_fits", f"nothing is ready that fits {self.agent}"), *self._misfits.values()]
@@ -207,7 +209,7 @@ def _exclusive_holder(bead: Bead, snapshot: Snapshot, now: datetime | None = Non
 
 
 def refuse_rival(bead: Bead, snapshot: Snapshot) -> None:
-    """Refuse a claim beside another one of the same exclusive name. Raises DoesNotFit."""
+    """Refuse a claim while another bead with the same exclusive name is in work. Raises DoesNotFit."""
     rival = _exclusive_holder(bead, snapshot)
     if rival:
         words = f"{bead.id} shares {bead.get('exclusive')} with {rival.id}, which is in work"
@@ -215,7 +217,7 @@ def refuse_rival(bead: Bead, snapshot: Snapshot) -> None:
 
 
 def refuse_overlap(change: Change, snapshot: Snapshot) -> None:
-    """Refuse a change by which two claims of one exclusive name come to be. Raises DoesNotFit."""
+    """Refuse a change that results in two claims with one exclusive name. Raises DoesNotFit."""
     after = Overlay(snapshot, change)
     for bead in change.beads.values():
         if bead is None or not bead.claims:
@@ -247,7 +249,7 @@ def _skill_reason(
 def _fallback_reason(
     bead: Bead, agent: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]], readiness: Readiness
 ) -> Reason | None:
-    """A fallback agent takes what nobody claimed for 2 cycles of the slowest live agent that fits, else 2 of its own."""
+    """Return why a fallback agent has to wait: 2 cycles of the slowest online agent that fits, else 2 of its own."""
     snapshot, now = readiness.snapshot, readiness.now
     able = [
         other
@@ -265,21 +267,21 @@ def _fallback_reason(
 
 
 def _takes_work(name: str, snapshot: Snapshot, now: datetime) -> bool:
-    """Whether the agent will look for work by itself: it is there, and neither offline nor draining."""
+    """Return whether the agent looks for work by itself: it is online, and neither set offline nor draining."""
     return capacity.duty_of(name, snapshot) is None and not capacity.is_presumed_offline(name, snapshot, now)
 
 
-# --- may it take any ----------------------------------------------------------------------------
+# --- may it take anything -----------------------------------------------------------------------
 
 
 def pause_of(snapshot: Snapshot) -> Mapping[str, Any] | None:
-    """Who paused the fleet, when and why (`by`, `at`, `reason`); None while it is not paused."""
+    """Return who paused the fleet, when and why (`by`, `at`, `reason`); None if it is not paused."""
     paused: Mapping[str, Any] | None = snapshot.config().get("paused")
     return paused or None
 
 
 def pause_words(paused: Mapping[str, Any]) -> str:
-    """A pause in words."""
+    """Describe a pause."""
     by, at, reason = (str(paused[key]) if paused.get(key) else "" for key in ("by", "at", "reason"))
     who = f" by {by.split(':', 1)[-1]}" if by else ""
     return f"the fleet is paused{who}{f' since {at}' if at else ''}{f': {reason}' if reason else ''}"

@@ -1,7 +1,7 @@
-"""Friction: labels and types whose attempts fail more often than they should, read off the beads.
+"""Friction: labels and types whose attempts fail too often, counted from the beads.
 
-Belongs here: counting. An attempt counts when it ended in the window: failed, or closed its bead. What was counted
-when a bead about the same cause was closed does not count again. Does not belong here: making that bead (operations).
+An attempt counts if it ended in the window: it failed, or closed its bead. Attempts counted before a bead about the same cause
+was closed don't count again. operations/friction_beads.py makes such beads.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
 
-# What a bead about friction is labelled with, beside a label of its cause.
+# The label of beads about friction, next to a label for the cause.
 LABEL = "friction"
 
 
 class Rules(NamedTuple):
-    """When it is too often: the part of the attempts that fail, of at least so many, in a window of time."""
+    """The thresholds: the failure rate, the minimum number of attempts, and the time window."""
 
     window_s: float = 7 * 86400.0
     rate: float = 0.4
@@ -31,7 +31,7 @@ class Rules(NamedTuple):
 
 
 def rules_of(snapshot: Snapshot) -> Rules:
-    """The hub's own figures; what can't be read there is as above."""
+    """Return the hub's thresholds; unreadable values keep the default."""
     given = snapshot.config().get("friction")
     given = given if isinstance(given, dict) else {}
     figures: dict[str, Any] = {}
@@ -50,12 +50,12 @@ def rules_of(snapshot: Snapshot) -> Rules:
 
 
 def is_told_by_itself(snapshot: Snapshot) -> bool:
-    """Whether the hub's configuration asks for beads about friction without anybody typing it."""
+    """Return whether the hub's configuration asks for friction beads to be made automatically."""
     return snapshot.config().get("friction") not in (None, False, "", "false", "no")
 
 
 class Cause(NamedTuple):
-    """A label or a type, and how the attempts on its beads went: `beads` are some that failed, `about` the open bead about it."""
+    """A label or type and its attempts: `beads` are some that failed, `about` is the open bead about it."""
 
     kind: str
     name: str
@@ -70,12 +70,12 @@ class Cause(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The label by which beads about this cause are found."""
+        """The label that marks beads about this cause."""
         return f"{LABEL}/{self.kind}/{self.name}"
 
 
 def causes(snapshot: Snapshot, now: datetime, rules: Rules) -> list[Cause]:
-    """The causes with so many attempts in the window, so large a part of which failed; the worst first."""
+    """Return the causes above the thresholds, the worst first."""
     begin = now - timedelta(seconds=rules.window_s)
     about, ended = _beads_about(snapshot)
     failed: dict[tuple[str, str], list[str]] = {}
@@ -99,7 +99,7 @@ def causes(snapshot: Snapshot, now: datetime, rules: Rules) -> list[Cause]:
 
 
 def _whole(snapshot: Snapshot) -> Iterator[Bead]:
-    """The whole beads that were ever attempted and are about no friction."""
+    """Yield the whole beads that were ever attempted and are not about friction themselves."""
     tried = [bead.id for bead in snapshot.every() if bead.attempts and LABEL not in bead.labels]
     return iter(snapshot.wholes(tried))
 
@@ -109,7 +109,7 @@ def _names(bead: Bead) -> list[tuple[str, str]]:
 
 
 def _beads_about(snapshot: Snapshot) -> tuple[dict[str, str], dict[str, datetime]]:
-    """By the label of its cause: the open bead about it, and when the last one ended."""
+    """Return, by the label of the cause, the open bead about it, and when the last one ended."""
     about: dict[str, str] = {}
     ended: dict[str, datetime] = {}
     for bead in snapshot.every():

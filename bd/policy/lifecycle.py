@@ -1,10 +1,10 @@
 """Legal state changes: bead in, new bead out, or Refused.
 
-Belongs here: what a release, a close and the like do to one bead, and who may. Does not belong here:
-how it comes to be claimed (claims.py), choosing the bead, and everything that needs other beads.
+What a release, a close and so on do to one bead, and who may do them. Claims are made in claims.py; nothing here needs other
+beads.
 
-On a claimed bead, status, owner, assignee, claim and output change only with the current
-token or by force (docs/protocol.md, "A claim").
+On a claimed bead, status, owner, assignee, claim and output change only with the current token or by force (docs/protocol.md, "A
+claim").
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bd.core.backoff import grown_s
 from bd.core.errors import AlreadyClosed, BadInput, StaleToken, WrongState
 from bd.core.times import instant_of, time_text, timedelta
 from bd.policy import advisory_claims
-from bd.policy.claims import touch as touch  # noqa: PLC0414  whoever changes a bead takes it from here
+from bd.policy.claims import touch as touch  # noqa: PLC0414  code that changes beads takes it from here
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead
 
-# Keys that belong to whoever holds the claim.
+# Keys that only the holder of the claim may change.
 HOLDER_FIELDS = frozenset({"status", "owner", "assignee", "claim", "claims", "output", "attempts"})
-# What a bead that no longer waits for anybody is without.
+# The keys of a bead that waits for a person, unset.
 NOT_WAITING: dict[str, None] = {"waiting_on": None, "waiting_since": None, "status_reason": None}
 HUMAN = "human"
-# How long a bead is hidden that was given back for the second time in a row; doubled each further time, up to the longest.
+# How long a bead is hidden when it is given back for the second time in a row; doubled each further time, up to the maximum.
 SPACED_S, SPACED_MAX_S = 10.0, 300.0
 
 
 def guard(bead: Bead, token: str | None, *, force: bool = False, at: datetime | None = None) -> None:
-    """Refuse who does not hold the claim, or one of the claims that count at an instant. Raises StaleToken.
+    """Refuse anyone who does not hold the claim, or one of the claims live at an instant. Raises StaleToken.
 
-    A bead without a claim is anyone's, but not for who comes with a token: that claim was taken away.
+    A bead without a claim is open to anyone without a token: a token means that a claim was taken away.
     """
     if bead.get("claims") and not force:
         advisory_claims.guard(bead, token, at)
@@ -65,7 +65,7 @@ def guard(bead: Bead, token: str | None, *, force: bool = False, at: datetime | 
 
 
 def refuse_silent_force(bead: Bead, token: str | None, reason: str | None) -> None:
-    """Refuse to take without a word what another holds. Raises BadInput."""
+    """Refuse to take a bead from its holder without a reason. Raises BadInput."""
     tokens = [claim.get("token") for claim in bead.claims]
     if tokens and token not in tokens and not (reason or "").strip():
         who = bead.owner or " and ".join(bead.holders)
@@ -73,7 +73,7 @@ def refuse_silent_force(bead: Bead, token: str | None, reason: str | None) -> No
 
 
 def unclaimed(bead: Bead) -> Bead:
-    """The bead without its claim: owner cleared, assignee as it was before the claim. One that nobody holds stays as it is."""
+    """Return the bead without its claim: no owner, and its assignee from before the claim. Unchanged if nobody holds it."""
     if bead.claim is None and bead.status != "in_progress":
         return bead.evolve(claims=None)
     routed = (bead.get("claim") or {}).get("routed")
@@ -81,9 +81,9 @@ def unclaimed(bead: Bead) -> Bead:
 
 
 def released(bead: Bead, reason: str | None, at: datetime, *, forgiven: bool = True, spaced: bool = False) -> Bead:
-    """The bead open again; a release does not count as an attempt.
+    """Return the bead open again; a release does not count as an attempt.
 
-    `spaced`: its holder gave it back. Then each further time in a row it is hidden for longer.
+    `spaced`: its holder gave it back; after several times in a row it is hidden for a while, longer each time.
     """
     if bead.claim is None and bead.status != "in_progress":
         raise WrongState(f"{bead.id} is {bead.status}, nobody holds it", id=bead.id)
@@ -96,7 +96,7 @@ def released(bead: Bead, reason: str | None, at: datetime, *, forgiven: bool = T
 
 
 def _given_back_until(bead: Bead, at: datetime) -> str | None:
-    """Until when a bead that was given back is hidden: not at all the first time in a row, then for longer each time."""
+    """Return until when a returned bead is hidden; None the first time in a row."""
     failures = bead.get("failures")
     in_a_row = min(bead.get("attempts_forgiven", 0), bead.attempts - (failures[-1].get("attempt", 0) if failures else 0))
     if in_a_row < 2:
@@ -106,14 +106,14 @@ def _given_back_until(bead: Bead, at: datetime) -> str | None:
 
 
 def waits_for_human(bead: Bead) -> bool:
-    """Whether the bead stands still until a person answers."""
+    """Return whether the bead is blocked until a person answers."""
     return bead.status == "blocked" and bead.get("waiting_on") == HUMAN
 
 
 def parked_for_human(bead: Bead, question: str, at: datetime) -> Bead:
-    """The bead waiting for a person's answer; it costs no attempt, and remembers who had it.
+    """Return the bead waiting for a person's answer. This costs no attempt, and its previous holder is remembered.
 
-    Raises WrongState for one that is neither open nor held.
+    Raises WrongState if it is neither open nor held.
     """
     if waits_for_human(bead):
         hint = f"`bd comment {bead.id} TEXT` adds to it, `bd answer {bead.id} TEXT` answers"
@@ -126,13 +126,16 @@ def parked_for_human(bead: Bead, question: str, at: datetime) -> Bead:
     elif bead.status != "open":
         raise WrongState(f"{bead.id} is {bead.status}", hint="only what is open or held can wait for a person", id=bead.id)
     if had:
-        bead = bead.evolve(prefer_agent=had, prefer_until=None)  # its time begins with the answer
+        bead = bead.evolve(prefer_agent=had, prefer_until=None)  # the time starts with the answer
     asked = bead.evolve(claims=None, status="blocked", waiting_on=HUMAN, waiting_since=time_text(at), status_reason=question)
     return touch(asked.evolve(updated_at=before), at)
 
 
 def answered(bead: Bead, kept_s: float, at: datetime) -> Bead:
-    """The bead open again, for `kept_s` seconds offered first to who had it. Raises WrongState for one that waits for no person."""
+    """Return the bead open again, reserved for its previous holder for `kept_s` seconds.
+
+    Raises WrongState if it does not wait.
+    """
     if not waits_for_human(bead):
         raise WrongState(f"{bead.id} is {bead.status} and waits for no person", hint=f"`bd comment {bead.id} TEXT`", id=bead.id)
     opened = open_since(bead, at).evolve(status="open", **NOT_WAITING)
@@ -142,7 +145,7 @@ def answered(bead: Bead, kept_s: float, at: datetime) -> Bead:
 
 
 def with_mode(before: Bead, after: Bead, at: datetime) -> Bead:
-    """The changed bead, where its `claim_mode` may be another one now. Raises WrongState while somebody holds it."""
+    """Return the changed bead, checking a new `claim_mode`. Raises WrongState while somebody holds it."""
     if before.get("claim_mode") == after.get("claim_mode") or not before.claims:
         return after
     names = advisory_claims.at_it(before, at) or ([before.claim.agent] if before.claim else [])
@@ -153,7 +156,7 @@ def with_mode(before: Bead, after: Bead, at: datetime) -> Bead:
 
 
 def closed(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
-    """The bead done. Raises AlreadyClosed (naming who did it first) and WrongState."""
+    """Return the bead closed. Raises AlreadyClosed (naming who closed it first) and WrongState."""
     if bead.status == "closed":
         raise AlreadyClosed(
             f"{bead.id} is already closed by {bead.get('closed_by') or 'somebody'}: {bead.get('close_reason') or 'Closed'}",
@@ -177,7 +180,7 @@ def closed(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
 
 
 def with_output(bead: Bead, output: Any) -> Bead:
-    """The bead with what came out of an attempt."""
+    """Return the bead with the output of an attempt."""
     if not output:
         return bead
     kept = output if isinstance(output, dict) else {"data": output}
@@ -185,7 +188,7 @@ def with_output(bead: Bead, output: Any) -> Bead:
 
 
 def cancelled(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
-    """The bead called off. Raises WrongState for a closed one."""
+    """Return the bead cancelled. Raises WrongState if it is closed."""
     if bead.status == "closed":
         raise WrongState(f"{bead.id} is closed; what is done can't be cancelled", id=bead.id)
     if bead.status == "cancelled":
@@ -203,9 +206,9 @@ def cancelled(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
 
 
 def reopened(bead: Bead, at: datetime) -> Bead:
-    """The bead open again, its end and its waiting forgotten, routed as before the claim it was closed under.
+    """Return the bead open again, without its end and its waiting, routed as before the claim it was closed under.
 
-    After an end its attempts count anew. Raises WrongState when it is held.
+    If it had ended, its attempts count from zero. Raises WrongState if it is held.
     """
     if bead.claim is not None or bead.status == "in_progress":
         raise WrongState(f"{bead.id} is in progress", hint=f"`bd release {bead.id} --reason TEXT` opens it", id=bead.id)
@@ -230,12 +233,12 @@ def reopened(bead: Bead, at: datetime) -> Bead:
 
 
 def _counted_from_zero(bead: Bead) -> Bead:
-    """The bead with its attempts forgiven: what has ended and goes on may be tried as often as new work."""
+    """Return the bead with its attempts forgiven: reopened work may be tried as often as new work."""
     return bead.evolve(attempts_forgiven=bead.attempts or None, poison_pill=None)
 
 
 def open_since(bead: Bead, at: datetime) -> Bead:
-    """The bead that says since when it is open again: its age counts from then. One that is open already keeps what it says."""
+    """Return the bead with the time since when it is open again, from which its age counts. Unchanged if it is open already."""
     until = bead.get("defer_until") if bead.status in ("open", "deferred") else None
     if bead.status == "open" and not until:
         return bead
@@ -243,20 +246,20 @@ def open_since(bead: Bead, at: datetime) -> Bead:
 
 
 def is_reopening(before: Bead, after: Bead) -> bool:
-    """Whether what was over (done, or given up) is to be worked on again."""
+    """Return whether a finished or given-up bead is to be worked on again."""
     over = ("closed", "cancelled", "dead_letter")
     return before.status in over and after.status not in over
 
 
 def deferred(bead: Bead, until: str | None, at: datetime) -> Bead:
-    """The bead hidden until a time (or until undeferred, without one)."""
+    """Return the bead hidden until a time, or without one until it is undeferred."""
     if bead.is_done:
         raise WrongState(f"{bead.id} is {bead.status}", id=bead.id)
     return touch(unclaimed(bead).evolve(status="deferred", defer_until=until, **NOT_WAITING), at)
 
 
 def undeferred(bead: Bead, at: datetime) -> Bead:
-    """The bead no longer deferred."""
+    """Return the bead no longer deferred."""
     if bead.status != "deferred" and not bead.get("defer_until"):
         raise WrongState(f"{bead.id} is not deferred", id=bead.id)
     status = "open" if bead.status == "deferred" else bead.status
@@ -264,7 +267,7 @@ def undeferred(bead: Bead, at: datetime) -> Bead:
 
 
 def with_status(bead: Bead, status: str, by: str, reason: str | None, at: datetime) -> Bead:
-    """The change that setting a status by hand amounts to: close, reopen, release, cancel, defer, or park."""
+    """Return the bead with a status set by hand: closes, reopens, releases, cancels, defers or parks it."""
     if status == "ready":
         status = "open"
     if status == bead.status:
@@ -284,6 +287,6 @@ def with_status(bead: Bead, status: str, by: str, reason: str | None, at: dateti
         raise BadInput(f"{status} is worked out from the clock, never set", hint="set open, blocked, deferred or closed")
     waiting = {**NOT_WAITING, "status_reason": reason}
     if bead.is_done:
-        bead = _counted_from_zero(bead)  # nothing will say later that it had ended
+        bead = _counted_from_zero(bead)  # afterwards nothing shows that it had ended
     parked = unclaimed(bead).evolve(status=status, closed_at=None, closed_by=None, close_reason=None, **waiting)
     return touch(parked, at)

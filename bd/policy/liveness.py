@@ -1,10 +1,10 @@
-"""Is a claim's holder still at work, and if not, since when: signs, their age, stalls (docs/protocol.md, "Signs of life").
+"""Is a claim's holder still working, and if not, since when: heartbeats, their age, stalls (docs/protocol.md, "Signs of life").
 
-Belongs here: judging what was seen. Does not belong here: looking (worker/fleet_state.py), freeing (operations/heartbeat.py).
+This module judges observations; worker/fleet_state.py makes them, and operations/heartbeat.py frees stalled beads.
 
-An age is the larger of two lower bounds, so that neither a clock that is off nor an observer that was away steals a
-claim: how long this observer has seen the same sign, on its own clock, and the stamp's age less the most by which two
-clocks of a fleet may differ.
+An age is the larger of two lower bounds, so that neither a wrong clock nor an absent observer can steal a claim: how long this
+observer has seen the same heartbeat, on its own clock; and the age of the stamp, less the largest difference between two clocks
+of a fleet.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
     from bd.core.settings import Settings
 
-# Stamps are cut to whole seconds: what happened may be this much younger than its stamp says.
+# Stamps are truncated to whole seconds: an event may be this much younger than its stamp.
 _CUT_S = 1.0
-# A claim that gives signs of life is stalled after this many of its intervals without one.
+# A claim that sends heartbeats has stalled after this many of its intervals without one.
 MISSED_BEATS = 3
-# How often a claim gives a sign of life: where the hub is on this machine, and elsewhere.
+# The interval of a claim's heartbeats: for a hub on this machine, and elsewhere.
 NEAR_INTERVAL_S = 30.0
 FAR_INTERVAL_S = 300.0
-# An agent's record that says nothing new moves no more often than this.
+# An agent's record without news is not sent more often than this.
 RECORD_EVERY_S = 900.0
 IN_WORK = ("in_progress", "validating")
 
 
 class Sight(NamedTuple):
-    """What an observer knows of one claim's signs: the beat now, its age by its own time, and how long nothing has changed.
+    """What an observer knows of one claim: its heartbeat, the heartbeat's age, and for how long nothing has changed.
 
-    `beat` is None where the claim gives none, or where the observer can't see it; `same_s` is the time between the first
-    and the last successful look that showed the same sign.
+    `beat` is None if the claim sends none, or the observer can't see it; `same_s` is the time between the first and the last
+    successful fetch that showed the same state.
     """
 
     beat: str | None = None
@@ -46,9 +46,9 @@ class Sight(NamedTuple):
 
 
 class Stall(NamedTuple):
-    """A claim whose holder is taken to be gone. `why` is a code, `text` a sentence's end, `since` the last sign.
+    """A claim whose holder is presumed gone. `why` is a code, `text` the end of a sentence, `since` the last sign of life.
 
-    `is_unheard`: another clone had made the claim for it, and it never gave a sign that it knew.
+    `is_unheard`: another clone made the claim on request, and its holder never showed that it knew.
     """
 
     id: str
@@ -63,7 +63,7 @@ class Stall(NamedTuple):
 
 
 class Silence(NamedTuple):
-    """How long a claim has given no sign: `age_s` for sure, `stamp_age_s` by its stamp alone, against `limit_s`."""
+    """How long a claim has been silent: `age_s` for certain, `stamp_age_s` by its stamp alone; stalled after `limit_s`."""
 
     why: str
     age_s: float
@@ -73,12 +73,12 @@ class Silence(NamedTuple):
 
 
 def sign_of(claim: Mapping[str, Any], beat: str | None) -> str:
-    """What changes with every sign of a claim: its commits' stamps, and its beat."""
+    """Return a text that changes with every sign of life of a claim: its commits' stamps, and its heartbeat."""
     return " ".join([claim.get("started_at") or "", claim.get("heartbeat_at") or claim.get("claimed_at") or "", beat or ""])
 
 
 def last_commit_of(claim: Mapping[str, Any]) -> str:
-    """The stamp of the last commit that was a sign of this claim."""
+    """Return the time of the last commit by the holder of this claim."""
     return max(claim.get(key) or "" for key in ("claimed_at", "started_at", "heartbeat_at"))
 
 
@@ -87,7 +87,7 @@ def beats_by_ref(claim: Mapping[str, Any]) -> bool:
 
 
 def stall_time_s(claim: Mapping[str, Any], expected_s: float, settings: Settings) -> float:
-    """How long this claim may be silent, in seconds, as far as an observer can see its signs."""
+    """Return how many seconds this claim may be silent, as far as an observer can see its heartbeats."""
     if not claim.get("started_at"):
         return settings.claim_ttl
     interval_s = claim.get("heartbeat_interval_s")
@@ -97,7 +97,7 @@ def stall_time_s(claim: Mapping[str, Any], expected_s: float, settings: Settings
 
 
 def silence_of(bead: Bead, claim: Mapping[str, Any], sight: Sight, now: datetime, settings: Settings) -> Silence:
-    """How long a claim has been silent, and what that is measured against."""
+    """Return for how long a claim has been silent, and its limit."""
     expected_s = settings.expected_s(bead.type, bead.get("expected"))
     since = last_commit_of(claim)
     stamp_age_s = _age_s(since, now)
@@ -105,16 +105,16 @@ def silence_of(bead: Bead, claim: Mapping[str, Any], sight: Sight, now: datetime
     limit_s = stall_time_s(claim, expected_s, settings)
     doubt_s = SKEW_S + (_CUT_S if sight.beat is None else 0.0)
     if sight.beat is not None:
-        # A beat that tells no time bounds nothing: then only looks count.
+        # A heartbeat of unknown time gives no bound: only observations count.
         stamp_age_s = min(stamp_age_s, max(0.0, sight.beat_age_s)) if sight.beat_age_s is not None else 0.0
     elif beats_by_ref(claim) and claim.get("started_at"):
-        # Its beats should be there and are not: this observer is blind, so that only commits count.
+        # Its heartbeats should be there but can't be seen: only commits count.
         why, limit_s = "overdue", settings.stall_factor * expected_s
     return Silence(why, max(sight.same_s, stamp_age_s - doubt_s), stamp_age_s, limit_s, since)
 
 
 def stall_of(bead: Bead, claim: Mapping[str, Any], sight: Sight, now: datetime, settings: Settings) -> Stall | None:
-    """Why a claim counts as stalled; None while it does not."""
+    """Return why a claim counts as stalled; None if it does not."""
     silence = silence_of(bead, claim, sight, now, settings)
     if silence.age_s <= silence.limit_s:
         return None
@@ -134,23 +134,23 @@ def stall_of(bead: Bead, claim: Mapping[str, Any], sight: Sight, now: datetime, 
 
 
 def is_unheard(claim: Mapping[str, Any], sight: Sight, now: datetime) -> bool:
-    """Whether nothing shows that the holder of a claim that others made for it ever knew of it."""
+    """Return whether nothing shows that the holder of a claim made on request ever knew of it."""
     if not claim.get("folded") or claim.get("heartbeat_at"):
         return False
     if sight.beat is None or sight.beat_age_s is None:
         return True
-    # The first beat came with the claim itself: only a later one is a sign.
+    # The first heartbeat was made with the claim itself: only a later one proves something.
     return _age_s(last_commit_of(claim), now) - sight.beat_age_s < 2 * float(claim.get("heartbeat_interval_s") or 0)
 
 
 def stalls(snapshot: Snapshot, sights: Mapping[str, Sight], now: datetime, settings: Settings) -> list[Stall]:
-    """Every stalled claim, and every bead that is in work for too long with nobody's claim on it; the longest silent first."""
+    """Return every stalled claim, and every bead in work for too long without a claim; the longest silent first."""
     found = [stall for bead in snapshot.live() if (stall := stall_on(bead, sights, now, settings))]
     return sorted(found, key=lambda stall: (stall.since, stall.id))
 
 
 def stall_on(bead: Bead, sights: Mapping[str, Sight], now: datetime, settings: Settings) -> Stall | None:
-    """Why a bead in work has stalled; None while it has not. Without `sights` its stamps alone tell."""
+    """Return why a bead in work has stalled; None if it has not. Without `sights` only its stamps count."""
     claim = bead.get("claim")
     if claim:
         return stall_of(bead, claim, sights.get(claim["token"], Sight()), now, settings)
@@ -158,7 +158,7 @@ def stall_on(bead: Bead, sights: Mapping[str, Sight], now: datetime, settings: S
 
 
 def _unclaimed(bead: Bead, now: datetime, settings: Settings) -> Stall | None:
-    """In work by hand, without a claim: judged by its expected time alone; nothing frees it but a person."""
+    """Judge a bead in work without a claim by its expected time alone; only a person frees it."""
     since = bead.get("started_at") or bead.updated_at
     limit_s = settings.stall_factor * settings.expected_s(bead.type, bead.get("expected"))
     if bead.get("claims") or not since or _age_s(max(since, bead.updated_at), now) - SKEW_S - _CUT_S <= limit_s:
@@ -168,12 +168,12 @@ def _unclaimed(bead: Bead, now: datetime, settings: Settings) -> Stall | None:
 
 
 def _times(settings: Settings) -> str:
-    """How many times the expected time a claim may take, in words."""
+    """Return how many times the expected time a claim may take, in words."""
     return "twice" if settings.stall_factor == 2 else f"{settings.stall_factor:g} times"
 
 
 def overdue_claims(snapshot: Snapshot, now: datetime, settings: Settings) -> Iterator[Bead]:
-    """The claimed beads that a look might show to be stalled: silent for too long by their commits' stamps alone."""
+    """Yield the claimed beads that may have stalled, judging by their commits' stamps alone: fetch to find out."""
     for bead in snapshot.claimed():
         claim = bead.get("claim")
         if claim and _age_s(last_commit_of(claim), now) > stall_time_s(
@@ -183,7 +183,7 @@ def overdue_claims(snapshot: Snapshot, now: datetime, settings: Settings) -> Ite
 
 
 def is_ahead(stamp: str, now: datetime) -> bool:
-    """Whether a stamp is from the future by more than clocks may differ: worth a warning, never a negative age."""
+    """Return whether a stamp is further in the future than clocks may differ: reported, but never a negative age."""
     return bool(stamp) and (instant_of(stamp) - now).total_seconds() > SKEW_S
 
 

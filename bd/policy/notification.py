@@ -1,8 +1,8 @@
-"""Who tells people of what happened to a bead: once, whoever does it, and again only where somebody died doing so.
+"""Who notifies people about a bead: once, whoever does it, and again only if the notifier died.
 
-Each occasion has a key that everybody works out alike: a bead was given up (it carries that key itself, `notified.key`), waits
-for a person, has stalled and is not freed, or is the root of a DAG that is done. Who wants to tell takes the right to do so by
-a commit (`key`, `by`, `at`, `right`), tells, and says `done`. A right without a `done` lapses.
+Each occasion has a key that every clone computes alike: a bead was given up (it carries the key itself, `notified.key`), waits
+for a person, has stalled and is not freed, or is the root of a finished DAG. To notify, a process takes the right to do so in a
+commit (`key`, `by`, `at`, `right`), notifies, and records `done`. A right without `done` lapses.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
 
 LAPSES = timedelta(minutes=10)
-# A hook that fails is tried again whenever the right to it has lapsed, so often.
+# A failing hook is tried again each time the right has lapsed, up to this often.
 TRIES = 5
 RECENT = timedelta(days=1)
 
 
 def noted(bead: Bead) -> Mapping[str, Any]:
-    """The bead's `notified` map."""
+    """Return the bead's `notified` map."""
     found = bead.get("notified")
     return found if isinstance(found, dict) else {}
 
 
 def announced(bead: Bead, uid: str) -> Bead:
-    """The dead letter with the name under which people are told of it: the operation's, and the bead's own."""
+    """Return the dead letter with the key of its notification: the operation's uid and the bead's id."""
     return bead.evolve(notified={"key": f"{uid}/{bead.id}"} if uid else None, reviewed=None, resolution=None)
 
 
 class Occasion(NamedTuple):
-    """What people are to be told of a bead: `event` is dead_letter, waiting, stalled or dag_done, `key` the same wherever it is seen."""
+    """A reason to notify people: `event` is dead_letter, waiting, stalled or dag_done; `key` is equal on every clone."""
 
     id: str
     event: str
@@ -46,7 +46,7 @@ class Occasion(NamedTuple):
 
 
 def given_up(bead: Bead) -> Occasion | None:
-    """A dead letter that nobody has looked at; what was imported as one has no key."""
+    """Return the occasion of a dead letter that nobody has reviewed; an imported one has no key."""
     key = noted(bead).get("key")
     if bead.status != "dead_letter" or not key or bead.get("reviewed"):
         return None
@@ -54,18 +54,18 @@ def given_up(bead: Bead) -> Occasion | None:
 
 
 def asked(bead: Bead) -> Occasion | None:
-    """A bead that waits for a person."""
+    """Return the occasion of a bead that waits for a person."""
     return Occasion(bead.id, "waiting", f"waiting/{bead.id}/{bead.get('waiting_since')}") if waits_for_human(bead) else None
 
 
 def stalled(bead: Bead, stall: str) -> Occasion | None:
-    """A bead that has stalled: `stall` is its claim's token, or since when it is in work under nobody's claim."""
+    """Return the occasion of a stalled bead. `stall` is its claim's token, or since when it is in work without a claim."""
     is_still = any(claim.get("token") == stall for claim in bead.claims) or (bead.status == "in_progress" and not bead.claims)
     return Occasion(bead.id, "stalled", f"stalled/{bead.id}/{stall}") if stall and is_still else None
 
 
 def done(root: Bead, dags: Dags) -> Occasion | None:
-    """A DAG whose work was done not long ago; older ones were done before anybody wanted to hear of it."""
+    """Return the occasion of a DAG that was completed recently; older ones may predate notifications."""
     dag, now = dags.of(root), dags.readiness.now
     ended = max((bead.get("closed_at") or "" for bead in dag.tasks), default="")
     if root.parent or not dag.members or dag.status != "completed" or not ended or instant_of(ended) < now - RECENT:
@@ -74,7 +74,7 @@ def done(root: Bead, dags: Dags) -> Occasion | None:
 
 
 def occasion_of(bead: Bead, key: str, snapshot: Snapshot, now: datetime) -> Occasion | None:
-    """The occasion with this key, if it still is one. Without a key: that the bead was given up."""
+    """Return the occasion with this key, if it still applies. Without a key: that the bead was given up."""
     event = key.partition("/")[0]
     found = {
         "waiting": lambda: asked(bead),
@@ -85,7 +85,7 @@ def occasion_of(bead: Bead, key: str, snapshot: Snapshot, now: datetime) -> Occa
 
 
 def is_due(bead: Bead, occasion: Occasion | None, now: datetime) -> bool:
-    """Whether people have to be told of an occasion, and nobody is at it."""
+    """Return whether people still have to be notified of an occasion, and nobody is doing it."""
     known = noted(bead)
     if occasion is None:
         return False
@@ -95,14 +95,14 @@ def is_due(bead: Bead, occasion: Occasion | None, now: datetime) -> bool:
 
 
 def taken(bead: Bead, key: str, by: str, right: str, at: datetime) -> Bead:
-    """The bead with the right to tell of it taken."""
+    """Return the bead with the right to notify taken."""
     known = noted(bead)
     tries = _tries(known) if known.get("key") == key else 0
     return bead.evolve(notified={"key": key, "by": by, "at": time_text(at), "right": right, "tries": tries + 1})
 
 
 def told(bead: Bead) -> Bead:
-    """The bead of which people have been told."""
+    """Return the bead marked as notified."""
     return bead.evolve(notified={**noted(bead), "done": True})
 
 

@@ -1,7 +1,7 @@
 """When an agent looks for work again (the source paper, section 5, with its figures).
 
-Three empty cycles double the interval, up to two hours; work brings it back to the base; a finished bead means at once.
-The interval is the longest wait: whatever wakes an agent ends it early.
+Three empty cycles double the interval, up to two hours; work resets it to the base; a finished bead means at once. The interval
+is the longest wait: any wake-up ends it early.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 CYCLES_TO_DOUBLE = 3
 LONGEST_S = 7200.0
-# Cron starts a little early or late: this part of the interval, but no more than a minute, still counts as due.
+# Cron starts a little early or late: within this part of the interval, at most a minute, a poll counts as due.
 SLACK = 0.1
 _SLACK_LIMIT_S = 60.0
-# Agents that woke together do not stay together.
+# Random spread, so that agents that woke together drift apart.
 _SPREAD = 0.1
-# How often a waiting agent asks the remote for the branch's tip: regularly on this machine, ever more rarely elsewhere.
+# How often a waiting agent asks the remote for the branch's tip: at this rate on this machine, less and less often elsewhere.
 PEEK_NEAR_S = 1.0
 PEEK_FAR_S = 30.0
 _PEEK_GROWTH = 1.5
-# What a worker does when the hub can't be reached or is too busy: tries again after so long.
+# How long a worker waits if the hub can't be reached or is too busy.
 AGAIN_S = 15.0
-# And what a client of a server does that is away: again soon, then ever more rarely.
+# How long a client waits if its server is away: briefly at first, then longer and longer.
 _AWAY_S, _AWAY_LONGEST_S = 5.0, 300.0
 
 
 class Pace(NamedTuple):
-    """An agent's pacing between two polls. `next_poll_at` unset: at once."""
+    """An agent's pacing between two polls. Without `next_poll_at`: at once."""
 
     base_s: float
     empty_cycles: int = 0
@@ -43,28 +43,28 @@ class Pace(NamedTuple):
 
     @property
     def interval_s(self) -> float:
-        """Seconds between two polls now."""
+        """The current seconds between two polls."""
         return interval_s(self.base_s, self.empty_cycles)
 
     def is_due(self, now: datetime) -> bool:
-        """Whether it is time to look."""
+        """Return whether it is time to poll."""
         return self.wait_s(now) <= min(_SLACK_LIMIT_S, SLACK * self.interval_s)
 
     def wait_s(self, now: datetime) -> float:
-        """Seconds until the next poll; 0 when it is time."""
+        """Return the seconds until the next poll; 0 if it is due."""
         if not self.next_poll_at:
             return 0.0
-        # A clock that was set back must not put an agent to sleep for longer than its interval.
+        # A clock that was set back must not delay the agent for longer than its interval.
         return min(max(0.0, (instant_of(self.next_poll_at) - now).total_seconds()), self.interval_s * (1 + _SPREAD))
 
     def found_nothing(self, now: datetime, spread: float) -> Pace:
-        """The pace after an empty cycle; `spread` is a random number from 0 to 1."""
+        """Return the pace after an empty cycle; `spread` is a random number from 0 to 1."""
         after = self._replace(empty_cycles=self.empty_cycles + 1, idle_since=self.idle_since or time_text(now))
         wait_s = after.interval_s * (1 + _SPREAD * (spread - 0.5))
         return after._replace(next_poll_at=time_text(now + timedelta(seconds=wait_s)))
 
     def found_work(self, now: datetime, cool_down_s: float = 0.0) -> Pace:
-        """The pace after work: back to the base, and on at once, or after the rest that the agent takes."""
+        """Return the pace after work: the base interval, and at once, or after the agent's rest."""
         next_at = time_text(now + timedelta(seconds=cool_down_s)) if cool_down_s else None
         return Pace(self.base_s, 0, next_at)
 
@@ -73,24 +73,24 @@ class Pace(NamedTuple):
 
 
 def interval_s(base_s: float, empty_cycles: int) -> float:
-    """The interval after so many empty cycles in a row."""
+    """Return the interval after this many empty cycles in a row."""
     return max(base_s, grown_s(base_s, empty_cycles // CYCLES_TO_DOUBLE, LONGEST_S))
 
 
 def peek_pause_s(first_s: float, peeks: int, longest_s: float, spread: float) -> float:
-    """Seconds until a waiting agent's next peek, after so many; `spread` is a random number from 0 to 1."""
+    """Return the seconds until a waiting agent's next peek, after this many; `spread` is a random number from 0 to 1."""
     if first_s <= PEEK_NEAR_S:
         return first_s
     return grown_s(first_s, peeks, longest_s, factor=_PEEK_GROWTH) * (0.8 + 0.4 * spread)
 
 
 def again_in_s(failures: int, spread: float) -> float:
-    """Seconds until a server that was away so often before is tried again; `spread` is a random number from 0 to 1."""
+    """Return the seconds until an unreachable server is tried again; `spread` is a random number from 0 to 1."""
     return grown_s(_AWAY_S, failures, _AWAY_LONGEST_S) * (0.8 + 0.4 * spread)
 
 
 def pace_of(kept: Mapping[str, Any] | None, base_s: float) -> Pace:
-    """The pace that a clone has kept; a fresh one where it can't be read."""
+    """Return the pace that a clone has kept; a fresh one if it can't be read."""
     kept = kept or {}
     try:
         cycles = max(0, int(kept.get("empty_cycles") or 0))

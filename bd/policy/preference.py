@@ -1,4 +1,4 @@
-"""For whom a ready bead is kept, and until when: after an answer, and after the subtasks it waited for."""
+"""For whom a ready bead is reserved, and until when: after an answer, and after the subtasks it waited for."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
     from bd.policy.readiness import Readiness
 
-# For how many of its intervals a bead is kept for the agent that had it.
+# For how many of its intervals a bead is reserved for its previous agent.
 KEPT_INTERVALS = 2
 
 
 def kept_s(name: str, snapshot: Snapshot) -> float:
-    """For how long a bead is kept for an agent."""
+    """Return for how many seconds a bead is reserved for an agent."""
     return KEPT_INTERVALS * interval_of(snapshot.agent(name) or {})
 
 
 def kept_until(bead: Bead, readiness: Readiness) -> str | None:
-    """Until when it is offered only to its preferred agent: as it says, else counted from when it became ready."""
+    """Return until when it is offered only to its preferred agent: its own time, else counted from when it became ready."""
     preferred = bead.get("prefer_agent")
     if not preferred or bead.get("prefer_until"):
         return bead.get("prefer_until") if preferred else None

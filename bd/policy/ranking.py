@@ -1,11 +1,11 @@
-"""The order of work: one number a bead, lower first, then the older one, then the id.
+"""The order of work: one number per bead, lower first, then the older one, then the id.
 
-The same order serves ready, claim and poll. Beads that age alike keep their order for ever, since time
-lifts all of them by the same: so the number that is compared (`place`) does not move with the clock, and a
-store can keep it. The effective priority is what it comes to now.
+The same order is used by ready, claim and poll. Beads that age at the same rate keep their order for ever, since time lifts all
+of them equally. So the compared number (`place`) does not move with the clock, and a store can keep it; the effective priority is
+its value now.
 
-Why a bead that is not critical can't starve: its place is that of a critical one which becomes ready after
-the starvation limit. Whatever becomes ready later than that stays behind it.
+A bead that is not critical can't starve: its place is that of a critical one that becomes ready after the starvation limit, and
+whatever becomes ready later stays behind it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Ranking:
-    """The order of work on one snapshot at one instant: made once, then asked about every bead."""
+    """The order of work on one snapshot at one instant: made once, then asked about many beads."""
 
     __slots__ = ("_chains", "_half_life_s", "_lag", "_now_min", "_per_minute", "now", "readiness", "snapshot")
 
@@ -51,7 +51,7 @@ class Ranking:
         self._chains: dict[str, int] = {}
 
     def temperature(self, bead: Bead) -> float:
-        """The temperature now, 0-100."""
+        """Return the current temperature, 0-100."""
         if not bead.fields.get("temperature"):
             return 0.0
         if self._half_life_s is None:
@@ -59,20 +59,20 @@ class Ranking:
         return temperature_at(bead, self.now, self._half_life_s)
 
     def weigh(self, ids: Iterable[str]) -> None:
-        """Find out at once how much work waits behind each of many beads."""
+        """Determine for many beads at once how much work waits behind each."""
         self._chains.update(chains((bead_id for bead_id in ids if bead_id not in self._chains), self.snapshot, LONGEST_CHAIN))
 
     def effective(self, bead: Bead) -> float:
-        """The effective priority now."""
+        """Return the current effective priority."""
         return self.at_place(self.place(bead), critical=is_critical(bead))
 
     def at_place(self, place: float, *, critical: bool) -> float:
-        """The effective priority that a place stands for now."""
+        """Return the current effective priority for a place."""
         points = place - self._per_minute * self._now_min
         return points if critical else min(max(FLOOR, points - self._lag), points)
 
     def parts(self, bead: Bead) -> dict[str, float]:
-        """What the effective priority is the sum of: `base`, each term that counts, and `held_back` where a rule limits them."""
+        """Return the terms of the effective priority: `base`, each term that counts, and `held_back` if a rule limits them."""
         effective = self.effective(bead)
         terms = {
             "base": rank_of(bead.fields),
@@ -83,40 +83,40 @@ class Ranking:
         return {name: points for name, points in terms.items() if points or name == "base"}
 
     def place(self, bead: Bead, *, is_ready: bool | None = None) -> float:
-        """The number the order compares. Who knows the bead's phase says whether it `is_ready`: only then it ages."""
+        """Return the number that the order compares. `is_ready`, if the caller knows the phase: only ready beads age."""
         if is_ready is None:
             is_ready = self.readiness.phase(bead) == "ready"
         since_min = self._since_min(bead) if is_ready else self._now_min
-        faster = self._rate_of(bead) - self._per_minute  # than time lifts all
+        faster = self._rate_of(bead) - self._per_minute  # than time lifts all beads
         lifted = rank_of(bead.fields) + sum(self._terms(bead).values()) - faster * (self._now_min - since_min)
         if not is_critical(bead):
             lifted = max(FLOOR, lifted) + self._lag
         return round(lifted + self._per_minute * since_min, 6)
 
     def key(self, bead: Bead) -> Place:
-        """Sorts beads into the order of work."""
+        """Return the sort key for the order of work."""
         return (self.place(bead), made_of(bead.fields), bead.id)
 
     def ready_key(self, bead: Bead) -> Place:
-        """The same, for beads that are known to be ready."""
+        """Return the sort key of a bead that is known to be ready."""
         return (self.place(bead, is_ready=True), made_of(bead.fields), bead.id)
 
     def unready_key(self, bead: Bead) -> Place:
-        """The same, for beads that are known not to be ready."""
+        """Return the sort key of a bead that is known not to be ready."""
         return (self.place(bead, is_ready=False), made_of(bead.fields), bead.id)
 
     def unready(self, beads: Iterable[Bead]) -> list[tuple[Place, Bead]]:
-        """Beads that are known not to be ready, each behind its key, in the order of work."""
+        """Sort beads that are known not to be ready into the order of work, each with its key."""
         found = list(beads)
         self.weigh(bead.id for bead in found)
         return sorted(((self.unready_key(bead), bead) for bead in found), key=lambda entry: entry[0])
 
     def listed(self, bead: Bead) -> Place:
-        """Sorts beads into the order of lists: by the base and the temperature, whatever waits and however long."""
+        """Return the sort key for lists: base and temperature only, regardless of waiting beads and age."""
         return (rank_of(bead.fields) - POINTS_PER_DEGREE * self.temperature(bead), made_of(bead.fields), bead.id)
 
     def _terms(self, bead: Bead) -> dict[str, float]:
-        """What moves a bead from its base besides its age, in points (below 0: more urgent)."""
+        """Return what moves a bead from its base apart from its age, in points (negative: more urgent)."""
         if bead.id not in self._chains:
             self.weigh((bead.id,))
         return {
@@ -126,21 +126,21 @@ class Ranking:
         }
 
     def _rate_of(self, bead: Bead) -> float:
-        """Points a minute: the bead's own, else the hub's."""
+        """Return the points per minute: the bead's own, else the hub's."""
         own = bead.fields.get("priority_boost_per_minute")
         return self._per_minute if own is None else max(0.0, float(own))
 
     def _age_min(self, bead: Bead) -> float:
-        """For how many minutes the bead has been ready; 0 where it is not."""
+        """Return for how many minutes the bead has been ready; 0 if it is not."""
         is_ready = self.readiness.phase(bead) == "ready"
         return self._now_min - self._since_min(bead) if is_ready else 0.0
 
     def _since_min(self, bead: Bead) -> float:
-        """The minute since which the bead has been ready, as far as the files tell."""
+        """Return the minute since when the bead has been ready, judging by the files."""
         since = self.readiness.since(bead)
         return instant_of(since).timestamp() / 60 if since else self._now_min
 
 
 def is_critical(bead: Bead) -> bool:
-    """Whether the base is a critical one: nothing else comes before it for being lifted."""
+    """Return whether the base is critical: no other bead is ever lifted above these."""
     return rank_of(bead.fields) < FLOOR

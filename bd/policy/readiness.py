@@ -1,10 +1,9 @@
-"""Is a bead ready, in which phase is it, and why.
+"""Is a bead ready, which phase is it in, and why.
 
-Belongs here: what holds for everybody. Does not belong here: whether one agent may take it
-(eligibility.py, which starts from this).
+What holds for all agents; eligibility.py decides, on top of this, whether one agent may take it.
 
-Every bead is in exactly one phase. Time and closed dependencies move beads between phases
-without a commit: pending, ready and retrying are derived here, never stored.
+Every bead is in exactly one phase. Time and closed dependencies move beads between phases without a commit: pending, ready and
+retrying are derived here, never stored.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ _PHASE_OF_STATUS = {
     "dead_letter": "dead_lettered",
     "validating": "validating",
 }
-# Types that are never work to hand out (compat: infrastructure of the Go tool).
+# Types that are never handed out as work (compat: infrastructure of the Go tool).
 NOT_WORK = frozenset({"merge-request", "gate", "molecule", "message", "agent", "role", "rig"})
 
 
 class Reason(NamedTuple):
-    """One link of a chain: a snake_case code, a sentence's end for people, the id it comes from."""
+    """One link of a chain of reasons: a snake_case code, the end of a sentence, and the id that it comes from."""
 
     code: str
     text: str
@@ -51,26 +50,26 @@ class Reason(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Where a bead stands: its phase, and what keeps it from being ready."""
+    """The phase of a bead, and what keeps it from being ready."""
 
     phase: str
     reasons: tuple[Reason, ...] = ()
 
 
 def is_past(instant: str | None, now: datetime) -> bool:
-    """Whether the stored time has come; an unset one has."""
+    """Return whether the stored time has come; True if it is unset."""
     return not instant or instant_of(instant) <= now
 
 
 def status_now(bead: Bead, now: datetime) -> str:
-    """The stored status, except that a deferred bead whose time has passed is open in every view."""
+    """Return the stored status, except that a deferred bead whose time has come is open."""
     if bead.status == "deferred" and bead.get("defer_until") and is_past(bead.get("defer_until"), now):
         return "open"
     return bead.status
 
 
 class Readiness:
-    """Where the beads of one snapshot stand at one instant: made once for a decision, then asked about every bead."""
+    """The phases of the beads of one snapshot at one instant: made once for a decision, then asked about many beads."""
 
     __slots__ = ("_graph", "now", "snapshot")
 
@@ -80,7 +79,7 @@ class Readiness:
         self._graph = Graph(snapshot)
 
     def phase(self, bead: Bead) -> str:
-        """The one phase a bead is in."""
+        """Return the phase that a bead is in."""
         get = bead.fields.get
         status = get("status", "open")
         if status == "deferred":
@@ -99,7 +98,7 @@ class Readiness:
         return "ready" if is_past(get("retry_at"), self.now) else "retrying"
 
     def standing(self, bead: Bead) -> Standing:
-        """The bead's phase and the reasons why it is not ready (none when it is)."""
+        """Return the bead's phase, and the reasons why it is not ready (none if it is)."""
         phase, now = self.phase(bead), self.now
         if phase == "ready":
             return Standing(phase)
@@ -117,7 +116,7 @@ class Readiness:
         return Standing(phase, (Reason(code, _status_words(bead, now)),))
 
     def holds(self, bead: Bead) -> Iterator[Hold]:
-        """Everything that keeps an open bead from being ready: its deferral, its dependencies, its parents."""
+        """Yield everything that keeps an open bead from being ready: its deferral, its dependencies, its parents."""
         if bead.get("defer_until") and _is_deferred(bead, self.now):
             yield Hold("deferred", bead.id, bead)
         for target in awaited(bead):
@@ -137,13 +136,13 @@ class Readiness:
                     yield hold._replace(code="parent_waits", parent=parent)
 
     def blockers(self, bead: Bead) -> list[str]:
-        """The ids that keep a bead from being ready through dependencies, its own or inherited."""
+        """Return the ids that keep a bead from being ready through dependencies, its own or inherited."""
         if bead.is_done:
             return []
         return list(dict.fromkeys(hold.by for hold in self.holds(bead) if hold.code != "deferred"))
 
     def since(self, bead: Bead) -> str:
-        """Since when a ready bead has been so, as far as the files tell: the latest of what had to happen."""
+        """Return since when a ready bead has been ready, judging by the files: the latest of the required events."""
         instants = [bead.created_at, *(bead.get(key) or "" for key in ("reopened_at", "retry_at", "defer_until"))]
         for target in self._graph.waits_on(bead) if bead.depends_on or bead.parent or bead.get("links") else ():
             other = self.snapshot.head(target)
@@ -161,8 +160,11 @@ def _phase_of_claim(bead: Bead) -> str:
 
 
 class Hold(NamedTuple):
-    """One thing an open bead waits for: its code, the id it comes from, that bead (None: it does not exist), and
-    the parent through which it is inherited."""
+    """One thing that an open bead waits for.
+
+    `code` says what, `by` is the id it comes from, `other` that bead (None: it does not exist), and `parent` the one that it is
+    inherited from.
+    """
 
     code: str
     by: str
@@ -187,7 +189,7 @@ def _waiting(target: str, snapshot: Snapshot) -> Hold | None:
 
 
 def _reason(hold: Hold, now: datetime) -> Reason:
-    """A hold in words."""
+    """Describe a hold."""
     other, parent = hold.other, hold.parent
     if hold.code == "deferred" and other is not None:
         words = _deferred_words(other)
@@ -225,14 +227,14 @@ def _status_words(bead: Bead, now: datetime) -> str:
 
 
 def _given_up_words(bead: Bead) -> str:
-    """How a dead letter ended: after how many attempts, and whether whoever tried it failed."""
+    """Describe how a dead letter ended: after how many attempts, and whether it fails whoever tries it."""
     count = bead.attempts_counted
     tries = f" after {count} attempt{'' if count == 1 else 's'}" if count else ""
     return f"given up{tries}{', whoever tries it' if bead.get('poison_pill') else ''}"
 
 
 def next_turn(snapshot: Snapshot, now: datetime) -> datetime | None:
-    """When time alone next makes something of what is ready: the earliest retry, deferral or preference that ends."""
+    """Return when time alone next changes what is ready: the earliest end of a retry, a deferral or a preference."""
     instants = [
         instant_of(bead.get(key))
         for bead in snapshot.live()

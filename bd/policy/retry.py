@@ -1,7 +1,6 @@
-"""What becomes of a bead whose attempt failed: tried again after a delay, or given up.
+"""What happens to a bead whose attempt failed: tried again after a delay, or given up.
 
-Belongs here: the rules of retries, dead letters and poison pills. Does not belong here: how a
-claim ends otherwise (lifecycle.py), and who notices that an attempt has failed.
+The rules of retries, dead letters and poison pills. lifecycle.py has the other ends of a claim.
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ KINDS = (
     "other",
 )
 STRATEGIES = ("exponential", "fixed", "immediate")
-# Trying again changes nothing about these.
+# Failures that a retry can't fix.
 NO_RETRY_ON = frozenset({"auth_failure", "budget_exceeded", "cancelled"})
 # The worker was taken away: that says nothing about the bead.
 LOST = "lost"
-# Ends that say nothing about the agent either.
+# Failures that say nothing about the agent.
 NOT_OF_THE_AGENT = frozenset({LOST, "cancelled"})
 POISON_AGENTS, POISON_ATTEMPTS = 2, 3
 
 
 class Rule(NamedTuple):
-    """How a bead is tried again. What nobody says, or garbles, is as here."""
+    """How a bead is tried again. Unset or unreadable values are as here."""
 
     strategy: str = "exponential"
     initial_s: float = 10.0
@@ -56,19 +55,19 @@ class Rule(NamedTuple):
     no_retry_on: frozenset[str] = NO_RETRY_ON
 
     def is_final(self, kind: str) -> bool:
-        """Whether an attempt that failed like this was the last, however many are left.
+        """Return whether a failure of this kind was the last attempt, however many are left.
 
-        What the bead names itself goes before the defaults. A lost worker is no reason to give up.
+        What the bead itself names overrides the defaults. A lost worker is no reason to give up.
         """
         if kind in self.no_retry_on:
             return True
         return self.retry_on is not None and kind not in self.retry_on and kind != LOST
 
     def delay_s(self, failed: int, jitter: float) -> float:
-        """Seconds until the next try after that many failed attempts; `jitter` is a number from 0 to 1.
+        """Return the seconds until the next try after this many failed attempts; `jitter` is a number from 0 to 1.
 
-        The longest delay bounds the steps; the jitter of half up or down comes on top, so that
-        beads that failed together do not come back together.
+        The longest delay limits the steps; a jitter of up to half in either direction comes on top, so that beads that failed
+        together do not return together.
         """
         if self.strategy == "immediate":
             return 0.0
@@ -82,7 +81,7 @@ class Rule(NamedTuple):
 
 
 def rule_of(bead: Bead, settings: Settings) -> Rule:
-    """The bead's retry rule: what its own `retry` map says, else the hub for its type, else the hub for all."""
+    """Return the bead's retry rule: its own `retry` map, else the hub's for its type, else the hub's for all."""
     given = _given(bead, settings)
     usual = Rule()
     retry_on = _kinds(given.get("retry_on"))
@@ -99,23 +98,23 @@ def rule_of(bead: Bead, settings: Settings) -> Rule:
 
 
 def limit_of(bead: Bead, settings: Settings) -> int:
-    """How many attempts the bead may use up."""
+    """Return how many attempts the bead may use."""
     return settings.attempt_limit(bead.type, bead.get("max_attempts"))
 
 
 def _given(bead: Bead, settings: Settings) -> dict[str, Any]:
-    """Every key of a `retry` map that somebody has set, by who goes first."""
+    """Return every key of a `retry` map that is set, by precedence."""
     own = bead.get("retry")
     own = own if isinstance(own, dict) else {}
     given = {**settings.retry, **settings.retry_of(bead.type), **own}
     wanted, refused = _kinds(own.get("retry_on")), _kinds(given.get("no_retry_on"))
-    if wanted and refused and "no_retry_on" not in own:  # what the bead names goes before what the hub does
+    if wanted and refused and "no_retry_on" not in own:  # what the bead names overrides the hub
         given["no_retry_on"] = sorted(refused - wanted)
     return given
 
 
 def check_kind(kind: str) -> str:
-    """The kind of a failure as it is written. Raises BadInput."""
+    """Return the kind of a failure if it is valid. Raises BadInput."""
     if kind not in KINDS:
         said = f"{kind!r} is no kind of failure" if kind else "which kind of failure? --reason is missing"
         raise BadInput(said, hint=f"one of {', '.join(KINDS)}; words of your own go to --error", kinds=list(KINDS))
@@ -123,9 +122,9 @@ def check_kind(kind: str) -> str:
 
 
 def failure_of(bead: Bead, reason: str, error: str, at: datetime, **known: Any) -> dict[str, Any]:
-    """The entry for `failures` of the claim's attempt; `known` are `duration_s` and `cost_usd` where somebody measured them.
+    """Return the entry in `failures` for the claim's attempt; `known` are `duration_s` and `cost_usd`, if measured.
 
-    The duration counts from the start of the work, where nothing better is known.
+    Otherwise the duration counts from the start of the work.
     """
     claim = bead.claim
     failure: dict[str, Any] = {
@@ -141,10 +140,10 @@ def failure_of(bead: Bead, reason: str, error: str, at: datetime, **known: Any) 
 
 
 def after_failure(bead: Bead, failure: Mapping[str, Any], settings: Settings, at: datetime, jitter: float, uid: str = "") -> Bead:
-    """The claimed bead once its attempt has failed: open again with a `retry_at`, or a dead letter.
+    """Return the claimed bead after a failed attempt: open again with a `retry_at`, or a dead letter.
 
-    `failure` has the keys of an entry of `failures`; `jitter` is a number from 0 to 1, minted
-    with the operation, whose `uid` names the news of a dead letter. Raises WrongState for a bead that nobody works on.
+    `failure` has the keys of an entry of `failures`; `jitter` is a number from 0 to 1, drawn when the operation was made, whose
+    `uid` names the notification of a dead letter. Raises WrongState if nobody works on the bead.
     """
     if bead.claim is None and bead.status != "in_progress":
         raise WrongState(f"{bead.id} is {bead.status}, nobody works on it", id=bead.id)
@@ -162,12 +161,12 @@ def after_failure(bead: Bead, failure: Mapping[str, Any], settings: Settings, at
 
 
 def _whole_second(instant: datetime) -> str:
-    """The instant's text in whole seconds, rounded up: never before its time."""
+    """Return the instant's text in whole seconds, rounded up: never too early."""
     return time_text(instant + timedelta(microseconds=-instant.microsecond % 1_000_000))
 
 
 def is_poison(bead: Bead) -> bool:
-    """Whether the bead fails whoever tries it: three failed attempts by two agents since its attempts last began to count."""
+    """Return whether the bead fails whoever tries it: three failed attempts by two agents since its attempts were last reset."""
     counted = bead.attempts_counted
     recent = bead.get("failures", [])[-counted:] if counted else []
     own = [failure for failure in recent if failure.get("reason") != LOST]
@@ -175,7 +174,7 @@ def is_poison(bead: Bead) -> bool:
 
 
 def outlook(bead: Bead, settings: Settings, now: datetime) -> str:
-    """What comes next for a bead that has failed, in words."""
+    """Describe what happens next to a bead that has failed."""
     counted = bead.attempts_counted
     tries = f"{counted} attempt{'' if counted == 1 else 's'}"
     if bead.status == "dead_letter":
@@ -206,7 +205,7 @@ def _seconds(value: Any, usual: float) -> float:
 
 
 def _multiplier(value: Any, usual: float) -> float:
-    """A factor of at least 1: a delay never shrinks from one failure to the next."""
+    """Return a factor of at least 1: a delay never shrinks after a failure."""
     if value is None or isinstance(value, bool):
         return usual
     try:

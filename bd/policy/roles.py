@@ -1,4 +1,4 @@
-"""What an agent file says, with its role's presets for what is unset. Presets are read, never written."""
+"""An agent file's settings, with its role's presets for unset ones. Presets are read, never written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FALLBACK_ROLES = frozenset({"overseer"})
 
 
 def skills_of(agent: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The agent's skill rules: its own, else its role's."""
+    """Return the agent's skill rules: its own, else its role's."""
     skills = agent.get("skills")
     if skills is not None:
         return skills  # type: ignore[no-any-return]
@@ -33,12 +33,12 @@ def skills_of(agent: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def interval_of(agent: Mapping[str, Any]) -> float:
-    """Seconds between two polls of the agent, as its file or its role has it."""
+    """Return the seconds between two polls of the agent, from its file or its role."""
     interval = agent.get("interval")
     return duration_s(interval) if interval else float(ROLE_INTERVAL_S.get(agent.get("role", ""), DEFAULT_INTERVAL_S))
 
 
 def is_fallback(agent: Mapping[str, Any]) -> bool:
-    """Whether the agent takes what nobody else does; an overseer does, unless its file says no."""
+    """Return whether the agent takes what nobody else does; an overseer does, unless its file says otherwise."""
     own = agent.get("fallback")
     return bool(own) if own is not None else agent.get("role") in _FALLBACK_ROLES

@@ -1,7 +1,6 @@
-"""How many members a pool should have now, whom to start, whom to drain, and whom to end.
+"""How many members a pool should have now, and which to start, drain or kill.
 
-Values in, a plan out; what is there and what was asked is found out in fleet/. Does not belong here: names and
-limits (pools.py).
+Values in, a plan out; bd/pool observes and acts. Names and limits are in core/pools.py.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ if TYPE_CHECKING:
     from bd.core.model import Snapshot
     from bd.core.pools import Pool
 
-# A member that ends at once is started again ever more rarely.
+# A member that ends at once is restarted less and less often.
 BACKOFF_S = 5.0
 LONGEST_BACKOFF_S = 300.0
 
 
 class Member(NamedTuple):
-    """A running member. `active_s`: when it was last seen at work, on the clock of `now_s`; `idle`: it holds no bead.
+    """A running member. `active_s` is when it was last seen working, on the clock of `now_s`; `idle`: it holds no bead.
 
-    `drained_s`: since when it is draining; None while it is not.
+    `drained_s` is since when it has been draining; None if it is not.
     """
 
     name: str
@@ -47,7 +46,7 @@ class Memory(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What to do with a pool. `drain` and `kill` are names with the reason; `waits` says why nothing more is done."""
+    """What to do with a pool. `drain` and `kill` are names with reasons; `waits` says why nothing more is done."""
 
     desired: int
     start: tuple[str, ...] = ()
@@ -57,7 +56,7 @@ class Plan(NamedTuple):
 
 
 def demand(pool: Pool, snapshot: Snapshot, now: datetime) -> int:
-    """What a pool without a `check` goes by: the beads its members are at, and the ready ones they could claim now."""
+    """Return the size for a pool without a `check`: the beads its members work on, and the ready ones they could claim now."""
     members = {pool.name, *pool.members}
     at_work = sum(1 for bead in snapshot.claimed() if members.intersection(bead.holders))
     room = capacity.pool_room(pool.name, snapshot, now)
@@ -66,12 +65,12 @@ def demand(pool: Pool, snapshot: Snapshot, now: datetime) -> int:
 
 
 def awaited(pool: Pool, snapshot: Snapshot, now: datetime) -> set[str]:
-    """The members whose own queue has something for them: nobody else is offered it, so they are started first."""
+    """Return the members whose own queue has work: nobody else is offered it, so they are started first."""
     return {name for name in _claimable(pool, snapshot, now) if name}
 
 
 def _claimable(pool: Pool, snapshot: Snapshot, now: datetime) -> list[str]:
-    """For each ready bead that a member could claim now, the member it waits for; empty where any may have it."""
+    """Return, for each ready bead that a member could claim now, the member it is routed to; "" if any may take it."""
     if pause_of(snapshot):
         return []
     members = {pool.name, *pool.members}
@@ -100,9 +99,10 @@ def plan(
     away: Collection[str] = (),
     halt: str = "",
 ) -> Plan:
-    """What to do now. `wanted` is the count that was found; None where it could not be: then the size stays as it is.
+    """Plan a round. `wanted` is the requested size; None if it could not be determined: then the size stays.
 
-    `first` are the names to start before others, `away` those of whom nobody is to be started; `halt` says why nothing more is to be started than has to be there.
+    `first` are the names to start before others, `away` those not to start; `halt` says why no more than the minimum is to be
+    started.
     """
     names = pool.members
     orphans = [member for member in running if member.name not in names]
@@ -132,7 +132,7 @@ def _starts(
     backoff_s = grown_s(BACKOFF_S, memory.fails - 1, LONGEST_BACKOFF_S) if memory.fails else 0.0
     if memory.failed_s is not None and 0 <= now_s - memory.failed_s < backoff_s:
         return [], "its members end as soon as they are started"
-    if halt:  # the least there must be is there at all times
+    if halt:  # the minimum is kept at all times
         missing = max(0, pool.min - there)
     return free[:missing], halt or ("" if len(free) >= missing else "members that drain have yet to end, or members are offline")
 
@@ -145,7 +145,7 @@ def _cooling(pool: Pool, memory: Memory, now_s: float) -> str:
 def _drains(
     pool: Pool, surplus: int, at_work: Sequence[Member], memory: Memory, now_s: float
 ) -> tuple[list[tuple[str, str]], str]:
-    """The least recently active first; who is idle for the pool's idle_timeout need not wait for the cooldown."""
+    """Choose whom to drain, the least recently active first; members idle for the pool's idle_timeout skip the cooldown."""
     order = sorted(at_work, key=lambda member: (not member.idle, member.active_s, member.name))
     changes = [at for at in (memory.up_s, memory.down_s) if at is not None]
     is_cooling = any(0 <= now_s - at < pool.cooldown_down_s for at in changes)

@@ -1,7 +1,7 @@
-"""Schedules: when a cron expression is due, in its time zone, and what its beads are like.
+"""Schedules: when a cron expression is due, in its time zone, and the fields of the beads it makes.
 
-Belongs here: instants alone. A tick is due once: what is no later than `last_tick` is past for ever, and of several
-ticks that nobody made only the last is due. Does not belong here: agents' own cron lines (schedule/crontab.py).
+A tick is due once: ticks up to `last_tick` are past for ever, and of several missed ones only the last is due. Agents' own cron
+lines are in schedule/crontab.py.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
 
-# What a schedule says of the beads it makes.
+# The fields that a schedule gives its beads.
 BEAD_KEYS = ("title", "type", "priority", "labels", "description", "assignee", "needs", "expected", "parent")
 _FIELDS = 5
 
 
 def schedules_of(snapshot: Snapshot) -> list[dict[str, Any]]:
-    """The hub's schedules, in their order; what has no name is none."""
+    """Return the hub's schedules, in their order; entries without a name are ignored."""
     found = snapshot.config().get("schedules")
     return [dict(one) for one in found or [] if isinstance(one, dict) and one.get("name")] if isinstance(found, list) else []
 
 
 def schedule_of(name: str, snapshot: Snapshot) -> dict[str, Any] | None:
-    """The schedule of a name."""
+    """Return the schedule with a name."""
     return next((one for one in schedules_of(snapshot) if one["name"] == name), None)
 
 
 def check(cron: str, tz: str, at: datetime) -> None:
-    """Raise BadInput for what is no cron expression, no time zone, or never comes after an instant."""
+    """Raise BadInput if the cron expression or the time zone is invalid, or it never fires after an instant."""
     if next(_ticks(cron, _zone(tz), at), None) is None:
         raise BadInput(f"{cron!r} never comes", hint='minute hour day month weekday, such as "0 9 * * 1"')
 
 
 def due_tick(schedule: Mapping[str, Any], now: datetime) -> datetime | None:
-    """The last tick that is due and was not made; None when there is none. Raises BadInput for one that can't be read."""
+    """Return the last due tick that was not made; None if there is none. Raises BadInput if the schedule can't be read."""
     minute = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
     found = next(_ticks(str(schedule.get("cron")), _zone(schedule.get("tz")), minute, back=True), None)
     last = schedule.get("last_tick")
@@ -53,12 +53,12 @@ def due_tick(schedule: Mapping[str, Any], now: datetime) -> datetime | None:
 
 
 def next_tick(schedule: Mapping[str, Any], now: datetime) -> datetime | None:
-    """When it is due after now."""
+    """Return when it is next due."""
     return next(_ticks(str(schedule.get("cron")), _zone(schedule.get("tz")), now), None)
 
 
 def next_or_why(schedule: Mapping[str, Any], now: datetime) -> tuple[datetime | None, str]:
-    """When it is due after now; or why it never is."""
+    """Return when it is next due; or why it never is."""
     try:
         tick = next_tick(schedule, now)
     except BadInput as error:

@@ -1,6 +1,6 @@
-"""What an attempt did cost: told once or bit by bit, presumed where nobody tells, and found again in the bead.
+"""What an attempt has cost: reported once or in parts, presumed if nobody reports it, and stored in the bead.
 
-Does not belong here: what may be spent (budget.py), and summing over beads (costs.py).
+Limits are in budget.py, sums over beads in core/costs.py.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead
 
-# For how long the budget of an attempt that stalled counts as spent, unless its cost is told before.
+# For how long the budget of a stalled attempt counts as spent, unless its cost is reported earlier.
 PRESUMED = timedelta(days=1)
-# By so many of its last reports an attempt's entry is known to have them already.
+# How many report ids an entry keeps, to recognise repeated reports.
 REPORTS_KEPT = 20
 
 
@@ -33,10 +33,10 @@ def charged(
     agent: str = "",
     uid: str = "",
 ) -> Bead:
-    """The bead with the cost of an attempt: `usd`, `tokens` ({input, output}), `model`. Of the held attempt, else the last.
+    """Return the bead with the cost of an attempt: `usd`, `tokens` ({input, output}), `model`. Default: the held or last attempt.
 
-    `whole`: the amounts are the attempt's, and what was told before is part of them; else they come on top, once for
-    each `uid`. What is told of the held attempt is reserved no longer.
+    `whole`: the amounts are the attempt's total, including earlier reports; otherwise they are added, once for each `uid`. What
+    is reported for the held attempt is no longer reserved.
     """
     claim = bead.claims[0] if bead.claims else {}
     number = attempt or claim.get("attempt") or bead.attempts
@@ -56,7 +56,7 @@ def charged(
 
 
 def _entry(told: Mapping[str, Any], cost: Mapping[str, Any], *, whole: bool) -> dict[str, Any]:
-    """An attempt's entry with what is told now."""
+    """Return an attempt's entry with a new report."""
     entry = dict(told)
     if cost.get("usd") is not None:
         entry["usd"] = _added(told.get("usd"), cost["usd"], whole=whole)
@@ -74,7 +74,7 @@ def _in_order(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _less_reserved(bead: Bead, attempt: int, spent: float) -> Bead:
-    """The bead whose claim on this attempt reserves no more what was told to be spent."""
+    """Return the bead with the claim's reservation for this attempt reduced by what was spent."""
     claim = bead.get("claim") or {}
     if claim.get("attempt") != attempt or not reserved_of(claim) or spent <= 0:
         return bead
@@ -84,12 +84,12 @@ def _less_reserved(bead: Bead, attempt: int, spent: float) -> Bead:
 
 
 def is_told(bead: Bead, uid: str) -> bool:
-    """Whether a report of a cost is in the bead already."""
+    """Return whether the bead already contains a report."""
     return any(uid in (entry.get("reports") or []) for entry in attempts_of(bead.get("cost")))
 
 
 def agent_of_attempt(bead: Bead, attempt: int) -> str:
-    """Whose an attempt is, or was; empty where the bead does not say."""
+    """Return whose an attempt is, or was; "" if the bead does not say."""
     named = [*bead.claims, *attempts_of(bead.get("cost")), *bead.get("failures", [])]
     found = next((entry.get("agent") for entry in named if entry.get("attempt") == attempt and entry.get("agent")), None)
     if found is None and attempt == bead.attempts and not bead.claims:  # the claim has ended; a closed bead keeps its assignee
@@ -103,7 +103,7 @@ def _cost_of(bead: Bead) -> dict[str, Any]:
 
 
 def presumed(bead: Bead, at: datetime) -> Bead:
-    """The bead whose held attempt stalled: what is still reserved counts as spent, until its cost is told or a day has passed."""
+    """Return the bead after its attempt stalled: its reservation counts as spent, for a day or until the cost is reported."""
     claim = bead.get("claim") or {}
     cost = _cost_of(bead)
     if not reserved_of(claim) or any(entry.get("attempt") == claim.get("attempt") for entry in attempts_of(cost)):
@@ -119,7 +119,7 @@ def presumed(bead: Bead, at: datetime) -> Bead:
 
 
 def cost_of_attempt(bead: Bead, attempt: int) -> float | None:
-    """What an attempt was told to have cost; None where nothing was."""
+    """Return the reported cost of an attempt; None if there is none."""
     found = (entry.get("usd") for entry in attempts_of(bead.get("cost")) if entry.get("attempt") == attempt)
     return next((amount_of(usd) for usd in found if usd is not None), None)
 
@@ -130,7 +130,7 @@ def _added(before: Any, told: Any, *, whole: bool) -> float:
 
 
 def _tokens(before: Any, told: Any, *, whole: bool) -> Any:
-    """Tokens added key by key; what is no count of tokens is kept as it was told."""
+    """Add tokens key by key; anything that is not counts is kept as reported."""
     if not isinstance(told, dict) or not all(isinstance(number, (int, float)) for number in told.values()):
         return told
     was = before if isinstance(before, dict) else {}
@@ -142,7 +142,7 @@ def _number(value: Any) -> int:
 
 
 def _summed(before: Mapping[str, Any], entries: list[dict[str, Any]], after: list[dict[str, Any]]) -> dict[str, Any]:
-    """The `cost` of a bead with these entries; what its sums had beyond the old ones stays."""
+    """Return the `cost` of a bead with these entries; a surplus of its sums over the old entries is kept."""
     cost: dict[str, Any] = dict(before)
     if before.get("usd") is not None or any("usd" in entry for entry in after):
         rest = amount_of(before.get("usd")) - sum(amount_of(entry.get("usd")) for entry in entries)

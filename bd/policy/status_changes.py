@@ -1,7 +1,6 @@
-"""Which changes of a stored status are legal, by the verb that makes them: lifecycle.py as a table, for who checks afterwards.
+"""The legal changes of a stored status, by verb: lifecycle.py as a table, for checks after the fact.
 
-Belongs here: from where to where a verb may take a bead. Does not belong here: carrying a change out (lifecycle.py,
-retry.py), and who may (tokens).
+lifecycle.py and retry.py carry changes out; tokens decide who may.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from bd.core.schema import DONE_STATUSES
 
 HELD = frozenset({"in_progress", "validating"})
 DONE = frozenset(DONE_STATUSES)
-# Worked out from the clock on reading, never stored.
+# Derived from the clock on reading, never stored.
 DERIVED = frozenset({"ready", "stalled", "retrying"})
 
 
 class Move(NamedTuple):
-    """From any of these statuses (None: any but those in `but`) to any of those."""
+    """From any status in `start` (None: any but those in `but`) to any in `end`."""
 
     start: frozenset[str] | None
     end: frozenset[str]
@@ -33,7 +32,7 @@ _CLOSE = Move(None, _CLOSED, DONE)
 _GIVE_BACK = Move(HELD, _OPEN)
 _FAIL = Move(HELD | _OPEN, frozenset({"open", "dead_letter"}))
 
-# What each verb may do to a status. A verb that is not here and not in `FREE` changes none.
+# What each verb may do to a status. A verb that is neither here nor in `FREE` changes none.
 MOVES: dict[str, tuple[Move, ...]] = {
     "claim": (_TAKE,),
     "close": (_CLOSE, _TAKE),
@@ -52,10 +51,10 @@ MOVES: dict[str, tuple[Move, ...]] = {
     "pool-retire": (_GIVE_BACK,),
     "agent-rename": (_GIVE_BACK,),
 }
-# These set any status that `is_possible` allows, or bring back what there was.
+# These set any status that `is_possible` allows, or restore an earlier one.
 FREE = frozenset({"update", "edit"})
 RESTORING = frozenset({"undo", "import"})
-# These change no status of a bead that is there.
+# These change no status of an existing bead.
 KEEPING = frozenset(
     "agent-add agent-clear archive board comment config cost create delete dep-add dep-remove dlq-review duty friction "
     "heartbeat heat identity-allow identity-revoke init "
@@ -64,19 +63,19 @@ KEEPING = frozenset(
 
 
 def is_known(verb: str) -> bool:
-    """Whether this version knows what the verb may do."""
+    """Return whether this version knows what the verb may do."""
     return verb in MOVES or verb in FREE or verb in RESTORING or verb in KEEPING
 
 
 def is_possible(before: str, after: str) -> bool:
-    """Whether anything at all may turn the one status into the other, other than taking a write back."""
+    """Return whether anything but undoing a write may turn one status into the other."""
     if after in DERIVED:
         return False
     return not (before in DONE and after in {*DONE, "deferred"})
 
 
 def is_legal(verb: str, before: str, after: str) -> bool:
-    """Whether a verb may turn one status into the other; an empty or unknown verb may what is possible at all."""
+    """Return whether a verb may turn one status into the other; an empty or unknown verb may do whatever is possible."""
     if before == after or verb in RESTORING:
         return True
     if verb in FREE or not is_known(verb):

@@ -1,7 +1,7 @@
-"""Which assigned beads move to whom: idle agents get work that waits in the queues of overloaded ones.
+"""Work stealing: idle agents get assigned beads that wait in the queues of overloaded ones.
 
-A snapshot in, moves out, one cycle at a time; the same snapshot and instant give the same moves, and after them the same
-rules find nothing more for who has got something. Does not belong here: moving them (operations/work_stealing.py).
+A snapshot in, moves out, one cycle at a time. The same snapshot and instant give the same moves; afterwards the same rules find
+nothing more for those who received some. operations/work_stealing.py makes the moves.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
 
-# On a bead that was moved: it stays where it is from then on.
+# The label of a moved bead, which is not moved again.
 LABEL = "stolen"
 INTERVAL_S = 300.0
-# What keeps a bead within its domain; simple work without tags may cross it.
+# Reasons that keep a bead within its domain; simple work without labels may leave it.
 _DOMAIN = frozenset({"skills", "prefix"})
 
 
 class Rules(NamedTuple):
-    """The figures: of the source paper, where the hub's `stealing` says nothing else."""
+    """The figures: those of the source paper, unless the hub's `stealing` sets others."""
 
     idle_s: float = 120.0
     pending: int = 5
@@ -43,7 +43,7 @@ class Rules(NamedTuple):
 
 
 class Move(NamedTuple):
-    """One bead that goes from one agent's queue to another's."""
+    """One bead that moves from one agent's queue to another's."""
 
     id: str
     source: str
@@ -52,10 +52,10 @@ class Move(NamedTuple):
 
 
 class Cycle(NamedTuple):
-    """What one cycle does, and why not more.
+    """The result of one cycle, with the reasons why not more moves.
 
-    `pending` is what waits in each agent's queue, `idle` who receives, the longest idle first, `busy` who gives, the busiest
-    first; `not_idle` and `kept` are words by agent and by bead.
+    `pending` is the length of each agent's queue; `idle` are the receivers, the longest idle first; `busy` are the givers, the
+    busiest first; `not_idle` and `kept` are reasons by agent and by bead.
     """
 
     moves: tuple[Move, ...]
@@ -67,7 +67,7 @@ class Cycle(NamedTuple):
 
 
 def rules_of(snapshot: Snapshot) -> Rules:
-    """The hub's own figures; what can't be read there is as the source has it."""
+    """Return the hub's figures; unreadable ones keep the paper's."""
     given = snapshot.config().get("stealing")
     given = given if isinstance(given, dict) else {}
     figures: dict[str, Any] = {}
@@ -82,7 +82,7 @@ def rules_of(snapshot: Snapshot) -> Rules:
 
 
 def queues(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:
-    """What waits in the queue of each name: open beads assigned to it that nobody has claimed."""
+    """Return the queue of each name: open beads that are assigned to it and unclaimed."""
     found: dict[str, list[Bead]] = {}
     for bead in snapshot.live():
         if bead.assignee and not bead.claims and status_now(bead, now) == "open":
@@ -91,7 +91,7 @@ def queues(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:
 
 
 def cycle(snapshot: Snapshot, now: datetime, rules: Rules | None = None) -> Cycle:
-    """The moves of one cycle at this commit."""
+    """Return the moves of one cycle at this commit."""
     rules = rules or rules_of(snapshot)
     waiting = {name: beads for name, beads in queues(snapshot, now).items() if capacity.is_known(name, snapshot)}
     away = frozenset(name for name in waiting if capacity.is_away(name, snapshot, now))
@@ -122,7 +122,7 @@ def _idle_since(name: str, snapshot: Snapshot) -> str:
 
 
 def _why_not_idle(name: str, pending: int, snapshot: Snapshot, now: datetime, rules: Rules) -> str:
-    """Why the agent gets nothing; empty when it may."""
+    """Return why the agent receives nothing; "" if it may."""
     silent_s = capacity.silence_s(name, snapshot, now)
     if silent_s is None:
         return "it never gave a sign of life"
@@ -144,7 +144,7 @@ def _why_not_idle(name: str, pending: int, snapshot: Snapshot, now: datetime, ru
 
 
 def _why_fixed(bead: Bead, rules: Rules) -> str:
-    """Why the bead stays, whoever may be idle; empty when it may move."""
+    """Return why the bead stays, whoever is idle; "" if it may move."""
     if LABEL in bead.labels:
         return "it was moved once, and stays"
     base = base_priority(bead)
@@ -171,12 +171,12 @@ class _Exchange:
         self._answers: dict[str, Eligibility] = {}
 
     def sources(self) -> list[str]:
-        """Who gives: more than the threshold waits there, or its agent is away; the busiest first."""
+        """Return the givers: their queue is over the threshold, or they are away; the busiest first."""
         busy = (name for name, left in self._left.items() if left > (0 if name in self._away else self._rules.pending))
         return sorted(busy, key=lambda name: (-self._left[name], name))
 
     def moves(self, idle: list[str]) -> list[Move]:
-        """One bead for each idle agent in turn, and again, until a cap is reached or nothing fits."""
+        """Give each idle agent one bead in turn, and repeat, until a cap is reached or nothing fits."""
         found: list[Move] = []
         for _ in range(self._rules.per_agent):
             for name in idle:
@@ -195,17 +195,17 @@ class _Exchange:
         return None
 
     def _misfit(self, bead: Bead, name: str) -> str:
-        """Why the idle agent can't do this bead; empty when it can."""
+        """Return why the idle agent can't do this bead; "" if it can."""
         if name not in self._answers:
             self._answers[name] = Eligibility(self._snapshot, name, self._now)
-        free = bead.evolve(assignee=None)  # who it is routed to has no say in whether another could do it
+        free = bead.evolve(assignee=None)  # its routing does not affect whether another could do it
         reasons = self._answers[name].reasons(free)
         if not bead.labels and base_priority(bead) >= self._rules.cross_base:
             reasons = [reason for reason in reasons if reason.code not in _DOMAIN]
         return reasons[0].text if reasons else ""
 
     def why(self, bead: Bead, idle: list[str]) -> str:
-        """Why a movable bead is not moved in this cycle."""
+        """Return why a movable bead is not moved in this cycle."""
         if not idle:
             return "nobody is idle"
         misfits = [self._misfit(bead, name) for name in idle]
@@ -215,6 +215,6 @@ class _Exchange:
 
 
 def _last_first(bead: Bead) -> tuple[float, float, str]:
-    """What its agent would come to last goes first: the lowest priority, among equals the youngest."""
+    """Return the sort key by which the last bead of a queue moves first: the lowest priority, then the youngest."""
     made = instant_of(bead.created_at).timestamp() if bead.created_at else 0.0
     return -base_priority(bead), -made, bead.id

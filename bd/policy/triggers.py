@@ -1,7 +1,7 @@
-"""Triggers: which event is meant, which one has come already, and how its fields get into a plan.
+"""Triggers: which event matches, which has been handled already, and how its fields get into a plan.
 
-Belongs here: what is worked out from values. An event is data: it fills texts of a plan that was read long before, and
-is never read as a plan itself. Does not belong here: looking for files and events (schedule/sources.py).
+An event is data: it fills texts of a plan that was read before, and is never read as a plan itself. schedule/sources.py looks for
+files and events.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ON = re.compile(
     r"(?:dag:(?P<dag>\S+)|(?P<forge>github|gitea|gitlab):(?P<event>[a-z_]+)\.(?P<action>[a-z_]+)|file:(?P<file>.+))\Z"
 )
 _PLACE = re.compile(r"\{event((?:\.[A-Za-z0-9_-]+)+)\}")
-# The texts of a bead that an event may fill; its edges, its kind and its routes are the plan's alone.
+# The texts of a bead that an event may fill; edges, type and routing come from the plan alone.
 _TEXTS = ("title", "description", "design", "acceptance_criteria", "notes", "external_ref", "spec", "metadata")
 _TEXT_LIMIT = 20_000
 _KEY_LIMIT = 500
@@ -40,7 +40,7 @@ class On(NamedTuple):
 
 
 def parse_on(text: str) -> On:
-    """What `--on` says. Raises BadInput."""
+    """Parse the value of `--on`. Raises BadInput."""
     found = _ON.match(text.strip())
     if not found:
         hint = "dag:ROOT, github:pull_request.opened, gitea:issues.opened, gitlab:merge_request.open, file:GLOB"
@@ -56,31 +56,31 @@ def parse_on(text: str) -> On:
 
 
 def triggers_of(snapshot: Snapshot) -> list[Mapping[str, Any]]:
-    """The hub's triggers, by name; those that can't be meant are left out."""
+    """Return the hub's triggers, by name; incomplete ones are left out."""
     found = snapshot.records(TRIGGERS_DIR)
     return [{**one, "name": name} for name, one in sorted(found.items()) if one.get("on") and one.get("plan")]
 
 
 def key_of(trigger: Mapping[str, Any], event_key: str) -> str:
-    """The idempotency key of what a trigger makes of one event."""
+    """Return the idempotency key of what a trigger makes from one event."""
     return f"trigger/{trigger['name']}/{event_key}"
 
 
 def spent_keys(snapshot: Snapshot) -> set[str]:
-    """Every key that something was made with."""
+    """Return every idempotency key that was used."""
     return {str(bead.get("idempotency_key")) for bead in snapshot.every()} | {*(snapshot.config().get(SPENT_KEYS) or {})}
 
 
 def is_meant(on: On, name: str, event: Mapping[str, Any]) -> bool:
-    """Whether a forge's event of this name is the one that is waited for."""
+    """Return whether a forge's event of this name is the one that the trigger waits for."""
     return on.what == name and on.action == _action(on, event)
 
 
 def forge_key(on: On, event: Mapping[str, Any], delivery: str | None, *, once: bool = False) -> str:
-    """What tells one event of a forge from another: its delivery's id, else the address of what it is about.
+    """Return what identifies an event of a forge: its delivery id, else the address of its subject.
 
-    With `once` what happens to a thing only once (it is opened) goes by the address first: two webhooks may tell of it.
-    Raises BadInput for another event than the trigger waits for.
+    With `once`, an event that happens only once to its subject (opened) is identified by the address first: two webhooks may
+    report it. Raises BadInput if the trigger waits for another event.
     """
     about = _about(on, event)
     action = _action(on, event)
@@ -95,7 +95,7 @@ def forge_key(on: On, event: Mapping[str, Any], delivery: str | None, *, once: b
 
 
 def _about(on: On, event: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What the event is about."""
+    """Return the subject of the event."""
     if on.kind == "gitlab":
         found = event.get("object_attributes") if event.get("object_kind") == on.what else None
         return found if isinstance(found, dict) else None
@@ -107,7 +107,7 @@ def _action(on: On, event: Mapping[str, Any]) -> Any:
 
 
 def filled(plan: list[Mapping[str, Any]], event: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The beads of a plan with an event's fields where `{event.field}` stands in their texts."""
+    """Return the beads of a plan, with an event's fields in place of `{event.field}` in their texts."""
     beads = []
     for spec in plan:
         bead = {key: _filled(value, event) if key in _TEXTS else value for key, value in spec.items()}
@@ -128,7 +128,7 @@ def _filled(value: Any, event: Mapping[str, Any]) -> Any:
 
 
 def _field(event: Any, path: list[str]) -> str:
-    """A field of the event as a text; empty where there is none."""
+    """Return a field of the event as a text; "" if there is none."""
     for name in path:
         event = event.get(name) if isinstance(event, dict) else None
     if event is None:

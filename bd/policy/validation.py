@@ -1,7 +1,7 @@
-"""What a bead's output has to pass before its close counts: which kind of check, by which rule, and whether it did.
+"""What a bead's output must pass before its close counts: which kind of check, and whether it passed.
 
-Belongs here: reading what the bead asks for, and comparing what was validated with what is closed. Does not belong
-here: running a check (worker/validation.py); commands come from trusted configuration, never from a bead.
+Reads what the bead asks for, and compares what was validated with what is closed. worker/validation.py runs checks; their
+commands come from trusted configuration, never from a bead.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 NONE = "none"
 KINDS = ("json-schema", "regex", "url", "test-pass", "judge", NONE)
 _ALSO = {"llm-judge": "judge", "tests": "test-pass", "schema": "json-schema"}
-# These take a while, so that people see that they are going on.
+# Kinds that take a while, so that progress is shown.
 SLOW = frozenset({"url", "test-pass", "judge"})
-# What was validated: the output, and what was asked of it.
+# The parts of the output that a validation covers: the result, and what was asked of it.
 _JUDGED = ("validation", "validation_schema", "data", "artifacts", "type")
 
 
@@ -36,26 +36,26 @@ def output_of(bead: Bead) -> dict[str, Any]:
 
 
 def kind_of(bead: Bead) -> str:
-    """Which check the bead asks for; one nobody knows as it stands there."""
+    """Return which check the bead asks for; an unknown one unchanged."""
     asked = str(output_of(bead).get("validation") or NONE).strip().lower().replace("_", "-")
     return _ALSO.get(asked, asked)
 
 
 def is_asked(bead: Bead) -> bool:
-    """Whether anything is to be checked."""
+    """Return whether a check is asked for."""
     return kind_of(bead) != NONE
 
 
 def seal_of(bead: Bead) -> str:
-    """A name for exactly this output and what is asked of it."""
+    """Return a digest of exactly this output and what is asked of it."""
     judged = {key: value for key, value in output_of(bead).items() if key in _JUDGED and value is not None}
     return hashlib.sha256(json.dumps(judged, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 def sealed(bead: Bead, seals: Mapping[str, str], at: datetime) -> Bead:
-    """The bead about to be closed, which says that it passed where that was asked.
+    """Return the bead, about to be closed, with the record that it passed, if a check is asked for.
 
-    Raises NotValidated for what has not passed, and for what has changed since it did.
+    Raises NotValidated if it has not passed, or has changed since.
     """
     if not is_asked(bead):
         return bead
@@ -70,5 +70,5 @@ def sealed(bead: Bead, seals: Mapping[str, str], at: datetime) -> Bead:
 
 
 def validating(bead: Bead, at: datetime) -> Bead:
-    """The held bead while its output is checked."""
+    """Return the held bead in the status in which its output is checked."""
     return bead if bead.status == "validating" else lifecycle.touch(bead.evolve(status="validating"), at)

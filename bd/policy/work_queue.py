@@ -1,7 +1,6 @@
-"""Beads by phase, in the order of work, read no further than they are asked for.
+"""Beads by phase, in the order of work, read only as far as they are used.
 
-Belongs here: the lists that ready, claim and poll start from. Does not belong here: what makes one bead
-ready (readiness.py), or what its place is (ranking.py).
+The lists that ready, claim and poll start from. readiness.py decides what is ready, ranking.py the order.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def phases(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:
-    """Every live bead in its phase, each list in the order of work."""
+    """Return all live beads by phase, each list in the order of work."""
     found: dict[str, list[Bead]] = {phase: [] for phase in PHASES}
     ranking = Ranking(snapshot, now)
     for bead in snapshot.live():
@@ -35,9 +34,9 @@ def phases(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:
 def in_phases(
     sought: Sought, snapshot: Snapshot, ranking: Ranking, key: Callable[[Bead], Place], passes: Callable[[Bead], bool] = bool
 ) -> Lineup:
-    """The live beads in the sought phases, in the order of a key.
+    """Return the live beads in the sought phases, ordered by a key.
 
-    `passes` says of the beads that have to be looked at whether they are what else is sought.
+    `passes` decides whether an examined bead meets the other conditions.
     """
     settled, others = snapshot.settled(sought)
     phase_by_id = _phases_of(others, ranking)
@@ -46,14 +45,14 @@ def in_phases(
 
 
 def _phases_of(beads: list[Bead], ranking: Ranking) -> dict[str, str]:
-    """The phase of each bead by id; the ranking knows of those that are ready what waits for them."""
+    """Return the phase of each bead by id, and weigh the ready ones in the ranking."""
     phase_by_id = {bead.id: ranking.readiness.phase(bead) for bead in beads}
     ranking.weigh(bead_id for bead_id, phase in phase_by_id.items() if phase == "ready")
     return phase_by_id
 
 
 def in_work_order(sought: Sought, snapshot: Snapshot, ranking: Ranking, passes: Callable[[Bead], bool]) -> Lineup:
-    """The live beads sought in the order of work, whether ready or not: the store has the places of those that are."""
+    """Return the matching live beads in the order of work, whether ready or not; the store has the places of ready ones."""
     wanted = sought.phases or PHASES
     rest = tuple(phase for phase in wanted if phase != "ready")
     parts: list[Settled] = []
@@ -75,6 +74,6 @@ def in_work_order(sought: Sought, snapshot: Snapshot, ranking: Ranking, passes: 
 
 
 def ready_beads(snapshot: Snapshot, now: datetime) -> Lineup:
-    """The ready beads in the order of work."""
+    """Return the ready beads in the order of work."""
     ranking = Ranking(snapshot, now)
     return in_phases(Sought(phases=("ready",), by_work=True), snapshot, ranking, ranking.ready_key)
