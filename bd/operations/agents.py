@@ -1,6 +1,6 @@
 """Operations on the agents of a hub: add, remove, rename, clear.
 
-Does not belong here: what an agent is told to do (switches.py), and what it does (claims.py).
+Whether an agent takes work is in switches.py, its claims in claims.py.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def known_agent(name: str, snapshot: Snapshot) -> str:
-    """The name, if an agent of this hub has it. Raises NoSuchAgent, naming the nearest."""
+    """Return the name if it is that of an agent of this hub. Raises NoSuchAgent, naming the closest match."""
     name = ids.check_agent(name)
     if is_known(name, snapshot):
         return name
@@ -41,10 +41,9 @@ def known_agent(name: str, snapshot: Snapshot) -> str:
 
 @register
 class AddAgent(Operation):
-    """Make an agent's file, or change one: `agent`, `fields` (None unsets), `skills` {rule: list}.
+    """Create or change an agent's file: `agent`, `fields` (None unsets), `skills` {rule: list}.
 
-    Only what is given is set: a role's presets are read, never written. An empty list takes a rule
-    of skills away.
+    Only what is given is set: a role's presets are read, never written. An empty list removes a skill rule.
     """
 
     verb: ClassVar[str] = "agent-add"
@@ -89,10 +88,10 @@ class AddAgent(Operation):
 
 
 class Leaving(Operation):
-    """What removing and renaming share: `agent`, and `release` to give back what it holds."""
+    """The common part of removing and renaming: `agent`, and `release` to give back what it holds."""
 
     def given_back(self, name: str, snapshot: Snapshot, reason: str) -> Beads:
-        """The beads in the agent's hands, open again. Raises HoldsBeads where they may not be released."""
+        """Return the beads that the agent holds, open again. Raises HoldsBeads if they may not be released."""
         held = held_by(name, snapshot)
         if held and not self.args.get("release"):
             names = sorted(bead.id for bead in held)
@@ -112,7 +111,7 @@ class Leaving(Operation):
         return lifecycle.touch(bead.evolve(claims=[claim for claim in bead.claims if claim != mine]), self.asked_at)
 
     def rerouted(self, name: str, to: str | None, snapshot: Snapshot, beads: Beads) -> Beads:
-        """These beads and every other live one that names the agent, with another name or none in its place."""
+        """Return these beads, and all other live ones that name the agent, with another name or none instead."""
         found = dict(beads)
         for head in snapshot.live():
             bead = found.get(head.id) or head
@@ -129,7 +128,7 @@ def _named(bead: Bead, name: str) -> bool:
 
 
 def _renamed(bead: Bead, name: str, to: str | None) -> Bead:
-    """The bead routed to `to` (None: to nobody) instead of `name`; who works on it stays."""
+    """Return the bead routed to `to` (None: to nobody) instead of `name`; its holder stays."""
     claim = bead.get("claim")
     if claim and claim.get("routed") == name:
         kept = {key: value for key, value in claim.items() if key != "routed"}
@@ -143,7 +142,7 @@ def _renamed(bead: Bead, name: str, to: str | None) -> Bead:
 
 @register
 class RemoveAgent(Leaving):
-    """Take an agent out of the hub: `agent`, `release`. What was routed to it is routed to nobody."""
+    """Remove an agent from the hub: `agent`, `release`. Beads routed to it become unassigned."""
 
     verb: ClassVar[str] = "agent-remove"
     takes: ClassVar[frozenset[str]] = frozenset({"agent", "release"})
@@ -160,7 +159,7 @@ class RemoveAgent(Leaving):
 
 @register
 class RenameAgent(Leaving):
-    """Give an agent another name: `agent`, `to`, `release`. What is routed to it follows."""
+    """Rename an agent: `agent`, `to`, `release`. Beads routed to it follow."""
 
     verb: ClassVar[str] = "agent-rename"
     takes: ClassVar[frozenset[str]] = frozenset({"agent", "release", "to"})

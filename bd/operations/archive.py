@@ -1,7 +1,7 @@
-"""Archiving: what has long been done is moved out of the way, and nothing else about it changes.
+"""Archiving: beads done long ago are moved out of the way, and otherwise unchanged.
 
-It goes to volumes, many beads in one file, for the month they ended in: few files are what keeps pushes fast, and what hosts
-advise. What is large keeps a file of its own.
+They go into volumes, many beads in one file, by the month they ended in: few files keep pushes fast, and hosts recommend it.
+Large beads keep their own files.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
     from bd.core.operation import DecisionContext
 
-# How many beads one commit moves, unless told otherwise.
+# The default number of beads that one commit moves.
 LIMIT = 2000
-# Where the active folder has more files than this, done beads go earlier, but never on the day they ended.
+# If the active folder has more files than this, done beads are archived earlier, but never on the day they ended.
 CROWDED = 3000
 _SOONEST = timedelta(days=1)
-# A volume with so many beads is full; each write to one rewrites all of it, and hosts advise files below a megabyte.
+# The number of beads that fills a volume: every write to one rewrites all of it, and hosts recommend files below a megabyte.
 VOLUME_SIZE = 250
-# A bead whose fields come to more characters keeps a file of its own.
+# A bead with more characters in its fields keeps its own file.
 LARGE = 20_000
 
 
 def ended_at(bead: Bead) -> str:
-    """When a done bead ended; one that was closed by hand without saying when ended with its last change."""
+    """Return when a done bead ended; if it was closed by hand without a date, the time of its last change."""
     return bead.get("closed_at") or bead.updated_at
 
 
 def due(snapshot: Snapshot, before: datetime) -> list[Bead]:
-    """The beads that ended before this instant and are to be archived, the oldest first. What has no date stays."""
+    """Return the beads to archive that ended before this instant, the oldest first; those without a date stay."""
     found = [bead for bead in snapshot.ended() if ended_at(bead) and instant_of(ended_at(bead)) < before]
     return _oldest_first(found)
 
 
 def scattered(snapshot: Snapshot) -> list[Bead]:
-    """The archived beads that have files of their own, the oldest first: bd gave each one in its first versions.
+    """Return the archived beads with their own files, as the first versions of bd gave each one, the oldest first.
 
-    None in a hub of an older format, where each has one, wherever a person may have put it.
+    None in a hub of an older format, where every archived bead has its own file, wherever a person may have put it.
     """
     if not _has_volumes(snapshot):
         return []
@@ -73,9 +73,9 @@ def _is_large(bead_id: str, snapshot: Snapshot) -> bool:
 
 
 def placed(beads: Iterable[Bead], snapshot: Snapshot) -> dict[str, str]:
-    """Where these beads go: each to the last volume of the month that it ended in, while there is room in it.
+    """Return where these beads go: into the last volume of the month they ended in, while it has room.
 
-    In a hub of an older format each has a file of its own, for there may be a bd that can't read volumes.
+    In a hub of an older format each gets its own file, since there may be a bd that can't read volumes.
     """
     has_volumes = _has_volumes(snapshot)
     damaged = {place for damage in snapshot.damages for place in (damage.path, volume_of(damage.path))}
@@ -85,7 +85,7 @@ def placed(beads: Iterable[Bead], snapshot: Snapshot) -> dict[str, str]:
         ended = ended_at(bead)
         alone = archive_path(bead.id, ended)
         if not has_volumes or _is_large(bead.id, snapshot):
-            if alone not in damaged:  # else it stays where it is: nothing is moved onto a file that can't be read
+            if alone not in damaged:  # else it stays: nothing is moved onto an unreadable file
                 moves[bead.id] = alone
             continue
         month = ended[:7]
@@ -99,12 +99,12 @@ def placed(beads: Iterable[Bead], snapshot: Snapshot) -> dict[str, str]:
 
 
 def _first_small(beads: list[Bead], count: int, snapshot: Snapshot) -> list[Bead]:
-    """The first so many that need no files of their own; no more of them are read than it takes."""
+    """Return the first beads that need no file of their own, reading no more than necessary."""
     return list(islice((bead for bead in beads if not _is_large(bead.id, snapshot)), count))
 
 
 def _volumes(month: str, snapshot: Snapshot) -> dict[int, int]:
-    """How many beads are in each volume of a month, by its number; at least the first is named."""
+    """Return how many beads each volume of a month has, by number; includes at least the first one."""
     found = {1: 0}
     for path in snapshot.bead_paths(f"{ARCHIVE_DIR}{month}-"):
         number = path.removeprefix(f"{ARCHIVE_DIR}{month}-").partition(".yaml/")[0]
@@ -117,9 +117,8 @@ def _volumes(month: str, snapshot: Snapshot) -> dict[int, int]:
 class Archive(Operation):
     """Move beads that were done long ago to the archive: `older_than_s` (unset: the setting), `limit`.
 
-    Which ones is decided on the tip, the oldest first; a replay names them (`ids`) and leaves out
-    what has been reopened, moved or deleted since. Archived beads with files of their own are gathered in volumes,
-    as far as the limit goes.
+    Which ones is decided on the tip, the oldest first; a replay names them (`ids`), and leaves out those reopened, moved or
+    deleted since. Archived beads with their own files are collected into volumes, up to the limit.
     """
 
     verb: ClassVar[str] = "archive"
@@ -144,7 +143,7 @@ class Archive(Operation):
         return Change({}, subject("archive", moves, self.by), moves=moves, touched=tuple(moves), result=result)
 
     def _found(self, snapshot: Snapshot, context: DecisionContext) -> list[Bead]:
-        """What is old, and where nobody said how old and the active folder is crowded, as many more as it needs."""
+        """Return the old beads, and without an explicit age, as many more as a crowded active folder needs."""
         found = due(snapshot, self.cutoff(context))
         if self.args.get("older_than_s") is not None:
             return found
@@ -153,7 +152,7 @@ class Archive(Operation):
         return found + due(snapshot, self.asked_at - _SOONEST)[len(found) :][:too_many] if too_many > 0 else found
 
     def cutoff(self, context: DecisionContext) -> datetime:
-        """What ended before this is old."""
+        """Return the instant before which beads are old."""
         given = self.args.get("older_than_s")
         return self.asked_at - timedelta(seconds=context.settings.archive_after if given is None else given)
 

@@ -1,8 +1,7 @@
-"""What operations share: frozen values with a pure `decide(snapshot, context) -> Change`.
+"""The base class of operations: frozen values with a pure `decide(snapshot, context) -> Change`.
 
-A transaction calls `decide` again on every newer snapshot until the remote accepts the
-result, so it does no I/O and takes everything from its arguments. The operation's JSON form
-rides in the commit (`Bd-Op`) and is what a replay decides again.
+A transaction calls `decide` on every newer snapshot until the remote accepts the result, so it does no I/O and takes everything
+from its arguments. The operation's JSON form is stored in the commit (`Bd-Op`), and a replay decides it again.
 """
 
 from __future__ import annotations
@@ -26,17 +25,16 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
 
 
-# The argument that `pinned` adds to those that were given: the uids of the beads that are named, by id.
+# The argument that `pinned` adds to the given ones: the uids of the named beads, by id.
 _PINNED = {"uids"}
 
 
 class Operation:
-    """One intended change, made once and decided as often as needed. Frozen: what changes it returns another one.
+    """One intended change, made once and decided as often as needed. Frozen: methods that change it return a new one.
 
-    `uid` names the operation for ever; `at` is when it was asked for (its stamps say so, also
-    when it is replayed hours later); `by` is who asks; `tokens` are the claim tokens the asker
-    holds, by bead. `args` holds all else, as JSON: the operation's own copy, which nobody changes.
-    `runtime` mints the names that are not given, and is not kept.
+    `uid` is its permanent identity; `at` is when it was made (it keeps that time when it is replayed hours later); `by` is its
+    author; `tokens` are the claim tokens that the author holds, by bead. `args` has everything else, as JSON: the operation's own
+    copy, which nobody changes. `runtime` mints ids that are not given, and is not kept.
     """
 
     verb: ClassVar[str] = ""
@@ -74,12 +72,12 @@ class Operation:
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
-        """Mint every name the operation will ever need into the arguments that it is made of, where they have none yet. Raises BadInput."""
+        """Mint every id and random value that the operation will ever need into its arguments, unless given. Raises BadInput."""
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
-        """The change on this snapshot; an empty one when it already holds this operation's result.
+        """Return the change on this snapshot; an empty one if the snapshot already contains this operation's result.
 
-        Raises Refused and its kin. May be called many times.
+        Raises Refused and its subclasses. May be called many times.
         """
         raise NotImplementedError
 
@@ -89,29 +87,29 @@ class Operation:
 
     @property
     def needs_remote(self) -> bool:
-        """Whether an answer without the remote would be a lie, as it is for a claim."""
+        """True if a result without the remote would be meaningless, as for a claim."""
         return False
 
     @property
     def needs_heartbeats(self) -> bool:
-        """Whether `decide` has to see the heartbeats of claims, listed before the branch is fetched."""
+        """True if `decide` needs the heartbeats of claims, listed before the branch is fetched."""
         return False
 
     @property
     def is_portable(self) -> bool:
-        """Whether another process may carry it out: `decide` needs nothing but the snapshot and this operation's form."""
+        """True if another process may carry it out: `decide` needs only the snapshot and this operation's form."""
         return not self.needs_heartbeats
 
     @property
     def agent(self) -> str:
-        """The name the operation's author goes by, without the kind before the colon."""
+        """The author's name, without the kind before the colon."""
         return self.by.split(":", 1)[-1]
 
     def token_for(self, bead_id: str) -> str | None:
         return self.tokens.get(bead_id) or self.tokens.get("*")
 
     def proof_for(self, bead: Bead, snapshot: Snapshot) -> str | None:
-        """The token that speaks of this bead's claim: one given for any bead may be that of another one."""
+        """Return the token for this bead's claim: a token given for any bead may belong to another one."""
         token = self.token_for(bead.id)
         if token and bead.claim is None and bead.id not in self.tokens:
             others = (other for other in snapshot.claimed(token) if other.id != bead.id)
@@ -119,12 +117,12 @@ class Operation:
         return token
 
     def holder_of(self, bead: Bead, snapshot: Snapshot) -> str | None:
-        """The agent in whose name the asker holds the bead: the token of its claim was given."""
+        """Return the agent under whose claim the author holds the bead, if its token was given."""
         token = self.proof_for(bead, snapshot) if bead.claims else None
         return next((claim["agent"] for claim in bead.claims if token and claim.get("token") == token), None)
 
     def guard(self, bead: Bead, snapshot: Snapshot, *, force: bool | None = None) -> None:
-        """Refuse to change another's claim. `force` is the argument of that name, and needs a `reason`.
+        """Refuse to change another agent's claim. `force` defaults to the argument of that name, and needs a `reason`.
 
         Raises StaleToken and BadInput.
         """
@@ -135,14 +133,14 @@ class Operation:
         lifecycle.guard(bead, token, force=force, at=self.asked_at)
 
     def form(self) -> dict[str, Any]:
-        """The operation as it was asked for, for whoever carries it out in another process. Not `pinned`: nothing is decided."""
+        """Return its JSON form as it was made, for another process to carry it out. Unlike `pinned`, nothing is decided yet."""
         return {**self._head(), "args": self.args, "tokens": self.tokens}
 
     def _head(self) -> dict[str, Any]:
         return {"verb": self.verb, "v": versions.operation(self.verb), "uid": self.uid, "by": self.by, "at": self.at}
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        """The JSON form for the commit: arguments with exact ids, and the uids a replay finds them by."""
+        """Return the JSON form for the commit: arguments with exact ids, and the uids by which a replay finds the beads."""
         args = dict(self.args)
         if "ids" in args:
             args["ids"] = list(change.touched)
@@ -162,34 +160,37 @@ class Operation:
         return form
 
     def journal_fields(self) -> dict[str, Any]:
-        """What crash recovery has to know of it: the agent that it claims for, and the beads that were named."""
+        """Return what crash recovery needs: the agent that it claims for, and the beads that were named."""
         return {"agent": self.args.get("agent"), "ids": self.args.get("ids")}
 
-    # --- what becomes of it ---
+    # --- changed by what happens to it ---
 
     def inheriting(self, entry: Mapping[str, Any]) -> Self | None:
-        """The operation that takes over the claim which a dead process of the same agent won, by its journal entry; None for no heir."""
+        """Return the operation that takes over the claim that a dead process of the same agent won.
+
+        `entry` is that process's journal entry. None if this operation does not take it over.
+        """
         return None
 
     def new_ids(self, change: Change) -> dict[str, str]:
-        """The beads of this operation that a change of it gives other ids than it names: old -> new."""
+        """Return the beads of this operation that a change gives other ids than it names: old -> new."""
         return {}
 
     def renamed(self, ids: Mapping[str, str]) -> Self:
-        """The operation that names these beads by their new ids (old -> new)."""
+        """Return the operation with these beads named by their new ids (old -> new)."""
         return self._with(self._renamed_args(ids))
 
     def _renamed_args(self, renamed: Mapping[str, str]) -> dict[str, Any]:
         return {key: _following(key, value, renamed) for key, value in self.args.items()}
 
     def _with(self, args: Mapping[str, Any]) -> Self:
-        """The same operation, of the same uid, with other arguments."""
+        """Return the operation with the same uid and other arguments."""
         return type(self)(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args)
 
     # --- for subclasses ---
 
     def find(self, typed: str, snapshot: Snapshot) -> Bead:
-        """The bead that was meant, whole: by uid where it is known (its id may have been minted anew), else by id."""
+        """Return the bead that was named, whole: by uid if known (its id may have changed), else by id."""
         uid = (self.args.get("uids") or {}).get(typed)
         if uid:
             known = snapshot.by_uid(uid)
@@ -207,10 +208,10 @@ class Operation:
         snapshot: Snapshot,
         do: Callable[[Bead], Bead | None],
     ) -> tuple[dict[str, Bead | None], list[str], list[dict[str, Any]]]:
-        """Apply `do` to every bead named; what fails alone is collected, not raised.
+        """Apply `do` to every named bead; failures of single beads are collected, not raised.
 
-        Returns the changed beads by id (None deletes), the ids done in order, and the failures
-        as JSON. Raises the first failure when nothing succeeded.
+        Returns the changed beads by id (None deletes), the ids done in order, and the failures as JSON. Raises the first failure
+        if nothing succeeded.
         """
         beads: dict[str, Bead | None] = {}
         done: list[str] = []
@@ -234,7 +235,7 @@ class Operation:
         return beads, done, failed
 
     def _with_sign(self, before: Bead, after: Bead | None) -> Bead | None:
-        """A write under the claim's own token is a sign of life of its holder; one that ends it takes its notes along."""
+        """Count a write under the claim's own token as a heartbeat; one that ends the claim takes its progress notes along."""
         token = self.token_for(before.id)
         if after is None or not any(token == claim.get("token") for claim in before.claims):
             return after
@@ -245,14 +246,14 @@ class Operation:
 
 
 def _copy(value: Any) -> Any:
-    """A JSON value that shares no map and no list with the given one."""
+    """Copy a JSON value, including all maps and lists in it."""
     if isinstance(value, dict):
         return {key: _copy(inner) for key, inner in value.items()}
     return [_copy(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _following(key: str, value: Any, renamed: Mapping[str, str]) -> Any:
-    """An argument with the ids in it that were minted anew replaced: edges, parents, and what is named outright."""
+    """Replace ids that were minted again in an argument: edges, parents, and beads named directly."""
     if isinstance(value, dict):
         if key == "links":
             return {**value, "id": renamed.get(value.get("id", ""), value.get("id"))}
@@ -269,31 +270,31 @@ REGISTRY: dict[str, type[Operation]] = {}
 
 
 def register(kind: type[Operation]) -> type[Operation]:
-    """Class decorator: lets a replay find the operation by its verb."""
+    """Class decorator: makes the operation available to replays by its verb."""
     REGISTRY[kind.verb] = kind
     return kind
 
 
 def asked(runtime: Runtime, by: str, **args: Any) -> dict[str, Any]:
-    """The arguments every operation takes, asked for now: who asks, when, and who mints its names."""
+    """Return the arguments of every operation made now: author, time, and the runtime that mints ids."""
     return {"by": by, "at": time_text(runtime.now(), exact=True), "runtime": runtime, **args}
 
 
 def minting(runtime: Runtime | None) -> Runtime:
-    """Who mints what is not given. Raises TypeError where nobody does: for what was read back, which has its names."""
+    """Return the runtime. Raises TypeError if there is none, as for an operation read back, which has its ids."""
     if runtime is None:
         raise TypeError("a new operation needs a runtime, which mints its names")
     return runtime
 
 
 def mint(args: dict[str, Any], key: str, runtime: Runtime | None) -> None:
-    """Give the arguments a new name under this key, unless they have one."""
+    """Mint a new id under this key, unless the arguments have one."""
     if key not in args:
         args[key] = minting(runtime).new_id()
 
 
 def subject(verb: str, done: Iterable[str], by: str, *, more: str = "") -> str:
-    """The commit's first line: `<verb>: <id> by <agent>`; many ids are counted."""
+    """Compose the commit's first line: `<verb>: <id> by <agent>`; many ids are counted."""
     names = list(done)
     what = " ".join(names) if len(names) <= 3 else f"{len(names)} beads"
     return f"{verb}: {what}{more} by {by.split(':', 1)[-1]}"

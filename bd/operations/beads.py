@@ -1,6 +1,6 @@
-"""Operations on what beads say: update, comment, delete, and the hub's own files.
+"""Operations on the content of beads: update, comment, delete, and on the hub's other files.
 
-Does not belong here: making beads (create.py), claims (claims.py), ends of work (close.py), edges (dependencies.py), hand edits (hand_edits.py).
+Other families: create.py, claims.py, close.py, dependencies.py, hand_edits.py.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 @register
 class Update(Operation):
-    """Changes of fields. `ids`; `set` {field: value or None}; `append` {field: text}; `add`/`remove` {labels: [...]};
+    """Change fields: `ids`; `set` {field: value or None}; `append` {field: text}; `add`/`remove` {labels: [...]}.
 
-    `metadata` {key: value or None}; `status` and `reason`; `force` (also assigns to an agent that is offline);
-    `seals` of what was validated before it is closed.
+    Also `metadata` {key: value or None}; `status` and `reason`; `force` (may assign to an agent that is offline); `seals` of
+    outputs that were validated, if this closes the bead.
     """
 
     verb: ClassVar[str] = "update"
@@ -121,7 +121,7 @@ class Update(Operation):
 
 @register
 class Comment(Operation):
-    """A comment on one bead: `ids` (one), `text`, `author`, `comment_id`."""
+    """Comment on one bead: `ids` (one), `text`, `author`, `comment_id`."""
 
     verb: ClassVar[str] = "comment"
     takes: ClassVar[frozenset[str]] = frozenset({"author", "comment_id", "ids", "text"})
@@ -150,7 +150,7 @@ class Comment(Operation):
 
 @register
 class Delete(Operation):
-    """Remove beads for good: `ids`. Refused while somebody else holds one. What waited for them no longer does."""
+    """Remove beads for good: `ids`. Refused while somebody else holds one. Beads that waited for it no longer do."""
 
     verb: ClassVar[str] = "delete"
     takes: ClassVar[frozenset[str]] = frozenset({"ids"})
@@ -192,7 +192,7 @@ def _without(bead: Bead, target: str) -> Bead:
 
 @register
 class Write(Operation):
-    """Set records (agents, configuration) and raw files of the hub: `records` {path: fields}, `files` {path: text}."""
+    """Write records (agents, configuration) and raw files of the hub: `records` {path: fields}, `files` {path: text}."""
 
     verb: ClassVar[str] = "config"
     takes: ClassVar[frozenset[str]] = frozenset({"files", "records", "words"})

@@ -20,7 +20,7 @@ _KINDS = (".md", ".html")
 
 @register
 class PublishBoard(Operation):
-    """Write a board into the hub: `path` and `text`. Whether it says anything new was looked at before."""
+    """Write a board into the hub: `path` and `text`. The caller has checked that it says something new."""
 
     verb: ClassVar[str] = "board"
     takes: ClassVar[frozenset[str]] = frozenset({"path", "text"})
@@ -31,7 +31,7 @@ class PublishBoard(Operation):
 
 
 def check_path(path: str) -> str:
-    """The path of a board: a page among the hub's other files, in none of bd's own folders. Raises BadInput."""
+    """Return the path of a board: a page among the hub's other files, outside bd's own folders. Raises BadInput."""
     parts = path.split("/")
     is_bad = any(part in ("", ".", "..") or part.startswith(".") or not part.isprintable() or "\\" in part for part in parts)
     if is_bad or not path.endswith(_KINDS) or path.startswith((BEADS_DIR, ARCHIVE_DIR, CAPACITY_DIR, "artifacts/")):

@@ -1,8 +1,8 @@
 """An agent's capacity file, computed from the live claims of a snapshot.
 
-Whoever changes a claim rewrites its owner's file in the same commit: `with_capacity` adds that to a
-change. What the agent was told (`status`) and how its attempts ended (`recent`) are kept there;
-everything else only repeats the claims, and nothing decides by it.
+Every operation that changes a claim rewrites the holder's file in the same commit: `with_capacity` adds that to a change. The
+file keeps whether the agent was set offline or draining (`status`) and how its attempts ended (`recent`); everything else only
+repeats the claims, and no decision uses it.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def capacity_of(
     outcome: str | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The capacity fields of an agent as the snapshot's claims have them; `at` is stamped only as a sign of life.
+    """Return an agent's capacity fields for the snapshot's claims; `at` is stamped only if it shows that the agent is alive.
 
-    `outcome` is how an attempt of it ended (done, failed, stalled); `changes` are keys to set before the rule
-    for the status is applied (None unsets).
+    `outcome` is how one of its attempts ended (done, failed, stalled); `changes` are keys to set before the status is derived
+    (None unsets).
     """
     fields: dict[str, Any] = {**tracked(name, snapshot), "agent": name, **(changes or {})}
     if outcome:
@@ -64,9 +64,9 @@ def with_capacity(
     alive: str | None = None,
     outcomes: Mapping[str, str] | None = None,
 ) -> Change:
-    """The change with the capacity files of these agents rewritten; `alive` names the one that acts.
+    """Return the change with the capacity files of these agents rewritten; `alive` names the one that acts.
 
-    `outcomes` says how an attempt of an agent ended: done, failed or stalled. A release is none of them.
+    `outcomes` says how an agent's attempt ended: done, failed or stalled. A release is none of these.
     """
     after = Overlay(snapshot, change)
     records = dict(change.records)

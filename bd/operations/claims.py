@@ -1,7 +1,7 @@
 """Operations on who works on what: claim, start, release.
 
-Every one that changes a claim rewrites the capacity file of the agent concerned in the same
-commit. Does not belong here: the ends of work (close.py), failing (fail.py), and freeing what has stalled (heartbeat.py).
+Each that changes a claim rewrites the agent's capacity file in the same commit. Work ends in close.py and fail.py; heartbeat.py
+frees stalled claims.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
 
 
-# What may be done about an agent that gets no work.
+# What to do if an agent gets no work.
 _HINTS = {
     "paused": "wait; `bd resume` lets the fleet claim again",
     "offline": "`bd online {}` brings it back",
@@ -50,19 +50,19 @@ _MONEY_HINTS = {
     "ceiling": "`bd cost {1}` shows what it cost; `bd update {1} --budget-ceiling USD` raises the ceiling",
 }
 
-# Heartbeats that are commits on the branch come no more often than this.
+# Heartbeats that are commits on the branch are sent no more often than this.
 _BRANCH_INTERVAL_S = 900
 
 
 @register
 class Claim(Operation):
-    """Take beads for an agent: `agent`; `ids`, or `next` with `count`; `reserve`, `resume`, `force`, `host`.
+    """Claim beads for an agent: `agent`; `ids`, or `next` with `count`; `reserve`, `resume`, `force`, `host`.
 
-    `heartbeat` ({interval_s, by}) says that the holder will give signs of life, how often and how.
+    `heartbeat` ({interval_s, by}) says how, and how often, the holder will send heartbeats.
 
-    `held_tokens`: what the asker can prove; a bead it holds already counts as claimed.
-    `new_tokens`: one per bead, minted with the operation. Which beads `next` takes is decided
-    here, on the snapshot the commit is built on, so a lost race takes the next best.
+    `held_tokens` are the author's tokens; a bead it holds already counts as claimed. `new_tokens`: one per bead, minted with the
+    operation. Which beads `next` takes is decided here, on the snapshot that the commit is built on, so after a lost race it
+    takes the next best.
     """
 
     verb: ClassVar[str] = "claim"
@@ -150,7 +150,7 @@ class Claim(Operation):
         heartbeat = self.args.get("heartbeat")
         if heartbeat and context.takes_side_refs:
             claim["heartbeat_interval_s"], claim["heartbeat_by"] = heartbeat["interval_s"], heartbeat["by"]
-        elif heartbeat:  # each is a commit then
+        elif heartbeat:  # then each heartbeat is a commit
             claim["heartbeat_interval_s"], claim["heartbeat_by"] = max(_BRANCH_INTERVAL_S, heartbeat["interval_s"]), "branch"
         return claim
 
@@ -211,7 +211,7 @@ class Claim(Operation):
     def _renewed(
         self, bead: Bead, given: Mapping[str, str], taken: dict[str, Bead | None], context: DecisionContext
     ) -> Bead | None:
-        """An advisory bead with this agent's own claim renewed: its token stays where it was presented. None when it has none."""
+        """Renew this agent's own claim on an advisory bead; a presented token is kept. None if it has no claim."""
         mine = advisory_claims.claim_of(bead, self.name, self.asked_at)
         if mine is None:
             return None
@@ -273,14 +273,16 @@ class Claim(Operation):
         return self._finish(taken, done, snapshot, context, failed)
 
     def _refuse_crowd(self, bead: Bead, taken: dict[str, Bead | None], snapshot: Snapshot, context: DecisionContext) -> None:
-        """Work that had no claim gets one: that needs room, and nobody at the same exclusive name."""
+        """Check that the agent has room for a bead that was in work without a claim, and that no rival has its exclusive name."""
         after = Overlay(snapshot, Change(taken, ""))
         if capacity.room(self.name, after, context.now) == 0:
             raise OverCapacity(f"{self.name} has room for 0 more", id=bead.id)
         refuse_rival(bead, after)
 
     def _is_me(self, holder: str, context: DecisionContext) -> bool:
-        """Whether a holder's name means this agent: as agent, as owner, as git's user, or as the part before an imported @."""
+        """Return whether a holder's name refers to this agent: as agent, owner or git's user, or as the part before an imported
+        @.
+        """
         mine = {self.name, context.settings.owner(self.name), *self.args.get("also_me", [])}
         return holder in mine or holder.split("@", 1)[0].casefold() == self.name
 
@@ -301,12 +303,12 @@ class Claim(Operation):
         return with_capacity(change, snapshot, [self.name], context.now, alive=self.name)
 
     def _own(self, bead: Bead) -> dict[str, Any]:
-        """Of the claims on a bead, this agent's; the one of an exclusive bead."""
+        """Return this agent's claim on a bead, or the claim of an exclusive bead."""
         return bead.get("claim") or next(claim for claim in bead.claims[::-1] if claim.get("agent") == self.name)
 
 
 def as_promised(args: Mapping[str, Any], change: Change) -> dict[str, Any]:
-    """A claim's arguments with the heartbeats that its change promises: others than asked for where the remote takes no side refs."""
+    """Return a claim's arguments with the heartbeats as decided: without side refs they differ from those requested."""
     made = {token for token, _ in change.tokens}
     there = (claim for bead in change.beads.values() if bead is not None for claim in bead.claims)
     promised = next((claim for claim in there if claim.get("token") in made and claim.get("heartbeat_by")), None)
@@ -316,7 +318,7 @@ def as_promised(args: Mapping[str, Any], change: Change) -> dict[str, Any]:
 
 
 def _untouched_first(beads: Iterable[Bead], context: DecisionContext) -> Iterator[Bead]:
-    """The beads in their order, those that others are at by advisory claims last."""
+    """Yield the beads in their order, but those with other agents' advisory claims last."""
     shared: list[Bead] = []
     for bead in beads:
         if bead.get("claims") and _is_shared(bead, context):
@@ -332,7 +334,7 @@ def _is_shared(bead: Bead, context: DecisionContext) -> bool:
 
 @register
 class Start(Operation):
-    """Begin the work on reserved beads: `ids`."""
+    """Start the work on reserved beads: `ids`."""
 
     verb: ClassVar[str] = "start"
     takes: ClassVar[frozenset[str]] = frozenset({"ids"})
@@ -354,7 +356,7 @@ class Start(Operation):
 class Release(Operation):
     """Give beads back: `ids`, `reason`, `force`. Costs no attempt.
 
-    Who gives back what it holds itself, again and again, makes it wait; who takes it from another frees it at once.
+    A bead that its holder gives back again and again is hidden for a while; one taken away from another agent is free at once.
     """
 
     verb: ClassVar[str] = "release"

@@ -1,6 +1,6 @@
 """Operations that end the work on beads: close, reopen, cancel.
 
-Every one that changes a claim rewrites the capacity file of the agent concerned in the same commit.
+Each that changes a claim rewrites the agent's capacity file in the same commit.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 @register
 class Close(Operation):
-    """Finish beads: `ids`, `reason`, `force`; `next` ({agent, new_tokens, host, heartbeat}) claims the next one in the same commit.
+    """Close beads: `ids`, `reason`, `force`; `next` ({agent, new_tokens, host, heartbeat}) also claims the next one.
 
-    `output` and `cost` ({usd, tokens}) are what came out of the work and what it cost; `seals` name, by bead, the
-    outputs that were validated, `stores` are files of the output that lie beside a bead (stored_outputs.py).
+    `output` and `cost` ({usd, tokens}) are the result and the cost of the work; `seals` name, by bead, the outputs that were
+    validated; `stores` are output files to be stored next to the bead (stored_outputs.py).
     """
 
     verb: ClassVar[str] = "close"
@@ -87,7 +87,7 @@ class Close(Operation):
         change = Change(beads, subject("close", done, self.by), touched=tuple(done), failures=tuple(failed))
         change = self._with_news(self._with_files(change), snapshot, context, notes)
         change = with_capacity(change, snapshot, owners, context.now, alive=self.agent if self.agent in owners else None)
-        for doer in doers:  # before the next claim: a bead done may end an overload
+        for doer in doers:  # before the next claim: finishing a bead may end an overload
             change = with_capacity(change, snapshot, [doer], context.now, outcomes={doer: "done"})
         if self.args.get("next") and not failed:
             change = self._with_next(change, snapshot, context)
@@ -119,7 +119,7 @@ class Close(Operation):
             return bead
 
     def _validated(self, bead: Bead) -> Bead:
-        """The bead about to be closed, which has passed what it asks for. Raises NotValidated."""
+        """Return the bead, about to be closed, if it passed the validation it asks for. Raises NotValidated."""
         if bead.is_done or self.args.get("force"):
             return bead
         return validation.sealed(bead, self.args.get("seals") or {}, self.asked_at)
@@ -145,7 +145,7 @@ class Close(Operation):
             raise WrongState(f"{bead.id} is pinned", hint="--force closes it all the same", id=bead.id)
 
     def _with_news(self, change: Change, snapshot: Snapshot, context: DecisionContext, notes: list[str]) -> Change:
-        """Say which beads became ready by this."""
+        """Add notes about the beads that became ready."""
         after = Overlay(snapshot, change)
         waiting: list[Bead] = []
         for bead_id in change.beads:
@@ -188,7 +188,7 @@ class Close(Operation):
 
 @register
 class Reopen(Operation):
-    """Open beads again: `ids`, `reason` (kept as a comment)."""
+    """Reopen beads: `ids`, `reason` (kept as a comment)."""
 
     verb: ClassVar[str] = "reopen"
     takes: ClassVar[frozenset[str]] = frozenset({"comment_id", "ids", "reason"})
@@ -216,10 +216,10 @@ class Reopen(Operation):
 
 @register
 class Cancel(Operation):
-    """Call beads off: `ids`, `reason`, `cascade` (what waits for them and what is below them too), `unblock`, `force`.
+    """Cancel beads: `ids`, `reason`, `cascade` (also what waits for them and what is below them), `unblock`, `force`.
 
-    `tree`: they are roots of DAGs, and everything below them that is not done is called off too, or nothing at all.
-    With `resolution` only dead letters among the named ones, which are reviewed by that.
+    `tree`: they are roots of DAGs, and everything unfinished below them is cancelled, too, or nothing at all. `resolution`: only
+    dead letters among the named ones are cancelled, and count as reviewed.
     """
 
     verb: ClassVar[str] = "cancel"
@@ -258,7 +258,7 @@ class Cancel(Operation):
         return found
 
     def _with_trees(self, names: list[str], snapshot: Snapshot) -> list[str]:
-        """The roots and what is below them and not done. Raises AlreadyClosed, and StaleToken for what others hold."""
+        """Return the roots and everything unfinished below them. Raises AlreadyClosed, and StaleToken if others hold some."""
         children = children_by_parent(snapshot)
         roots = [self.find(name, snapshot) for name in names]
         found = [one for root in roots for one in (root, *(member.bead for member in below(root, children))) if not one.is_done]

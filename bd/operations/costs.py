@@ -1,6 +1,6 @@
-"""The operation that tells what an attempt cost, while it goes on or afterwards.
+"""The operation that reports what an attempt cost, during the attempt or later.
 
-Does not belong here: what is told as an attempt ends (close.py, fail.py), and budgets (policy/budget.py).
+close.py and fail.py take the cost reported at the end of an attempt; budgets are in policy/budget.py.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @register
 class Cost(Operation):
-    """Add to what an attempt on a bead cost: `ids` (one), `usd`, `token_counts` ({input, output}), `model`; `attempt`.
+    """Add to the cost of an attempt: `ids` (one), `usd`, `token_counts` ({input, output}), `model`; `attempt`.
 
-    Without `attempt` it is the one whose token the asker has, else the last one of a bead that nobody holds. What an
-    earlier attempt cost anybody may tell: it is known late, often by others.
+    Without `attempt`: the one whose token the author has, else the last one of a bead that nobody holds. Anybody may report the
+    cost of an earlier attempt: it is often known late, and to others.
     """
 
     verb: ClassVar[str] = "cost"
@@ -51,7 +51,7 @@ class Cost(Operation):
         return with_capacity(change, snapshot, budgeted, context.now) if budgeted else change
 
     def _whose(self, bead: Bead, snapshot: Snapshot) -> tuple[int, str]:
-        """The attempt that is meant, and whose it is. Raises BadInput and StaleToken."""
+        """Return the attempt, and whose it is. Raises BadInput and StaleToken."""
         token = self.proof_for(bead, snapshot)
         mine: dict[str, Any] | None = next((claim for claim in bead.claims if token and claim.get("token") == token), None)
         wanted = self.args.get("attempt")

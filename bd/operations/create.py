@@ -1,4 +1,4 @@
-"""Making beads: one or a whole plan, in one commit."""
+"""Creating beads: one or a whole plan, in one commit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
 
 
-# `--deps` kinds that mean "the new bead waits for the other".
+# Kinds of `--deps` that mean "the new bead waits for the other".
 _BLOCKING_KINDS = frozenset({"", "blocks-on", "blocked-by", "depends-on"})
 _KNOWN_LINKS = WAITING_LINKS | {
     "related",
@@ -46,7 +46,7 @@ _KNOWN_LINKS = WAITING_LINKS | {
 
 
 def parse_dep(text: str) -> tuple[str, str]:
-    """The kind and the id of a `--deps` entry: `ID`, or `kind:ID`. Raises BadInput for an unknown kind."""
+    """Parse a `--deps` entry, `ID` or `kind:ID`, into kind and id. Raises BadInput for an unknown kind."""
     kind, colon, target = text.strip().partition(":")
     if not colon:
         return "", kind
@@ -61,13 +61,13 @@ def _gone_words(bead_id: str) -> str:
 
 
 def with_parents_id(spec: dict[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
-    """A child's id starts with its parent's: where that was minted anew, the child's follows."""
+    """Adjust a child's id, which starts with its parent's, if the parent got a new one."""
     above, dot, rest = (spec.get("id") or "").rpartition(".")
     return {**spec, "id": f"{renamed[above]}{dot}{rest}"} if spec.get("minted") and above in renamed else spec
 
 
 def with_refs(fields: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """A bead's fields with the beads that its `context_refs` name (`task:NAME:output`) under other names."""
+    """Rename the beads in a bead's `context_refs` (`task:NAME:output`)."""
     spec = fields.get("spec")
     refs = spec.get("context_refs") if isinstance(spec, dict) else None
     if not spec or not isinstance(refs, list):
@@ -81,7 +81,7 @@ def with_refs(fields: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any
 
 
 class _Edges(NamedTuple):
-    """The edges of one new bead, as exact ids; `blocks` are those that wait for it."""
+    """The edges of one new bead, as exact ids; `blocks` are the beads that wait for it."""
 
     depends_on: list[str]
     links: list[dict[str, str]]
@@ -91,9 +91,9 @@ class _Edges(NamedTuple):
 
 @register
 class Create(Operation):
-    """New beads. `beads`: a list of {uid, title, any field, id?, name?, deps?}; all in one commit.
+    """Create beads: `beads` is a list of {uid, title, any field, id?, name?, deps?}; all in one commit.
 
-    `force` assigns also to agents that are offline. `deps` and `parent` are ids, or names of other beads of the same call.
+    `force` also assigns to agents that are offline. `deps` and `parent` are ids, or names of other beads of the same call.
     """
 
     verb: ClassVar[str] = "create"
@@ -121,7 +121,7 @@ class Create(Operation):
         touched: list[str] = []
         names: dict[str, str] = {}
         keys = self.known_keys(snapshot)
-        for spec in specs:  # names first, so that one bead of the call may wait for a later one
+        for spec in specs:  # names first, so that a bead may wait for a later one of the same call
             known = keys.get(spec.get("idempotency_key", ""))
             new_id = known or self._new_id(spec, snapshot, context, beads, names)
             if spec.get("name"):
@@ -147,7 +147,7 @@ class Create(Operation):
         return change
 
     def made_before(self, made: list[str]) -> Change:
-        """Nothing to do: these are the beads that were asked for, one for each spec."""
+        """Return an empty change with the existing beads, one for each spec."""
         result = {spec.get("name") or made[i]: made[i] for i, spec in enumerate(self.args["beads"])}
         return Change({}, "", touched=tuple(made), result=result)
 
@@ -161,7 +161,7 @@ class Create(Operation):
         return form
 
     def _exact(self, spec: dict[str, Any], before: Snapshot) -> dict[str, Any]:
-        """The spec with whole ids where a beginning was typed; names of this call stay names."""
+        """Return the spec with full ids instead of typed prefixes; names of this call stay names."""
         names = {other.get("name") for other in self.args["beads"]}
 
         def exact(entry: str) -> str:
@@ -172,7 +172,7 @@ class Create(Operation):
         return {**spec, **edges, **({"parent": exact(spec["parent"])} if spec.get("parent") else {})}
 
     def known_keys(self, snapshot: Snapshot) -> dict[str, str]:
-        """The ids of the beads that were made with the idempotency keys of this call before, also of those deleted since."""
+        """Return the ids of beads made earlier with this call's idempotency keys, including deleted ones."""
         wanted = {spec["idempotency_key"] for spec in self.args["beads"] if spec.get("idempotency_key")}
         if not wanted:
             return {}
@@ -230,7 +230,7 @@ class Create(Operation):
         return bead.evolve(depends_on=edges.depends_on, links=edges.links)
 
     def _let_wait(self, targets: list[str], new_id: str, snapshot: Snapshot, beads: dict[str, Bead | None]) -> None:
-        """The other way round: beads that were there, or are made beside it, wait for the new one."""
+        """Make existing beads, or other new ones, wait for the new one."""
         for target in targets:
             other = beads.get(target) or snapshot.bead(target)
             if other is not None and new_id not in other.depends_on:
@@ -257,7 +257,7 @@ class Create(Operation):
 
 
 class MakesOne(Operation):
-    """An operation that makes one bead beside what it does to another: `new` are its fields, and it is touched last."""
+    """An operation that makes one bead and changes another: `new` has its fields, and it is last in `touched`."""
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:

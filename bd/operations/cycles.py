@@ -1,7 +1,7 @@
-"""Circles in data that comes from elsewhere: edges that would close one become links that block nothing.
+"""Cycles in imported data: edges that would close one become links that block nothing.
 
-Nothing is lost (an export writes such a link as the edge it was), and nothing waits for itself.
-Which edge gives way depends on the graph alone, never on the order it was read in.
+Nothing is lost (an export writes such a link as the original edge), and nothing waits for itself. Which edge gives way depends on
+the graph alone, never on the order in which it was read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def untangled(beads: Mapping[str, Bead], snapshot: Snapshot) -> tuple[dict[str, Bead], list[str]]:
-    """The beads without circles among what waits and among parents, and what was changed for it, in words."""
+    """Return the beads without cycles of blocking edges and parents, and notes about what was changed."""
     kept = dict(beads)
     notes = _without_parent_loops(kept, snapshot)
     ordered: dict[str, Bead | None] = {bead_id: _ordered(bead) for bead_id, bead in kept.items()}
@@ -55,7 +55,7 @@ def _without_parent_loops(kept: dict[str, Bead], snapshot: Snapshot) -> list[str
 
 
 def _ordered(bead: Bead) -> Bead:
-    """The bead with its edges in an order of their own, so that a search meets them alike every time."""
+    """Return the bead with its edges sorted, so that a search always meets them in the same order."""
     if len(bead.depends_on) + len(bead.links) < 2:
         return bead
     links = sorted(bead.get("links", []), key=lambda link: (link.get("type", ""), link.get("id", "")))
@@ -67,7 +67,7 @@ def _age(bead: Bead) -> tuple[str, str]:
 
 
 def _giving_way(cycle: list[str], after: Snapshot, kept: Mapping[str, Bead]) -> tuple[str, str] | None:
-    """The edge of the circle that the youngest of our beads makes, itself or as a parent of one that waits."""
+    """Return the edge of the cycle made by the youngest of the imported beads, itself or as a parent of one that waits."""
     edges: list[tuple[tuple[str, str], str, str]] = []
     for waiting, target in pairwise(cycle):
         bead = after.head(waiting)
@@ -82,7 +82,7 @@ def _giving_way(cycle: list[str], after: Snapshot, kept: Mapping[str, Bead]) -> 
 
 
 def _unblocked(bead: Bead, target: str) -> tuple[Bead, str]:
-    """The bead no longer waiting for the target, the edge kept as a link; and the kind of the edge."""
+    """Return the bead no longer waiting for the target, with the edge kept as a link, and the edge's kind."""
     details = _details(bead)
     links = list(bead.get("links", []))
     if target in bead.depends_on:
@@ -99,7 +99,7 @@ def _unblocked(bead: Bead, target: str) -> tuple[Bead, str]:
 
 
 def _with(links: list[dict[str, Any]], link: dict[str, Any]) -> list[dict[str, Any]]:
-    """The links and this one, unless it is among them."""
+    """Add a link unless it is there."""
     pair = (link["type"], link["id"])
     return links if any((known.get("type"), known.get("id")) == pair for known in links) else [*links, link]
 

@@ -1,4 +1,4 @@
-"""Operations on edges: dependencies, parents and links between beads."""
+"""Operations on edges between beads: dependencies, parents and links."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _KIND_LIMIT = 50
 
 
 def refuse_circles(change: Change, snapshot: Snapshot, names: Mapping[str, str] | None = None) -> None:
-    """Refuse a change after which beads wait for each other, over every edge that blocks, parents included. Raises WouldCycle.
+    """Refuse a change after which beads wait for each other, through any blocking edge or parent. Raises WouldCycle.
 
-    `names` are what new beads are called by who asked; nobody has seen their ids.
+    `names` maps the ids of new beads to the names that the caller used, for the message.
     """
     after = Overlay(snapshot, change)
     changed = [bead for bead in change.beads.values() if bead and (bead.depends_on or bead.parent or bead.links)]
@@ -42,7 +42,7 @@ def refuse_circles(change: Change, snapshot: Snapshot, names: Mapping[str, str] 
 
 
 def with_ages(change: Change, snapshot: Snapshot, asked_at: datetime) -> Change:
-    """The change in which no bead gets older by an edge fewer: one that becomes ready by it counts from now, others as before."""
+    """Adjust ages for changed edges: a bead that becomes ready now ages from now, all others as before."""
     was, will = Readiness(snapshot, asked_at), Readiness(Overlay(snapshot, change), asked_at)
     beads = dict(change.beads)
     for bead_id, bead in change.beads.items():
@@ -82,7 +82,7 @@ class _Edge(Operation):
 
 
 class DepAdd(_Edge):
-    """The first bead waits for the second (or becomes its child, or is linked to it). Idempotent."""
+    """Make the first bead wait for the second (or become its child, or linked to it). Idempotent."""
 
     verb: ClassVar[str] = "dep-add"
     takes: ClassVar[frozenset[str]] = frozenset({"ids", "kind"})
@@ -119,7 +119,7 @@ class DepAdd(_Edge):
 
 
 class DepRemove(_Edge):
-    """Take every edge from the first bead to the second away. An absent edge is fine."""
+    """Remove every edge from the first bead to the second. A missing edge is no error."""
 
     verb: ClassVar[str] = "dep-remove"
     takes: ClassVar[frozenset[str]] = frozenset({"ids", "kind"})

@@ -1,4 +1,4 @@
-"""Read the difference that a commit makes, as an operation that can be decided again."""
+"""Reads the difference of a commit as an operation that can be decided again."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def operation_of(
     force: bool = False,
     reason: str | None = None,
 ) -> HandCommit:
-    """The hand edits that turn `parent` into `commit` (both commit ids; an empty parent: everything is new).
+    """Return the hand edits that turn `parent` into `commit` (commit ids; an empty parent: everything is new).
 
-    `uid` is another one than its trailers name. A bead file that can't be read is a refusal of its own, never carried over.
+    `uid` replaces the one in its trailers. An unreadable bead file is refused on its own, and never carried over.
     """
     repo = hub.repo
     headers, text = commit_message.split_commit(repo.objects.read(commit) or b"")
@@ -44,7 +44,7 @@ def operation_of(
     modes: dict[str, str] = {}
     tip = hub.published() or ""
     entries = entries_of(repo, parent or None, commit)
-    # A volume that can't be taken apart is one file, in which nothing is edited; what has left it may be elsewhere now.
+    # An unreadable volume is a single file without edits; beads that left it may be elsewhere now.
     volumes = [entry.path for entry in entries if is_volume(entry.path)]
     files = {path: (_at(repo, parent, path), _at(repo, commit, path), _at(repo, tip, path)) for path in volumes}
     for entry in entries:
@@ -82,7 +82,7 @@ def _at(repo: GitRepo, commit: str, path: str) -> bytes | None:
 
 
 def _edit(path: str, old_data: bytes | None, new_data: bytes | None) -> dict[str, Any] | None:
-    """What was done to a bead's file; None where it is none, or can't be read: then it is a file like any other."""
+    """Return the edit of a bead's file; None if it is not one, or can't be read: then it is treated as any other file."""
     bead_id = bead_id_of(path) if path.startswith(BEADS_DIR) and path.endswith(".yaml") else None
     old, new = _fields(bead_id, old_data), _fields(bead_id, new_data)
     if bead_id is None or (new is None and (old is None or new_data is not None)):
@@ -92,14 +92,14 @@ def _edit(path: str, old_data: bytes | None, new_data: bytes | None) -> dict[str
 
 
 def _forced(args: dict[str, Any]) -> dict[str, Any]:
-    """What a commit says of going over somebody's head, as far as it says so."""
+    """Return the `force` and `reason` recorded in a commit, if any."""
     return {key: args[key] for key in ("force", "reason") if args.get("force") and args.get(key)}
 
 
 def _joined(edits: list[dict[str, Any]], into: Mapping[str | None, str | None], runtime: Runtime) -> list[dict[str, Any]]:
-    """One edit a bead: a file that is gone here and new there was moved. What has left a volume for nowhere is gone with that.
+    """Reduce the edits to one per bead: a file that disappeared here and is new there was moved.
 
-    `into` are the volumes that hold beads now, and are one file.
+    `into` are the volumes that now hold beads, each a single file. A bead that left a volume for nowhere is deleted with it.
     """
     gone = {edit["id"]: edit for edit in edits if edit["new"] is None}
     new = {edit["id"] for edit in edits if edit["old"] is None}

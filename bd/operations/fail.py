@@ -1,6 +1,6 @@
-"""Operations on attempts that failed: fail, and what people do about dead letters.
+"""Operations on failed attempts: fail, and people's decisions about dead letters.
 
-Does not belong here: the rules of retries (policy/retry.py), and taking beads away from the dead (stalls).
+The rules of retries are in policy/retry.py; heartbeat.py frees stalled claims.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @register
 class Fail(Operation):
-    """Say that the attempts on beads failed: `ids`, `reason` (a kind of failure), `error` (the words), `force`.
+    """Record failed attempts on beads: `ids`, `reason` (a kind of failure), `error` (free text), `force`.
 
-    `duration_s`, `cost_usd` and `token_counts` where they were measured. `jitter` is minted with the operation,
-    so that a replay finds the same time for the next try.
+    `duration_s`, `cost_usd` and `token_counts`, if measured. `jitter` is drawn with the operation, so that a replay computes the
+    same time for the next try.
     """
 
     verb: ClassVar[str] = "fail"
@@ -81,7 +81,7 @@ class Fail(Operation):
         return change
 
     def _charged(self, bead: Bead) -> Bead:
-        """The bead with what the attempt cost in all, where that was measured."""
+        """Return the bead with the total cost of the attempt, if measured."""
         cost = {"usd": self.args.get("cost_usd"), "tokens": self.args.get("token_counts")}
         is_told = any(value is not None for value in cost.values())
         return spending.charged(bead, cost, self.asked_at, whole=True) if is_told else bead
@@ -92,7 +92,7 @@ class Fail(Operation):
         return retry.failure_of(bead, self.args["reason"], self.args["error"].strip(), self.asked_at, **known)
 
     def _is_noted(self, bead: Bead) -> bool:
-        """Whether the bead has this failure already, and the claim of it is gone."""
+        """Return whether the bead already contains this failure, and its claim is gone."""
         token, claim = self.token_for(bead.id), bead.claim
         if any(token == one.get("token") for one in bead.claims) or (claim is not None and token is None):
             return False
@@ -102,9 +102,9 @@ class Fail(Operation):
 
 @register
 class DlqRetry(Operation):
-    """Open dead letters again: `ids`, `reason` (kept as a comment), `resolution` (retry, or modify_and_retry).
+    """Reopen dead letters: `ids`, `reason` (kept as a comment), `resolution` (retry, or modify_and_retry).
 
-    Their attempts count anew; their failures stay.
+    Their attempts count from zero; their failures stay.
     """
 
     verb: ClassVar[str] = "dlq-retry"
@@ -139,7 +139,7 @@ class DlqRetry(Operation):
 
 @register
 class DlqReview(Operation):
-    """Say that a person has looked at dead letters, which stay: `ids`, `note` (kept as a comment), `undone` takes it back."""
+    """Mark dead letters as reviewed: `ids`, `note` (kept as a comment); `undone` reverts it."""
 
     verb: ClassVar[str] = "dlq-review"
     takes: ClassVar[frozenset[str]] = frozenset({"comment_id", "ids", "note", "undone"})

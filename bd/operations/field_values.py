@@ -1,4 +1,4 @@
-"""Typed-in bead fields in their stored form: types, statuses, titles, times, priorities."""
+"""Conversion of typed bead fields to their stored form: types, statuses, titles, times, priorities."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TYPE_ALIASES = {
 
 
 def refuse_twin(bead_id: str, snapshot: Snapshot, taken: Iterable[str] = ()) -> None:
-    """Refuse a new id that differs only in case from one that is there. Raises IdTaken."""
+    """Refuse a new id that differs only in case from an existing one. Raises IdTaken."""
     twin = twin_of(bead_id, [*taken, *snapshot.starting("")])
     if twin:
         words = f"{bead_id} differs from {twin} only in upper and lower case, and some file systems take them for one"
@@ -43,7 +43,7 @@ def refuse_twin(bead_id: str, snapshot: Snapshot, taken: Iterable[str] = ()) -> 
 
 
 def check_type(text: str, context: DecisionContext) -> str:
-    """The bead type, aliases resolved. Raises BadInput naming the known ones."""
+    """Return the bead type, with aliases resolved. Raises BadInput naming the known ones."""
     name = TYPE_ALIASES.get(text.strip().lower(), text.strip().lower())
     known = {*TYPES, *NOT_WORK, "publish", "event", *context.settings.types}
     if name not in known:
@@ -55,7 +55,7 @@ def check_type(text: str, context: DecisionContext) -> str:
 
 
 def check_status(text: str, context: DecisionContext) -> str:
-    """The stored status. Raises BadInput for one this hub does not know."""
+    """Return the stored status. Raises BadInput if this hub does not know it."""
     name = text.strip().lower().replace("-", "_")
     if name not in {*STORED_STATUSES, "ready", "pinned", "hooked", *context.settings.statuses}:
         raise BadInput(f"{text!r} is no status here", hint=f"one of {', '.join([*STORED_STATUSES, *context.settings.statuses])}")
@@ -63,7 +63,7 @@ def check_status(text: str, context: DecisionContext) -> str:
 
 
 def checked(fields: dict[str, Any], context: DecisionContext) -> dict[str, Any]:
-    """Typed-in bead fields in their stored form: times, durations, priority, type. Raises BadInput."""
+    """Convert typed bead fields to their stored form: times, durations, priority, type. Raises BadInput."""
     out: dict[str, Any] = {}
     for key, value in fields.items():
         kind = BEAD_FIELDS.get(key)
@@ -91,7 +91,7 @@ def checked(fields: dict[str, Any], context: DecisionContext) -> dict[str, Any]:
 
 
 def check_title(text: str) -> str:
-    """The title on one line. Raises BadInput for an empty or too long one."""
+    """Return the title on one line. Raises BadInput if it is empty or too long."""
     title = " ".join(str(text).split())
     if not title:
         raise BadInput("a bead needs a title", hint='bd create "Fix the login page"')

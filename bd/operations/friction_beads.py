@@ -1,4 +1,4 @@
-"""Making beads about friction: what fails too often gets one that says so, and no second one while that is open."""
+"""Beads about friction: what fails too often gets one, and no second one while it is open."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from bd.core.operation import DecisionContext
     from bd.core.runtime import Runtime
 
-# So many beads at once; the worst causes first.
+# The most beads made at once; the worst causes first.
 AT_ONCE = 5
 _NAMED = 10
 
 
 @register
 class TellFriction(Operation):
-    """Make a bead about each cause of friction that has none open: `window_s`, `rate`, `least`. Often there is none."""
+    """Create a bead about each cause of friction that has no open one: `window_s`, `rate`, `least`. Often there is none."""
 
     verb: ClassVar[str] = "friction"
     takes: ClassVar[frozenset[str]] = frozenset({"least", "rate", "uids", "window_s"})

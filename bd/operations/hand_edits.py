@@ -1,7 +1,7 @@
-"""What people change by hand: edits of bead files, and whole commits made with plain git.
+"""Changes made by hand: edits of bead files, and whole commits made with plain git.
 
-Both are differences between two versions. They are merged onto the tip's version field by
-field, and judged as the operation they amount to (docs/protocol.md, "Replay").
+Both are differences between two versions. They are merged into the tip's version field by field, and judged as the operation they
+amount to (docs/protocol.md, "Replay").
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @register
 class Edit(Operation):
-    """A hand edit, as the difference between two versions of a bead: `ids` (one), `old`, `new` (fields or None).
+    """Merge a hand edit, the difference between two versions of a bead: `ids` (one), `old`, `new` (fields or None).
 
-    `text` is the new version's file (bytes); it is kept as it was typed where nobody else changed the bead.
-    `path` is where a person put the file, if not where it was.
+    `text` is the new version's file (bytes), kept as typed if nobody else changed the bead. `path` is where a person put the
+    file, if it moved.
 
-    Fields merge one by one onto the tip's bead: lists per element, maps per key, texts whole.
-    Two changes of one text are refused. Status, owner, assignee, claim and attempts are judged
-    as the operation they amount to, by someone without the token.
+    Fields are merged one by one into the tip's bead: lists per element, maps per key, texts whole; two changes of one text are
+    refused. Changes of status, owner, assignee, claim and attempts are judged as the operations they amount to, by an author
+    without the token.
     """
 
     verb: ClassVar[str] = "edit"
@@ -63,7 +63,7 @@ class Edit(Operation):
         moves = self._moves(merged, snapshot.path_of(tip.id))
         if merged == tip:
             looks = {snapshot.path_of(tip.id): self.args["text"]} if old == new and self.args.get("text") else {}
-            same = {tip.id: tip} if looks else {}  # comments, blank lines, another order: nobody's field, and not to be lost
+            same = {tip.id: tip} if looks else {}  # comments, blank lines, key order: not part of any field, but worth keeping
             return Change(same, subject("edit", [tip.id], self.by), texts=looks, moves=moves, touched=(tip.id,))
         after = lifecycle.touch(merged, self.asked_at) if merged.updated_at == tip.updated_at else merged
         texts = {snapshot.path_of(tip.id): self.args["text"]} if self.args.get("text") and dict(tip.fields) == old else {}
@@ -74,11 +74,11 @@ class Edit(Operation):
         return with_capacity(change, snapshot, tip.holders, context.now)
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        """A replay reads the commit's difference, where the person's text is too."""
+        """Return a form without arguments: a replay reads the commit's difference, which includes the person's text."""
         return _form(self)
 
     def _moves(self, bead: Bead, here: str) -> dict[str, str]:
-        """Where a person moved the file of a done bead; any other bead's stays among the active ones."""
+        """Return where a person moved the file of a done bead; any other bead's file stays among the active ones."""
         path = self.args.get("path")
         return {bead.id: path} if path and path != here and bead.is_done else {}
 
@@ -142,7 +142,7 @@ class Edit(Operation):
         return after
 
     def _refuse_typed(self, tip: Bead, new: dict[str, Any], guarded: set[str]) -> None:
-        """Refuse what nobody may type, or only by force and with a reason. Raises WrongState and BadInput."""
+        """Refuse changes that nobody may make by hand, or only with force and a reason. Raises WrongState and BadInput."""
         claims = guarded & {"claim", "claims"}
         if claims or ("attempts" in guarded and not self.args.get("force")):
             words = ", ".join(sorted(claims | (guarded & {"attempts"})))
@@ -158,7 +158,7 @@ class Edit(Operation):
 
 
 def merge_field(bead_id: str, key: str, old: Any, new: Any, tip: Any) -> Any:
-    """Three-way merge of one field: per element, per key, or whole. Raises WrongState on a clash."""
+    """Merge one field three ways: per element, per key, or whole. Raises WrongState on a conflict."""
     if tip in (old, new) or key == "updated_at":
         return new
     if all(isinstance(value, list) or value is None for value in (old, new, tip)):
@@ -179,7 +179,7 @@ def merge_field(bead_id: str, key: str, old: Any, new: Any, tip: Any) -> Any:
 def _merged_record(
     path: str, old: dict[str, Any] | None, new: dict[str, Any] | None, tip: dict[str, Any] | None
 ) -> dict[str, Any] | None:
-    """Three-way merge of a record, key by key; None where it was deleted. Raises WrongState on a clash."""
+    """Merge a record three ways, key by key; None if it was deleted. Raises WrongState on a conflict."""
     if tip == old:
         return new
     if new is None or tip is None:
@@ -191,12 +191,12 @@ def _merged_record(
 
 
 class HandCommit(Operation):
-    """A commit made with plain git, as edits: `edits` [{id, old, new, text, into}], `files` {path: (old, new, tip) bytes}.
+    """Merge a commit made with plain git: `edits` [{id, old, new, text, into}], `files` {path: (old, new, tip) bytes}.
 
     `records` {path: (old, new, text)} are the other YAML files that bd reads, merged key by key.
 
-    What the hub refuses of it becomes the change's `refusals`; the rest goes through. Lives only in
-    memory: its commit on the hub names no arguments, and is read from its difference.
+    Refused parts become the change's `refusals`; the rest goes through. Exists only in memory: its commit on the hub has no
+    arguments, and is read from its difference.
     """
 
     verb: ClassVar[str] = "edit"
@@ -212,7 +212,7 @@ class HandCommit(Operation):
         refusals: list[BdError] = []
         change = Change({}, "")
         for edit in self.args["edits"]:
-            if edit.get("into") and not self._is_free(edit["into"], snapshot):  # where it was moved to is refused
+            if edit.get("into") and not self._is_free(edit["into"], snapshot):  # the destination of the move is refused
                 continue
             after = Overlay(snapshot, change)
             args = {"ids": [edit["id"]], **{key: edit.get(key) for key in ("old", "new", "text", "new_uid", "path")}}
@@ -249,7 +249,7 @@ class HandCommit(Operation):
         )
 
     def _records(self, snapshot: Snapshot, refusals: list[BdError]) -> tuple[dict[str, dict[str, Any] | None], dict[str, bytes]]:
-        """The configuration, agents and capacity files of the commit, merged; and those kept as they were typed."""
+        """Return the merged configuration, agent and capacity files of the commit, and the texts kept as typed."""
         taken: dict[str, dict[str, Any] | None] = {}
         texts: dict[str, bytes] = {}
         for path, (old, new, text) in self.args.get("records", {}).items():
@@ -267,17 +267,17 @@ class HandCommit(Operation):
         return taken, texts
 
     def _is_free(self, path: str, snapshot: Snapshot) -> bool:
-        """Whether the hub has not changed a file of the commit, or to the same."""
+        """Return whether the hub has left a file of the commit unchanged, or changed it in the same way."""
         old, new, published = self.args["files"][path]
         return snapshot.files_changed().get(path, published) in (old, new)
 
     def _files(self, snapshot: Snapshot, refusals: list[BdError]) -> dict[str, bytes | None]:
-        """The other files of the commit; one that the hub changed too is refused."""
+        """Return the other files of the commit; one that the hub changed, too, is refused."""
         taken: dict[str, bytes | None] = {}
         waiting = snapshot.files_changed()
         for path, (old, new, published) in self.args["files"].items():
             tip = waiting.get(path, published)
-            if tip == new and old != new:  # where both are the same, the commit changes the mode alone
+            if tip == new and old != new:  # if both are the same, the commit changes only the mode
                 continue
             if tip == old:
                 taken[path] = new
@@ -290,7 +290,7 @@ class HandCommit(Operation):
 
 
 def _form(operation: Operation) -> dict[str, Any]:
-    """The form of what is read from its difference: who and when, under which tokens or with which force."""
+    """Return the form of an operation read from a difference: author, time, and its tokens or force."""
     form = {"verb": operation.verb, "uid": operation.uid, "by": operation.by, "at": operation.at, "by_difference": True}
     if operation.tokens:
         form["tokens"] = operation.tokens

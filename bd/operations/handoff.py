@@ -1,4 +1,4 @@
-"""Handing over: one bead is closed, the next gets what came of it, in one commit."""
+"""Handing over: closes one bead and passes its results to the next, in one commit."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from bd.core.operation import DecisionContext
     from bd.core.runtime import Runtime
 
-# How the next bead says where it came from, where nothing else links the two yet.
+# The link from the next bead to the finished one, if there is no other yet.
 LINK = "discovered-from"
 _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9 ._-]*)=(.+)\Z")
 
 
 def parse_artifact(text: str) -> tuple[str, str]:
-    """(name, reference) of `NAME=REFERENCE`, or of a bare reference, whose name is its last part. Raises BadInput."""
+    """Parse `NAME=REFERENCE`, or a reference alone, which is named after its last part, into both. Raises BadInput."""
     named = _NAMED.match(text.strip())
     name, reference = (named[1].strip(), named[2].strip()) if named else ("", text.strip())
     if not reference:
@@ -38,13 +38,13 @@ def parse_artifact(text: str) -> tuple[str, str]:
 
 
 def name_of(reference: str) -> str:
-    """What an artifact without a name of its own is called: the last part of its path."""
+    """Return the name of an artifact that was given none: the last part of its path."""
     path = re.split(r"[?#]", reference)[0] if "://" in reference else reference
     return re.split(r"[/:\\]", path.rstrip("/"))[-1] or reference
 
 
 def with_artifacts(bead: Bead, given: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """The bead's output with artifacts in it; a name that was there before means the new reference."""
+    """Return the bead's output with these artifacts; an existing name gets the new reference."""
     output = dict(bead.get("output") or {})
     names = {one["name"] for one in given}
     before = output.get("artifacts")
@@ -54,13 +54,12 @@ def with_artifacts(bead: Bead, given: Sequence[Mapping[str, str]]) -> dict[str, 
 
 @register
 class Handoff(MakesOne):
-    """Close a bead and give the next one what came of it: `ids` ([finished, next]), `artifacts` [{name, ref}], `note`, `force`.
+    """Close a bead and give the next one its results: `ids` ([finished, next]), `artifacts` [{name, ref}], `note`, `force`.
 
-    `seals` as of Close, of what was validated with the artifacts in it.
+    `seals` as for Close, computed with the artifacts in the output.
 
-    With `new` (a bead's fields) the next one is made, beside the finished one: below the same
-    parent, as urgent; `ids` is then the finished one alone. The next bead gets the references
-    into `spec.context_refs`, the note as a comment, and a link back.
+    With `new` (a bead's fields) the next bead is created next to the finished one, with the same parent and priority; `ids` is
+    then the finished one alone. The next bead gets the references in `spec.context_refs`, the note as a comment, and a link back.
     """
 
     verb: ClassVar[str] = "handoff"
@@ -89,7 +88,7 @@ class Handoff(MakesOne):
         )
 
     def _closing(self, finished: Bead, snapshot: Snapshot, context: DecisionContext) -> Change:
-        """The end of the finished bead. Raises what a close raises, and AlreadyClosed."""
+        """Return the change that closes the finished bead. Raises what a close raises, and AlreadyClosed."""
         if finished.status == "closed":
             words = f"{finished.id} is already closed by {finished.get('closed_by') or 'somebody'}"
             hint = f"`bd create TITLE --deps {LINK}:{finished.id}` goes on from it"
@@ -106,7 +105,7 @@ class Handoff(MakesOne):
         return Close(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **given).decide(snapshot, context)
 
     def _fed_before(self, snapshot: Snapshot) -> Bead | None:
-        """The next bead where it has got this already."""
+        """Return the next bead if it already has this handoff's results."""
         new = self.args.get("new")
         if new:
             return snapshot.by_uid(new["uid"])
@@ -115,7 +114,7 @@ class Handoff(MakesOne):
         return following if fed else None
 
     def _next(self, finished: Bead, after: Snapshot, context: DecisionContext) -> Bead:
-        """The bead that goes on, as it is before it is fed. Raises BadInput and WrongState."""
+        """Return the next bead before it gets the results. Raises BadInput and WrongState."""
         new = self.args.get("new")
         if new:
             beside = {"priority": finished.priority, **({"parent": finished.parent} if finished.parent else {})}
@@ -132,7 +131,7 @@ class Handoff(MakesOne):
         return following
 
     def _fed(self, bead: Bead, finished: Bead, after: Snapshot, context: DecisionContext) -> Bead:
-        """The next bead with the references, the words and the link."""
+        """Return the next bead with the references, the note and the link."""
         given = self.args.get("artifacts") or []
         spec = dict(bead.get("spec") or {})
         before = spec.get("context_refs") or []

@@ -1,7 +1,7 @@
-"""Operations on signs of life: a sign on the branch where no ref beside it serves, and freeing claims that give none.
+"""Operations on heartbeats: one as a commit if there are no side refs, and freeing stalled claims.
 
-Which claims are stalled is judged before (policy/liveness.py, worker/fleet_state.py); here it is only made sure that nothing
-has happened since.
+Which claims have stalled is judged before (policy/liveness.py, worker/fleet_state.py); here it is only checked that nothing has
+happened since.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 @register
 class Heartbeat(Operation):
-    """A sign of life as a commit: `ids`, whose claims the asker holds.
+    """Send a heartbeat as a commit: `ids`, whose claims the author holds.
 
-    For hubs without refs beside the branch, and for advisory claims, whose end moves on with it.
+    For hubs without side refs, and for advisory claims, whose expiry moves with it.
     """
 
     verb: ClassVar[str] = "heartbeat"
@@ -52,10 +52,10 @@ class Heartbeat(Operation):
 
 @register
 class Reassign(Operation):
-    """Free stalled claims: `stalls`, each {id, token, attempt, why, text, since, beat, is_unheard}, as an observer saw them.
+    """Free stalled claims: `stalls`, each {id, token, attempt, why, text, since, beat, is_unheard}, as observed.
 
-    By compare-and-swap on token, attempt and the last sign: a bead that was finished, renewed or claimed again
-    meanwhile, or whose holder gave a sign, is left alone with a note.
+    A compare-and-swap on token, attempt and the last heartbeat: a bead that was finished, renewed or claimed again, or whose
+    holder sent a heartbeat, is left alone, with a note.
     """
 
     verb: ClassVar[str] = "reassign"
@@ -101,7 +101,7 @@ class Reassign(Operation):
         return with_capacity(change, snapshot, owners, context.now, outcomes=outcomes) if beads else change
 
     def _is_freed(self, bead: Bead, stall: Mapping[str, Any]) -> bool:
-        """Whether the bead holds this operation's failure already."""
+        """Return whether the bead already contains this operation's failure."""
         at = time_text(self.asked_at)
         failures = bead.get("failures", [])
         return any(one.get("at") == at and one.get("attempt") == stall["attempt"] for one in failures)
@@ -110,7 +110,7 @@ class Reassign(Operation):
         claim = bead.get("claim")
         if not claim:
             return lifecycle.released(bead, stall["text"], self.asked_at, forgiven=False)
-        if stall.get("is_unheard"):  # asked for by somebody who died before it was granted: nobody has failed
+        if stall.get("is_unheard"):  # requested by a process that died before the claim was made: nobody has failed
             return lifecycle.released(bead, stall["text"], self.asked_at)
         words = f"{stall['text']} since {stall['since']}"
         cost = spending.cost_of_attempt(bead, claim.get("attempt", 1))
@@ -121,7 +121,7 @@ class Reassign(Operation):
 
 
 def _news(bead: Bead, stall: Mapping[str, Any], beats: Mapping[str, str] | None) -> str:
-    """What has happened to a claim since it was found stalled; empty for nothing."""
+    """Describe what has happened to a claim since it was found stalled; "" if nothing."""
     claim = bead.get("claim")
     if bead.get("claims"):
         return f"{' and '.join(bead.holders)} claimed it meanwhile"

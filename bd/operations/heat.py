@@ -1,4 +1,4 @@
-"""Attention: heating beads by a word, and by what is done to them."""
+"""Attention: beads are heated by `bd heat`, and by other operations on them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def attended(bead: Bead, kind: str, operation: Operation, snapshot: Snapshot, context: DecisionContext) -> Bead:
-    """The bead with the heat of a kind of attention, as of when the operation was asked for."""
+    """Return the bead heated by a kind of attention, as of when the operation was made."""
     return heated(bead, HEAT[kind], operation.asked_at, half_life_of(snapshot), now=context.now)
 
 
 @register
 class Heat(Operation):
-    """Heat beads: `ids`, `degrees` (below 0: cool them). Anybody may, as with comments."""
+    """Heat beads: `ids`, `degrees` (negative: cool them). Anybody may, as with comments."""
 
     verb: ClassVar[str] = "heat"
     takes: ClassVar[frozenset[str]] = frozenset({"degrees", "ids"})

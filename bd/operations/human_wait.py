@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Said(Operation):
-    """Something said about one bead: `ids` (one), `comment_id`, under which the words are kept among its comments."""
+    """A statement about one bead: `ids` (one), `comment_id`, the id of the comment that keeps it."""
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
@@ -40,7 +40,7 @@ class _Said(Operation):
 class WaitHuman(_Said):
     """Park a bead until a person answers: `ids` (one), `reason` (the question), `force`. Costs no attempt.
 
-    The question is also kept as a comment, for who takes the bead up after the answer.
+    The question is also kept as a comment, for whoever continues after the answer.
     """
 
     verb: ClassVar[str] = "wait-human"
@@ -63,7 +63,7 @@ class WaitHuman(_Said):
 
 @register
 class Answer(_Said):
-    """Answer what a bead waits for, which opens it again: `ids` (one), `text`."""
+    """Answer a bead's question, which reopens it: `ids` (one), `text`."""
 
     verb: ClassVar[str] = "answer"
     takes: ClassVar[frozenset[str]] = frozenset({"comment_id", "ids", "text"})

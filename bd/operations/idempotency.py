@@ -1,4 +1,4 @@
-"""Idempotency keys that outlive their beads: what was made once with a key is never made again, also when it is deleted."""
+"""Idempotency keys that outlive their beads: what was made with a key is never made again, even after it is deleted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def with_spent(change: Change, snapshot: Snapshot) -> Change:
-    """The change, with the keys of the beads that it deletes kept in the hub's configuration."""
+    """Return the change with the keys of the beads that it deletes kept in the hub's configuration."""
     gone = (snapshot.bead(bead_id) for bead_id, bead in change.beads.items() if bead is None)
     spent = {bead.get("idempotency_key"): bead.id for bead in gone if bead is not None and bead.get("idempotency_key")}
     if not spent:

@@ -1,7 +1,7 @@
-"""Import: beads that were made elsewhere, brought in by one commit.
+"""Import: adds beads made elsewhere in one commit.
 
-Belongs here: what becomes of a bead that is here already, whose edges hold, and which of them
-would be a circle. Does not belong here: the formats (bd/interop), which hand over bead fields.
+Decides what happens to beads that exist here already, which edges are valid, and which of them would close a cycle. The formats
+are in bd/compat, which passes bead fields.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
 
 CONFLICT_RULES = ("newer", "skip", "fail")
-# The edges of blocks and parents are plain ids in a bead; who made them and when stands in this key of its own.
+# Blocking edges and parents are plain ids in a bead; this key keeps who made them and when.
 EDGE_DETAILS = "edge_details"
-# Keys of a bead that a record of the Go tool can state. What such a record leaves out is unset there, so an
-# update unsets it here too; every other key is ours, and stays when the record says nothing of it.
+# Keys of a bead that a record of the Go tool can contain. What such a record leaves out is unset there, so an update unsets it
+# here, too; all other keys are bd's own, and kept.
 STATED_KEYS = frozenset(
     {
         *("title", "type", "status", "priority", "description", "design", "acceptance_criteria", "notes", "assignee"),
@@ -47,7 +47,7 @@ _ULID_CHARS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def derived_uid(words: str, made_at: str | None) -> str:
-    """The uid of a bead that came without one: the same for the same words and time, in every hub."""
+    """Return the uid of a bead that came without one: the same for the same text and time, in every hub."""
     made_ms = max(0, int(instant_of(made_at).timestamp())) * 1000 if made_at else 0
     number = (made_ms << 80) | int.from_bytes(hashlib.sha256(words.encode()).digest()[:10], "big")
     return "".join(_ULID_CHARS[(number >> (5 * place)) & 31] for place in range(25, -1, -1))
@@ -55,11 +55,11 @@ def derived_uid(words: str, made_at: str | None) -> str:
 
 @register
 class Import(Operation):
-    """Beads from elsewhere, all in one commit: `beads` (their fields), `on_conflict` (newer, skip, fail), `dedup`.
+    """Import beads in one commit: `beads` (their fields), `on_conflict` (newer, skip, fail), `dedup`.
 
-    Ids stay as they are; a record without one gets one that is the same each time. A bead with
-    a live claim is never touched. The result says what was created, updated, unchanged and
-    skipped, which edges were left out, and which are kept as links because they close a circle.
+    Ids are kept; a record without one gets one that is the same each time. A bead with a live claim is never touched. The result
+    lists what was created, updated, unchanged and skipped, which edges were left out, and which are kept as links because they
+    would close a cycle.
     """
 
     verb: ClassVar[str] = "import"
@@ -73,7 +73,7 @@ class Import(Operation):
 
     @property
     def needs_remote(self) -> bool:
-        """Whether a record carries a claim: that is never kept in this clone for later."""
+        """True if a record contains a claim: such an import is never kept in this clone for later."""
         return any(record.get("claim") or record.get("claims") for record in self.args["beads"])
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
@@ -96,7 +96,7 @@ class Import(Operation):
     def _wanted(
         self, records: dict[str, dict[str, Any]], fresh: dict[str, bool], snapshot: Snapshot, result: dict[str, list[Any]]
     ) -> dict[str, Bead]:
-        """The beads as the records would have them; what stays as it is goes into the result instead."""
+        """Return the beads as the records describe them; records that change nothing go into the result instead."""
         wanted: dict[str, Bead] = {}
         for bead_id, given in records.items():
             local = snapshot.bead(bead_id)
@@ -119,7 +119,7 @@ class Import(Operation):
     # --- which beads ---
 
     def _named(self, snapshot: Snapshot, context: DecisionContext) -> dict[str, dict[str, Any]]:
-        """The records by id; one without an id keeps the id it got before, or gets one now."""
+        """Return the records by id; one without an id keeps the id it got before, or gets one now."""
         named: dict[str, dict[str, Any]] = {}
         for given in self.args["beads"]:
             record = dict(given)
@@ -135,7 +135,7 @@ class Import(Operation):
         return ids.bead_id(context.settings.prefix, uid, lambda bead_id: bead_id in taken or snapshot.exists(bead_id))
 
     def _fresh(self, records: dict[str, dict[str, Any]], snapshot: Snapshot, result: dict[str, list[Any]]) -> dict[str, bool]:
-        """Which of the records will be new beads here. `dedup` leaves out those whose title an open bead has."""
+        """Return which records are new beads here. `dedup` leaves out those with the title of an open bead."""
         titles = {bead.title: bead.id for bead in snapshot.live()} if self.args.get("dedup") else {}
         unreadable = {damage.path for damage in snapshot.damages}
         spelled = {bead.id.lower(): bead.id for bead in snapshot.every()}
@@ -165,10 +165,10 @@ class Import(Operation):
         }
         return Bead({**defaults, **record, "id": bead_id})
 
-    # --- what is here already ---
+    # --- beads that exist already ---
 
     def _merged(self, local: Bead, record: dict[str, Any]) -> tuple[Bead | None, str]:
-        """What becomes of a bead that is here, and why it stays as it is: (bead, ""), (None, reason), or (None, "") for the same."""
+        """Merge a record into an existing bead: (bead, ""), (None, reason) if it stays, or (None, "") if nothing differs."""
         replaced = _replaced(local, record)
         if _same(replaced, local):
             return None, ""
@@ -201,7 +201,7 @@ def _skip(result: dict[str, list[Any]], bead_id: str, reason: str, *, kind: str 
 
 
 def _told_apart(wanted: dict[str, Bead], snapshot: Snapshot, result: dict[str, list[Any]]) -> dict[str, Bead]:
-    """The beads that are new or differ from what is here, told apart in the result."""
+    """Return the beads that are new or changed, and list all of them in the result."""
     beads: dict[str, Bead] = {}
     for bead_id, bead in wanted.items():
         local = snapshot.bead(bead_id)
@@ -222,7 +222,7 @@ def _conflicting(there: list[str]) -> IdTaken:
 def _with_known_targets(
     bead_id: str, record: dict[str, Any], fresh: dict[str, bool], snapshot: Snapshot
 ) -> tuple[dict[str, Any], list[str]]:
-    """The record without the edges that lead nowhere, and those edges in words."""
+    """Return the record without edges to unknown beads, and descriptions of those edges."""
     dropped: list[str] = []
 
     def is_known(target: str, kind: str) -> bool:
@@ -245,7 +245,7 @@ def _with_known_targets(
 
 
 def _replaced(local: Bead, record: dict[str, Any]) -> Bead:
-    """The record in place of the bead: its comments are joined, and keys that only bd knows stay where it says nothing."""
+    """Replace the bead by the record: comments are merged, and keys that only bd knows are kept if the record lacks them."""
     known = {} if record.get("uid") else {key: value for key, value in local.fields.items() if key not in STATED_KEYS}
     fields = {**known, **record, "id": local.id}
     if local.uid:
@@ -253,7 +253,7 @@ def _replaced(local: Bead, record: dict[str, Any]) -> Bead:
     for key in ("created_at", "created_by", "updated_at"):
         if key not in fields and local.get(key):
             fields[key] = local.get(key)
-    if local.attempts > fields.get("attempts", 0):  # they only grow
+    if local.attempts > fields.get("attempts", 0):  # attempts only grow
         fields["attempts"] = local.attempts
     comments = _union(local.comments, record.get("comments", []))
     if comments:
@@ -268,7 +268,7 @@ def _replaced(local: Bead, record: dict[str, Any]) -> Bead:
 
 
 def _joined(local: Bead, record: dict[str, Any]) -> Bead:
-    """The bead as it is here, with the labels, edges and comments that the record adds."""
+    """Return the existing bead with the labels, edges and comments that the record adds."""
     there = Bead({**record, "id": local.id})
     here = edges_by_kind(local)
     details = dict(local.get(EDGE_DETAILS, {}))
@@ -292,7 +292,7 @@ def _joined(local: Bead, record: dict[str, Any]) -> Bead:
 
 
 def _union(here: list[dict[str, Any]], there: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The comments of both, by id: as they stand there, then what only we have."""
+    """Merge comments by id: the record's, then those that exist only here."""
     known = {str(entry.get("id")) for entry in there}
     only_here = [entry for entry in here if str(entry.get("id")) not in known]
     if not only_here:
@@ -301,13 +301,13 @@ def _union(here: list[dict[str, Any]], there: list[dict[str, Any]]) -> list[dict
 
 
 def _exact(time: str) -> tuple[str, str]:
-    """A canonical time so that texts compare like instants, finer than a microsecond too."""
+    """Return a sort key for a canonical time that also distinguishes fractions below a microsecond."""
     whole, _, fraction = time.removesuffix("Z").partition(".")
     return whole, fraction.rstrip("0")
 
 
 def _same(one: Bead, other: Bead, *, as_stored: bool = False) -> bool:
-    """Whether two beads say the same, whatever their lists' order and whichever edges had to become links.
+    """Return whether two beads say the same, regardless of the order of lists, and of edges that became links.
 
     With `as_stored` such an edge counts as different.
     """
@@ -315,7 +315,7 @@ def _same(one: Bead, other: Bead, *, as_stored: bool = False) -> bool:
 
 
 def _plain(bead: Bead, *, as_stored: bool) -> dict[str, Any]:
-    """The bead's fields with every default said and without what has no order."""
+    """Normalise the bead's fields: defaults filled in, unordered lists sorted."""
     made_at = bead.created_at or "1970-01-01T00:00:00Z"
     edge_keys = ("depends_on", "parent", "links", EDGE_DETAILS)
     fields = {key: value for key, value in bead.fields.items() if value not in (None, "", [], {}) and key not in edge_keys}
@@ -328,7 +328,7 @@ def _plain(bead: Bead, *, as_stored: bool) -> dict[str, Any]:
 
 
 def edges_by_kind(bead: Bead) -> dict[tuple[str, str], dict[str, Any]]:
-    """What is known of each edge, by (kind, target), wherever the bead keeps it."""
+    """Return the details of each edge by (kind, target), wherever the bead keeps them."""
     details: dict[str, dict[str, Any]] = bead.get(EDGE_DETAILS, {})
     found = {("blocks", target): details.get(target, {}) for target in bead.depends_on}
     if bead.parent:
@@ -341,6 +341,6 @@ def edges_by_kind(bead: Bead) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def kind_of(link: dict[str, Any], details: dict[str, Any]) -> str:
-    """The kind of edge that a link stands for: one that would have closed a circle is kept as `related`."""
+    """Return the kind of edge that a link stands for: one that would have closed a cycle is kept as `related`."""
     kind = str(link.get("type", "related"))
     return str(details.get(link["id"], {}).get("type", kind)) if kind == "related" else kind

@@ -1,4 +1,4 @@
-"""Making a hub: the files that every hub starts with."""
+"""Creating a hub: the files that every hub starts with."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _IGNORED = (".stamp", "issues.jsonl")
 
 
 def metadata(hub_id: str) -> str:
-    """The little by which existing clients recognise a workspace, and the hub's id."""
+    """Return the metadata by which existing clients recognise a workspace, with the hub's id."""
     return json.dumps({"database": "beads", "backend": "git-yaml", "hub_id": hub_id}, indent=2) + "\n"
 
 
 @register
 class Init(Operation):
-    """Put a hub's first files on a branch: `prefix`, `hub_id`, `fields` (more settings). A hub that is there stays.
+    """Create a hub's first files on a branch: `prefix`, `hub_id`, `fields` (more settings). An existing hub is left alone.
 
-    `ignored` are the lines that `.beads/.gitignore` has already.
+    `ignored` are the lines that `.beads/.gitignore` already has.
     """
 
     verb: ClassVar[str] = "init"
@@ -47,7 +47,7 @@ class Init(Operation):
         there = snapshot.record(CONFIG_PATH) or {}
         if "format" in there:
             return Change({}, "")
-        # Settings without a format are the Go tool's: they stay, ours are added.
+        # Settings without a format are the Go tool's: keep them, and add bd's.
         own = {"format": versions.FORMAT, "prefix": self.args["prefix"], **(self.args.get("fields") or {})}
         fields: dict[str, Any] = {**there, **own}
         ignored = self.args.get("ignored") or []

@@ -1,4 +1,4 @@
-"""Reading this clone's last write back, as an operation that takes it away again."""
+"""This clone's last write, read back as an operation that undoes it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 
 
 def last_write(hub: Clone) -> dict[str, Any] | None:
-    """This clone's last write: its commit, its subject, and the beads that it touched; None when there was none."""
+    """Return this clone's last write: its commit, its subject, and the beads it touched; None if there is none."""
     last: dict[str, Any] | None = hub.noted_json("last.json", {"commit": str, "subject": str, "touched": [str]})
     return last if last and is_oid(last["commit"]) else None
 
 
 def undo_of_last(hub: Clone, ask: Callable[[list[str]], dict[str, Any]]) -> Undo:
-    """The operation that takes back this clone's last write; `ask` says who asks, with the tokens for the beads. Raises NotFound and WrongState."""
+    """Return the operation that undoes this clone's last write. Raises NotFound and WrongState.
+
+    `ask` returns the author's arguments, with the tokens for the given beads.
+    """
     last = last_write(hub)
     if not last:
         raise NotFound("this clone has written nothing that could be taken back")

@@ -1,6 +1,6 @@
-"""Operations on who tells people of what happened to beads: taking the right to, and having done so.
+"""Operations on notifying people about beads: taking the right to, and having done so.
 
-Does not belong here: the rules (policy/notification.py), and running hooks (notify/hooks.py).
+The rules are in policy/notification.py; notify/hooks.py runs hooks.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @register
 class Notify(Operation):
-    """Take the right to tell people of beads: `ids`, and `keys` by id for what is no dead letter.
+    """Take the right to notify people about beads: `ids`, and `keys` by id for beads that are not dead letters.
 
-    What is not due any more is left out; that may be all.
+    Whatever is no longer due is left out, possibly all of it.
     """
 
     verb: ClassVar[str] = "notify"
@@ -51,7 +51,7 @@ class Notify(Operation):
 
 @register
 class Notified(Operation):
-    """Say that people were told of beads: `ids`, under the `right` that was taken; another's right is left alone."""
+    """Record that people were notified about beads: `ids`, under the `right` that was taken; others' rights are left alone."""
 
     verb: ClassVar[str] = "notified"
     takes: ClassVar[frozenset[str]] = frozenset({"ids", "right"})

@@ -1,4 +1,4 @@
-"""Plans: a root and everything below it, made in one commit."""
+"""Plans: a root and everything below it, created in one commit."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @register
 class ApplyPlan(Create):
-    """A whole graph, or nothing: `beads` as Create takes them, the root first, each with a `name`.
+    """Create a whole graph, or nothing: `beads` as for Create, the root first, each with a `name`.
 
-    A root with an `idempotency_key` stands for its plan: where one of that key was made, nothing is made again,
-    whatever the plan says by now. Each task then has a key of its own, by which its bead is found.
+    A root with an `idempotency_key` stands for its plan: if one with that key was made before, nothing is made again, whatever
+    the plan says now. Each task then has its own key, by which its bead is found.
     """
 
     verb: ClassVar[str] = "plan-apply"

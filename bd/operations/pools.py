@@ -1,6 +1,6 @@
-"""Operations on pools: the size that somebody asks for, and what a member leaves behind that has ended.
+"""Operations on pools: the requested size, and what a finished member leaves behind.
 
-Does not belong here: deciding how many there should be (policy/scaling.py), and ending them (fleet/).
+policy/scaling.py decides the size; bd/pool starts and ends members.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @register
 class ScalePool(Operation):
-    """Ask for a size of a pool, which goes before its `check`: `pool`, `to` (a number, or auto: by its check again)."""
+    """Request a size for a pool, which overrides its `check`: `pool`, `to` (a number, or auto: back to its check)."""
 
     verb: ClassVar[str] = "pool-scale"
     takes: ClassVar[frozenset[str]] = frozenset({"pool", "to"})
@@ -58,10 +58,10 @@ class ScalePool(Operation):
 
 @register
 class Retire(Leaving):
-    """A pool's member has ended: `agent`, `reason`; `tokens` name the claims it had.
+    """Clean up after a pool's member that has ended: `agent`, `reason`; `tokens` are the claims it had.
 
-    The beads it held under exactly these are open again, no attempt spent; what waited for it is routed to nobody; its
-    capacity file goes, unless it holds something by another claim, or was set offline, which is not forgotten.
+    The beads it held under exactly these claims are open again, with no attempt spent; what was routed to it becomes unassigned;
+    its capacity file is removed, unless it holds something under another claim, or was set offline, which is kept.
     """
 
     verb: ClassVar[str] = "pool-retire"
@@ -74,7 +74,7 @@ class Retire(Leaving):
             if any(claim.get("token") == self.tokens.get(bead.id) for claim in bead.claims if claim.get("agent") == name):
                 freed[bead.id] = self._without(bead, name, self.args["reason"])
         after = Overlay(snapshot, Change(freed, ""))
-        if held_by(name, after):  # somebody works under this name: it keeps its file, and what waits for it
+        if held_by(name, after):  # another process works under this name: keep its file, and what is routed to it
             words = f"{self.verb}: {name} by {self.agent}"
             change = Change(freed, words, touched=tuple(sorted(freed)))
             return with_capacity(change, snapshot, [name], context.now) if freed else Change({}, "")

@@ -1,4 +1,4 @@
-"""Operations read back from what the store has kept of them: a commit's form, a request, the difference that a commit makes."""
+"""Reads operations back from what the store has: a commit's form, a request, or the difference of a commit."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class OperationReader:
-    """What a clone is opened with (store/clone.py). Most writes read nothing back, and import nothing for it."""
+    """The reader that a clone is opened with (store/clone.py). Imports are late: most writes read nothing back."""
 
     def read(self, clone: Clone, form: Mapping[str, Any]) -> Operation:
-        """The operation of a JSON form. Raises UnknownOperation."""
+        """Read an operation from its JSON form. Raises UnknownOperation."""
         from bd.operations.registry import from_json  # noqa: PLC0415
         from bd.operations.stored_outputs import with_contents  # noqa: PLC0415
 
@@ -25,7 +25,7 @@ class OperationReader:
     def by_difference(
         self, clone: Clone, commit: str, parent: str, author: str, *, uid: str | None, force: bool, reason: str | None
     ) -> Operation:
-        """What a commit that bd has not made changes against `parent`, as an operation; of another `uid` than its trailers name."""
+        """Return the change of a hand-made commit against `parent` as an operation. `uid` replaces the one in its trailers."""
         from bd.operations.difference import operation_of  # noqa: PLC0415
 
         return operation_of(clone, commit, parent, author, uid=uid, force=force, reason=reason)

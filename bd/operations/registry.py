@@ -1,4 +1,4 @@
-"""Every operation by its verb: what a replay and another process need to read one back."""
+"""Every operation by its verb, for replays and other processes to read one back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bd.core import versions
 from bd.core.operation import UnknownOperation
-from bd.operations import (  # noqa: F401  each of them registers its verbs
+from bd.operations import (  # noqa: F401  each module registers its verbs
     agents,
     archive,
     beads,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 def from_json(form: Mapping[str, Any], runtime: Runtime) -> Operation:
-    """Return the operation that a commit's `Bd-Op` describes; an older bd may have left names to mint.
+    """Return the operation of a commit's `Bd-Op`. Ids that an older bd did not mint are minted now.
 
     Raises UnknownOperation for a verb, a version or an argument that this installation does not know.
     """

@@ -1,4 +1,4 @@
-"""Operations on schedules: add, remove, and make the bead of a tick that is due."""
+"""Operations on schedules: add, remove, and make the bead of a due tick."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def _with(entries: list[dict[str, Any]], snapshot: Snapshot) -> dict[str, Any]:
-    """The configuration with these schedules."""
+    """Return the configuration with these schedules."""
     rest = {key: value for key, value in snapshot.config().items() if key != "schedules"}
     return {**rest, **({"schedules": entries} if entries else {})}
 
 
 @register
 class AddSchedule(Operation):
-    """A new schedule: `schedule` {name, cron, tz, and the fields of its beads}. Its first tick is after now."""
+    """Add a schedule: `schedule` {name, cron, tz, and the fields of its beads}. Its first tick is after now."""
 
     verb: ClassVar[str] = "schedule-add"
     takes: ClassVar[frozenset[str]] = frozenset({"schedule"})
@@ -60,7 +60,7 @@ class AddSchedule(Operation):
 
 @register
 class RemoveSchedule(Operation):
-    """Remove a schedule: `name`. What it has made stays."""
+    """Remove a schedule: `name`. Its beads stay."""
 
     verb: ClassVar[str] = "schedule-remove"
     takes: ClassVar[frozenset[str]] = frozenset({"name"})
@@ -78,8 +78,7 @@ class RemoveSchedule(Operation):
 class RunSchedule(MakesOne):
     """Make the bead of a schedule's last tick, if it is due: `name`, `new` {uid}.
 
-    The same commit moves the schedule's `last_tick`, so that whoever runs it, a tick is made once. Nothing is due:
-    nothing is done.
+    The same commit moves the schedule's `last_tick`, so a tick is made once, whoever runs it. Does nothing if nothing is due.
     """
 
     verb: ClassVar[str] = "schedule-run"

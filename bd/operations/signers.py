@@ -1,4 +1,4 @@
-"""Letting signers in and out: the lines of `.beads/allowed_signers`, in git's own format."""
+"""Adding and revoking signers: the lines of `.beads/allowed_signers`, in git's own format."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def lines_of(snapshot: Snapshot) -> list[str]:
-    """The lines of the hub's allowed signers."""
+    """Return the lines of the hub's allowed signers."""
     return list((snapshot.record(SIGNERS_PATH) or {}).get("lines", ()))
 
 
 class _Change(Operation):
-    """What both share: the file's other lines stay as they are, byte for byte."""
+    """The common part: the file's other lines are kept byte for byte."""
 
     @property
     def needs_remote(self) -> bool:
@@ -32,7 +32,7 @@ class _Change(Operation):
 
     @property
     def is_portable(self) -> bool:
-        return False  # it is worth what its signature is
+        return False  # it counts only with its author's signature
 
     def with_lines(self, lines: list[str], name: str) -> Change:
         return Change({}, self.words(name), files={SIGNERS_PATH: "".join(f"{line}\n" for line in lines).encode()})
@@ -43,7 +43,7 @@ class _Change(Operation):
 
 @register
 class Allow(_Change):
-    """Let a name sign with a key: `agent`, `key`. What it says of itself (`fields`) completes its agent file; what stands there stays."""
+    """Let a name sign with a key: `agent`, `key`. What the identity declares (`fields`) fills gaps in its agent file."""
 
     verb: ClassVar[str] = "identity-allow"
     takes: ClassVar[frozenset[str]] = frozenset({"agent", "fields", "key"})
@@ -72,7 +72,7 @@ class Allow(_Change):
 
 @register
 class Revoke(_Change):
-    """Let a name's keys sign no more from when this was asked on: `agent`. What they signed earlier stays valid."""
+    """Revoke a name's keys from the time of this operation: `agent`. What they signed earlier stays valid."""
 
     verb: ClassVar[str] = "identity-revoke"
     takes: ClassVar[frozenset[str]] = frozenset({"agent"})

@@ -1,4 +1,4 @@
-"""Subtasks that an agent finds while it works: made below its bead, which goes on, or waits for them."""
+"""Subtasks that an agent finds while it works: created below its bead, which goes on, or waits for them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def _open_subtasks(parent: Bead, snapshot: Snapshot) -> list[str]:
 
 @register
 class Spawn(MakesOne):
-    """Make a subtask of a bead in work: `ids` (that bead), `new` (the subtask's fields), `wait`.
+    """Create a subtask of a bead in work: `ids` (that bead), `new` (the subtask's fields), `wait`.
 
-    With `wait` the bead is given back, which costs no attempt, until this subtask and those it has spawned before are
-    closed. Then it is kept for the agent that had it (policy/preference.py), and starts from their outputs too.
+    With `wait` the bead is given back, which costs no attempt, until this subtask and those spawned before are closed. It is then
+    reserved for its previous agent (policy/preference.py), and gets their outputs as input, too.
     """
 
     verb: ClassVar[str] = "spawn"
@@ -38,7 +38,7 @@ class Spawn(MakesOne):
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
         form = super().pinned(change, before)
         made = change.beads.get(change.touched[1])
-        if made is not None:  # with whole ids where a beginning was typed
+        if made is not None:  # with full ids instead of typed prefixes
             new = {key: value for key, value in form["args"]["new"].items() if key != "deps"}
             form["args"]["new"] = {**new, **({"depends_on": made.depends_on} if made.depends_on else {})}
         return form
@@ -63,7 +63,7 @@ class Spawn(MakesOne):
         )
 
     def _refuse(self, parent: Bead, snapshot: Snapshot) -> None:
-        """Refuse who does not work on the bead. Raises StaleToken and WrongState."""
+        """Refuse an author who does not work on the bead. Raises StaleToken and WrongState."""
         if not parent.claims:
             hint = f"`bd create TITLE --parent {parent.id}` makes a bead below it"
             raise WrongState(f"{parent.id} is {parent.status}, nobody works on it", hint=hint, id=parent.id)

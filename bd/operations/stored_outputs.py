@@ -1,7 +1,7 @@
-"""Outputs that are stored in the hub beside their beads: `stores`, an argument of what ends an attempt.
+"""Outputs stored in the hub next to their beads: `stores`, an argument of operations that end an attempt.
 
-It maps a file's name to its content in base64. A commit's own words leave the content out: it lies in the same commit,
-and a replay takes it from there. Does not belong here: what a reference may name (store/artifacts.py).
+It maps a file name to its content in base64. The commit message leaves the content out: it is in the same commit, and a replay
+takes it from there. store/artifacts.py says what a reference may name.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 
 
 def packed(data: bytes) -> str:
-    """Content as an operation carries it."""
+    """Encode content for an operation."""
     return b64encode(data).decode()
 
 
 def unpacked(content: str) -> bytes:
-    """The same as bytes again."""
+    """Decode it again."""
     return b64decode(content)
 
 
 def path_of(bead_id: str, name: str) -> str:
-    """Where a bead's stored output lies in the hub."""
+    """Return the hub path of a bead's stored output."""
     return f"{ARTIFACTS_DIR}{bead_id}/{name}"
 
 
 def files_of(stores: Mapping[str, Any], bead_id: str) -> dict[str, bytes | None]:
-    """The files to write. Raises BadInput for one whose content is lost."""
+    """Return the files to write. Raises BadInput if the content of one is lost."""
     if not all(isinstance(content, str) for content in stores.values()):
         raise BadInput(f"the output of {bead_id} is no longer here", hint="close it again with --output", id=bead_id)
     return {path_of(bead_id, name): unpacked(content) for name, content in stores.items()}
 
 
 def with_stored(output: Any, stores: Mapping[str, Any], bead: Bead) -> Any:
-    """An attempt's output with the files that are stored for it."""
+    """Return an attempt's output with its stored files added."""
     if not stores:
         return output
     names = {*stores}
@@ -55,7 +55,7 @@ def with_stored(output: Any, stores: Mapping[str, Any], bead: Bead) -> Any:
 
 
 def without_contents(stores: Mapping[str, Any], length: int) -> dict[str, Any]:
-    """The same for a commit's own words: each file by the name of its content, in a repository with names of this length."""
+    """Return the stores for a commit message: each file by the object name of its content (`length` hex digits)."""
     return {
         name: {"blob": name_of(b"blob", unpacked(content), length)} if isinstance(content, str) else content
         for name, content in stores.items()
@@ -63,7 +63,7 @@ def without_contents(stores: Mapping[str, Any], length: int) -> dict[str, Any]:
 
 
 def with_contents(hub: Clone, form: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An operation's JSON form, with what `without_contents` left out as far as this clone still has it."""
+    """Return an operation's JSON form with the contents that `without_contents` left out, as far as this clone has them."""
     stores = (form.get("args") or {}).get("stores")
     if not isinstance(stores, dict):
         return form

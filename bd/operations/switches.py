@@ -1,6 +1,6 @@
 """Operations that turn work off and on: for the whole fleet, or for one agent.
 
-What is in work goes on; only new claims stop.
+Work in progress goes on; only new claims stop.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from bd.core.operation import DecisionContext
 
 AVAILABLE = "available"
-# What ends each of them.
+# The command that ends each.
 _ENDED_BY = {"draining": "undrain", "offline": "online"}
 
 
 @register
 class SetDuty(Operation):
-    """Tell an agent whether to take work: `agent`, `duty` (offline, draining, available).
+    """Set whether an agent takes work: `agent`, `duty` (offline, draining, available).
 
-    `known`: refuse a name that is no agent of this hub. `ends`: with available, the duty that is meant
-    to end; another one is refused.
+    `known`: refuse a name that is no agent of this hub. `ends`: with available, the duty that is to end; refused if it is another
+    one.
     """
 
     verb: ClassVar[str] = "duty"
@@ -60,7 +60,7 @@ class SetDuty(Operation):
 
 
 class _Switch(Operation):
-    """A switch that is on the hub or nowhere: half the fleet would go by it otherwise."""
+    """A switch that must be on the hub to take effect: otherwise half the fleet would follow it."""
 
     @property
     def needs_remote(self) -> bool:
@@ -69,7 +69,7 @@ class _Switch(Operation):
 
 @register
 class Pause(_Switch):
-    """Let nobody claim from now on: `reason`. A pause that is there stays as it is."""
+    """Stop all claims from now on: `reason`. An existing pause is left as it is."""
 
     verb: ClassVar[str] = "pause"
     takes: ClassVar[frozenset[str]] = frozenset({"reason"})

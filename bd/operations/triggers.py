@@ -1,4 +1,4 @@
-"""Operations on triggers: add and remove. What a trigger makes of an event is a plan that is applied (plan.py)."""
+"""Operations on triggers: add and remove. An event applies the trigger's plan (plan.py)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @register
 class AddTrigger(Operation):
-    """A new trigger: `trigger` {name, on, plan}; the plan is a list of beads as ApplyPlan takes them, and would apply now."""
+    """Add a trigger: `trigger` {name, on, plan}; the plan is a list of beads as for ApplyPlan, and must be applicable now."""
 
     verb: ClassVar[str] = "trigger-add"
     takes: ClassVar[frozenset[str]] = frozenset({"trigger"})
@@ -44,7 +44,7 @@ class AddTrigger(Operation):
                 return Change({}, "")
             raise WrongState(f"there is a trigger {name} already", hint=f"`bd trigger remove {name}` first")
         trial = filled(deepcopy(given["plan"]), {})
-        # Nothing of the trial is kept: any names will do.
+        # Nothing of the trial is kept: any ids will do.
         named = [{**spec, "title": spec["title"] or "x", "uid": f"{number:014}{self.uid}"} for number, spec in enumerate(trial)]
         ApplyPlan(by=self.by, at=self.at, uid=self.uid, beads=named).decide(snapshot, context)
         record = {
@@ -60,7 +60,7 @@ class AddTrigger(Operation):
 
 @register
 class RemoveTrigger(Operation):
-    """Remove a trigger: `name`. What it has made stays."""
+    """Remove a trigger: `name`. Its beads stay."""
 
     verb: ClassVar[str] = "trigger-remove"
     takes: ClassVar[frozenset[str]] = frozenset({"name"})

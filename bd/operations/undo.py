@@ -1,4 +1,4 @@
-"""The operation that takes a write back: undo."""
+"""The operation that undoes a write."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 @register
 class Undo(Operation):
-    """Take a write back: `words` (its subject), `beads` {id: {before, after}} (fields or None), `moves` {id: path before}.
+    """Undo a write: `words` (its subject), `beads` {id: {before, after}} (fields or None), `moves` {id: path before}.
 
-    Refused as soon as one of the beads is no longer as that write left it, when others name a
-    bead that it made, and when it would change another's claim. An undone claim stays counted
-    in `attempts` and is forgiven.
+    Refused if one of the beads has changed since that write, if others name a bead that it made, or if it would change another
+    agent's claim. An undone claim stays counted in `attempts`, and is forgiven.
     """
 
     verb: ClassVar[str] = "undo"
@@ -32,7 +31,7 @@ class Undo(Operation):
 
     @property
     def needs_remote(self) -> bool:
-        """Whether a claim comes back: only the hub can say that nobody else has the bead."""
+        """True if it restores a claim: only the hub can say that nobody else has the bead."""
         versions = self.args["beads"].values()
         return any(_claim(one["before"]) and _claim(one["before"]) != _claim(one["after"]) for one in versions)
 
@@ -56,7 +55,7 @@ class Undo(Operation):
         return with_capacity(change, snapshot, names, context.now)
 
     def _refuse_anothers(self, tip: Bead, snapshot: Snapshot) -> None:
-        """Refuse to change a claim without its token, which is no write to take back: it is ended by its holder."""
+        """Refuse to change a claim without its token: such a claim is ended by its holder, not undone."""
         try:
             self.guard(tip, snapshot)
         except StaleToken as error:
@@ -64,7 +63,7 @@ class Undo(Operation):
             raise StaleToken(error.message, hint=hint, id=tip.id) from None
 
     def _refuse_loss(self, tip: Bead | None, before: dict[str, Any] | None, snapshot: Snapshot) -> None:
-        """Refuse to take away what others rely on: a claim that is not the asker's, a bead they name."""
+        """Refuse to remove what others rely on: another author's claim, or a bead that others name."""
         if tip is None:
             return
         if tip.claims and (before is None or any(before.get(key) != tip.get(key) for key in lifecycle.HOLDER_FIELDS)):

@@ -1,4 +1,4 @@
-"""Bringing a hub forward, in one commit: to this format, and to a `min_version` of bd that its writers must have."""
+"""Upgrading a hub in one commit: to the format of this bd, and to a `min_version` of bd that its writers must have."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @register
 class Upgrade(Operation):
-    """Give the hub this format, and raise its `min_version` to the given one, which is never lowered.
+    """Upgrade the hub to this format, and raise its `min_version` to the given one; it is never lowered.
 
-    Every older file is read as it is, so only the two settings change; `archive` gathers old files. Refuses while a live
-    agent runs an older bd, which could write nothing afterwards; `force` does it all the same.
+    Older files can be read as they are, so only the two settings change; `archive` collects old files. Refused while a live
+    agent runs an older bd, which could not write afterwards; `force` overrides this.
     """
 
     verb: ClassVar[str] = "upgrade"

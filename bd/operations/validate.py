@@ -1,6 +1,6 @@
 """The operation that shows that a bead's output is being checked.
 
-Does not belong here: the check (worker/validation.py), and its end: a close (close.py) or a failure (fail.py).
+worker/validation.py runs the check, which ends in a close (close.py) or a failure (fail.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @register
 class Validate(Operation):
-    """Say that the output of held beads is being checked: `ids`; `output` is what came out of the work, kept with it."""
+    """Record that the output of held beads is being checked: `ids`; `output` is the result of the work, stored with it."""
 
     verb: ClassVar[str] = "validate"
     takes: ClassVar[frozenset[str]] = frozenset({"ids", "output"})

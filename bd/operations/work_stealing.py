@@ -1,4 +1,4 @@
-"""The operation that moves assigned beads from overloaded agents to idle ones; the rules are policy/stealing.py's."""
+"""The operation that moves assigned beads from overloaded agents to idle ones, by the rules of policy/stealing.py."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @register
 class Rebalance(Operation):
-    """One cycle of moves, judged on the snapshot the commit is built on; no arguments.
+    """Make one cycle of moves, judged on the snapshot that the commit is built on; no arguments.
 
-    What somebody else has moved, claimed or ended meanwhile is no longer among them, so any number of rebalancers may run.
+    Beads that were moved, claimed or ended meanwhile are left out, so any number of rebalancers may run.
     """
 
     verb: ClassVar[str] = "rebalance"
@@ -33,7 +33,7 @@ class Rebalance(Operation):
 
     @property
     def is_portable(self) -> bool:
-        return False  # who is idle is what this clone has heard, not what the snapshot says
+        return False  # who is idle depends on what this clone has fetched, not only on the snapshot
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         done = self._done(snapshot)
@@ -56,7 +56,7 @@ class Rebalance(Operation):
         return time_text(self.asked_at, exact=True)
 
     def _done(self, snapshot: Snapshot) -> list[str]:
-        """What this operation has moved on this snapshot already."""
+        """Return what this operation has already moved on this snapshot."""
         moved = [bead.id for bead in snapshot.live() if LABEL in bead.labels]
         stamped = (bead for bead in snapshot.wholes(moved) if (bead.get("metadata") or {}).get("stolen_at") == self._stamp)
         return sorted(bead.id for bead in stamped)
