@@ -1,7 +1,7 @@
 """One agent at work: find, claim, run, close or fail, and rest. Read loop.py first.
 
-- loop.py is `bd work`; job.py one bead in hand; child.py the command that works on it; result.py how it went.
+- loop.py is `bd work`; job.py is one claimed bead; child.py the command that works on it; result.py the outcome.
 - heartbeats.py keeps claims alive; validation.py checks outputs before a close counts.
 - poll.py and wait.py are for agents that claim by themselves; pacing_state.py keeps an agent's pace between cron runs.
-- stall_recovery.py gives back what has stalled; maintenance.py does what is due now and then.
+- stall_recovery.py frees stalled claims; maintenance.py runs periodic chores.
 """

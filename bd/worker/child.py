@@ -1,4 +1,4 @@
-"""One running command of a worker: started in a group of its own, its output read as it comes, ended as a whole."""
+"""A worker's child process: started in its own process group, its output read as it comes, ended as a group."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ class Child:
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
-            except (OSError, ValueError) as error:  # what no argument or variable can hold, such as a NUL in a bead's model
+            # values that no argument or variable can hold, such as a NUL in a bead's model
+            except (OSError, ValueError) as error:
                 raise BadInput(f"can't run {command[0]}: {error}", hint="the command after -- is started as it stands") from error
         assert self._process.stdout is not None
         self._reader = threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True)
@@ -67,16 +68,16 @@ class Child:
 
     @property
     def code(self) -> int | None:
-        """The exit code, negative for a signal; None while it lives."""
+        """The exit code, negative for a signal; None while it runs."""
         return self._process.poll()
 
     @property
     def last_line(self) -> str:
-        """What it said last."""
+        """Its last line of output that is not empty."""
         return next((line for line in reversed(self.lines) if line.strip()), "")
 
     def _read(self, stream: IO[bytes]) -> None:
-        """Line by line. Of a line longer than any person reads only the beginning is kept."""
+        """Read the output line by line. Only the beginning of a very long line is kept."""
         line = b""
         while chunk := os.read(stream.fileno(), _CHUNK):
             self.last_output_s = self._runtime.monotonic()
@@ -92,17 +93,17 @@ class Child:
     def _say(self, raw: bytes) -> None:
         line = raw[:_LINE_LIMIT].decode("utf-8", "replace")
         self.lines.append(line)
-        with contextlib.suppress(OSError, ValueError):  # nobody may listen any more; it must not block on a full pipe
+        with contextlib.suppress(OSError, ValueError):  # nobody may be reading; it must not block on a full pipe
             self._on_line(line)
 
     def _wait(self) -> None:
-        """Its end is the process's: what it left running may hold its output open for longer."""
+        """Wait for the process itself: what it left running may hold its output open for longer."""
         self._process.wait()
         self._reader.join(_DRAIN_S)
         self._on_end()
 
     def signal(self, number: int) -> None:
-        """Send a signal to it and everything it started; to itself alone, where there are no groups of processes."""
+        """Send a signal to its process group; without groups, to the process alone."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):
                 os.killpg(self._process.pid, number)
@@ -110,7 +111,7 @@ class Child:
                 self._process.send_signal(number)
 
     def end(self, grace_s: float) -> None:
-        """Have nothing left of it: what does not heed TERM within the grace is killed."""
+        """End the whole group: TERM first, and KILL after the grace period."""
         self.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(grace_s)
@@ -120,4 +121,4 @@ class Child:
         self.signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        self.signal(getattr(signal, "SIGKILL", signal.SIGTERM))  # where there is no SIGKILL, nothing withstands the other
+        self.signal(getattr(signal, "SIGKILL", signal.SIGTERM))  # systems without SIGKILL have nothing that survives SIGTERM

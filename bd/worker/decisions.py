@@ -1,6 +1,6 @@
-"""What a worker does next, by what it knows of itself. Pure: loop.py carries it out.
+"""What a worker does next, from what it knows. Pure: loop.py carries it out.
 
-`Standing` is that knowledge; whatever happens makes another one of it. Every time is in seconds, instants on the monotonic clock.
+`Standing` is that knowledge; every event returns a new one. Times are in seconds, instants on the monotonic clock.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from bd.core.errors import BdError
     from bd.worker.options import Plan
 
-# Finished work is written so often before it is left to the hub, which frees its bead when it stalls.
+# How often writing finished work is tried before it is left to the hub, which frees the bead when it stalls.
 LAST_TRIES = 5
 _LONGEST_PAUSE_S, _WHILE_STOPPING_S, _LEAST_PAUSE_S, _NOTHING_TO_WAIT_FOR_S = 30.0, 0.2, 0.01, 3600.0
-# So long after a claim may be stalled it is looked at: its author's clock may be a little behind.
+# A claim is checked this long after it may have stalled: its holder's clock may be a little behind.
 _AFTER_A_STALL_S = 1.0
 
 
 class Standing(Value):
     """`started` counts attempts, `stops` how often it was asked to stop, `running` its jobs.
 
-    It is without work since `idle_since_s`, and looks for some at `next_look_s`. `nothing` is why the last look gave none,
-    and `tip` the hub as it was then. `is_draining`: it ends as soon as it may.
+    It has been without work since `idle_since_s`, and looks for some at `next_look_s`. `nothing` is why the last look found none,
+    and `tip` was the hub's tip then. `is_draining`: it ends as soon as it may.
     """
 
     idle_since_s: float
@@ -43,7 +43,7 @@ class Standing(Value):
     nothing: BdError | None = None
 
     def begun(self, now_s: float) -> Standing:
-        """An attempt began."""
+        """An attempt started."""
         return self.replace(started=self.started + 1, idle_since_s=now_s)
 
     def ended(self, now_s: float) -> Standing:
@@ -51,7 +51,7 @@ class Standing(Value):
         return self.replace(idle_since_s=now_s)
 
     def found_work(self, *, rests_until_s: float | None = None) -> Standing:
-        """There was work; or there may be, after a rest."""
+        """There was work, or there may be some after a rest."""
         next_look_s = self.next_look_s if rests_until_s is None else rests_until_s
         return self.replace(nothing=None, next_look_s=next_look_s)
 
@@ -60,7 +60,7 @@ class Standing(Value):
         return self.replace(nothing=why, tip=tip, next_look_s=next_look_s)
 
     def failed_to_look(self, why: BdError, now_s: float) -> Standing:
-        """What passes was in the way."""
+        """A transient error prevented the look."""
         return self.replace(nothing=why, next_look_s=now_s + AGAIN_S)
 
     def woken(self) -> Standing:
@@ -69,18 +69,18 @@ class Standing(Value):
 
 
 def wants_more(standing: Standing, plan: Plan) -> bool:
-    """Whether it may take another bead."""
+    """Return whether it may take another bead."""
     may_start = plan.max_tasks is None or standing.started < plan.max_tasks
     return not standing.is_draining and standing.running < plan.jobs and may_start
 
 
 def is_due(standing: Standing, plan: Plan, now_s: float) -> bool:
-    """Whether it looks for work now."""
+    """Return whether it looks for work now."""
     return not standing.stops and wants_more(standing, plan) and now_s >= standing.next_look_s
 
 
 def is_done(standing: Standing, plan: Plan, now_s: float) -> bool:
-    """Whether there is nothing left that it would stay for."""
+    """Return whether there is nothing left to stay for."""
     if standing.running:
         return False
     if standing.stops or not wants_more(standing, plan) or (plan.once and standing.nothing is not None):
@@ -89,7 +89,7 @@ def is_done(standing: Standing, plan: Plan, now_s: float) -> bool:
 
 
 def pause_s(standing: Standing, plan: Plan, now_s: float, limits_s: Iterable[float], peek_s: float) -> float:
-    """How long it waits for something to happen: until a limit of a job (in so many seconds), a look, or a peek at the hub."""
+    """Return how long to wait for an event: until a job's limit (`limits_s`), the next look, or the next peek at the hub."""
     rests_s = list(limits_s)
     if standing.stops:
         rests_s.append(_WHILE_STOPPING_S)
@@ -101,17 +101,17 @@ def pause_s(standing: Standing, plan: Plan, now_s: float, limits_s: Iterable[flo
 
 
 def may_peek(standing: Standing, plan: Plan) -> bool:
-    """Whether a move of the hub would interest it."""
+    """Return whether it matters that the hub moves."""
     return wants_more(standing, plan) and not standing.stops
 
 
 def may_claim(standing: Standing, plan: Plan, *, is_idle_for_a_reason: bool, is_due_by_pace: bool, has_moved: bool) -> bool:
-    """Whether a look is worth a try to claim: who works once, by a timer, leaves out those that its pace leaves out."""
+    """Return whether to try a claim: a worker run once by a timer skips the runs that its pace skips."""
     return is_idle_for_a_reason or is_due_by_pace or bool(standing.started) or has_moved or not plan.once
 
 
 def next_look_in_s(pace_s: float, stall_s: float | None, turn_s: float | None) -> float:
-    """When to look again after nothing was found: by its pace, when a claim may be stalled, when a bead's time comes."""
+    """Return when to look again after finding nothing: by pace, when a claim may have stalled, or when a bead becomes due."""
     waits_s = [pace_s]
     if stall_s is not None:
         waits_s.append(stall_s + _AFTER_A_STALL_S)
@@ -121,7 +121,7 @@ def next_look_in_s(pace_s: float, stall_s: float | None, turn_s: float | None) -
 
 
 def pause_before_try_s(tried: int, standing: Standing, error: BdError) -> float | None:
-    """How long to wait before finished work is written once more; None where it is not. Who is asked twice to stop tries twice."""
+    """Return the pause before writing finished work again; None to give up. After a second stop request there are two tries."""
     last = 1 if standing.stops > 1 else LAST_TRIES - 1
     if tried >= last or error.data.get("written") == "local":
         return None
@@ -129,7 +129,7 @@ def pause_before_try_s(tried: int, standing: Standing, error: BdError) -> float 
 
 
 def after_error(error: BdError, outcome: Outcome) -> tuple[str, str] | Outcome:
-    """What is told of an outcome that could not be written, or the failure that is written in its place."""
+    """Return what is reported if an outcome could not be written, or the failure that is written instead."""
     if isinstance(error, TryAgain):
         if error.data.get("written") == "local":
             return outcome.what, f"{outcome.text or 'Done'} ({error})"

@@ -1,7 +1,6 @@
-"""How a worker is told to end: the file that `BD_DRAIN_FILE` names appears, or `BD_DRAIN` is set from the start.
+"""Draining: a worker ends when the file named by `BD_DRAIN_FILE` appears, or if `BD_DRAIN` is set at its start.
 
-What is in hand is finished, and nothing more is claimed. Does not belong here: who tells it (session.py), and what it
-does then (loop.py).
+Current work is finished, and nothing more is claimed. pool/session.py asks for it, loop.py acts on it.
 """
 
 from __future__ import annotations
@@ -18,19 +17,19 @@ _LOOK_EVERY_S = 0.5
 
 
 def is_asked() -> bool:
-    """Whether this process is to end as soon as it may."""
+    """Return whether this process is to end as soon as it may."""
     path = os.environ.get("BD_DRAIN_FILE")
     return bool(os.environ.get("BD_DRAIN")) or bool(path and os.path.exists(path))
 
 
 def environment() -> dict[str, str]:
-    """What a child that is started now is told from its start; an earlier one has only the file to look at."""
+    """Return the variables that tell a new child that it is draining; earlier children can only see the file."""
     return {"BD_DRAIN": "1"} if is_asked() else {}
 
 
 @contextmanager
 def watched(wake: Callable[[], None]) -> Iterator[None]:
-    """Within the block `wake` is called once, by another thread, when the file appears: a waiting worker ends at once then."""
+    """Within the block, call `wake` once, from another thread, when the file appears, so that a waiting worker ends at once."""
     is_over = Event()
 
     def look() -> None:

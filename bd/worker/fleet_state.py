@@ -1,4 +1,4 @@
-"""Looking at the fleet: one listing of the signs beside the branch, then the branch, so that it is never the older one."""
+"""Observing the fleet: heartbeats are listed first, then the branch is fetched, so that the branch is never the older one."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from bd.policy.liveness import Stall
     from bd.store import CachedSnapshot, Clone
 
-# A look costs the remote a listing; this clone does not look more often than this on its own account.
+# A listing costs the remote something: this clone makes none more often than this by itself.
 LOOK_EVERY_S = 10.0
 
 
 class View(NamedTuple):
-    """What one look showed: the hub, the settings that hold, and the signs of each claim by token.
+    """The result of one observation: the hub, the settings in force, and what was seen of each claim, by token.
 
-    `at` is when it was taken. At a look at the past nobody's signs beside the branch can be seen any more.
+    `at` is when it was made. An observation of the past has no heartbeats from side refs.
     """
 
     snapshot: CachedSnapshot
@@ -37,11 +37,11 @@ class View(NamedTuple):
 
     @property
     def abandoned(self) -> list[Stall]:
-        """The stalled claims. What is in work under nobody's claim is not among them: that is left to people."""
+        """The stalled claims. Beads in work without a claim are left to people."""
         return [stall for stall in self.stalls if stall.token]
 
     def rest_s(self) -> float | None:
-        """How long until a claim that is overdue by its stamp would be stalled by looks too; None when there is none."""
+        """Return after how many seconds the next claim, overdue by its stamp, would count as stalled; None if there is none."""
         rests = []
         for bead in self.snapshot.claimed():
             claim = bead.get("claim")
@@ -53,7 +53,7 @@ class View(NamedTuple):
 
 
 def look_if_possible(hub: Clone, *, fetch: bool = True) -> tuple[View, str]:
-    """The same; where the remote is away: what this clone last knew, and why it is only that."""
+    """Observe the hub; if the remote is unreachable, use what this clone last knew, and return the reason."""
     try:
         return look(hub, fetch=fetch), ""
     except RemoteUnreachable as error:
@@ -61,9 +61,9 @@ def look_if_possible(hub: Clone, *, fetch: bool = True) -> tuple[View, str]:
 
 
 def look(hub: Clone, *, fetch: bool = True) -> View:
-    """Look at the hub and at the signs of life. Without `fetch`: at what this clone last knew.
+    """Fetch heartbeats and the hub. Without `fetch`: use what this clone last knew.
 
-    Raises RemoteUnreachable; then nothing was seen, and nothing is held against anybody.
+    Raises RemoteUnreachable; then nothing was observed, and no silence is counted.
     """
     beats = hub.listen() if fetch else {}
     if fetch:

@@ -1,4 +1,4 @@
-"""Following the hub: every new tip of its branch, as it comes."""
+"""Following the hub: yields every new tip of its branch."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
     from bd.store import Clone
 
-# How long the wait between two looks at a hub that is far away may get.
+# The longest wait between two peeks at a hub on another machine.
 LONGEST_S = 60.0
 
 
 def tips(hub: Clone, known: str, longest_s: float = LONGEST_S, on_trouble: Callable[[str], None] | None = None) -> Iterator[str]:
-    """Each tip that the hub has after `known`, fetched; for ever. One ref is asked for, often where that costs nothing.
+    """Yield each new tip of the hub after `known`, fetched, without end. Peeks at one ref, often if that costs nothing.
 
-    A hub that can't be reached is tried again, and `on_trouble` hears of it once.
+    If the hub can't be reached it tries again, and calls `on_trouble` once.
     """
     lookout, is_told = Lookout(hub.runtime), False
     lookout.begin(hub, longest_s)

@@ -1,7 +1,7 @@
-"""Giving signs of life: a claim's beats, and the agent's own record beside the branch.
+"""Sending heartbeats: those of a claim, and the agent's own record in side refs.
 
-A beat takes no lock and touches nothing in the clone but bd's own folder and a few objects. Where the server takes no
-refs beside the branch, a sign is a commit, at most every `BRANCH_EVERY_S`.
+A heartbeat takes no lock, and touches only bd's own folder and a few objects in the clone. If the server takes no side refs, a
+heartbeat is a commit, at most every `BRANCH_EVERY_S`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 BRANCH_EVERY_S = 900.0
 PROGRESS_LIMIT = 20
-# What is no news by itself: it changes at every poll, and each news is a push.
+# Keys that are no news by themselves: they change at every poll, and news cost a push.
 _PASSING = frozenset({"last_heartbeat", "version", "host", "next_poll_at", "empty_cycles"})
 _NEAR = ("/", ".", "file://", "ssh://localhost", "http://localhost", "http://127.0.0.1", "https://localhost", "git://localhost")
 
 
 class Heartbeat(NamedTuple):
-    """How a claim's holder will give signs of life: every `interval_s` seconds, by `ref` or on the `branch`."""
+    """How a claim's holder will send heartbeats: every `interval_s` seconds, by `ref` or on the `branch`."""
 
     interval_s: float
     by: str
@@ -44,13 +44,13 @@ class Heartbeat(NamedTuple):
 
 
 def is_near(hub: Clone) -> bool:
-    """Whether the remote is a path or this machine."""
+    """Return whether the remote is a path, or on this machine."""
     url = hub.place.url or ""
     return not hub.remote_name or url.startswith(_NEAR) or ("://" not in url and ":" not in url)
 
 
 def heartbeat_for(hub: Clone, settings: Settings) -> Heartbeat:
-    """How a claim made here now will give signs of life; probes the remote the first time. Raises RemoteUnreachable."""
+    """Return how a claim made here now will send heartbeats; probes the remote the first time. Raises RemoteUnreachable."""
     interval_s = settings.heartbeat_interval or (NEAR_INTERVAL_S if is_near(hub) else FAR_INTERVAL_S)
     if hub.sides.probe(hub.runtime.now()):
         return Heartbeat(interval_s, "ref")
@@ -58,7 +58,7 @@ def heartbeat_for(hub: Clone, settings: Settings) -> Heartbeat:
 
 
 def beat(hub: Clone, token: str, interval_s: float) -> bool:
-    """Give a claim's sign of life by its ref. False when the ref is not what this holder wrote last: look at the branch.
+    """Send a claim's heartbeat by its ref. False if the ref is not what this holder wrote last: check the branch then.
 
     Raises RemoteUnreachable.
     """
@@ -73,25 +73,25 @@ def beat(hub: Clone, token: str, interval_s: float) -> bool:
 
 
 def adopt(hub: Clone, token: str) -> None:
-    """Go on from the value that a claim's ref has: another process of the holder wrote it. Raises RemoteUnreachable."""
+    """Accept the current value of a claim's ref: another process of the holder wrote it. Raises RemoteUnreachable."""
     hub.sides.note_beat(token, hub.sides.beats().get(token))
 
 
 def branch_tip(hub: Clone) -> str:
-    """The hub branch's tip, asked for and not fetched. Raises TryAgain."""
+    """Ask for the hub branch's tip without fetching it. Raises TryAgain."""
     if not hub.remote_name:
         return hub.repo.ref(hub.branch) or ""
     return hub.remote.list(hub.branch).get(hub.branch, "")
 
 
 def is_due_on_branch(claim: Mapping[str, Any], now: datetime, every_s: float = BRANCH_EVERY_S) -> bool:
-    """Whether a claim's last commit is old enough for another one that is only a sign."""
+    """Return whether a claim's last commit is old enough for another one that is only a heartbeat."""
     said = last_commit_of(claim)
     return not said or (now - times.instant_of(said)).total_seconds() >= every_s
 
 
 def sign_on_branch(hub: Clone, agent: str, bead_id: str, token: str) -> None:
-    """A sign of life as a commit. Raises what a write is refused with."""
+    """Send a heartbeat as a commit. Raises the refusals of a write."""
     hub.publish(Sign(**asked(hub.runtime, f"agent:{agent}", tokens={bead_id: token}, ids=[bead_id])))
 
 
@@ -99,7 +99,7 @@ def sign_on_branch(hub: Clone, agent: str, bead_id: str, token: str) -> None:
 
 
 def tell(hub: Clone, agent: str, changes: Mapping[str, Any] | None = None) -> bool:
-    """Move the agent's record if something but the time has changed, or if it is old; whether it moved.
+    """Send the agent's record if anything but the time has changed, or if it is old. Return whether it was sent.
 
     `changes` are keys of the record that the caller knows (pacing, progress). Raises RemoteUnreachable.
     """
@@ -111,7 +111,7 @@ def tell(hub: Clone, agent: str, changes: Mapping[str, Any] | None = None) -> bo
     if not _is_news(record, heard.get(agent), hub.runtime.now()):
         return False
     commit = hub.sides.record_commit(record, agent, hub.runtime.now())
-    # Another process of this agent may have been faster: what it said is as good, the next sign corrects the rest.
+    # Another process of this agent may have been faster: its record is as good, and the next one corrects the rest.
     if not hub.sides.move([SideRef(AGENTS + agent, commit, refs.get(AGENTS + agent))]):
         return False
     hub.hear({**refs, AGENTS + agent: commit})
@@ -119,7 +119,7 @@ def tell(hub: Clone, agent: str, changes: Mapping[str, Any] | None = None) -> bo
 
 
 def forget(hub: Clone, agent: str) -> None:
-    """Take away the record of an agent that is no longer one. Raises RemoteUnreachable."""
+    """Remove the record of an agent that no longer exists. Raises RemoteUnreachable."""
     refs = hub.sides.listing(AGENTS) if hub.sides.may_list() else {}
     oid = refs.pop(AGENTS + agent, None)
     if oid and hub.sides.move([SideRef(AGENTS + agent, None, oid)]):
@@ -127,7 +127,7 @@ def forget(hub: Clone, agent: str) -> None:
 
 
 def record_of(hub: Clone, agent: str, before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """An agent's capacity as of now, with what only it knows: progress and pacing."""
+    """Return an agent's current capacity, with what only it knows: progress and pacing."""
     snapshot = hub.snapshot()
     now = hub.runtime.now()
     record = capacity_of(agent, snapshot, now, sign_of_life=True)
@@ -137,9 +137,9 @@ def record_of(hub: Clone, agent: str, before: Mapping[str, Any], changes: Mappin
     record.update({key: value for key, value in changes.items() if value is not None})
     for key in [key for key, value in changes.items() if value is None]:
         record.pop(key, None)
-    if changes.get("idle"):  # the other half of saying so: what waits in its own queue
+    if changes.get("idle"):  # what waits in its own queue belongs to that report
         record["pending_count"] = len(queues(snapshot, now).get(agent, ()))
-    if changes.get("progress"):  # on one of the beads it holds; what it said of the others stays
+    if changes.get("progress"):  # for one of the beads it holds; notes about the others stay
         told = {note.get("bead") for note in changes["progress"]}
         record["progress"] = [
             *(note for note in before.get("progress", []) if note.get("bead") not in told),

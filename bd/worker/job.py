@@ -1,4 +1,4 @@
-"""One bead in a worker's hand: its files, its child, the thread that gives signs of life for it."""
+"""One claimed bead of a worker: its files, its child process, and the thread that sends its heartbeats."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
     from bd.store import Clone
 
-# How long a child has between TERM and KILL.
+# The time between TERM and KILL.
 GRACE_S = 10.0
-# The child's own lines are told no more often than this.
+# The child's own lines are reported no more often than this.
 PROGRESS_EVERY_S = 300.0
 _NOTE_LIMIT = 300
-# The same where its worker breaks off, and nobody can wait for long.
+# The grace period if the worker itself breaks off, and can't wait long.
 _BREAK_S = 2.0
 
 
 class Command(NamedTuple):
     """What a worker runs for each bead: the words, the folder, whether the prompt goes to stdin, the limits in seconds.
 
-    `stop_when_cut_off`: whether it is ended when the hub was out of reach for the stall time.
+    `stop_when_cut_off`: whether it is ended if the hub was unreachable for the stall time.
     """
 
     words: Sequence[str]
@@ -51,9 +51,9 @@ class Command(NamedTuple):
 
 
 class Job:
-    """The work on one claimed bead, by a model where the bead names some.
+    """The work on one claimed bead, with a model if the bead names some.
 
-    `on_change` is called from other threads when there is something to look at.
+    `on_change` is called from other threads when something has changed.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Job:
 
     @property
     def folder(self) -> str:
-        """Where its command runs."""
+        """The folder in which its command runs."""
         return self._command.folder
 
     @property
@@ -133,15 +133,15 @@ class Job:
 
     @property
     def is_on_trial(self) -> bool:
-        """Whether its output is being checked."""
+        """True while its output is being checked."""
         return self.trial is not None and self.trial.verdict is None
 
     def try_output(self, outcome: Outcome, made: Bead) -> None:
-        """Have what came out of it checked, beside whatever else goes on."""
+        """Start the check of its output, in parallel to everything else."""
         self.trial = Trial(outcome, made, self.folder, self._open_hub, self._on_change, self._runtime)
 
     def outcome(self) -> Outcome:
-        """How it went. What ended it from outside comes first, unless it was only asked to stop and then finished."""
+        """Return the outcome. A reason from outside comes first, unless it was only asked to stop and then finished."""
         if self.trial is not None:
             return self.trial.concluded()
         if self.ending is not None and not (self.ending.what == RELEASED and self.child.code == 0):
@@ -151,7 +151,7 @@ class Job:
         return outcome_of(code if code is not None else 1, read_result(self._path("result.json")), list(self.child.lines))
 
     def check_limits(self) -> None:
-        """End it when it takes too long or says nothing for too long; KILL what did not heed TERM."""
+        """Enforce the limits on duration and silence; KILL a child that has ignored TERM."""
         now_s = self._runtime.monotonic()
         if self.is_over:
             if self.trial is not None and self.lost:
@@ -165,7 +165,7 @@ class Job:
             self.end(Outcome(FAILED, "timeout", f"said nothing for {times.duration_text(self._command.idle_timeout_s)}"))
 
     def next_limit_s(self) -> float | None:
-        """Seconds until `check_limits` may have something to do."""
+        """Return after how many seconds `check_limits` may have something to do."""
         if self.is_over:
             return None
         if self._ending_since_s is not None:
@@ -179,7 +179,7 @@ class Job:
         return max(0.05, min(rests)) if rests else None
 
     def stop(self) -> None:
-        """Ask it to end for the worker's sake; its command and its check have the grace to finish."""
+        """Ask it to end because the worker stops; its command and its check get the grace period to finish."""
         self.end(Outcome(RELEASED, "", "the worker was stopped"))
         if self.trial is not None:
             self.trial.hurry(self._command.grace_s, "the worker was stopped")
@@ -191,33 +191,33 @@ class Job:
             self.trial.give_up("the worker was stopped")
 
     def end(self, ending: Outcome) -> None:
-        """Ask the child to end, because of this."""
+        """Ask the child to end, for this reason."""
         if self._ending_since_s is None and not self.is_over:
             self.ending = ending
             self._ending_since_s = self._runtime.monotonic()
             self.child.terminate()
 
-    # --- signs of life ---
+    # --- heartbeats ---
 
     def stop_beating(self) -> None:
-        """No more signs: the write that ends the claim is next."""
+        """Send no more heartbeats: the write that ends the claim comes next."""
         self._stop.set()
         self._beating.join()
 
     def end_rest(self) -> None:
-        """What was ended early is ended with everything it started, also what outlived it."""
+        """If the child was ended early, end everything it started, including what outlived it."""
         if self.ending is not None:
             self.child.kill()
 
     def break_off(self) -> None:
-        """Leave nothing running of it: its worker is going."""
+        """Leave nothing of it running: the worker is ending."""
         if self.trial is not None:
             self.trial.give_up("the worker broke off")
         self.child.end(_BREAK_S)
         self.stop_beating()
 
     def settled_elsewhere(self, snapshot: Snapshot) -> tuple[str, str] | None:
-        """What became of the bead where its command, or somebody else, has ended the claim already."""
+        """Return the status if its command, or somebody else, has already ended the claim."""
         if self.lost:
             return "lost", self.lost
         bead = snapshot.head(self.bead.id)
@@ -230,7 +230,7 @@ class Job:
         shutil.rmtree(self._files, ignore_errors=True)
 
     def _beat(self) -> None:
-        """Until stopped: a sign each interval, and a look at the claim."""
+        """Until stopped, send a heartbeat each interval, and check the claim."""
         interval_s = float(self._claim.get("heartbeat_interval_s") or NEAR_INTERVAL_S)
         hub: Clone | None = None
         tip = ""
@@ -240,7 +240,7 @@ class Job:
                     hub = hub or self._open_hub()
                     tip = self._sign(hub, interval_s, tip)
                     self._last_ok_s = self._runtime.monotonic()
-                except Exception as error:  # noqa: BLE001  a full disk, a bug: the next sign may come through, and has to be given
+                except Exception as error:  # noqa: BLE001  a full disk or a bug: heartbeats have to go on, and the next may come through
                     self._doubt(error, interval_s)
                 if self.lost:
                     return
@@ -249,7 +249,7 @@ class Job:
                 hub.close()
 
     def _sign(self, hub: Clone, interval_s: float, tip: str) -> str:
-        """One sign, and a look at the branch where it has moved since `tip`; the tip now."""
+        """Send one heartbeat, and check the branch if it has moved since `tip`. Return the current tip."""
         by_ref = self._claim.get("heartbeat_by") == "ref"
         is_mine = not by_ref or heartbeats.beat(hub, self.token, interval_s)
         now = heartbeats.branch_tip(hub)
@@ -272,18 +272,18 @@ class Job:
         return now
 
     def _claim_on(self, bead: Bead | None) -> dict[str, Any] | None:
-        """This job's claim as the bead has it; None when it has ended."""
+        """Return this job's claim on the bead; None if it has ended."""
         return next((claim for claim in bead.claims if claim.get("token") == self.token), None) if bead else None
 
     def _renew(self, hub: Clone) -> None:
-        """An advisory claim has an end, which a commit moves on; other claims have none."""
+        """Extend an advisory claim by a commit; other claims have no expiry."""
         if self._renewal_s is None or self._runtime.monotonic() - self._renewed_s < self._renewal_s:
             return
         self._renewed_s = self._runtime.monotonic()
         heartbeats.sign_on_branch(hub, self.agent, self.bead.id, self.token)
 
     def _tell_progress(self, hub: Clone) -> None:
-        """Let people see what the child said last, now and then; the agent's record also says that it is there."""
+        """Report the child's last line now and then; the agent's record also shows that it is alive."""
         now_s = self._runtime.monotonic()
         line = self.child.last_line[:_NOTE_LIMIT]
         pause_s = PROGRESS_EVERY_S if line != self._told else RECORD_EVERY_S
@@ -298,18 +298,18 @@ class Job:
             heartbeats.sign_on_branch(hub, self.agent, self.bead.id, self.token)
 
     def _lose(self, bead: Bead | None) -> None:
-        """The claim is no longer this worker's: the child stops, and nothing is written for it."""
+        """Handle the loss of the claim: the child stops, and nothing is written for it."""
         self.lost = "the bead is gone" if bead is None else _whose(bead)
         self.end(Outcome(RELEASED, "", self.lost))
         self._on_change()
 
     def _doubt(self, error: Exception, interval_s: float) -> None:
-        """Cut off for the stall time: others may have taken the bead. The child is told, or ended."""
+        """Handle being cut off for the stall time: others may have taken the bead. The child is told, or ended."""
         silent_s = self._runtime.monotonic() - self._last_ok_s
         if silent_s < MISSED_BEATS * interval_s:
             return
         words = f"no contact with the hub for {times.age_text(silent_s)}: {error}"
-        with contextlib.suppress(OSError):  # a full disk must not end the signs
+        with contextlib.suppress(OSError):  # a full disk must not end the heartbeats
             self._write("doubt", f"{words}\n")
         if self._command.stop_when_cut_off:
             self.end(Outcome(RELEASED, "", words))
@@ -317,7 +317,7 @@ class Job:
 
 
 def prompt_of(bead: Bead) -> str:
-    """What the bead asks for, as a text: its spec's prompt, else its title and texts."""
+    """Return the bead's task as a text: its spec's prompt, else its title and texts."""
     prompt = (bead.get("spec") or {}).get("prompt")
     if prompt:
         return f"{prompt}\n"

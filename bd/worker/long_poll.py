@@ -1,6 +1,6 @@
-"""Asking a `bd serve` on another machine to be told as soon as there is work: one request that it holds.
+"""Waiting for work through a `bd serve` on another machine: one request, which it holds until there is some.
 
-No redirect is followed. A server that is away, or ends, or is overloaded, is no error: who asks polls meanwhile.
+Redirects are not followed. A server that is unreachable, ending or overloaded is no error: the caller polls meanwhile.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _HASTE_S = 1.0
 
 
 class Away(Exception):
-    """The server gives no answer now; the words say why."""
+    """The server gives no answer now; the message says why."""
 
 
 class Server(NamedTuple):
-    """A `bd serve` by its address; the token is sent where there is one."""
+    """The address of a `bd serve`, and the token to send, if any."""
 
     url: str
     token: str = ""
 
     def ask(self, agent: str, seconds: float, runtime: Runtime) -> list[str]:
-        """The ids that are ready for the agent, waited for at most so long. Raises Away, and what the server refuses."""
+        """Return the ids that are ready for the agent, waiting up to `seconds`. Raises Away, and the server's refusals."""
         begun_s = runtime.monotonic()
         status, told = self._get(urlencode({"agent": agent, "timeout": f"{seconds:.3f}"}), seconds + _GRACE_S)
         words = str(told.get("error") or status)[:200]
@@ -73,7 +73,7 @@ class Server(NamedTuple):
 
 
 def server_of(url: str, token: str = "") -> Server:
-    """The server of an address. Raises BadInput."""
+    """Return the server at an address. Raises BadInput."""
     parts = urlsplit(url)
     try:
         is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
@@ -87,7 +87,7 @@ def server_of(url: str, token: str = "") -> Server:
 
 
 def token_of(path: str) -> str:
-    """The token in a file: its one line, perhaps behind a name and a blank. Raises BadInput."""
+    """Read the token in a file: its one line, possibly after a name and a space. Raises BadInput."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]

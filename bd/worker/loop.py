@@ -1,7 +1,7 @@
-"""The cycle of an agent (the source paper, section 9): look, free what stalled, claim, run, close or fail; then rest or wait.
+"""The cycle of an agent (the source paper, section 9): look, free stalled claims, claim, run, close or fail; then rest or wait.
 
-One thread decides and writes; a job's own threads only read its child and give signs of life. Every write is a
-transaction of its own, so that whatever dies when, the hub is right: a killed worker's bead stalls, and is freed.
+One thread decides and writes; a job's own threads only read its child and send heartbeats. Every write is its own transaction, so
+the hub is right whatever dies when: a killed worker's bead stalls, and is freed.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
 
 class Worker:
-    """One agent at work in one clone. `open_hub` opens the hub anew, `tell` says a line, `on_ended` hears of each attempt.
+    """One agent at work in one clone. `open_hub` opens the hub, `tell` prints a line, `on_ended` gets each attempt.
 
-    `on_line` gets what a command says (bead, line), `as_json` is the bead as the command reads it.
+    `on_line` gets the command's output (bead, line); `as_json` returns the bead as the command reads it.
     """
 
     def __init__(
@@ -79,25 +79,28 @@ class Worker:
         self._as_json = as_json
         self._jobs: list[Job] = []
         self._events = Events(runtime)
-        self._stops = 0  # counted by a signal handler; the loop takes it over
+        self._stops = 0  # counted by a signal handler; the loop picks it up
         self._standing = Standing(runtime.monotonic())
         self._lookout = Lookout(runtime, on_ring=lambda: self._events.put("hub"))
 
-    # --- from outside ---
+    # --- called from outside ---
 
     def stop(self) -> None:
-        """Claim nothing more; the first call lets children finish within their grace, the second ends them. Signal-safe."""
+        """Claim nothing more. The first call lets children finish within their grace period, the second ends them.
+
+        Signal-safe.
+        """
         self._stops += 1
         self._events.put("stop")
 
     # --- the loop ---
 
     def run(self) -> int:
-        """Work until there is nothing to do (`once`), the plan is done, or somebody stops it. How many attempts were made."""
+        """Work until there is nothing to do (`once`), the plan is done, or it is stopped. Return the number of attempts."""
         try:
             with drain.watched(lambda: self._events.put("drain")):
                 return self._loop()
-        finally:  # after a bug, or a hub that can't be gone on with: nobody works on for a worker that is gone
+        finally:  # after a bug or a fatal error: no child goes on without its worker
             for job in self._jobs:
                 job.break_off()
             self._lookout.end()
@@ -115,23 +118,23 @@ class Worker:
             self._wait()
 
     def _now(self) -> Standing:
-        """What it knows of itself, with what has happened outside of its loop."""
+        """Return its standing, updated with what has happened outside the loop."""
         now = {"stops": self._stops, "running": len(self._jobs), "is_draining": drain.is_asked()}
         self._standing = self._standing.replace(**now)
         return self._standing
 
     @property
     def started(self) -> int:
-        """How many attempts were begun."""
+        """The number of started attempts."""
         return self._standing.started
 
     @property
     def nothing(self) -> BdError | None:
-        """Why the last look gave no work."""
+        """Why the last look found no work."""
         return self._standing.nothing
 
     def _wait(self) -> None:
-        """Until something happens: a child ended, a limit is near, a signal came, it is time to look, or the hub moved."""
+        """Wait for an event: a child ended, a limit is near, a signal came, a look is due, or the hub moved."""
         limits_s = [rest_s for job in self._jobs if (rest_s := job.next_limit_s()) is not None]
         standing, peek_s = self._now(), self._lookout.pause_s()
         event = self._events.next(decisions.pause_s(standing, self.plan, self._runtime.monotonic(), limits_s, peek_s))
@@ -143,7 +146,7 @@ class Worker:
             job.check_limits()
 
     def _peek(self) -> None:
-        """Look at one ref: a hub that has moved ends the wait."""
+        """Check one ref: if the hub has moved, the wait ends."""
         if not decisions.may_peek(self._now(), self.plan):
             return
         with contextlib.closing(self._open_hub()) as hub:
@@ -153,7 +156,7 @@ class Worker:
     # --- looking for work ---
 
     def _cycle(self) -> None:
-        """One look: free what stalled, claim the best that fits, start it. Or find out when to look again."""
+        """Look once: free stalled claims, claim the best bead that fits, and start it; or find out when to look again."""
         hub = self._open_hub()
         try:
             view = look(hub)
@@ -175,14 +178,14 @@ class Worker:
         except BdError as error:
             if not error.transient and not self._jobs:
                 raise
-            if self._jobs or not self.plan.once:  # what is in hand is finished in any case
+            if self._jobs or not self.plan.once:  # current work is finished in any case
                 self._tell(f"{error}; trying again")
             self._standing = self._standing.failed_to_look(error, self._runtime.monotonic())
         finally:
             hub.close()
 
     def _recover(self, hub: Clone, view: View) -> View:
-        """Free what has stalled, so that it is offered in this very cycle."""
+        """Free stalled claims, so that their beads are offered in this very cycle."""
         allowed = self.plan.recover if self.plan.recover is not None else view.settings.recover
         stalls = view.abandoned if allowed else []
         if not stalls:
@@ -214,8 +217,8 @@ class Worker:
         return asked(self._runtime, f"agent:{self.plan.agent}", **extra)
 
     def _found_nothing(self, hub: Clone, view: View, rest_s: float | None, pacer: Pacer, nothing: BdError) -> None:
-        """Remember when to look again (a claim may be stalled in `rest_s`), and let people see it."""
-        if self._standing.nothing is None and not self._jobs and not self.plan.once:  # once for each time without work
+        """Note when to look again (a claim may have stalled in `rest_s`), and report it."""
+        if self._standing.nothing is None and not self._jobs and not self.plan.once:  # once for each period without work
             self._tell(f"{nothing}; waiting")
         tip, now_s = hub.snapshot().commit, self._runtime.monotonic()
         if self._jobs:
@@ -242,7 +245,7 @@ class Worker:
             bead = snapshot.bead(bead_id)
             for claim in bead.claims if bead is not None else ():
                 if bead is not None and claim["token"] == token:
-                    self._start(hub, bead.evolve(claim=claim))  # an advisory one looks like any other to the job
+                    self._start(hub, bead.evolve(claim=claim))  # to the job, an advisory claim looks like any other
         written.acknowledge()
 
     def _start(self, hub: Clone, bead: Bead) -> None:
@@ -274,7 +277,7 @@ class Worker:
     # --- the end of an attempt ---
 
     def _finish(self, job: Job) -> None:
-        """Have it checked, or write down how it went: close and claim the next in one commit, fail, or give back."""
+        """Have the output checked, or record the outcome: close and claim the next in one commit, fail, or give back."""
         job.end_rest()
         hub = self._open_hub()
         try:
@@ -301,7 +304,7 @@ class Worker:
                 job.clear()
 
     def _record(self, hub: Clone, job: Job, outcome: Outcome) -> tuple[str, str]:
-        """Write down the outcome. What the hub does not take as done or given back is a failure that says why."""
+        """Record the outcome. If the hub refuses a close or a release, record a failure with its reason."""
         try:
             return job.settled_elsewhere(hub.snapshot()) or self._end(hub, job, outcome)
         except BdError as error:
@@ -345,7 +348,7 @@ class Worker:
         except RemoteUnreachable as error:
             if error.data.get("written") == "unknown" or not args.pop("next", None):
                 raise
-            written = hub.publish(Close(**args))  # alone it is kept in this clone until the hub is back
+            written = hub.publish(Close(**args))  # on its own it is kept in this clone until the hub is back
         if written.change is not None and written.change.tokens:
             self._begin(hub, written, pacer)
         else:
@@ -355,7 +358,7 @@ class Worker:
         return reason
 
     def _write(self, hub: Clone, operation: Operation) -> Written:
-        """Publish what ends a claim; trouble that passes is no reason to lose finished work."""
+        """Publish the end of a claim; transient errors must not lose finished work."""
         for tried in range(decisions.LAST_TRIES):
             try:
                 return hub.publish(operation)
@@ -368,7 +371,7 @@ class Worker:
         raise AssertionError("unreachable")
 
     def _end_all(self) -> None:
-        """Somebody stops the worker: what finishes within its grace is closed, the rest is given back."""
+        """Stop all jobs: those that finish within the grace period are closed, the others are given back."""
         for job in self._jobs:
             if self._standing.stops > 1:
                 job.kill()

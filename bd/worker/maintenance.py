@@ -1,6 +1,6 @@
-"""What has to be done now and then, and needs no supervisor: any poll does what is due, bounded.
+"""Periodic chores that need no supervisor: any poll runs those that are due, within limits.
 
-Stalls are freed by stall_recovery.py at every poll; here is the rest, at most once a day a clone, and packing, when there is
+Stalls are freed by stall_recovery.py at every poll. The chores here run at most once a day per clone, and packing when there is
 enough to pack.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 EVERY_S = 86400.0
 _NAME = "housekeeping.json"
-# Git packs when there are more loose objects than this; each claim leaves a handful.
+# Git packs if there are more loose objects than this; each claim leaves a handful.
 LOOSE_OBJECTS = 2000
 _PACKED = "packed.json"
 _PROBES_SEEN = "probes.json"
@@ -42,14 +42,14 @@ _LEFT_AT_ONCE = 500
 
 
 def keep_house(hub: Clone, by: str) -> list[str]:
-    """Do what is due; a line for each thing that was done. A failure is told and tried again another day."""
+    """Run what is due. Return a line for each thing done. A failure is reported, and tried again another day."""
     done_at = hub.noted_json(_NAME, {...: str}) or {}
     said = [*run_due(hub, by), *pack_when_full(hub)]
     for name, chore in _CHORES.items():
         if not _is_due(done_at.get(name), hub.runtime.now()):
             continue
         done_at[name] = times.time_text(hub.runtime.now())
-        hub.note_json(_NAME, done_at)  # first: what fails or is killed does not come again at the next poll
+        hub.note_json(_NAME, done_at)  # first: a chore that fails or is killed must not run again at the next poll
         try:
             said += chore(hub, by)
         except BdError as error:
@@ -67,11 +67,11 @@ def _is_due(done_at: str | None, now: datetime) -> bool:
 def pack_when_full(hub: Clone) -> list[str]:
     """Let git pack this clone's loose objects once there are many; bd's other commands never start that.
 
-    Cheap where there are few: one folder is listed, which is how git itself estimates them.
+    Cheap if there are few: it lists one folder, which is how git itself estimates them.
     """
     step = LOOSE_OBJECTS // 256 + 1
     noted = hub.noted_json(_PACKED, {"left": int})
-    # What git had reason to leave loose the last time does not count again.
+    # Objects that git had reason to leave loose last time don't count again.
     if _loose_sample(hub) <= step + (noted["left"] if noted else 0):
         return []
     settings = ("-c", f"gc.auto={LOOSE_OBJECTS}", "-c", "gc.autoDetach=false", "-c", "gc.cruftPacks=true")
@@ -84,7 +84,7 @@ def pack_when_full(hub: Clone) -> list[str]:
 
 
 def _loose_sample(hub: Clone) -> int:
-    """The number of loose objects in one folder of the 256."""
+    """Return the number of loose objects in one of the 256 folders."""
     try:
         return len(os.listdir(os.path.join(hub.repo.common_dir, "objects", "17")))
     except FileNotFoundError:
@@ -92,10 +92,10 @@ def _loose_sample(hub: Clone) -> int:
 
 
 def _sweep(hub: Clone, by: str) -> list[str]:
-    """Remove the signs of claims that have ended without taking them along (a hand edit pushed with plain git)."""
+    """Remove the heartbeat refs of claims that ended without removing them (a hand edit pushed with plain git)."""
     if not hub.sides.may_list():
         return []
-    beats = hub.sides.beats()  # listed first: a claim that is being made is then on the newer branch
+    beats = hub.sides.beats()  # listed first: a claim made meanwhile is then on the newer branch
     hub.fetch()
     current = {(bead.get("claim") or {}).get("token") for bead in hub.snapshot().claimed()}
     current |= {claim.get("token") for bead in hub.snapshot().claimed() for claim in bead.get("claims", [])}
@@ -105,7 +105,7 @@ def _sweep(hub: Clone, by: str) -> list[str]:
 
 
 def _drop_probes(hub: Clone) -> list[str]:
-    """Remove what probes that were killed have left on the remote: there for a day already, as this clone has seen."""
+    """Remove refs that killed probes left on the remote, once this clone has seen them for a day."""
     listed = hub.sides.listing(PROBES)
     seen_s = hub.observe(listed, note=_PROBES_SEEN)
     left = [SideRef(ref, None, oid) for ref, oid in listed.items() if seen_s[ref] >= EVERY_S * 0.9][:_REFS_AT_ONCE]
@@ -113,7 +113,7 @@ def _drop_probes(hub: Clone) -> list[str]:
 
 
 def _tidy(hub: Clone, by: str) -> list[str]:
-    """Remove what workers that were killed left in this clone: files of claims that have ended, a day after the last touch."""
+    """Remove files that killed workers left in this clone, a day after their claim ended and they were last touched."""
     held = [bead for bead in hub.snapshot().claimed() if bead.claims]
     current = {str(claim.get("token")) for bead in held for claim in bead.claims} | {f"{bead.id}.json" for bead in held}
     oldest_s = hub.runtime.now().timestamp() - EVERY_S
@@ -140,7 +140,7 @@ def _touched_s(path: str) -> float:
 
 
 def _archive(hub: Clone, by: str) -> list[str]:
-    """Move what was done long ago out of the way, in a few commits that nobody waits long for; none where there is nothing."""
+    """Archive beads done long ago, in a few commits that are quick; none if there is nothing to archive."""
     moved = 0
     for _ in range(_ARCHIVINGS):
         change = hub.publish(Archive(**asked(hub.runtime, by, limit=_ARCHIVED_AT_ONCE))).change
@@ -151,7 +151,7 @@ def _archive(hub: Clone, by: str) -> list[str]:
 
 
 def _tell_friction(hub: Clone, by: str) -> list[str]:
-    """Make beads about what fails too often, where the hub asks for that; no commit where there is nothing to tell."""
+    """Create beads about what fails too often, if the hub asks for it; no commit if there is nothing to report."""
     snapshot, now = hub.snapshot(), hub.runtime.now()
     rules = friction.rules_of(snapshot)
     if not friction.is_told_by_itself(snapshot) or all(one.about for one in friction.causes(snapshot, now, rules)):

@@ -1,4 +1,4 @@
-"""A sign of life given by hand, or by a script: `bd heartbeat`, `bd progress`."""
+"""A heartbeat sent by hand or by a script: `bd heartbeat`, `bd progress`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Pulse(NamedTuple):
-    """The signs that were given: for which beads, how (`ref`, `branch` or `none`), when."""
+    """The heartbeats that were sent: for which beads, how (`ref`, `branch` or `none`), and when."""
 
     agent: str
     beads: tuple[str, ...]
@@ -36,14 +36,14 @@ def give(
     text: str | None = None,
     must_hold: bool = False,
 ) -> Pulse:
-    """Give a sign for each claim the agent holds here, and tell the agent's record.
+    """Send a heartbeat for each claim that the agent holds here, and the agent's record.
 
-    Raises StaleToken where a claim is no longer the agent's, Refused where it has to hold the bead and does not,
-    RemoteUnreachable.
+    Raises StaleToken if a claim is no longer the agent's, Refused if it has to hold the bead and does not, RemoteUnreachable.
     """
     snapshot = hub.snapshot()
     known = held_by(agent, snapshot)
-    if heartbeats.branch_tip(hub) != hub.published():  # a claim that promised no signs has no ref whose lease could tell
+    # a claim that promised no heartbeats has no ref whose lease would show its end
+    if heartbeats.branch_tip(hub) != hub.published():
         hub.fetch()
         snapshot = hub.snapshot()
     held = held_by(agent, snapshot)
@@ -70,7 +70,7 @@ def give(
 
 
 def _refuse_gone(known: list[Bead], held: list[Bead], tokens_for: Callable[[Iterable[str]], Mapping[str, str]]) -> None:
-    """Refuse a sign for a claim of this caller that has ended meanwhile. Raises StaleToken."""
+    """Refuse a heartbeat for a claim of this caller that has ended. Raises StaleToken."""
     now = {claim["token"] for one in held for claim in one.claims}
     for one in known:
         mine = set(tokens_for([one.id]).values())
@@ -84,7 +84,7 @@ def _gone(bead_id: str) -> StaleToken:
 
 
 def _sign(hub: Clone, agent: str, bead: Bead, tokens: Mapping[str, str], by: str) -> bool:
-    """One claim's sign. False for a claim whose token this caller can't show: another process's of the same name."""
+    """Send one claim's heartbeat. False if the caller lacks its token: it belongs to another process of the same name."""
     token = tokens.get(bead.id) or tokens.get("*")
     if token is None:
         return False
@@ -112,7 +112,10 @@ def _sign(hub: Clone, agent: str, bead: Bead, tokens: Mapping[str, str], by: str
 
 
 def _begin(hub: Clone, bead_id: str, token: str, interval_s: float) -> None:
-    """Make the ref of a claim that promised no signs: alone in this clone, so that the write that ends the claim takes it along."""
+    """Create the ref of a claim that promised no heartbeats.
+
+    Under the clone's lock, so that the write that ends the claim removes it.
+    """
     hub.begin_write()
     try:
         _refuse_ended(hub, bead_id, token, hub.finish_fetch() if hub.remote_name else None)
@@ -123,7 +126,7 @@ def _begin(hub: Clone, bead_id: str, token: str, interval_s: float) -> None:
 
 
 def _go_on(hub: Clone, token: str, interval_s: float) -> None:
-    """Go on from the sign that another process of the holder gave."""
+    """Continue from the heartbeat that another process of the holder sent."""
     heartbeats.adopt(hub, token)
     heartbeats.beat(hub, token, interval_s)
 
@@ -135,7 +138,7 @@ def _refuse_ended(hub: Clone, bead_id: str, token: str, tip: str | None = None) 
 
 
 def _renew(hub: Clone, agent: str, bead: Bead, token: str) -> None:
-    """An advisory claim has an end: half-way to it, a commit moves it on."""
+    """Extend an advisory claim by a commit, half-way to its expiry."""
     claim = advisory_claims.claim_under(bead, token, hub.runtime.now())
     if claim is None:
         raise _gone(bead.id)

@@ -1,4 +1,4 @@
-"""What a worker is asked to do, and what it tells of each attempt."""
+"""A worker's task, and its report on each attempt."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 
 class Plan(NamedTuple):
-    """How a worker works: `once` ends when nothing fits, `max_tasks` after so many beads, `max_idle_s` after so long without."""
+    """How a worker works.
+
+    `once`: end when nothing fits; `max_tasks`: after this many beads; `max_idle_s`: after this long without.
+    """
 
     agent: str
     command: Command
@@ -22,7 +25,7 @@ class Plan(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """One attempt that ended: what became of it, in one word and in a sentence."""
+    """An attempt that ended: the result in one word, and in a sentence."""
 
     id: str
     title: str

@@ -1,4 +1,4 @@
-"""An agent's pacing as this clone keeps it between cron runs, and the cheap look that ends a wait early."""
+"""An agent's pacing, kept in this clone between cron runs, and the cheap peek at the hub that ends a wait early."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Pacer:
-    """One agent's pace in one clone. What it keeps is small, and losing it only means to look at once."""
+    """One agent's pace in one clone. Losing its note only means looking at once."""
 
     def __init__(self, hub: Clone, agent: str, snapshot: Snapshot, interval_s: float | None = None) -> None:
         self._name = f"pacing/{agent}.json"
@@ -33,20 +33,20 @@ class Pacer:
         self.pace: Pace = pace_of(kept, self.base_s)
 
     def is_due(self, hub: Clone) -> bool:
-        """Whether it is time to look: by the clock, or because the hub has moved. Raises RemoteUnreachable."""
+        """Return whether it is time to look: by the clock, or because the hub has moved. Raises RemoteUnreachable."""
         return self.pace.is_due(hub.runtime.now()) or self.is_woken(hub)
 
     def is_woken(self, hub: Clone) -> bool:
-        """Whether the hub's branch is another one than at the last poll: one cheap look, nothing fetched."""
+        """Return whether the hub's branch has moved since the last poll: one cheap request, nothing fetched."""
         tip = branch_tip(hub)
         return bool(tip) and tip != self.tip
 
     def rest(self, hub: Clone) -> None:
-        """The agent rests between two pieces of work."""
+        """Let the agent rest between two beads."""
         self.pace = self.pace.found_work(hub.runtime.now(), self.cool_down_s)
 
     def found(self, hub: Clone, *, work: bool, tip: str) -> None:
-        """Keep what a poll of this tip found."""
+        """Record what a poll of this tip found."""
         now = hub.runtime.now()
         self.pace = self.pace.found_work(now) if work else self.pace.found_nothing(now, hub.runtime.random())
         self.tip = tip
@@ -56,7 +56,7 @@ class Pacer:
         hub.note_json(self._name, {**self.pace.as_json(), "tip": self.tip})
 
     def as_json(self) -> dict[str, Any]:
-        """The pacing keys of an agent's record."""
+        """Return the pacing keys of an agent's record."""
         pace = self.pace
         return {
             "interval_s": pace.interval_s,
@@ -68,7 +68,7 @@ class Pacer:
 
 
 class Peeking:
-    """Waiting for the hub to move: looks at one ref, often where it costs nothing, ever more rarely elsewhere."""
+    """Peeks at one ref until the hub moves: often if that costs nothing, else less and less often."""
 
     def __init__(self, hub: Clone, interval_s: float) -> None:
         self._first_s = PEEK_NEAR_S if is_near(hub) else PEEK_FAR_S
@@ -77,13 +77,13 @@ class Peeking:
         self._peeks = 0
 
     def next_s(self) -> float:
-        """Seconds until the next look."""
+        """Return the seconds until the next peek."""
         self._peeks += 1
         return peek_pause_s(self._first_s, self._peeks - 1, self._longest_s, self._runtime.random())
 
 
 def tip_or_none(hub: Clone) -> str | None:
-    """The branch's tip; None where the remote can't be asked now."""
+    """Return the branch's tip; None if the remote can't be asked now."""
     try:
         return branch_tip(hub)
     except BdError:

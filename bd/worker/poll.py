@@ -1,4 +1,4 @@
-"""One poll of an agent, for cron lines that claim for themselves: is it due, and is there anything for it."""
+"""One poll of an agent, for cron lines that claim by themselves: is it due, and is there work for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Poll(NamedTuple):
-    """What a poll found. `ready` counts the beads the agent may take now, 0 where it was not due; `reasons` say why none."""
+    """The result of a poll. `ready` counts the beads that the agent may take, 0 if it was not due; `reasons` say why none."""
 
     agent: str
     due: bool
@@ -41,7 +41,10 @@ class Poll(NamedTuple):
 
 
 def poll(hub: Clone, agent: str, *, fetch: bool = True, interval_s: float | None = None) -> Poll:
-    """Look for the agent if it is due or the hub has moved, free what has stalled, and keep the pace. Raises RemoteUnreachable."""
+    """Look for work if the agent is due or the hub has moved, free stalled claims, and keep the pace.
+
+    Raises RemoteUnreachable.
+    """
     snapshot = hub.snapshot()
     pacer = Pacer(hub, agent, snapshot, interval_s)
     if fetch and not pacer.is_due(hub):

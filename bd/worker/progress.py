@@ -1,6 +1,6 @@
-"""Notes while working: kept in the clone until the attempt ends, the latest told beside the branch.
+"""Progress notes: kept in the clone until the attempt ends; the latest are reported in side refs.
 
-The last 20 ride into the bead in the commit that ends the attempt.
+The last 20 are stored in the bead by the commit that ends the attempt.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _name(bead_id: str) -> str:
 
 
 def noted(hub: Clone, agent: str, bead_id: str, text: str) -> dict[str, Any]:
-    """Note a line about a bead, and give what the agent's record says of it: {progress: [...]}."""
+    """Note a line about a bead. Return its part of the agent's record: {progress: [...]}."""
     note = {"at": times.time_text(hub.runtime.now()), "agent": agent, "text": text.strip()[:TEXT_LIMIT]}
     notes = [*kept(hub, bead_id), note][-LIMIT:]
     hub.note_json(_name(bead_id), notes)
@@ -33,10 +33,10 @@ def noted(hub: Clone, agent: str, bead_id: str, text: str) -> dict[str, Any]:
 
 
 def kept(hub: Clone, bead_id: str) -> list[dict[str, Any]]:
-    """The notes of the attempt under way, the oldest first."""
+    """Return the notes of the current attempt, the oldest first."""
     return [note for note in hub.noted_json(_name(bead_id), list) or () if fits(note, _SHAPE)]
 
 
 def forget(hub: Clone, bead_id: str) -> None:
-    """The attempt has ended: its notes are in the bead."""
+    """Drop the notes of an attempt that has ended: the bead has them."""
     hub.drop_note(_name(bead_id))

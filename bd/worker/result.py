@@ -1,4 +1,4 @@
-"""How a command says how its work went: by `$BD_RESULT_FILE`, else by its exit code (docs/fleet.md)."""
+"""The outcome of a command: from `$BD_RESULT_FILE`, else from its exit code (docs/fleet.md)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SPELLINGS = {
     **dict.fromkeys(("failed", "fail", "failure", "error"), FAILED),
     **dict.fromkeys(("release", "released", "retry_later", "give_back"), RELEASED),
 }
-# sysexits.h where it has a word for it; 124 is timeout(1)'s; 126 and 127 are the shell's: the command could not be
+# From sysexits.h where it has a matching code; 124 is timeout(1)'s; 126 and 127 are the shell's: the command could not be
 # started, which says nothing about the bead.
 EXIT_CODES: dict[int, tuple[str, str]] = {
     0: (DONE, ""),
@@ -38,7 +38,7 @@ _LAST_LINES = 5
 
 
 class Outcome(NamedTuple):
-    """How an attempt went: `what` (done, failed, released), the failure's kind, and what to write down."""
+    """The outcome of an attempt: `what` (done, failed, released), the kind of failure, and what to record."""
 
     what: str
     kind: str = ""
@@ -47,23 +47,23 @@ class Outcome(NamedTuple):
     tokens: Any = None
     output: Any = None
     artifacts: Any = None
-    seals: Any = None  # of what was validated, by bead
+    seals: Any = None  # of validated outputs, by bead
 
     @property
     def cost(self) -> dict[str, Any]:
-        """What it cost, as a bead keeps it."""
+        """The cost, as a bead stores it."""
         found = {"usd": self.cost_usd, "tokens": self.tokens}
         return {key: value for key, value in found.items() if value is not None}
 
     @property
     def yielded(self) -> dict[str, Any]:
-        """What came out of it, as a bead keeps it."""
+        """The output, as a bead stores it."""
         found = {"data": self.output, "artifacts": self.artifacts or None}
         return {key: value for key, value in found.items() if value is not None}
 
 
 def read_result(path: str) -> bytes | None:
-    """What stands in a result file; None where there is no plain file: a pipe or a device would never end."""
+    """Read a result file; None if it is not a plain file: a pipe or a device might never end."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError:
@@ -80,7 +80,7 @@ def read_result(path: str) -> bytes | None:
 
 
 def outcome_of(code: int, result: bytes | None, last_lines: Sequence[str]) -> Outcome:
-    """The outcome of a command that ended by itself: `result` is what stands in its result file."""
+    """Return the outcome of a command that ended by itself; `result` is the content of its result file."""
     words = "\n".join(line for line in last_lines if line.strip()).strip()
     words = "\n".join(words.splitlines()[-_LAST_LINES:])[-_TEXT_LIMIT:]
     what, kind = _by_code(code)
@@ -109,12 +109,12 @@ def outcome_of(code: int, result: bytes | None, last_lines: Sequence[str]) -> Ou
 
 
 def _text(said: Any) -> str:
-    """A text as UTF-8 can write it: JSON also spells halves of characters."""
+    """Return a text that UTF-8 can encode: JSON can also contain lone surrogates."""
     return str(said).encode("utf-8", "replace").decode()[:_TEXT_LIMIT]
 
 
 def _cost(said: Any) -> float | None:
-    """What it cost; None for what is no amount of money."""
+    """Return the cost; None if it is not an amount of money."""
     if isinstance(said, bool) or not isinstance(said, (int, float)):
         return None
     try:

@@ -1,7 +1,7 @@
-"""A check of its own process: does data match a JSON schema or a pattern. stdin: {kind, rule, data}; stdout: {passed, words}.
+"""Checks whether data matches a JSON schema or a pattern. stdin: {kind, rule, data}; stdout: {passed, words}.
 
-Patterns and schemas stand in beads, and some never come to an end: whoever starts this ends it after a time. It
-imports nothing of bd, and fetches nothing.
+Runs in its own process: patterns and schemas come from beads, and some never terminate, so the caller ends this process after a
+time. It imports nothing of bd, and fetches nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def main() -> None:
 
 
 def by_pattern(rule: Any, data: Any) -> tuple[bool | None, str]:
-    """None where the rule itself is no good."""
+    """Search the pattern. None if the rule itself is invalid."""
     try:
         pattern = re.compile(str(rule), re.MULTILINE)
     except re.error as error:
@@ -42,7 +42,7 @@ def by_schema(rule: Any, data: Any) -> tuple[bool | None, str]:
         found = sorted(kind(schema, registry=Registry()).iter_errors(data), key=lambda error: list(map(str, error.path)))
     except (ValueError, TypeError, exceptions.SchemaError) as error:
         return None, f"the schema can't be read: {str(error).splitlines()[0]}"
-    except Exception as error:  # noqa: BLE001  a reference that leads nowhere, say
+    except Exception as error:  # noqa: BLE001  such as an unresolvable reference
         return None, f"the schema can't be used: {str(error).splitlines()[0]}"
     words = [f"{'/'.join(map(str, error.path)) or 'the output'}: {error.message}" for error in found]
     return not words, "; ".join(words[:5])

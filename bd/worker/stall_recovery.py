@@ -1,4 +1,4 @@
-"""Freeing what has stalled: look, judge, and give back by compare-and-swap. Any agent's poll may do it."""
+"""Freeing stalled claims: observe, judge, and free by compare-and-swap. Any agent's poll may do it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from bd.policy.liveness import Stall
     from bd.store import CachedSnapshot, Clone, Outcome
 
-# So many at once: a poll's housekeeping is bounded.
+# The most claims freed at once: a poll's chores are bounded.
 AT_ONCE = 50
 
 
 def reassign(hub: Clone, stalls: Sequence[Stall], by: str) -> Outcome | None:
-    """Free these claims in one commit; None when there are none. Raises TryAgain and its kin."""
+    """Free these claims in one commit; None if there are none. Raises TryAgain and its subclasses."""
     if not stalls:
         return None
     named = [stall._asdict() for stall in stalls[:AT_ONCE]]
@@ -28,7 +28,7 @@ def reassign(hub: Clone, stalls: Sequence[Stall], by: str) -> Outcome | None:
 
 
 def is_due(hub: Clone, snapshot: CachedSnapshot) -> bool:
-    """Whether a look is worth its listing: some claim is silent for too long by its stamps, and nobody here just looked."""
+    """Return whether an observation is worth its cost: a claim is silent for too long by its stamps, and none was made just now."""
     if next(overdue_claims(snapshot, hub.runtime.now(), hub.settings(snapshot)), None) is None:
         return False
     ago_s = hub.last_look_s()
@@ -36,5 +36,5 @@ def is_due(hub: Clone, snapshot: CachedSnapshot) -> bool:
 
 
 def recover(hub: Clone, by: str) -> Outcome | None:
-    """Look, and free the claims that have stalled."""
+    """Observe, and free the claims that have stalled."""
     return reassign(hub, look(hub).abandoned, by)

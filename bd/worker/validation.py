@@ -1,6 +1,6 @@
-"""Checking a bead's output before its close counts: in a process of its own, over the network, or by a trusted command.
+"""Checks a bead's output before its close counts: in a separate process, over the network, or by a trusted command.
 
-Does not belong here: what a bead asks for (policy/validation.py), and what becomes of it.
+policy/validation.py says what a bead asks for.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 COMMAND_LIMIT_S = 1800.0
 CHECK_LIMIT_S = 20.0
 URL_LIMIT_S = 15.0
-# How often a URL is asked for, and the first pause, doubled each time up to the longest: two minutes in all.
+# The number of tries for a URL, and the first pause, doubled up to the longest: two minutes in total.
 URL_TRIES, URL_PAUSE_S, URL_PAUSE_MAX_S = 6, 5.0, 60.0
 _MOST_TRIES = 60
 _WORDS_LIMIT = 2000
@@ -45,7 +45,7 @@ _DEFAULT_NAMES = {"validators": "tests", "judges": "judge"}
 
 
 class Verdict(NamedTuple):
-    """Whether an output passed, and why not; None where it could not be checked, which says nothing about the output."""
+    """Return whether an output passed, and if not, why. None if it could not be checked, which says nothing about the output."""
 
     passed: bool | None
     words: str = ""
@@ -58,7 +58,10 @@ def check(
     started: Started = lambda _: None,
     pause: Pause | None = None,
 ) -> Verdict:
-    """Check a bead's output; commands run in the folder, and `started` may end them. Where `pause` says so, it is given up."""
+    """Check a bead's output.
+
+    Commands run in `folder`; `started` gets their process, to end it; `pause` may return True to give up.
+    """
     kind, output = validation.kind_of(bead), validation.output_of(bead)
     rule, data = output.get("validation_schema"), output.get("data")
     if kind in ("json-schema", "regex"):
@@ -103,7 +106,7 @@ def _by_process(kind: str, rule: Any, data: Any) -> Verdict:
 
 
 def _by_url(rule: Any, output: dict[str, Any], pause: Pause) -> Verdict:
-    """Every URL that came out answers 2xx, sooner or later."""
+    """Check that every URL in the output answers 2xx, sooner or later."""
     given = rule if isinstance(rule, dict) else {"url": rule}
     urls = _urls(given.get("url"), output)
     if not urls:
@@ -139,7 +142,7 @@ def _urls(named: Any, output: dict[str, Any]) -> list[str]:
 
 
 def _asked(url: str) -> str:
-    """What a URL answers that is not 2xx; empty for one that is."""
+    """Return a URL's answer if it is not 2xx; "" if it is."""
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "bd"})  # noqa: S310  http or https only
         with urllib.request.urlopen(request, timeout=URL_LIMIT_S) as answer:  # noqa: S310
@@ -175,7 +178,7 @@ def _by_judge(hub: Clone, rule: Any, bead: Bead, folder: str | None, started: St
 
 
 def _verdict_of(said: str) -> Verdict | None:
-    """A judge's answer: {"verdict": "pass" or "fail", "reasons": ...}, or a text that begins with one of these words."""
+    """Parse a judge's answer: {"verdict": "pass" or "fail", "reasons": ...}, or a text that begins with one of these words."""
     try:
         answer = json.loads(said)
     except (ValueError, RecursionError):
@@ -211,11 +214,11 @@ def _run(hub: Clone, key: str, rule: Any, bead: Bead, folder: str | None, starte
     )
 
 
-# --- as an attempt ends --------------------------------------------------------------------------
+# --- at the end of an attempt -------------------------------------------------------------------
 
 
 def begun(hub: Clone, job: Job, outcome: Outcome, asked: Callable[..., dict[str, Any]]) -> Bead | None:
-    """The bead of a finished attempt with its output, where that has to be checked. What takes long shows as validating."""
+    """Return the bead of a finished attempt with its output, if that has to be checked. Slow checks are shown as validating."""
     bead = hub.snapshot().bead(job.bead.id) if outcome.what == DONE and not job.lost else None
     if bead is None or not any(claim.get("token") == job.token for claim in bead.claims):
         return None
@@ -225,6 +228,6 @@ def begun(hub: Clone, job: Job, outcome: Outcome, asked: Callable[..., dict[str,
     if validation.kind_of(made) in validation.SLOW and bead.claim is not None:
         try:
             hub.publish(Validate(**asked(tokens={bead.id: job.token}, ids=[bead.id], output=outcome.yielded)))
-        except BdError:  # it is checked all the same; what keeps the hub out of reach, the end meets too
+        except BdError:  # it is checked all the same; if the hub is unreachable, the end will report it
             pass
     return made

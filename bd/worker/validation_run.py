@@ -1,7 +1,6 @@
-"""The check of one attempt's output, which goes on in a thread of its own: the worker's other jobs do not wait for it.
+"""The check of one attempt's output, in its own thread, so that the worker's other jobs don't wait for it.
 
-Belongs here: starting it, giving it up, and what its verdict makes of the attempt. Does not belong here: how an output
-is checked (validation.py).
+It is started and given up here, and its verdict becomes an outcome; validation.py does the checking.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class Trial:
                 found = check(hub, self._made, self._folder, self._started, self._is_given_up.wait)
             finally:
                 hub.close()
-        except (BdError, OSError) as error:  # it says nothing about the output
+        except (BdError, OSError) as error:  # this says nothing about the output
             found = Verdict(None, str(error))
         finally:
             with self._lock:
@@ -72,7 +71,7 @@ class Trial:
                 trusted_commands.end(process)
 
     def give_up(self, words: str) -> None:
-        """End it without a verdict on the output."""
+        """End the check without a verdict on the output."""
         self._is_given_up.set()
         with self._lock:
             if self.verdict is None:
@@ -81,13 +80,13 @@ class Trial:
                     trusted_commands.end(self._process)
 
     def hurry(self, within_s: float, words: str) -> None:
-        """Give it up when it takes longer than that, counted from the first call."""
+        """Give it up if it takes longer than this, counted from the first call."""
         self._given_up_s = self._given_up_s or self._runtime.monotonic() + within_s
         if self._runtime.monotonic() >= self._given_up_s:
             self.give_up(words)
 
     def concluded(self) -> Outcome:
-        """What becomes of the attempt: done with a seal, failed with the validator's words, or given back unchecked."""
+        """Return the outcome: done with a seal, failed with the validator's reasons, or given back unchecked."""
         passed, words = self.verdict or Verdict(None, "the check has not ended")
         if passed:
             return self._outcome._replace(seals={self._made.id: validation.seal_of(self._made)})

@@ -1,4 +1,4 @@
-"""Waiting until there is work for an agent, without a commit: one ref is asked for, often where that costs nothing."""
+"""Waiting for work for an agent, without commits: peeks at one ref, often if that costs nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bd.store import CachedSnapshot, Clone
     from bd.worker.long_poll import Server
 
-# So many beads are named at most.
+# The most beads named.
 NAMED = 10
 
 
@@ -32,9 +32,10 @@ def wait(
     server: Server | None = None,
     on_trouble: Callable[[str], None] | None = None,
 ) -> list[str]:
-    """The beads the agent may take, best first, as soon as there are any. Raises NothingReady when the time is over.
+    """Return the beads that the agent may take, best first, as soon as there are any. Raises NothingReady when time is up.
 
-    A server is asked first, in a request that it holds; while it is away (`on_trouble` hears of it once) the hub is looked at.
+    A server is asked first, in a request that it holds; while it is unreachable (`on_trouble` is called once), the hub is
+    checked.
     """
     until_s = None if timeout_s is None else hub.runtime.monotonic() + timeout_s
     asking = _Asking(server, on_trouble, hub.runtime) if server is not None else None
@@ -66,7 +67,7 @@ def wait(
 
 
 class _Asking:
-    """A server that is asked, and in how many seconds again (`rest_s`) after it was away."""
+    """A server to ask; `rest_s` is in how many seconds to ask again after it was unreachable."""
 
     def __init__(self, server: Server, on_trouble: Callable[[str], None] | None, runtime: Runtime) -> None:
         self._server, self._on_trouble, self._runtime = server, on_trouble, runtime
@@ -91,24 +92,24 @@ class _Asking:
 
 
 def offered(snapshot: CachedSnapshot, agent: str, now: datetime) -> tuple[list[str], str]:
-    """The beads the agent may take now, best first; else why there are none."""
+    """Return the beads that the agent may take now, best first; else why there are none."""
     answer = Eligibility(snapshot, agent, now)
     found = [bead.id for bead in islice(answer.beads(), NAMED)]
     return found, "" if found else answer.why_none()[0].text
 
 
 def _fetched(hub: Clone) -> str:
-    """The hub's tip, brought in; what is known where the hub is away."""
+    """Fetch, and return the hub's tip; "" if the hub is unreachable."""
     try:
         hub.catch_up()
         hub.fetch()
     except RemoteUnreachable:
-        return ""  # any tip is news then
+        return ""  # then any tip is news
     return hub.published() or ""
 
 
 def turn_in_s(snapshot: CachedSnapshot, runtime: Runtime) -> float | None:
-    """In how many seconds time alone may make something ready; None for never."""
+    """Return in how many seconds time alone may make something ready; None if never."""
     now = runtime.now()
     turn = next_turn(snapshot, now)
     return None if turn is None else max(0.0, (turn - now).total_seconds()) + runtime.random()
@@ -120,7 +121,7 @@ def _refuse_late(runtime: Runtime, until_s: float | None, why: str) -> None:
 
 
 def _until_moved(hub: Clone, known: str, lookout: Lookout, turn_s: float | None, until_s: float | None, why: str) -> None:
-    """Until the hub has moved, or it is somebody's turn. Raises NothingReady when the time is over."""
+    """Wait until the hub has moved, or a bead becomes due. Raises NothingReady when time is up."""
     while True:
         _refuse_late(hub.runtime, until_s, why)
         now_s = hub.runtime.monotonic()

@@ -1,7 +1,7 @@
-"""An alarm: a wait that ends before its time when the hub's own files change, or when somebody rings.
+"""An alarm: a wait that ends early when the hub's own files change, or when somebody rings.
 
-The files can be watched where the hub is a path of this machine and watchfiles is installed; elsewhere only the time and
-`ring` end a wait. A change that comes between two waits ends the next one: nothing is missed.
+Files are watched if the hub is a path on this machine and watchfiles is installed; otherwise only time and `ring` end a wait. A
+change between two waits ends the next one, so nothing is missed.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from bd.store import Clone
 
-# How long files have to be quiet before they count as changed, and how often the watcher sees whether it shall end.
+# How long files have to be quiet to count as changed, and how often the watcher checks whether to end.
 _STEP_MS = 20
 _MOST_MS = 200
 
 
 class Alarm:
-    """Close it when nobody waits any more. `on_ring` is called by the thread that rings."""
+    """Call `close` when nobody waits any more. `on_ring` is called by the thread that rings."""
 
     def __init__(self, hub: Clone, on_ring: Callable[[], None] | None = None) -> None:
         self._rung, self._ended = Event(), Event()
@@ -37,15 +37,15 @@ class Alarm:
             Thread(target=self._watch, args=(folders,), name="hub files", daemon=True).start()
 
     def ring(self) -> None:
-        """End the wait that goes on, or the next one. May be called by any thread."""
+        """End the current wait, or the next one. May be called by any thread."""
         self._rung.set()
         if self._on_ring is not None and not self._ended.is_set():
             self._on_ring()
 
     def wait(self, seconds: float) -> bool:
-        """Wait at most so long; whether it rang."""
+        """Wait up to this long. Return whether it rang."""
         rang = self._rung.wait(max(0.0, seconds))
-        if rang:  # else what rings at this very moment ends the next wait
+        if rang:  # clear only then: a ring at this very moment ends the next wait
             self._rung.clear()
         return rang
 
@@ -59,19 +59,19 @@ class Alarm:
                 *folders, watch_filter=None, step=_STEP_MS, debounce=_MOST_MS, stop_event=self._ended, raise_interrupt=False
             ):
                 self.ring()
-        except (OSError, RuntimeError):  # no watch to be had, or the folder is gone: there is the time
+        except (OSError, RuntimeError):  # no watch possible, or the folder is gone: time still ends the wait
             pass
         self.is_watching = False
         self.ring()
 
 
 def has_watcher() -> bool:
-    """Whether files can be watched here."""
+    """Return whether files can be watched here."""
     return find_spec("watchfiles") is not None
 
 
 def ref_folders(hub: Clone) -> list[str]:
-    """The folders whose files change when the hub's branch moves; none where the hub is no path of this machine."""
+    """Return the folders whose files change when the hub's branch moves; none if the hub is not a path on this machine."""
     git_dir = _git_dir(hub)
     if not git_dir or not is_ref(hub.branch):
         return []
@@ -83,7 +83,7 @@ def ref_folders(hub: Clone) -> list[str]:
 
 
 def _git_dir(hub: Clone) -> str:
-    """The git folder that the hub's branch is in; empty where it is on another machine."""
+    """Return the git folder that has the hub's branch; "" if it is on another machine."""
     if not hub.remote_name:
         return hub.repo.common_dir
     url = (hub.place.url or "").removeprefix("file://")

@@ -1,6 +1,6 @@
-"""A lookout: waiting for the hub to move. Rung by the hub's files where they can be watched, else by looks at one ref.
+"""Waits for the hub to move: woken by the hub's files if they can be watched, else by peeking at one ref.
 
-Used by whoever waits (wait.py, loop.py, follow.py). Costs no commit.
+Used by everything that waits (wait.py, loop.py, follow.py). Costs no commit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
     from bd.store import Clone
 
-# A hub whose files are watched is looked at by the clock, too: a watch can miss what another machine does to a shared disk.
+# A watched hub is also peeked at by the clock: a watch can miss what another machine does on a shared disk.
 WATCHED_S = 10.0
 
 
@@ -31,14 +31,17 @@ class Lookout:
         self._is_settled = False
 
     def begin(self, hub: Clone, longest_s: float, *, anew: bool = False) -> None:
-        """Look out from now on, if not already; `anew`: as often as at first. A far hub is looked at no more rarely than `longest_s`."""
+        """Start watching, unless it is running.
+
+        `anew` resets the pace; a remote hub is peeked at no less often than `longest_s`.
+        """
         if self._alarm is None:
             self._alarm, self._is_settled = Alarm(hub, self._on_ring), False
         if self._peeking is None or anew:
             self._peeking = Peeking(hub, longest_s)
 
     def pause_s(self) -> float:
-        """Seconds until the next look. The first one comes soon: files that changed before they were watched are not missed."""
+        """Return the seconds until the next peek. The first is soon, for changes made before the files were watched."""
         if self._alarm is None or self._peeking is None:
             return WATCHED_S
         pause_s, was_settled = self._peeking.next_s(), self._is_settled
@@ -46,14 +49,14 @@ class Lookout:
         return max(pause_s, WATCHED_S) if was_settled and self._alarm.is_watching else pause_s
 
     def wait(self, seconds: float) -> bool:
-        """Wait at most so long; whether the hub's files have changed."""
+        """Wait up to this long. Return whether the hub's files have changed."""
         if self._alarm is not None and self._alarm.is_watching:
             return self._alarm.wait(seconds)
         self._runtime.sleep(seconds)
         return False
 
     def has_moved(self, hub: Clone, known: str) -> bool:
-        """Look at the one ref."""
+        """Check the one ref."""
         tip = tip_or_none(hub)
         return bool(tip) and tip != known
 
