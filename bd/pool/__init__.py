@@ -2,5 +2,5 @@
 
 - desired_size.py says how many there should be (policy/scaling.py has the rule); supervisor.py starts, drains and ends members;
   session.py is one member as a process; state.py is what the host remembers.
-- A controller that dies leaves members that finish; the next one finds them.
+- If a controller dies, its members finish; the next controller finds them.
 """

@@ -1,8 +1,7 @@
-"""bd pool run: the controller. Looks what each pool wants, and makes it so; one for each hub and host.
+"""`bd pool run`, the controller: checks what each pool needs, and makes it so; one for each hub and host.
 
-Sessions live on without it: a controller that was killed is followed by one that finds them by their locks. All it
-knows stands in the quarters; nothing is believed that can be looked at. Nothing that goes wrong ends it, either: it is
-told of, and tried again.
+Sessions live on without it: the next controller finds them by their locks. Everything it remembers is in its `Quarters`, and
+whatever can be checked is checked rather than believed. No error ends it: errors are reported, and retried.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _AT_ONCE = 8
 
 
 class Controller:
-    """One round after another on one hub. `tell` gets each event as it is recorded."""
+    """Runs round after round on one hub. `tell` gets each event as it is recorded."""
 
     def __init__(
         self,
@@ -51,10 +50,10 @@ class Controller:
         self._progress = Progress()
 
     def tolerant_round(self) -> float:
-        """One round, whatever becomes of it. Seconds until the next; longer after each that failed."""
+        """Run one round, whatever happens. Return the seconds until the next; longer after each failure."""
         try:
             rest_s = self.round()
-        except Exception as error:  # noqa: BLE001  its members live on, and so has to who looks after them
+        except Exception as error:  # noqa: BLE001  its members live on, so it must, too
             why = _words(error)
             if why != self._progress.why:
                 self._tell(self._quarters.record("round failed", "", why=why))
@@ -64,7 +63,7 @@ class Controller:
         return rest_s
 
     def round(self) -> float:
-        """Look once, and do what is needed. Seconds until the next look."""
+        """Check once, and do what is needed. Return the seconds until the next check."""
         hub = self._open_hub()
         try:
             held_back = _held_back(hub)
@@ -86,7 +85,7 @@ class Controller:
             hub.close()
 
     def _crews(self, now: Round) -> list[Crew]:
-        """The pools of the hub, and those of which only members are left: their agent file is gone, and nobody is wanted."""
+        """Return the pools of the hub, and those with members left but no agent file, which need none."""
         pools = {name: pool for name, pool in pools_of(now.view.snapshot).items() if pool.is_explicit}
         notes: dict[str, dict[str, Mapping[str, Any]]] = {name: {} for name in pools}
         for name, note in self._quarters.members():
@@ -97,7 +96,7 @@ class Controller:
         return crews
 
     def _settle(self, now: Round, crew: Crew, found: desired_size.Wanted | None, unreadable: str) -> None:
-        """Bring one pool to its size; without a number that was just found, only what its members left is seen to."""
+        """Bring one pool to its size; without a new number, only clean up after its members."""
         try:
             if found is not None:
                 self._progress = self._progress.looked(crew.pool.name, self._runtime.monotonic())
@@ -110,7 +109,7 @@ class Controller:
                 now.record("trouble", crew.pool.name, why=wrong)
             if not decisions.keeps_old_trouble(wrong, was_resized=found is not None, fails=crew.memory.fails):
                 crew.note["trouble"] = wrong
-            with contextlib.suppress(OSError):  # a full disk: then the next round knows less
+            with contextlib.suppress(OSError):  # on a full disk the next round knows less
                 crew.keep()
 
     def _resize(self, now: Round, crew: Crew, found: desired_size.Wanted) -> None:
@@ -119,7 +118,7 @@ class Controller:
             now.record("check failed", pool.name, why=found.error)
         halt = "the fleet is paused" if pause_of(snapshot) else ""
         first = awaited(pool, snapshot, self._runtime.now())
-        # Whose predecessor's beads are still to be given back is not started either: its note would be another's.
+        # A member whose predecessor's beads are still to be given back is not started either: the notes would mix.
         away = [name for name in pool.members if name in crew.unsettled or duty_of(name, snapshot) == "offline"]
         does = plan(pool, found.number, crew.members(), crew.memory, now_s, first=first, away=away, halt=halt)
         crew.follow(does)
@@ -128,7 +127,7 @@ class Controller:
 
 
 def _held_back(hub: Clone) -> str:
-    """Why this clone sees nothing new: what it has kept can't be published. Empty where nothing holds it back."""
+    """Return why this clone sees nothing new: what it has kept can't be published. "" if nothing is in the way."""
     try:
         hub.catch_up()
     except BdError as error:
@@ -137,7 +136,7 @@ def _held_back(hub: Clone) -> str:
 
 
 def _wanted(now: Round, crews: list[Crew], away: str) -> list[desired_size.Wanted]:
-    """What each pool wants; the checks run side by side."""
+    """Return what each pool needs; the checks run in parallel."""
     hub, snapshot = now.hub, now.view.snapshot
     folder = hub.place.repo.work_tree or hub.place.repo.common_dir
 
@@ -147,13 +146,13 @@ def _wanted(now: Round, crews: list[Crew], away: str) -> list[desired_size.Wante
         is_trusted = f"agents/{pool.name}.pool.check" in now.trusted
         return desired_size.wanted(pool, snapshot, folder, hub.runtime.now(), is_trusted=is_trusted, is_fresh=not away)
 
-    plain = {crew.pool.name: ask(crew.pool) for crew in crews if not crew.pool.check}  # only these look at the snapshot
+    plain = {crew.pool.name: ask(crew.pool) for crew in crews if not crew.pool.check}  # only these use the snapshot
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         return list(threads.map(lambda crew: plain.get(crew.pool.name) or ask(crew.pool), crews))
 
 
 def _unreadable(snapshot: CachedSnapshot) -> dict[str, str]:
-    """The agents whose files can't be read, and why: of these nobody knows what they want."""
+    """Return the agents whose files can't be read, and why: what they want is unknown."""
     damages = [damage for damage in snapshot.damages if damage.path.startswith(AGENTS_DIR)]
     return {damage.path.removeprefix(AGENTS_DIR).removesuffix(".yaml"): damage.reason for damage in damages}
 

@@ -1,6 +1,6 @@
-"""When the controller looks at its pools, and what it tells of them. Pure: controller.py carries it out.
+"""When the controller checks its pools, and what it reports about them. Pure: controller.py carries it out.
 
-How many members a pool gets is decided in policy/scaling.py. Every time is in seconds, instants on the monotonic clock.
+policy/scaling.py decides the number of members. Times are in seconds, instants on the monotonic clock.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LONGEST_REST_S = 300.0
 
 
 class Progress(Value):
-    """When each pool was last looked at, how many rounds in a row have failed, and why the last one did."""
+    """When each pool was last checked, how many rounds in a row have failed, and why the last one did."""
 
     looked_s: Mapping[str, float] = {}
     failures: int = 0
@@ -38,26 +38,26 @@ class Progress(Value):
 
 
 def rest_s(progress: Progress, pool: Pool, now_s: float) -> float:
-    """Seconds until a pool is to be looked at again; 0 or less where it is due."""
+    """Return the seconds until a pool is checked again; 0 or less if it is due."""
     looked_s = progress.looked_s.get(pool.name)
     return 0.0 if looked_s is None else looked_s + pool.scale_interval_s - now_s
 
 
 def next_round_in_s(progress: Progress, pools: Iterable[Pool], now_s: float) -> float:
-    """Seconds until the next round."""
+    """Return the seconds until the next round."""
     return max(_LEAST_REST_S, min((rest_s(progress, pool, now_s) for pool in pools), default=_REST_S))
 
 
 def retry_in_s(progress: Progress) -> float:
-    """Seconds until the next round after one that failed: longer after each."""
+    """Return the seconds until the next round after a failed one: longer each time."""
     return grown_s(_LEAST_REST_S, progress.failures, _LONGEST_REST_S)
 
 
 def trouble(unreadable: str, wrong: Sequence[str]) -> str:
-    """What is wrong with a pool, in words; empty for nothing."""
+    """Describe what is wrong with a pool; "" if nothing is."""
     return "; ".join([*([f"its agent file can't be read: {unreadable}"] if unreadable else []), *wrong])
 
 
 def keeps_old_trouble(now: str, *, was_resized: bool, fails: int) -> bool:
-    """Whether what was wrong before still stands: a pool that waits to try again is no better."""
+    """Return whether the last trouble still stands: waiting to try again is no improvement."""
     return not now and not (was_resized and not fails)

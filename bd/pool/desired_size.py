@@ -1,6 +1,6 @@
-"""How many members each pool wants: a size somebody asked for, its `check`, or what is ready and in work.
+"""How many members each pool needs: a requested size, the result of its `check`, or what is ready and in work.
 
-A check that fails, takes too long or prints no number says nothing: the pool stays as it is.
+A check that fails, takes too long or prints no number has no result: the pool stays as it is.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _SAID_LIMIT = 200
 
 
 class Wanted(NamedTuple):
-    """A count, or why there is none."""
+    """A number, or why there is none."""
 
     number: int | None
     error: str = ""
 
 
 def wanted(pool: Pool, snapshot: Snapshot, folder: str, now: datetime, *, is_trusted: bool, is_fresh: bool) -> Wanted:
-    """What a pool wants now. `is_fresh`: the snapshot was just fetched."""
+    """Return what a pool needs now. `is_fresh`: the snapshot was just fetched."""
     if pool.size is not None:
         return Wanted(pool.size)
     if not pool.check:

@@ -1,8 +1,7 @@
-"""One member's session: starting it, whether it lives, ending it. By default a child process with a log of its own.
+"""The session of one member: starting it, checking that it lives, ending it. By default a child process with its own log.
 
-A child holds a lock that it was born with, for as long as it lives: whoever runs the controller sees by the lock, not by
-a process id, that it is there, and a second one can't be started meanwhile. Other providers (tmux, systemd, any commands)
-answer for themselves.
+A child holds a lock for as long as it lives: the controller knows by that lock, not by a process id, that it is there, and no
+second one can be started meanwhile. Other providers (tmux, systemd, any commands) answer for themselves.
 """
 
 from __future__ import annotations
@@ -26,26 +25,26 @@ if TYPE_CHECKING:
     from bd.core.pools import Pool
     from bd.pool.state import Quarters
 
-# Longer than `bd work` gives the command that it runs, so that it can give back the bead.
+# Longer than `bd work` gives its own command, so that it can give back the bead.
 KILL_GRACE_S = 30.0
 COMMAND_LIMIT_S = 60.0
-# How often it is seen whether one that was ended is gone: by its lock, or by a command of its provider.
+# How often to check whether an ended session is gone: by its lock, or by a command of its provider.
 _LOOK_S, _ASK_S = 0.05, 0.5
 DRAIN_WORDS = "You are being drained: finish what you are at, claim nothing more, and end."
-# Whoever starts a session has its own, and these are one process's alone.
+# Variables of the controller's own session that are not passed on.
 _NOT_PASSED = ("BD_TOKEN", "BD_DRAIN")
-# What a session needs of the controller's environment where its provider has another one.
+# Variables of the controller that are passed on explicitly, because a provider has its own environment.
 _PASSED = ("PATH", "XDG_STATE_HOME", *KEPT_VARIABLES)
-# The session says itself which process it is, and how it ended: nobody may be there to see either.
+# The session itself records its process id and its exit code: the controller may not be there to see either.
 _PRELUDE = 'echo $$ > "$BD_POOL_PID"; sh -c "$BD_POOL_COMMAND"; code=$?; echo $code > "$BD_POOL_EXIT"; exit $code'
 # Exit codes of a shell that could not run a command at all.
 _NOT_RUN = (126, 127)
 
 
 class Commands(NamedTuple):
-    """How a provider does it; `{...}` as in a pool's own commands, `{command}` is what to run.
+    """A provider's commands; `{...}` as in a pool's own commands, `{command}` is what to run.
 
-    `alive` says by its exit code whether the session is there, except by those in `cant_tell`.
+    The exit code of `alive` says whether the session is there, except for codes in `cant_tell`.
     """
 
     start: str
@@ -72,9 +71,9 @@ PROVIDERS = {
 
 
 class Session:
-    """The session of one member: `places` are the values of {name}, {n}, {pool}, {hub}, {clone}.
+    """The session of one member. `places` are the values of {name}, {n}, {pool}, {hub}, {clone}.
 
-    `doubt` says why the last look could not tell whether it is there.
+    `doubt` says why the last check could not tell whether it is there.
     """
 
     def __init__(self, quarters: Quarters, pool: Pool, name: str, places: Mapping[str, str]) -> None:
@@ -99,28 +98,28 @@ class Session:
         return self._quarters.path("members", f"{self.name}.{kind}")
 
     def filled(self, text: str, **more: str) -> str:
-        """A command with its places filled in, each as one word of the shell."""
+        """Fill in a command's placeholders, each as one word of the shell."""
         for key, value in {**self._places, **more}.items():
             text = text.replace("{" + key + "}", shlex.quote(value))
         return text
 
     @property
     def _provider(self) -> Commands | None:
-        if self._pool.alive:  # the pool has commands for all of it
+        if self._pool.alive:  # the pool has its own commands for everything
             return Commands(self._pool.start, self._pool.alive, self._pool.stop)
         return PROVIDERS.get(self._pool.provider)
 
     # --- start ---
 
     def refuse_second(self) -> None:
-        """Refuse to start one where one may be there, or none can be. Raises WrongState."""
+        """Refuse to start one if one may be there, or none can be. Raises WrongState."""
         if self._provider is None and self._pool.provider != "child":
             raise WrongState(f"no provider is called {self._pool.provider}")
         if self.is_alive():
             raise WrongState(f"it may be there: {self.doubt}" if self.doubt else "it is there already")
 
     def start(self) -> None:
-        """Start it in its clone. Raises WrongState when its provider can't."""
+        """Start it in its clone. Raises WrongState if its provider can't."""
         self._forget("drain", "exit", "pid")
         provider = self._provider
         if provider is None:
@@ -164,7 +163,7 @@ class Session:
             os.close(held)
 
     def _grip(self) -> int | None:
-        """The session's lock, taken; None while a child has it."""
+        """Take the session's lock; None while a child has it."""
         descriptor = os.open(self._path("lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -173,10 +172,10 @@ class Session:
             return None
         return descriptor
 
-    # --- look ---
+    # --- check ---
 
     def is_alive(self) -> bool:
-        """Whether it is there. While its provider can't tell it counts as there, so that nobody is started beside it."""
+        """Return whether it is there. If its provider can't tell it counts as there, so that no second one is started."""
         provider = self._provider
         if provider is None:
             held = self._grip()
@@ -189,11 +188,11 @@ class Session:
         return ran.code == 0 or not is_known
 
     def exit_code(self) -> int | None:
-        """How it ended; None where it could not say, as after a kill."""
+        """Return its exit code; None if it could not record one, as after a kill."""
         return self._number("exit")
 
     def lived_s(self) -> float | None:
-        """For how long it ran, whenever that is asked; None where it could not say how it ended."""
+        """Return for how many seconds it ran; None if it could not record its end."""
         try:
             return os.path.getmtime(self._path("exit")) - os.path.getmtime(self._path("pid"))
         except OSError:
@@ -209,7 +208,7 @@ class Session:
     # --- end ---
 
     def ask_to_drain(self) -> None:
-        """Let the drain file appear, and nudge."""
+        """Create the drain file, and nudge the session."""
         with open(self.drain_file, "w", encoding="ascii"):
             pass
         nudge = self._pool.nudge or (self._provider or Commands("", "", "")).nudge
@@ -217,7 +216,7 @@ class Session:
             self._run(self.filled(nudge, words=DRAIN_WORDS))
 
     def end(self) -> bool:
-        """End it: asked first, then by force; whether it is gone."""
+        """End it: ask first, then use force. Return whether it is gone."""
         if self._pool.stop:
             self._run(self.filled(self._pool.stop))
         else:
@@ -238,16 +237,16 @@ class Session:
         return True
 
     def _signal(self, number: int) -> None:
-        """To the session that its process leads: its number can't be another's while the session is there."""
+        """Signal the session led by its process, whose id can't be reused while the session is there."""
         leader = self._number("pid")
         if leader is not None and leader > 1 and self.is_alive() and os.getpgrp() != leader:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(leader, number)
 
     def end_leftovers(self, tokens: Iterable[str]) -> None:
-        """Kill what it started for these claims and left running, in sessions of their own, when it was killed itself.
+        """Kill processes that it started for these claims and left running in their own sessions when it was killed itself.
 
-        Only what says so in its environment, where the system shows that.
+        Only those whose environment says so, if the system shows it.
         """
         marks = [f"BD_TOKEN={token}".encode() for token in tokens]
         mine = f"BD_DRAIN_FILE={self.drain_file}".encode()
@@ -260,7 +259,7 @@ class Session:
                     os.kill(pid, signal.SIGKILL)
 
     def forget(self) -> None:
-        """It has ended, and what it left was seen to; its note goes last."""
+        """Forget a session that has ended and was cleaned up; its note is removed last."""
         self._forget("drain", "pid", "exit", "json")
 
     def _forget(self, *kinds: str) -> None:
@@ -272,7 +271,7 @@ class Session:
 
 
 def _words(ran: trusted_commands.Ran) -> str:
-    """How a command that did not do went."""
+    """Describe how a command failed."""
     said = (ran.err or ran.out).splitlines()
     code = "could not be run" if ran.code is None else f"ended with exit code {ran.code}"
     return f"{code}: {said[-1][:200]}" if said else code

@@ -1,6 +1,6 @@
-"""Where a host keeps what belongs to the pools of one hub: the controller's lock, notes of sessions, logs, clones, events.
+"""What a host keeps for the pools of one hub: the controller's lock, notes of sessions, logs, clones, events.
 
-The folder is the same for every clone of the hub on the host, so that whoever runs the controller next finds all of it.
+The folder is the same for every clone of the hub on the host, so the next controller finds everything.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bd.store import Clone
 
 _EVENTS_SHOWN = 1000
-# The keys of notes that are taken for something; one of another kind is as if it were not there.
+# The expected types of a note's keys; a value of another type counts as missing.
 _KINDS: dict[str, Any] = {
     "pool": MAYBE_TEXT,
     "how": {...: MAYBE_TEXT},
@@ -49,14 +49,14 @@ class Quarters:
         self.folder = os.path.join(state, "bd", "pools", hub_id(hub))
 
     def path(self, *parts: str) -> str:
-        """A path in the folder; the folders above it are there afterwards."""
+        """Return a path in the folder, creating the folders above it."""
         found = os.path.join(self.folder, *parts)
         os.makedirs(os.path.dirname(found), exist_ok=True)
         return found
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Be the one controller of this hub and host; a killed one leaves no lock behind. Raises WrongState."""
+        """Be the only controller of this hub and host; a killed one leaves no lock behind. Raises WrongState."""
         lock = CloneLock(self.path("controller.lock"), 0, self.runtime)
         if not lock.try_enter():
             raise WrongState("a controller of this hub runs on this host already", hint="`bd pool status` shows what it does")
@@ -68,7 +68,7 @@ class Quarters:
     # --- notes ---
 
     def read(self, name: str) -> dict[str, Any]:
-        """A note; empty where there is none that can be read."""
+        """Read a note; empty if there is none that can be read."""
         try:
             with open(os.path.join(self.folder, name), encoding="utf-8") as file:
                 found = json.load(file)
@@ -77,7 +77,7 @@ class Quarters:
         return {key: value for key, value in found.items() if _is_sound(key, value)} if isinstance(found, dict) else {}
 
     def write(self, name: str, note: dict[str, Any]) -> None:
-        """Keep a note: the old one or the new one is there, whatever happens."""
+        """Write a note: a reader sees the old or the new one, whatever happens."""
         files.replace(self.path(name), json.dumps(note))
 
     def forget(self, *names: str) -> None:
@@ -86,7 +86,7 @@ class Quarters:
                 os.unlink(os.path.join(self.folder, name))
 
     def members(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The notes of the sessions that were started and not yet seen to have ended."""
+        """Yield the notes of the sessions that were started and not yet seen to have ended."""
         try:
             names = sorted(os.listdir(os.path.join(self.folder, "members")))
         except FileNotFoundError:
@@ -98,7 +98,7 @@ class Quarters:
     # --- events ---
 
     def record(self, event: str, pool: str, **facts: Any) -> dict[str, Any]:
-        """Write down that something happened to a pool, as far as the disk takes it."""
+        """Record an event of a pool, as far as the disk allows."""
         told = {"at": times.time_text(self.runtime.now()), "pool": pool, "event": event}
         told.update({key: value for key, value in facts.items() if value not in (None, "")})
         with contextlib.suppress(OSError):
@@ -109,7 +109,7 @@ class Quarters:
         return told
 
     def events(self) -> list[dict[str, Any]]:
-        """What happened, the latest last."""
+        """Return the events, the latest last."""
         lines: list[str] = []
         for name in ("events.jsonl.1", "events.jsonl"):
             with (
@@ -119,7 +119,7 @@ class Quarters:
                 lines += file.readlines()
         found = []
         for line in lines[-_EVENTS_SHOWN:]:
-            with contextlib.suppress(ValueError, RecursionError):  # a controller was killed as it wrote
+            with contextlib.suppress(ValueError, RecursionError):  # a controller was killed while writing
                 told = json.loads(line)
                 if fits(told, {"at": str, "pool": str, "event": str}):
                     found.append(told)

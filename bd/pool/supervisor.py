@@ -1,7 +1,7 @@
-"""The members of one pool on this host: who of them lives, starting, draining and ending them, and what the dead leave.
+"""The members of one pool on this host: which are alive, starting, draining and ending them, and cleaning up after them.
 
-What goes wrong with one member is told of, and stops neither the others nor the next round. Does not belong here: how
-many there should be (policy/scaling.py), and how a process is run (session.py).
+An error with one member is reported, and stops neither the others nor the next round. policy/scaling.py decides how many there
+should be; session.py runs a process.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from bd.pool.state import Quarters
     from bd.worker.fleet_state import View
 
-# Who ends sooner than this, and not well, did no work: it is started again more rarely.
+# A member that fails sooner than this did no work: it is restarted less often.
 SHORT_LIFE_S = 10.0
 _AT_ONCE = 8
 
 
 class Round(NamedTuple):
-    """What one round of the controller works with: the hub as it was seen, and the names of the commands trusted here."""
+    """What one round of the controller works with: the hub as observed, and the names of the commands trusted here."""
 
     hub: Clone
     view: View
@@ -64,9 +64,9 @@ class Round(NamedTuple):
 
 
 class Crew:
-    """One pool's members. `note` is what is remembered of the pool; `wrong` are words of what could not be done.
+    """One pool's members. `note` is what is remembered of the pool; `wrong` describes what could not be done.
 
-    `unsettled` are those of whom it could not be seen to what they have left, or whether they live.
+    `unsettled` are members that could not be cleaned up after, or may still be alive.
     """
 
     def __init__(self, now: Round, pool: Pool) -> None:
@@ -78,17 +78,17 @@ class Crew:
         self.note = now.quarters.read(f"pool-{pool.name}.json")
 
     def keep(self) -> None:
-        """Remember it until the next round."""
+        """Store the note for the next round."""
         self._round.quarters.write(f"pool-{self.pool.name}.json", self.note)
 
     @property
     def memory(self) -> Memory:
         return Memory(self.note.get("up_s"), self.note.get("down_s"), int(self.note.get("fails") or 0), self.note.get("failed_s"))
 
-    # --- who there is ---
+    # --- which members there are ---
 
     def muster(self, notes: Mapping[str, Mapping[str, Any]]) -> None:
-        """See who lives of those that were started; what the others have left behind is seen to."""
+        """Find out which started members are alive, and clean up after the others."""
         for name, note in notes.items():
             if not self._try(name, self._see, name, note):
                 self.unsettled.add(name)
@@ -104,7 +104,7 @@ class Crew:
             self.wrong.append(f"whether {name} is there can't be seen: {session.doubt}")
 
     def members(self) -> list[Member]:
-        """Those that live as a plan sees them: at work, or idle since it said so, or since it was started."""
+        """Return the live members for a plan: working, or idle since they reported it or were started."""
         return [self._member(name) for name in self.running]
 
     def _member(self, name: str) -> Member:
@@ -126,7 +126,7 @@ class Crew:
         number = name.rpartition("-")[2]
         hub = self._round.hub
         prefix = str(self._round.view.snapshot.config().get("prefix", "hub"))
-        # A clone of its own; this one where the hub has no remote.
+        # its own clone; this one if the hub has no remote
         clone = self._round.quarters.path("clones", name) if hub.place.url else hub.place.repo.work_tree or os.getcwd()
         places = {"n": number if number.isdigit() else "1", "pool": self.pool.name, "hub": prefix, "clone": clone}
         pool = self.pool._replace(
@@ -137,10 +137,10 @@ class Crew:
         )
         return Session(self._round.quarters, pool, name, {"name": name, **places})
 
-    # --- what is done ---
+    # --- carrying out a plan ---
 
     def follow(self, plan: Plan) -> None:
-        """Carry a plan out."""
+        """Carry out a plan."""
         self._kill(dict(plan.kill))
         for name, why in plan.drain:
             self._try(name, self._drain, name, why)
@@ -152,7 +152,7 @@ class Crew:
                 self._count(is_failure=True)
 
     def _try(self, name: str, act: Callable[..., None], *what: Any) -> bool:
-        """Do something about one member; whether it went well. The next round tries again."""
+        """Do something to one member. Return whether it succeeded; the next round tries again."""
         try:
             act(*what)
         except (BdError, OSError) as error:
@@ -172,10 +172,10 @@ class Crew:
         session = self._session(name, how)
         session.refuse_second()
         self._make_clone(session.clone)
-        if duty_of(name, self._round.view.snapshot) == "draining":  # of its predecessor, which ended as it was told to
+        if duty_of(name, self._round.view.snapshot) == "draining":  # of its predecessor, which ended when asked to
             self._round.publish(SetDuty(**self._round.asked(agent=name, duty="available")))
         started = times.time_text(self._runtime.now())
-        self._keep_note(name, {"pool": self.pool.name, "started_at": started, "how": how})  # first: no session without one
+        self._keep_note(name, {"pool": self.pool.name, "started_at": started, "how": how})  # first: no session without a note
         try:
             session.start()
         except (BdError, OSError):
@@ -186,27 +186,27 @@ class Crew:
         self._round.record("started", self.pool.name, member=name)
 
     def _make_clone(self, folder: str) -> None:
-        """Where it works; a clone that nobody finished making is made anew."""
+        """Make the member's clone; one that was left unfinished is made again."""
         hub = self._round.hub
         if not hub.place.url or os.path.isdir(folder):
             return
         shutil.rmtree(f"{folder}.new", ignore_errors=True)
-        near = os.path.join(hub.repo.work_tree or hub.repo.git_dir, hub.place.url)  # a path is meant from there
+        near = os.path.join(hub.repo.work_tree or hub.repo.git_dir, hub.place.url)  # a relative path starts there
         url = near if os.path.exists(near) else hub.place.url
         join_hub(url, f"{folder}.new", hub.branch_name, hub.open_clone).hub.close()
         os.rename(f"{folder}.new", folder)
 
     def _drain(self, name: str, why: str) -> None:
-        """No new claims, by its capacity; then the sign to end. Who is offline gets no work as it is."""
+        """Stop new claims through its capacity, then ask it to end. An offline member gets no work anyway."""
         if duty_of(name, self._round.view.snapshot) != "offline":
             self._round.publish(SetDuty(**self._round.asked(agent=name, duty="draining")))
-        self.running[name].ask_to_drain()  # first: its time runs from when it was told
+        self.running[name].ask_to_drain()  # first: its time counts from when it was asked
         self._keep_note(name, {**self._note_of(name), "drained_at": times.time_text(self._runtime.now())})
         self.note["down_s"] = self._runtime.now().timestamp()
         self._round.record("draining", self.pool.name, member=name, why=why)
 
     def _kill(self, why: Mapping[str, str]) -> None:
-        """End members by force, side by side: each has its time to give back what it holds."""
+        """End members by force, in parallel: each has its time to give back what it holds."""
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             gone = list(threads.map(lambda name: self._try(name, self._end, name), why))
         for name in compress(why, gone):
@@ -214,12 +214,12 @@ class Crew:
             self._try(name, self._bury, self.running[name])
 
     def _end(self, name: str) -> None:
-        self._keep_note(name, {**self._note_of(name), "killed": True})  # first: what it holds was taken from it
+        self._keep_note(name, {**self._note_of(name), "killed": True})  # first: what it holds is being taken from it
         if not self.running[name].end():
             raise WrongState("it can't be ended")
 
     def _bury(self, session: Session) -> None:
-        """A session has ended: what it held is open again, its place is free. Its note goes last."""
+        """Clean up after an ended session: open its beads again, and free its place. Its note is removed last."""
         name, code, lived_s = session.name, session.exit_code(), session.lived_s()
         note = self._note_of(name)
         self._publish_kept(session)
@@ -239,7 +239,7 @@ class Crew:
         self._count(is_failure=is_short and bool(code) and not note.get("drained_at"))
 
     def _publish_kept(self, session: Session) -> None:
-        """What it had done while the hub was away is only in its clone: done once is enough."""
+        """Publish what it did while the hub was unreachable, which only its clone has: the work need not be done twice."""
         try:
             with closing(self._round.hub.open_clone(locate(session.clone))) as own:
                 if own.catch_up():
@@ -248,7 +248,7 @@ class Crew:
             self.wrong.append(f"{session.name}: what its clone has kept can't be published: {error}")
 
     def _count(self, *, is_failure: bool) -> None:
-        """Remember whether a member could be started, and lived for longer than a moment; many that fail in a round are one."""
+        """Record whether a member could be started and lived for more than a moment; several failures in a round count once."""
         if self._has_failed:
             return
         self._has_failed = is_failure
@@ -257,12 +257,12 @@ class Crew:
 
 
 def _is_its(claim: Mapping[str, Any], name: str) -> bool:
-    """Whether a member of this host made the claim: on another one, somebody may work under the same name."""
+    """Return whether a member of this host made the claim: on another host, somebody may use the same name."""
     return claim.get("agent") == name and claim.get("host") in (None, socket.gethostname())
 
 
 def _lost(bead_id: str, claim: Mapping[str, Any], view: View) -> dict[str, Any]:
-    """A claim whose holder's process is seen to be gone."""
+    """Return the stall of a claim whose holder's process is gone."""
     sight = view.sights.get(claim["token"])
     known = {"id": bead_id, "token": claim["token"], "attempt": claim.get("attempt", 1), "since": last_commit_of(claim)}
     return {**known, "why": "lost", "reason": "lost", "text": "has no process", "beat": sight.beat if sight else None}
