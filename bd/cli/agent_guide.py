@@ -1,4 +1,4 @@
-"""What an agent is told about bd: who it is, the loop, the rules. Short, for every line is paid for."""
+"""The texts that tell an agent about bd: its identity, the loop, the rules. Short, because every line costs tokens."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LIMIT = 2000
 
 
 def prime(who: str, held: Sequence[str], ready: int, agent: str | None = None) -> str:
-    """The page an agent starts with: its identity, what it holds, the loop and the rules."""
+    """Compose the page that an agent starts with: its identity, what it holds, the loop and the rules."""
     holds = f"You hold {', '.join(held[:5])}{' and more' if len(held) > 5 else ''}: go on with that first." if held else ""
     lines = [f"You are {who}. {ready} {'bead is' if ready == 1 else 'beads are'} ready for you."] + ([holds] if holds else [])
     mine = f" --agent {agent}" if agent else ""
@@ -50,5 +50,5 @@ def prime(who: str, held: Sequence[str], ready: int, agent: str | None = None) -
 
 
 def section() -> str:
-    """What a repository's page for agents says of bd."""
+    """Return the section about bd for a repository's AGENTS.md."""
     return _SECTION

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from bd.worker.fleet_state import View
 
 
-# What agents say there is not kept: of the past nobody has it.
+# What `--at` can't show: records in side refs are not kept.
 SIGNS = "signs of life beside the branch"
 
 
 class Globals(NamedTuple):
-    """The flags that mean the same everywhere and may stand anywhere in a command line."""
+    """The flags that mean the same everywhere, and may be anywhere in a command line."""
 
     json: bool = False
     quiet: bool = False
@@ -51,7 +51,7 @@ class Globals(NamedTuple):
 
 
 def open_clone(place: Place, runtime: Runtime, **listeners: Any) -> Clone:
-    """The only place where the store, the operations and the policies meet: a clone that knows them all.
+    """Open a clone. The only place where the store, the operations and the policies are put together.
 
     `listeners` are those of `Clone`: on_progress, on_wait, on_note.
     """
@@ -59,7 +59,7 @@ def open_clone(place: Place, runtime: Runtime, **listeners: Any) -> Clone:
 
 
 class App:
-    """One command's run."""
+    """One run of a command."""
 
     def __init__(self, flags: Globals, runtime: Runtime) -> None:
         self.flags = flags
@@ -72,11 +72,11 @@ class App:
         self.words: tuple[str, ...] = ()
         self._has_written = False
 
-    # --- what there is ---
+    # --- what it works with ---
 
     @property
     def now(self) -> datetime:
-        """The present; with `--at` the instant it means, so that what time decides is as it was."""
+        """The current time; with `--at` the instant it refers to, so that time decides as it did then."""
         if not self.flags.at:
             return self.runtime.now()
         if self._then is None:
@@ -93,7 +93,7 @@ class App:
         return self._hub
 
     def open_clone(self, place: Place) -> Clone:
-        """Another clone, for who opens it itself; nobody hears what it is at."""
+        """Open another clone, without listeners."""
         return open_clone(place, self.runtime)
 
     def use(self, hub: Clone) -> None:
@@ -103,19 +103,20 @@ class App:
         hub.on_state = self.out.note if self.flags.verbose else None
 
     def _end_write(self) -> None:
-        """From here on nothing may look as if nothing had been written, least of all an answer that nobody can read."""
+        """Note that something was written: from here on, even an unreadable answer must not look as if nothing had been."""
         self._has_written, Handle.stops = True, False
         self._export()
 
     def _export(self) -> None:
-        """Bring `.beads/issues.jsonl` up to date, where that is asked for. What goes wrong there stops no write."""
+        """Update `.beads/issues.jsonl`, if that is enabled. Errors there stop no write."""
         hub, note = self.hub, ""
         snapshot = hub.snapshot()
         while hub.settings(snapshot).export_auto:
             from bd.compat.auto_export import refresh  # noqa: PLC0415  few clones keep an export
 
             note = refresh(hub, snapshot)
-            if note or hub.view() == snapshot.commit:  # else somebody has written meanwhile, and may have been first here, too
+            # else another process has written meanwhile, and may have been first here, too
+            if note or hub.view() == snapshot.commit:
                 break
             snapshot = hub.snapshot()
         if note:
@@ -131,7 +132,10 @@ class App:
             self._bar(done, of, what)
 
     def snapshot(self, *, fetch: bool = False) -> CachedSnapshot:
-        """What reads answer from: the view, or the commit that `--at` names. `fetch` is the command's default."""
+        """Return the snapshot that reads answer from: the view, or the commit that `--at` names.
+
+        `fetch` is the command's default.
+        """
         if self._snapshot is None:
             wants = self.flags.fetch if self.flags.fetch is not None else fetch
             if self.flags.at:
@@ -144,7 +148,7 @@ class App:
         return self._snapshot
 
     def no_hub(self) -> NoHub | None:
-        """Return why there is no hub here; None where there is one."""
+        """Return why there is no hub here; None if there is one."""
         try:
             self.snapshot()
         except NoHub as error:
@@ -159,12 +163,12 @@ class App:
             return False
 
     def renew(self) -> None:
-        """Answer from the hub as this clone now has it."""
+        """Read the hub again, as this clone now has it."""
         self._snapshot = None
 
     def _fetch(self, *, required: bool) -> None:
         try:
-            self.hub.listen()  # what agents said beside the branch, before the branch, which must not be the older one
+            self.hub.listen()  # side refs first: the branch must not be the older one
             self.hub.fetch()
         except RemoteUnreachable as error:
             if required:
@@ -172,7 +176,7 @@ class App:
             self.out.note(f"warning: {error.message}; answering from what this clone has")
 
     def _warn(self, snapshot: Snapshot) -> None:
-        """Name the files that can't be read; with --strict the exit code says so too."""
+        """Name the files that can't be read; with --strict, also set the exit code."""
         damages = snapshot.damages
         for damage in damages[:10]:
             self.out.note(f"warning: {damage.path} {damage.reason} (left alone; see bd doctor)")
@@ -182,7 +186,7 @@ class App:
             self._warn_of_edits()
 
     def _warn_of_edits(self) -> None:
-        """A person at a terminal may wonder where a hand edit is: reads do not see it before it is published."""
+        """Tell a person at a terminal about hand edits, which reads ignore until they are published."""
         from bd.store.worktree.checkout import edited_files, is_checked_out  # noqa: PLC0415  only for a person at a terminal
 
         if is_checked_out(self.hub.repo, self.hub.branch):
@@ -191,9 +195,9 @@ class App:
                 self.out.note(f"{number} edited files are not published; `bd sync` publishes them")
 
     def look(self, *, required: bool = False) -> View:
-        """The hub with its agents' signs of life, looked at now; with `--at` as far as the files of then tell of them.
+        """Observe the hub and its agents' heartbeats now; with `--at`, as far as the files of that time show.
 
-        Where the remote is away it is what this clone last knew, with a warning. Raises RemoteUnreachable if `required`.
+        If the remote is unreachable, use what this clone last knew, with a warning. Raises RemoteUnreachable if `required`.
         """
         from bd.worker import fleet_state  # noqa: PLC0415  only for reads that fetch
 
@@ -208,7 +212,7 @@ class App:
         return view
 
     def leave_out(self, *what: str) -> None:
-        """With `--at`: say that the answer lacks what only this moment has."""
+        """With `--at`, say what the answer lacks because it exists only now."""
         if self.flags.at:
             self.out.left_out = what
             self.out.note(f"as of then, without what only this moment has: {', '.join(what)}")
@@ -216,7 +220,7 @@ class App:
     def settings(self) -> Settings:
         return self.hub.settings(self.snapshot())
 
-    # --- who asks ---
+    # --- the caller ---
 
     @property
     def identity(self) -> Identity:
@@ -230,11 +234,11 @@ class App:
         return self.flags.agent or os.environ.get("BD_CHECK_OF")
 
     def claimant(self, *, compatible: bool = False) -> Identity:
-        """Who claims; a person at a terminal (and the compatibility forms) may under git's name."""
+        """Return the identity that claims; a person at a terminal (and the compatibility forms) may claim under git's name."""
         return claimant(self.identity, is_person=compatible or sys.stdin.isatty())
 
     def held_tokens(self, typed: Iterable[str]) -> dict[str, str]:
-        """The tokens to send with a write on these beads: BD_TOKEN, else what this clone holds without doubt."""
+        """Return the tokens to send with a write on these beads: BD_TOKEN, else those this clone holds without ambiguity."""
         given = os.environ.get("BD_TOKEN")
         if given:
             return {"*": given}
@@ -248,12 +252,12 @@ class App:
         return self.hub.tokens.supply(typed, agent, session())
 
     def asked(self, typed: Iterable[str] = (), **extra: Any) -> dict[str, Any]:
-        """The arguments every operation takes: who asks, when, and with which tokens."""
+        """Return the arguments of every operation: author, time, and tokens."""
         at = times.time_text(self.now, exact=True)
         return {"by": self.identity.by, "at": at, "tokens": self.held_tokens(typed), "runtime": self.runtime, **extra}
 
     def asked_to_end(self, typed: Iterable[str], **extra: Any) -> dict[str, Any]:
-        """The same for what ends an attempt: the notes made while working ride along."""
+        """Return the same for an operation that ends an attempt, with the progress notes."""
         asked = self.asked(typed, **extra)
         if asked["tokens"] and os.path.isdir(os.path.join(self.hub.place.folder, "progress")):
             from bd.worker.progress import kept  # noqa: PLC0415  only who has noted progress
@@ -272,7 +276,7 @@ class App:
             raise BadInput("--at looks at the past, where nothing can be written", hint="leave --at out")
 
     def publish(self, operation: Operation) -> Outcome:
-        """Carry an operation out and tell what came with it. The result is acknowledged when the command ends well."""
+        """Carry out an operation, and print its notes. The result is acknowledged when the command ends well."""
         self.refuse_past()
         outcome = self.hub.publish(operation)
         self._pending.append(outcome)
@@ -283,19 +287,22 @@ class App:
         return outcome
 
     def tolerate(self, act: Callable[[], None]) -> None:
-        """Do a thing that will be done again: what goes wrong is told, and ends nothing."""
+        """Do something that will be repeated: errors are printed, and end nothing."""
         try:
             act()
         except (BdError, OSError) as error:
             self.out.note(f"{error}; trying again")
 
     def preview(self, *operations: Operation) -> Change:
-        """What publishing them would change, the last one's change, after every check that `publish` makes; nothing is written. For --dry-run."""
+        """Return the last change that publishing these operations would make, after all checks but without writing.
+
+        For --dry-run.
+        """
         self.refuse_past()
         return self.hub.preview(self.snapshot(), *operations)
 
     def _forget_tokens(self, operation: Operation, outcome: Outcome) -> None:
-        """A claim that its own holder has ended makes no later claim of the same name doubtful."""
+        """Forget the tokens of claims that their holder has ended, so that later claims of the same name are unambiguous."""
         if not operation.tokens or outcome.change is None or outcome.change.is_empty:
             return
         used = [(bead_id, operation.token_for(bead_id) or "") for bead_id in outcome.change.touched]
@@ -325,7 +332,7 @@ class App:
             self.out.note(f"published {outcome.replayed} earlier {'write' if outcome.replayed == 1 else 'writes'} of this clone")
 
     def finish(self) -> int:
-        """End well: every won claim is now known to whoever asked, or the next claim will tell it again. The exit code."""
+        """End well: acknowledge every claim that the caller could read; others will be reported again. Return the exit code."""
         sys.stdout.flush()
         self._tell_renamed()
         lost = lost_output()
@@ -337,7 +344,7 @@ class App:
         return self.out.exit_code
 
     def _tell_lost(self, lost: OSError) -> None:
-        """Say what was done all the same. Raises the loss where the answer was all that was asked for."""
+        """Say what was done although the output was lost. Raises the loss if the output was all that was asked for."""
         if not self._has_written and not is_deed(self.words) and not self.out.exit_code:
             raise lost
         won = [bead_id for one in self._pending if one.change for _, bead_id in one.change.tokens]
@@ -346,7 +353,7 @@ class App:
         self.out.note(f"warning: could not write the output ({lost.strerror or lost}){done}{again}")
 
     def _tell_renamed(self) -> None:
-        """Say what became of an id of this clone that was typed, and now is somebody else's bead."""
+        """Explain typed ids of this clone that now belong to somebody else's bead."""
         renamed = (self._hub.noted_json("renamed.json", {...: str}) or {}) if self._hub is not None else {}
         for old in dict.fromkeys(word for word in self.words if word in renamed):
             self.out.note(f"{old} is another bead; yours is now {renamed[old]}")
@@ -359,7 +366,7 @@ class App:
             bar(1, 1, "")
 
     def explained(self, error: BdError) -> BdError:
-        """The error to tell: a bead that is not found because its file can't be read is damaged, not absent."""
+        """Return the error to show: a bead whose file can't be read is damaged, not missing."""
         if not isinstance(error, NoSuchBead) or self._hub is None:
             return error
         typed = error.data.get("id")
@@ -373,7 +380,7 @@ class App:
     # --- showing what was written ---
 
     def written(self, outcome: Outcome) -> list[Bead]:
-        """The beads a write touched, as they now are."""
+        """Return the beads that a write touched, as they are now."""
         change = outcome.change
         if change is None:
             return []
@@ -404,7 +411,7 @@ class App:
         ranking = Ranking(self.hub.snapshot(outcome.commit), self.now)
         shown = [{**bead_json.issue(bead, ranking), "published": outcome.published} for bead in beads]
         for token, bead_id in outcome.change.tokens if outcome.change else ():
-            for one in shown:  # of an advisory bead's claims, the asker's, where it is for every other bead
+            for one in shown:  # of an advisory bead's claims, show the caller's, in the place where any other bead has it
                 own = [claim for claim in one.get("claims", []) if one["id"] == bead_id and claim.get("token") == token]
                 one.update({"claim": own[0]} if own else {})
         if as_object and len(shown) == 1 and not failures:

@@ -1,7 +1,7 @@
-"""The lines of `bd list`: a bead, its state and who has it, as text or for a terminal.
+"""The lines of `bd list`: a bead, its state and its holder, as plain text or for a terminal.
 
-As text a line is the same for everybody, and so one of the store's derivations (derivations.py). Whatever this module
-imports is named there.
+As plain text a line is the same for everybody, so it is one of the store's derivations (derivations.py), which has to name
+everything that this module imports.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
     from bd.core.queries import Derive
 
-# The derivation of the lines.
+# The name of the derivation.
 LINE = "line"
 
 
 def line_with_state(out: Output, bead: Bead, readiness: Readiness) -> str:
-    """The line of a bead that says its state and who has it."""
+    """Format a bead with its state and holder."""
     shared = at_it(bead, readiness.now)
     who = f", {escaped(shared or bead.assignee or '')}" if shared or bead.assignee else ""
     return out.bead_line(bead, readiness, tail=f"{out.state(bead, readiness)}{who}")
 
 
 def plain_lines(beads: Iterable[Bead], readiness: Readiness) -> dict[str, str]:
-    """The lines of beads as text, by id."""
+    """Format beads as plain text, by id."""
     shown, out = list(beads), PlainOutput()
     readiness.snapshot.heads({target for bead in shown for target in (*awaited(bead), bead.parent or bead.id)})  # all at once
     return {bead.id: line_with_state(out, bead, readiness) for bead in shown}
 
 
 def lasting_lines(snapshot: Snapshot, now: datetime) -> Derive:
-    """Derive the lines as text, by id, of those beads whose line only a change of some bead makes wrong."""
+    """Derive the plain lines, by id, of beads whose line only a change of some bead can invalidate."""
     readiness = Readiness(snapshot, now)
 
     def derive(ids: Sequence[str]) -> dict[str, str]:
@@ -52,7 +52,7 @@ def lasting_lines(snapshot: Snapshot, now: datetime) -> Derive:
 
 
 def at_it(bead: Bead, now: datetime) -> str:
-    """Who is at an advisory bead, for people; empty for any other bead."""
+    """Describe who works on an advisory bead; "" for any other."""
     if not bead.get("claims"):
         return ""
     return advisory_claims.words(bead, now)

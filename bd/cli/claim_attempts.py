@@ -1,4 +1,4 @@
-"""Claims that may take a second attempt: of the first of several beads that is still free, and of the best one once stalls are freed."""
+"""Claims that may try more than once: the first of several beads that is still free, or the best one after freeing stalls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def claim_first(app: App, ids: Sequence[str]) -> Outcome | None:
-    """Claim the first of these beads that nobody takes meanwhile; None where all were taken."""
+    """Claim the first of these beads that is still free; None if all were taken."""
     who = app.claimant(compatible=True)
     for bead_id in ids:
         try:
@@ -27,7 +27,7 @@ def claim_first(app: App, ids: Sequence[str]) -> Outcome | None:
 
 
 def claim_best(app: App, asked: dict[str, Any]) -> Outcome:
-    """Claim the best bead. Where there is none, or no place, a holder who is gone may have left one: what stalled is freed first."""
+    """Claim the best bead. If there is none, or no room, free stalled claims first, which may help."""
     try:
         return app.publish(Claim(**asked))
     except NothingReady as nothing:

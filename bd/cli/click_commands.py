@@ -1,6 +1,6 @@
 """The lazy click group over the command table: help, mistakes, and every form that parse.py does not read.
 
-Each click command is made of the same SPEC that parse.py reads.
+Each click command is made from the SPEC that parse.py reads, too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _EPILOG = (
 
 
 class _PipeBroke(Exception):
-    """A pipe whose other end has gone away, carried past click, which would end the process with exit 1 and no word."""
+    """A broken pipe, carried past click, which would end the process with exit code 1 and no message."""
 
     def __init__(self, error: BrokenPipeError) -> None:
         self.error = error
@@ -92,7 +92,7 @@ def _option(one: Option) -> click.Option:
     shown: dict[str, Any] = {"hidden": one.hidden, "help": one.help}
     if isinstance(one, Flag):
         flags = [*one.flags[:-1], f"{one.flags[-1]}/{one.off}" if one.off else one.flags[-1]]
-        # Of several flags for one argument, only that with a default may name one: None would count as one, too.
+        # Of several flags for one argument, only the one with a default may name it: click would count None as a default, too.
         if one.value is not True:
             shown["flag_value"] = one.value
         if one.default is not (False if one.value is True else None):
@@ -113,13 +113,13 @@ def _option(one: Option) -> click.Option:
 
 
 def click_command(spec: Command, function: Callable[..., Any]) -> click.Command:
-    """The click command that a SPEC declares."""
+    """Make the click command that a SPEC declares."""
     params: list[click.Parameter] = [_argument(one) if isinstance(one, Argument) else _option(one) for one in spec.takes]
     return click.Command(spec.name, callback=click.pass_obj(function), params=params, help=_help(spec))
 
 
 def _help(spec: Command) -> str:
-    """The help, with the examples right after the sentence that says what the command is for."""
+    """Compose the help, with the examples right after the first sentence."""
     first, _, rest = cleandoc(spec.help).partition("\n\n")
     title = "Example:" if len(spec.examples) == 1 else "Examples:"
     examples = "\n".join(["\b", title, *(f"  {line}" for line in spec.examples)])
@@ -144,7 +144,7 @@ class _Group(click.Group):
         for name, (below, function) in spec.commands.items():
             if below not in made:
                 made[below] = click_command(below, function)
-                made[below].short_help = made[below].get_short_help_str(400)  # the whole sentence
+                made[below].short_help = made[below].get_short_help_str(400)  # not shortened
             self.add_command(made[below], name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -157,7 +157,7 @@ def _run_alone(function: Callable[..., Any] | None, ctx: click.Context, **argume
 
 
 class LazyGroup(click.Group):
-    """Imports a command's module only when it is run or asked for help."""
+    """Imports a command's module only when it is run, or its help is shown."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -202,13 +202,13 @@ class LazyGroup(click.Group):
 
 
 def _refuse_foreign(name: str) -> None:
-    """Refuse a command of the Go tool that is not here, with what does the same. Raises BadInput."""
+    """Refuse a command of the Go tool that does not exist here, naming what does the same. Raises BadInput."""
     if name in REFUSED_COMMANDS:
         raise BadInput(f"no command {name!r} here", hint=REFUSED_COMMANDS[name])
 
 
 def _refuse_present(name: str) -> None:
-    """Refuse what `--at` can't mean anything to. Raises BadInput."""
+    """Refuse commands for which `--at` has no meaning. Raises BadInput."""
     if name not in PAST:
         words = f"--at looks at the past, and `bd {name}` is about now or changes things"
         raise BadInput(words, hint=f"leave --at out; these look at the past: {', '.join(sorted(PAST))}")
@@ -219,11 +219,11 @@ def _with_beside(name: str) -> str:
 
 
 class RefusedFlag(click.Option):
-    """A flag of the Go tool that would have to change the answer, and can't."""
+    """A flag of the Go tool that would have to change the answer, which is not possible here."""
 
 
 def _take_foreign_flags(name: str, command: click.Command) -> None:
-    """Let a command and those below it know the flags of the Go tool: the ignored ones, and the refused ones."""
+    """Add the flags of the Go tool to a command and those below it: the ignored ones, and the refused ones."""
     for sub, below in command.commands.items() if isinstance(command, click.Group) else ():
         _take_foreign_flags(f"{name} {sub}", below)
     known = {flag for param in command.params for flag in param.opts}
@@ -248,7 +248,7 @@ def _refusal(flag: str, instead: str) -> Callable[[click.Context, click.Paramete
 
 
 def _plain_switches(ctx: click.Context, command: click.Command | None, words: list[str]) -> list[str]:
-    """The words with `--switch=true` as `--switch` and without `--switch=false`: existing clients write them so."""
+    """Replace `--switch=true` by `--switch`, and drop `--switch=false`: existing clients write these."""
     if isinstance(command, click.Group) and words:
         return [words[0], *_plain_switches(ctx, command.get_command(ctx, words[0]), words[1:])]
     options = [option for option in command.params if isinstance(option, click.Option)] if command else []
@@ -265,7 +265,7 @@ def _plain_switches(ctx: click.Context, command: click.Command | None, words: li
     return plain
 
 
-# What people type who have not read the help, and what does it here.
+# What people type without having read the help, and the command that does it.
 MEANT = {
     "add": "create",
     "find": "search",
@@ -310,7 +310,7 @@ def run(app: App, words: Sequence[str]) -> int:
     """Run a command line without its global flags. Raises BadInput for what click can't read."""
     if words and words[0] == "help" and not any(word.startswith("-") for word in words) and (words[1:] or not app.flags.json):
         words = [*words[1:], "--help"]
-    # What only tells ends when nobody listens.
+    # A command that only prints ends when nobody reads it.
     Handle.stops = bool(words) and ALIASES.get(words[0], words[0]) in PAST and not is_deed(words)
     try:
         code = bd.main(list(words), prog_name="bd", standalone_mode=False, obj=app)

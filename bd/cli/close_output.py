@@ -1,4 +1,4 @@
-"""What `bd close --output` is given, for a close and for what is checked before it."""
+"""The value of `bd close --output`, for the close and for the check before it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def given_output(app: App, typed: Sequence[str], output: str | None) -> tuple[dict[str, Any], Any]:
-    """The arguments of a close, and the output that the bead will have by it. Raises BadInput and NoSuchBead.
+    """Return the arguments of a close, and the bead's output after it. Raises BadInput and NoSuchBead.
 
-    What has to be validated lies in the bead up to a larger size: checks look there.
+    Output that has to be validated may be larger and still be kept in the bead: checks read it there.
     """
     if output is None:
         return {}, None

@@ -1,4 +1,4 @@
-"""What may come next on a command line, with a word about each; and the scripts by which shells ask."""
+"""Completion of command lines: the candidates, each with a description, and the shells' scripts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ complete -c bd -a '(bd completion words -- (commandline -opc)[2..] (commandline 
 
 
 def candidates(app: App, typed: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """What the last of the typed words may become, each with a word about it."""
+    """Yield completions of the last word, each with a description."""
     *before, partial = typed or [""]
     names = [word for word in before if not word.startswith("-")]
     found = _of_command(app, names, partial) if names else _commands()
@@ -82,7 +82,7 @@ def _of_command(app: App, names: Sequence[str], partial: str) -> Iterator[tuple[
 
 
 def _ids(app: App, *, done_too: bool) -> Iterator[tuple[str, str]]:
-    """Ids with their titles; nothing where there is no hub, for a shell that asks shows no error."""
+    """Yield ids with their titles; nothing if there is no hub, since a completing shell shows no errors."""
     try:
         snapshot = app.snapshot()
     except BdError:

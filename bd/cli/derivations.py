@@ -1,6 +1,6 @@
-"""The derivations that bd hands to its store: what it keeps of beads, so that a list need not work it out again.
+"""The derivations that bd passes to its store: what it keeps about beads, so that lists need not compute it again.
 
-Each names all code that its function may import, which it does when it is first asked: a claim asks for none of them.
+Each names all code that its function may import. It does so when first used: a claim uses none of them.
 """
 
 from __future__ import annotations

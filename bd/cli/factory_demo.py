@@ -1,4 +1,4 @@
-"""The factory demo on a terminal: a line for each thing that happens, then what the history tells of it."""
+"""The factory demo on a terminal: a line for each event, then what the history shows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WHO, _WHAT = 10, 11
 
 
 def run(app: App, folder: Path | None, *, keep: bool) -> None:
-    """Let the example fleet work off the example plan, and tell what happened. Raises Damaged where the history lacks a part."""
+    """Let the example fleet work through the example plan, and report. Raises Damaged if the history lacks a part."""
     beads = read_graph(str(plan_path()))
     with Demo(folder, read_example()._replace(beads=[]), "", app.open_clone, app.runtime, keep=keep) as demo:
         demo.prepare()
@@ -71,14 +71,14 @@ def _words(one: Transition) -> str:
 
 
 def _line(app: App, seconds: float, *parts: str) -> str:
-    """`SECONDS  WHO  WHAT  BEAD  WORDS`, its end cut to the width."""
+    """Format `SECONDS  WHO  WHAT  BEAD  WORDS`, cut to the width."""
     who, what, bead, words = (part.replace("\n", " ") for part in parts)
     line = f"{seconds:5.1f}s  {who:<{_WHO}}  {what:<{_WHAT}}  {bead}  {words}"
     return line if len(line) <= app.out.width() else f"{line[: app.out.width() - 1]}…"
 
 
 def _summary(app: App, found: dict[str, Mishap]) -> list[str]:
-    """What went wrong, each with the commits that say so."""
+    """Describe what went wrong, each with the commits that show it."""
     lines = ["What went wrong, and what became of it:"]
     width = min(app.out.width(), 100)
     for kind, one in found.items():
@@ -89,7 +89,7 @@ def _summary(app: App, found: dict[str, Mishap]) -> list[str]:
 
 
 def _tell(app: App, lines: list[str]) -> None:
-    """Lines of the story, at once; --json and --quiet leave them out."""
+    """Print lines of the story at once, unless --json or --quiet."""
     if not app.out.is_json and not app.out.quiet:
         app.out.lines(map(escaped, lines))
         sys.stdout.flush()
@@ -100,7 +100,7 @@ def _say(app: App, line: str) -> None:
 
 
 def _end(app: App, demo: Demo, root_id: str, proved: dict[str, Any], found: dict[str, Mishap]) -> None:
-    """How it ended, and what to type next."""
+    """Print how it ended, and what to type next."""
     if app.out.is_json:
         where = {"hub": str(demo.hub_path), "clone": str(demo.clone_path)} if demo.keep else {"hub": ""}
         app.out.object({**proved, "happened": {kind: one.as_json() for kind, one in found.items()}, **where})

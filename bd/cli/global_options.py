@@ -1,6 +1,6 @@
-"""Global flags: taken out of the command line wherever they stand, before click sees it.
+"""Global flags: removed from the command line, wherever they are, before click sees it.
 
-Existing clients put them first, last and in between; click would want them in one place.
+Existing clients put them first, last or in between; click accepts them in one place only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _VALUES = {
     "--db": "directory",
     "--at": "at",
 }
-# Flags of the Go tool that mean nothing here; existing clients send them.
+# Flags of the Go tool that have no effect here; existing clients send them.
 _IGNORED = frozenset(
     [
         "--sandbox",
@@ -51,12 +51,12 @@ _IGNORED = frozenset(
     ]
 )
 _IGNORED_VALUES = frozenset({"--dolt-auto-commit"})
-# Those that do something, for whoever lists them.
+# Those with an effect, for listings.
 NAMES = frozenset({*_SWITCHES, *_VALUES})
 
 
 def split(arguments: Sequence[str]) -> tuple[Globals, list[str]]:
-    """The global flags, and the rest of the command line in its order. What follows `--` is left alone."""
+    """Return the global flags, and the rest of the command line in order. Everything after `--` is left alone."""
     found: dict[str, object] = {}
     rest: list[str] = []
     place = 0
@@ -93,12 +93,12 @@ def _is_json(value: str, equals: str, arguments: Sequence[str], place: int) -> b
 
 
 def _read(name: str, value: str) -> str:
-    """The value of a flag. Raises BadInput for what can't be an agent's name."""
+    """Return the value of a flag. Raises BadInput for an invalid agent name."""
     if name == "--agent" and value:
         return check_agent(value)
     return _directory(value) if name == "--db" else value
 
 
 def _directory(path: str) -> str:
-    """The folder that a `--db` path is in."""
+    """Return the folder that contains a `--db` path."""
     return path if os.path.isdir(path) else os.path.dirname(os.path.abspath(path))

@@ -1,4 +1,4 @@
-"""What a command line names: the bead that somebody typed, and the things of a hub that go by names of their own."""
+"""Lookup of what a command line names: a typed bead, or a thing of the hub that has a name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def bead_of(typed: str, snapshot: Snapshot) -> Bead:
-    """The whole bead of a typed id, or the beginning of one. Raises NoSuchBead and Ambiguous."""
+    """Return the whole bead for a typed id or prefix. Raises NoSuchBead and Ambiguous."""
     bead = snapshot.bead(ids.resolve(typed, snapshot.starting, snapshot.exists))
     if bead is None:
         raise NoSuchBead(typed)
@@ -25,7 +25,7 @@ def bead_of(typed: str, snapshot: Snapshot) -> Bead:
 
 
 def beads_of(typed: Iterable[str], snapshot: Snapshot) -> tuple[list[Bead], list[BdError]]:
-    """The whole beads of typed ids, and what is wrong with the others."""
+    """Return the whole beads for typed ids, and the errors of the others."""
     found: list[Bead] = []
     missing: list[BdError] = []
     for word in typed:
@@ -44,7 +44,7 @@ def list_them(
     headings: Sequence[str],
     row_of: Callable[[Mapping[str, Any]], list[str]],
 ) -> None:
-    """Show all things of a kind, such as schedules: JSON, names alone, or a table."""
+    """Print all things of a kind, such as schedules: as JSON, as names alone, or as a table."""
     if app.out.is_json:
         app.out.json(list(found))
     elif app.out.quiet:
@@ -57,7 +57,7 @@ def list_them(
 
 
 def tell_removed(app: App, what: str, name: str, outcome: Outcome) -> None:
-    """Say that one of them is gone."""
+    """Report that one of them is removed."""
     if app.out.is_json:
         app.out.object({"name": name, "removed": True, "published": outcome.published})
     else:

@@ -1,4 +1,4 @@
-"""The entry, and the one door out for errors. Imports click only for what parse.py does not read."""
+"""The entry point, and the one place where errors end. Imports click only for what parse.py does not read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None, runtime: Runtime | None = None) -> int:
-    """Run a command line, on this machine unless another `runtime` is given; returns the exit code. Every error ends here."""
+    """Run a command line, with another `runtime` if given. Return the exit code. Every error ends here."""
     prepare_streams()
     words = _typed() if arguments is None else list(arguments)
     app: App | None = None
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None, runtime: Runtime | None = None)
         return 130
     except OSError as error:
         if error is lost_output() and isinstance(error, BrokenPipeError):
-            return 0  # who reads has seen enough
+            return 0  # the reader has seen enough
         known = _of_system(error)
         return _told(known, out) if known else _crash(error, out)
     except Exception as error:  # noqa: BLE001  the one place where a bug ends
@@ -51,14 +51,14 @@ def main(arguments: Sequence[str] | None = None, runtime: Runtime | None = None)
 
 
 def _typed() -> list[str]:
-    """The command line as UTF-8, whatever the locale made of it."""
+    """Return the command line decoded as UTF-8, whatever the locale is."""
     return [os.fsencode(word).decode("utf-8", "replace") for word in sys.argv[1:]]
 
 
 def _run(app: App, words: Sequence[str]) -> int:
     line = parse.read(words)
     if line is not None and (not app.flags.at or line.name in PAST):
-        Handle.stops = line.name in PAST and not is_deed(words)  # what only tells ends when nobody listens
+        Handle.stops = line.name in PAST and not is_deed(words)  # a command that only prints ends when nobody reads it
         return line.run(app)
     from bd.cli.click_commands import run as run_command  # noqa: PLC0415  only for what parse.py does not read
 
@@ -66,10 +66,10 @@ def _run(app: App, words: Sequence[str]) -> int:
 
 
 def _of_system(error: OSError) -> BdError | None:
-    """The error to tell of an error of the system; None for a bug in bd."""
+    """Return the BdError for an error of the system; None if it is a bug in bd."""
     try:
         from bd.cli import os_errors  # noqa: PLC0415  only for an error
-    except OSError:  # with too many files open no module can be read, either
+    except OSError:  # with too many files open, no module can be imported either
         return TryAgain(f"the machine is in the way: {error}", hint="the same again, later", written="unknown")
     return os_errors.told(error)
 
@@ -80,7 +80,7 @@ def _told(error: BdError, out: Output) -> int:
 
 
 def _crash(error: Exception, out: Output) -> int:
-    """One line and a log for a bug in bd."""
+    """Report a bug in bd: one line, and a log file."""
     import tempfile  # noqa: PLC0415  only for a bug
     import traceback  # noqa: PLC0415  only for a bug
 

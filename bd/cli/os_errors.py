@@ -1,4 +1,4 @@
-"""What an error of the system is told as, where the world outside of bd is the cause. Read only when there is one."""
+"""Translation of operating-system errors that have a cause outside bd. Imported only when there is one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MISPLACED = {errno.ENOTDIR, errno.EISDIR, errno.ELOOP}
 
 
 def told(error: OSError) -> BdError | None:
-    """What to say of it; None where bd itself has to be at fault."""
+    """Return the error to report; None if bd itself must be at fault."""
     if error is lost_output():
         words = f"could not write the output: {error.strerror or error}"
         return TryAgain(words, hint="make room, or send the output elsewhere")
@@ -35,7 +35,7 @@ def told(error: OSError) -> BdError | None:
 
 
 def _gone(error: FileNotFoundError) -> BdError | None:
-    """A folder that was there when the command began. A file that is missing in a folder is bd's own mistake."""
+    """Return the error for a folder that disappeared during the command. A file missing from a folder is a bug in bd."""
     name = error.filename
     try:
         here = os.getcwd()

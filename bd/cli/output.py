@@ -1,7 +1,7 @@
 """Results and errors as text or JSON. The only importer of rich, and only for a terminal.
 
-stdout is the result and nothing else; stderr is everything else. Control characters from beads
-are escaped before they reach a terminal.
+stdout has the result and nothing else; everything else goes to stderr. Control characters from beads are escaped before they
+reach a terminal.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bd.policy.readiness import Readiness
 
 _AT_ONCE = 500
-# The columns of what is no terminal.
+# The width if the output is no terminal.
 _NO_LIMIT = 10_000
 
 # One mark and one colour for each state, everywhere.
@@ -44,8 +44,8 @@ MARKS = {
     "cancelled": ("–", "bright_black"),
 }
 _ANSI = {"green": 32, "red": 31, "yellow": 33, "blue": 34, "magenta": 35, "bright_black": 90, "bold": 1, "dim": 2}
-# What a terminal obeys (C0 with ESC, DEL, C1) or what shows nothing and changes what is seen: marks that turn text
-# around, line separators, blanks without width, tags. Joiners belong to scripts and emoji, never beside ASCII.
+# Characters that a terminal obeys (C0 with ESC, DEL, C1), or that are invisible and change what is seen: direction marks, line
+# separators, zero-width spaces, tags. Joiners are legitimate in scripts and emoji, but not next to ASCII.
 _UNSEEN = (
     "\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f"
 )
@@ -56,8 +56,8 @@ _UNSEEN_IN_JSON = f"[{_UNSEEN}]"
 
 
 def escaped(text: str, *, one_line: bool = True) -> str:
-    """Text that can't move a terminal's cursor or hide what it says: such characters become `\\xNN` or `\\uNNNN`."""
-    if text.isprintable():  # nothing of the kind prints
+    r"""Escape characters that could move a terminal's cursor or hide text, as `\xNN` or `\uNNNN`."""
+    if text.isprintable():  # then it contains none of them
         return text
     pattern = _CONTROL_LINE if one_line else _CONTROL
     return re.sub(pattern, _escape, text)
@@ -74,27 +74,26 @@ def _json_escape(match: re.Match[str]) -> str:
 
 
 def json_safe(text: str) -> str:
-    """The same JSON document, with what a terminal would obey or could not show written as escapes."""
+    """Escape, in a JSON document, what a terminal would obey or could not show."""
     return text if text.isascii() and "\x7f" not in text else re.sub(_UNSEEN_IN_JSON, _json_escape, text)
 
 
 def _lacking(value: Any, what: Iterable[str]) -> Any:
-    """A JSON object, or each one of an array, with a key that says what it lacks."""
+    """Add to a JSON object, or each one in an array, a key that says what it lacks."""
     if isinstance(value, list):
         return [_lacking(one, what) for one in value]
     return {**value, "left_out": list(what)} if isinstance(value, dict) else value
 
 
 def sentence(text: str) -> str:
-    """Words of anywhere as a line of their own: with a capital and a full stop, and nothing that moves a cursor."""
+    """Format words of any origin as a sentence: a capital, a full stop, and no control characters."""
     return escaped(text[:1].upper() + text[1:].rstrip(".") + ".")
 
 
 class Handle(io.FileIO):
-    """stdout or stderr as the system has it. What can't be written is dropped from then on, and `lost` says why.
+    """stdout or stderr at the system level. After the first failure output is dropped, and `lost` says why.
 
-    A command that changes something goes on to its end without a reader: only where `stops` is set the first failure
-    is raised, once.
+    A command that changes something finishes without a reader. Only if `stops` is set is the first failure raised, once.
     """
 
     stops = False
@@ -111,7 +110,7 @@ class Handle(io.FileIO):
                 written = super().write(data)
                 if written is not None:
                     return written
-                from select import select  # noqa: PLC0415  only where the reader is slow
+                from select import select  # noqa: PLC0415  only if the reader is slow
 
                 select([], [self], [])
         except OSError as error:
@@ -122,24 +121,24 @@ class Handle(io.FileIO):
 
 
 def prepare_streams() -> None:
-    """UTF-8 in and out whatever the locale; the null device where a handle is closed, so that no file gets its number."""
+    """Use UTF-8 whatever the locale. A closed handle becomes the null device, so that no file gets its number."""
     missing = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
     if missing:
         while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
             os.set_inheritable(number, True)
         os.close(number)
     if "stdin" in missing:
-        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  as long as the process
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  open as long as the process
     elif isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="strict")
     Handle.stops = False
     for number, name in ((1, "stdout"), (2, "stderr")):
-        if getattr(sys, name) is getattr(sys, f"__{name}__"):  # else somebody has put something of their own there
+        if getattr(sys, name) is getattr(sys, f"__{name}__"):  # else the caller has replaced it
             setattr(sys, name, _stream(number, getattr(sys, name)))
 
 
 def _stream(number: int, old: io.TextIOWrapper | None) -> io.TextIOWrapper:
-    """A stream that buffers as the interpreter's own does."""
+    """Return a stream that buffers like the interpreter's own."""
     handle = Handle(number, is_missing=old is None)
     if number == 1:
         Handle.of_stdout = handle
@@ -150,29 +149,29 @@ def _stream(number: int, old: io.TextIOWrapper | None) -> io.TextIOWrapper:
 
 
 def lost_output() -> OSError | None:
-    """Why a part of the result did not get to whoever reads it."""
+    """Return why part of the result did not reach its reader; None if all did."""
     return Handle.of_stdout.lost if Handle.of_stdout else None
 
 
 def can_be_heard() -> bool:
-    """Whether there is a stdout at all, and it has taken everything so far."""
+    """Return whether there is a stdout, and it has taken everything so far."""
     return Handle.of_stdout is None or not (Handle.of_stdout.is_missing or Handle.of_stdout.lost)
 
 
 class Output:
-    """Where a command's result goes. `is_json` prints one JSON document, `quiet` only ids."""
+    """The output of a command. `is_json` prints one JSON document, `quiet` only ids."""
 
     def __init__(self, *, is_json: bool = False, quiet: bool = False) -> None:
         self.is_json = is_json
         self.quiet = quiet
         self.exit_code = 0
-        self.left_out: tuple[str, ...] = ()  # what the answer lacks; JSON says so, too
-        self._style = f"\x1b{os.urandom(8).hex()}"  # stands before each style of bd's own, where no text can have it
+        self.left_out: tuple[str, ...] = ()  # what the answer lacks; JSON includes it
+        self._style = f"\x1b{os.urandom(8).hex()}"  # precedes each of bd's own styles; no text can contain it
 
     # --- the two streams ---
 
     def json(self, value: Any) -> None:
-        """Print the one JSON document: two spaces of indentation, one key a line."""
+        """Print the one JSON document, indented by two spaces."""
         if self.left_out:
             value = _lacking(value, self.left_out)
         if os.environ.get("BD_JSON_ENVELOPE") == "1":
@@ -180,7 +179,7 @@ class Output:
         sys.stdout.write(json_safe(json.dumps(value, indent=2, ensure_ascii=False)) + "\n")
 
     def json_text(self, pieces: Iterable[str]) -> None:
-        """Print a JSON document that is rendered already, piece by piece."""
+        """Print a JSON document that is already rendered, piece by piece."""
         if os.environ.get("BD_JSON_ENVELOPE") == "1":
             self.json(json.loads("".join(pieces)))
         else:
@@ -188,27 +187,27 @@ class Output:
                 sys.stdout.write(json_safe(piece))
 
     def object(self, value: dict[str, Any]) -> None:
-        """Print a JSON object with the schema version that the Go tool injects."""
+        """Print a JSON object with the schema version that the Go tool adds."""
         self.json({**value, "schema_version": 1} if os.environ.get("BD_JSON_ENVELOPE") != "1" else value)
 
     def line(self, text: str = "") -> None:
-        """Print a line of the text result. What could move a cursor is escaped, wherever it came from."""
+        """Print a line of the text result. Control characters are escaped, wherever they come from."""
         self.lines((text,))
 
     def lines(self, texts: Iterable[str]) -> None:
-        """Print many lines, each as `line` does, some at a time."""
-        rest = iter(texts)  # asked after the numbers, or the text for which there is no number would be lost
+        """Print many lines, each like `line`, in batches."""
+        rest = iter(texts)  # second in zip, which would otherwise drop an item when the range ends
         while some := [text for _, text in zip(range(_AT_ONCE), rest, strict=False)]:
             parts = (escaped(part, one_line=False) for part in "\n".join(some).split(self._style))
             sys.stdout.write("\x1b".join(parts) + "\n")
 
     def said(self, text: str) -> None:
-        """Print a line that only says that it is done; `--quiet` leaves it out."""
+        """Print a line that only confirms; `--quiet` leaves it out."""
         if not self.quiet:
             self.line(text)
 
     def note(self, text: str) -> None:
-        """Say something beside the result."""
+        """Print something that is not part of the result."""
         sys.stderr.write(escaped(text, one_line=False) + "\n")
 
     # --- style ---
@@ -219,7 +218,7 @@ class Output:
 
     @property
     def is_plain(self) -> bool:
-        """Whether a line is the same wherever it goes: no terminal gives it colours or a width."""
+        """True if lines are the same wherever they go: there is no terminal with colours and a width."""
         return not sys.stdout.isatty()
 
     def styled(self, text: str, *styles: str) -> str:
@@ -228,20 +227,20 @@ class Output:
         return f"{self._style}[{';'.join(str(_ANSI[style]) for style in styles)}m{text}{self._style}[0m"
 
     def width(self) -> int:
-        """Columns to fill: the terminal's, at least 80; without one, no limit."""
+        """Return the columns to fill: the terminal's, at least 80; without a terminal, no limit."""
         if not sys.stdout.isatty():
             return _NO_LIMIT
         return max(80, os.get_terminal_size(sys.stdout.fileno()).columns)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """A table: aligned columns; on a terminal by rich, elsewhere tab-free plain text."""
+        """Print a table with aligned columns; with rich on a terminal, else as plain text without tabs."""
         cells = [[escaped(cell) for cell in row] for row in rows]
         if self.is_terminal:
             from rich.console import Console
             from rich.table import Table
 
             shown = Table(box=None, pad_edge=False, header_style="dim")
-            for place, name in enumerate(columns):  # only the last column, words for people, may be cut
+            for place, name in enumerate(columns):  # only the last column, with free text, may be cut
                 needed = max([len(name), *(len(row[place]) for row in cells)])
                 is_last = place == len(columns) - 1
                 shown.add_column(name, overflow="ellipsis", no_wrap=True, min_width=0 if is_last else needed)
@@ -256,7 +255,7 @@ class Output:
     # --- beads ---
 
     def bead_line(self, bead: Bead, readiness: Readiness, *, tail: str = "") -> str:
-        """`○ ID ● P2 type TITLE   tail`, the title cut to the width, never the id."""
+        """Format `○ ID ● P2 type TITLE   tail`; the title is cut to the width, the id never."""
         mark, colour = MARKS[readiness.phase(bead)]
         head = f"{mark} {bead.id} ● P{bead.priority} {bead.type} "
         title = escaped(bead.title)
@@ -267,11 +266,11 @@ class Output:
         return f"{shown}   {self.styled(tail, 'dim')}" if tail else shown
 
     def age(self, instant: str | None, now: datetime) -> str:
-        """How long ago, for people; empty for no instant."""
+        """Return how long ago that was, for people; "" without an instant."""
         return age_text((now - instant_of(instant)).total_seconds()) if instant else ""
 
     def state(self, bead: Bead, readiness: Readiness) -> str:
-        """A bead's state in its colour."""
+        """Return a bead's state in its colour."""
         phase, status = readiness.phase(bead), status_now(bead, readiness.now)
         word = status if status != "open" else {"pending": "blocked"}.get(phase, phase)
         return self.styled(word.replace("_", " "), MARKS[phase][1])
@@ -279,7 +278,7 @@ class Output:
     # --- errors ---
 
     def error(self, error: BdError) -> None:
-        """Show an error once: JSON on stdout when asked for, and always a line on stderr."""
+        """Show an error once: as JSON on stdout if requested, and always on stderr."""
         Handle.stops = False
         if self.is_json:
             self.object(error.as_json())
@@ -288,7 +287,7 @@ class Output:
             sys.stderr.write(f"Hint: {escaped(error.hint)}\n")
 
     def failures(self, failures: Iterable[Mapping[str, Any]]) -> None:
-        """Say which of several beads failed, and end with the first one's exit code."""
+        """Report which of several beads failed, and end with the exit code of the first."""
         for failure in failures:
             sys.stderr.write(f"Error: {escaped(failure['id'])}: {escaped(failure['error'])}\n")
             if failure.get("hint"):
@@ -297,7 +296,7 @@ class Output:
 
 
 class PlainOutput(Output):
-    """A result that goes to no terminal: a line is the same wherever it goes."""
+    """An output to no terminal: lines are the same wherever they go."""
 
     @property
     def is_terminal(self) -> bool:
@@ -312,7 +311,7 @@ class PlainOutput(Output):
 
 
 def progress_bar(what: str) -> Callable[[int, int, str], None] | None:
-    """A callback that shows long work as a bar on a terminal's stderr; None without one."""
+    """Return a callback that shows long work as a bar on a terminal's stderr; None without a terminal."""
     if not sys.stderr.isatty():
         return None
     from rich.console import Console
@@ -331,9 +330,9 @@ def progress_bar(what: str) -> Callable[[int, int, str], None] | None:
 
 
 class LivePage:
-    """A page of Markdown on the whole terminal: a context manager, with `show(text)` called again and again.
+    """A page of Markdown that fills the terminal: a context manager, with repeated calls of `show(text)`.
 
-    As large as the terminal is now, whatever LINES and COLUMNS said when somebody set them; what has no room is counted.
+    It uses the terminal's current size, whatever LINES and COLUMNS say; what does not fit is counted.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
-"""The plain forms of every command, read by its SPEC without click.
+"""Reads the plain forms of every command by its SPEC, without click.
 
-A claim is a command whose time counts against git's own, and importing click takes longer than a local push. Whatever
-is not sure here (help, mistakes, unknown flags, a value that begins with a hyphen, flags typed twice or bundled) is left
-to click_commands.py, which reads the same SPEC to the same effect.
+A claim is timed against git's own commands, and importing click takes longer than a local push. Anything unclear (help, mistakes,
+unknown flags, a value that begins with a hyphen, repeated or bundled flags) is left to click_commands.py, which reads the same
+SPEC with the same result.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _CLICKS_OWN = "help"  # it shows what click knows
 
 
 class Line(NamedTuple):
-    """A command line that was read: the command's name in the table, what runs it, and with which arguments."""
+    """A parsed command line: the command's name in the table, its function, and the arguments."""
 
     name: str
     function: Callable[..., Any]
     arguments: dict[str, Any]
 
     def run(self, app: App) -> int:
-        """Carry it out; the exit code."""
+        """Run it. Return the exit code."""
         code = self.function(app, **self.arguments)
         return code if isinstance(code, int) else 0
 
 
 def declared(name: str) -> Group | Runner:
-    """The declaration of a command of the table, with the function that runs it; imports its module."""
+    """Return a command's declaration, with its function; imports its module."""
     row = COMMANDS[name]
     module = __import__(f"bd.cli.commands.{row.module}", fromlist=["*"])
     spec = module.SPEC if row.attribute == "run" else getattr(module, row.attribute.upper())
@@ -45,7 +45,7 @@ def declared(name: str) -> Group | Runner:
 
 
 def read(words: Sequence[str]) -> Line | None:
-    """A plain command line; None where click has to read it."""
+    """Parse a plain command line; None if click has to."""
     if not words:
         from bd.cli.commands.overview import overview  # noqa: PLC0415  a command like any other
 
@@ -68,7 +68,7 @@ def read(words: Sequence[str]) -> Line | None:
 
 
 def arguments_of(spec: Command, words: Sequence[str]) -> dict[str, Any] | None:
-    """The arguments that a command runs with; None where click has to read its words."""
+    """Parse a command's arguments; None if click has to."""
     known = {flag: option for option in spec.options for flag in option.all_flags}
     typed: dict[str, Any] = {}
     plain: list[str] = []
@@ -88,7 +88,7 @@ def arguments_of(spec: Command, words: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _take_option(known: Mapping[str, Option], word: str, rest: Iterator[str], typed: dict[str, Any]) -> None:
-    """Note what a flag stands for, with the next word as its value where it has one. Raises BadInput where click has to read it."""
+    """Record a flag, with the next word as its value if it has one. Raises BadInput if click has to read it."""
     flag, equals, text = word.partition("=") if word.startswith("--") else (word, "", "")
     option = known.get(flag)
     if option is None or (equals and isinstance(option, Flag)):
@@ -111,7 +111,7 @@ def _take_option(known: Mapping[str, Option], word: str, rest: Iterator[str], ty
 
 
 def _taken_words(arguments: Sequence[Argument], words: Sequence[str]) -> dict[str, Any]:
-    """The words as arguments; the last argument may take many. Raises BadInput where they are too few or too many."""
+    """Assign the words to arguments; the last may take many. Raises BadInput if there are too few or too many."""
     found: dict[str, Any] = {}
     for place, argument in enumerate(arguments):
         if argument.many:

@@ -1,4 +1,4 @@
-"""Questions to a person at a terminal, and their editor. Loads click when one is asked."""
+"""Questions to a person at a terminal, and their editor. Imports click only when one is needed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bd.core.errors import BadInput, Interrupted
 
 
 def is_confirmed(question: str) -> bool:
-    """Ask yes or no, on stderr. Raises Interrupted where the person ends the command instead."""
+    """Ask a yes-or-no question on stderr. Raises Interrupted if the person ends the command instead."""
     import click  # noqa: PLC0415  only for a person
 
     try:
@@ -16,7 +16,7 @@ def is_confirmed(question: str) -> bool:
 
 
 def open_editor(name: str) -> None:
-    """Let the person edit a file. Raises BadInput where their editor does not run."""
+    """Open a file in the person's editor. Raises BadInput if it does not run."""
     import click  # noqa: PLC0415  only for a person
 
     try:

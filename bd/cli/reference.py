@@ -1,6 +1,6 @@
-"""The command line as data: what `bd help --json`, completion and the manual pages are made of.
+"""The command line as data, for `bd help --json`, completion and the manual pages.
 
-Everything is read off the click commands and the command table, so that none can drift.
+Everything comes from the click commands and the command table, so it can't get out of date.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from bd.core.errors import BadInput
 
 
 def command_of(name: str) -> click.Command:
-    """The command of a name of the table."""
+    """Return the click command for a name of the table."""
     found = bd.get_command(click.Context(bd), name)
     assert found is not None
     return found
 
 
 def every_command() -> list[dict[str, Any]]:
-    """Each command that can be typed, those of a group by both words."""
+    """Describe each command that can be typed, those of a group by both words."""
     found = []
     for name in COMMANDS:
         command = command_of(name)
@@ -41,7 +41,7 @@ def every_command() -> list[dict[str, Any]]:
 
 
 def described(typed: str, name: str, command: click.Command) -> dict[str, Any]:
-    """One command: what it is for, and what it takes."""
+    """Describe one command: its purpose and its parameters."""
     paragraphs = [block for block in cleandoc(command.help or "").split("\n\n") if block]
     shown: dict[str, Any] = {
         "name": typed,
@@ -62,7 +62,7 @@ def described(typed: str, name: str, command: click.Command) -> dict[str, Any]:
 
 
 def examples(command: click.Command) -> list[str]:
-    """The example lines of a command's help."""
+    """Return the example lines of a command's help."""
     text = "\n\n".join([cleandoc(command.help or ""), command.epilog or ""])
     blocks = [block for block in text.split("\n\n") if block.lstrip("\b\n ").startswith("Example")]
     return [line.strip() for block in blocks for line in block.splitlines() if line.startswith("  ")]
@@ -86,7 +86,7 @@ def _option(param: click.Option) -> dict[str, Any]:
 
 
 def page_of(name: str) -> str:
-    """The manual page of a command, in roff."""
+    """Return the manual page of a command, in roff."""
     command = command_of(name)
     entries = [entry for entry in every_command() if entry["name"].split(" ")[0] == name]
     lines = [f'.TH "BD-{name.upper()}" "1" "" "bd {__version__}" "bd"', ".SH NAME", _roff(f"bd-{name} - {COMMANDS[name].help}")]
@@ -104,7 +104,7 @@ def page_of(name: str) -> str:
 
 
 def write_pages(folder: str) -> None:
-    """Write the manual page of every command. Raises BadInput where the folder takes none."""
+    """Write the manual page of every command. Raises BadInput if the folder can't be written."""
     try:
         os.makedirs(folder, exist_ok=True)
         for name in COMMANDS:
@@ -120,6 +120,6 @@ def _synopsis(argument: dict[str, Any]) -> str:
 
 
 def _roff(text: str) -> str:
-    """A text as roff shows it: backslashes and hyphens as they are, no line that begins a request."""
+    """Escape a text for roff: backslashes and hyphens literally, and no line that begins a request."""
     clean = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{clean}" if clean[:1] in (".", "'") else clean

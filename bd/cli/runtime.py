@@ -1,6 +1,6 @@
-"""The Runtime of real life: the machine's clocks, its random numbers, and steps that nobody follows.
+"""The real Runtime: the machine's clocks, its random numbers, and steps that nobody follows.
 
-The only module that reads a clock, sleeps, or draws what is random; tests/test_architecture.py lists the few exceptions.
+The only module that reads a clock, sleeps, or draws random numbers; tests/test_architecture.py lists the few exceptions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SystemRuntime:
         time.sleep(max(0.0, seconds))
 
     def random(self) -> float:
-        import random  # noqa: PLC0415  few commands draw
+        import random  # noqa: PLC0415  few commands need random numbers
 
         return random.random()
 

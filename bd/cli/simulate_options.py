@@ -1,4 +1,4 @@
-"""The options of `bd simulate`: how a fleet on paper is typed."""
+"""The options of `bd simulate`, from which a scenario is made."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEFAULT = Scenario()
 
 
 def rate_of(text: str) -> float:
-    """A rate, as a number a second. Raises BadInput."""
+    """Parse a rate into a number per second. Raises BadInput."""
     number, slash, unit = text.partition("/")
     if not slash or not _NUMBER.match(number) or unit not in ("s", "m", "h", "d"):
         raise BadInput(f"{text!r} is not a rate", hint="write 12/h, 3/m, 0.5/s or 100/d")
@@ -28,7 +28,7 @@ def rate_of(text: str) -> float:
 
 
 def sweep_of(text: str) -> Sweep:
-    """A sweep. Raises BadInput."""
+    """Parse a sweep. Raises BadInput."""
     name, equals, ends = text.partition("=")
     low, dots, high = ends.partition("..")
     if name not in SWEPT or not equals or not dots:
@@ -50,10 +50,10 @@ def _number_of(name: str, text: str) -> float:
     return int(float(text)) if name in WHOLE else float(text)
 
 
-RATE = Kind("rate", rate_of)  # beads a second, from `12/h`, `3/m`, `0.5/s`, `100/d`
+RATE = Kind("rate", rate_of)  # beads per second, from `12/h`, `3/m`, `0.5/s`, `100/d`
 SWEEP = Kind("sweep", sweep_of)  # a number to change, `NAME=LOW..HIGH`
 _AT_LEAST_ONE = whole_number(1)
-# The fleet, its work, and the line to the hub.
+# The fleet, its work, and the connection to the hub.
 SCENARIO = (
     Option("--agents", kind=_AT_LEAST_ONE, default=_DEFAULT.agents, help="How many agents; 20 when left out."),
     list_option("--interval", name="intervals", help="How often agents look when idle (30m); several go round the agents."),
@@ -79,7 +79,7 @@ SCENARIO = (
 
 
 def scenario_of(**typed: Any) -> Scenario:
-    """The scenario that was typed. Raises BadInput."""
+    """Return the scenario that was typed. Raises BadInput."""
     if typed["arrivals"] is not None and typed["load"]:
         raise BadInput("--arrivals and --load together", hint="the load sets the arrivals by the agents there are")
     intervals_s = tuple(duration_s(text) for texts in typed.pop("intervals") for text in texts)

@@ -1,6 +1,6 @@
-"""A command's arguments as data: what may be typed, which value it becomes, and what help says of it. Loads no click.
+"""A command's arguments as data: what may be typed, which value it becomes, and what help says of it. Imports no click.
 
-`parse.py` reads the plain forms by it, `click_commands.py` makes the click command of it. Both hand the same values over.
+`parse.py` reads plain command lines by it, `click_commands.py` makes click commands from it. Both pass on the same values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    # A command, and the function that runs it.
+    # A command and its function.
     Runner = tuple["Command", Callable[..., Any]]
 
 _DIGITS = 15  # more than any number here has, and no more than Python converts at once
@@ -26,16 +26,16 @@ _DIGITS = 15  # more than any number here has, and no more than Python converts 
 class Kind(NamedTuple):
     """How a typed text becomes a value. `read` raises BadInput for a text that it is not sure of.
 
-    `name` is what click calls it; the kinds with bounds or choices, paths, texts and numbers are click's own.
+    `name` is click's name for it; kinds with bounds or choices, paths, texts and numbers are click's own.
     """
 
     name: str
     read: Callable[[str], Any]
     low: float | None = None
     high: float | None = None
-    is_above_low: bool = False  # whether the lowest value is itself out of bounds
+    is_above_low: bool = False  # whether the lowest value itself is out of bounds
     choices: tuple[str, ...] = ()
-    # Whether a mistake is told as one of the option: "Invalid value for '--priority'".
+    # Whether an error names the option: "Invalid value for '--priority'".
     names_option: bool = False
 
 
@@ -64,17 +64,17 @@ def _within(read: Callable[[str], Any], low: float | None, high: float | None, i
 
 
 def whole_number(low: int | None = None, high: int | None = None) -> Kind:
-    """A whole number between two bounds."""
+    """Return the kind of whole numbers within these bounds."""
     return Kind("integer range", _within(_whole, low, high, False), low, high)
 
 
 def real_number(low: float | None = None, high: float | None = None, *, is_above_low: bool = False) -> Kind:
-    """A number between two bounds."""
+    """Return the kind of numbers within these bounds."""
     return Kind("float range", _within(_number, low, high, is_above_low), low, high, is_above_low)
 
 
 def one_of(*words: str) -> Kind:
-    """One of some words."""
+    """Return the kind that accepts these words."""
 
     def read(text: str) -> str:
         if text not in words:
@@ -103,7 +103,7 @@ CLAIM_MODE = one_of("exclusive", "advisory")
 
 
 class Argument:
-    """A word without a flag, or with `many` any number of them."""
+    """A word without a flag; with `many`, any number of them."""
 
     __slots__ = ("default", "is_required", "kind", "many", "metavar", "name")
 
@@ -126,7 +126,7 @@ class Argument:
 
 
 class Option:
-    """A flag with a value. `name` is the argument it becomes; when left out, the first long flag says it."""
+    """A flag with a value. `name` is the argument it becomes, by default the first long flag."""
 
     __slots__ = ("default", "flags", "help", "hidden", "is_required", "kind", "metavar", "multiple", "name", "shows_default")
 
@@ -160,7 +160,7 @@ class Option:
 
 
 class Flag(Option):
-    """A flag without a value, which stands for one itself: True, or `value`. The flag `off` stands for False."""
+    """A flag without a value, which sets the argument to True, or to `value`. The flag `off` sets it to False."""
 
     __slots__ = ("off", "value")
 
@@ -185,12 +185,12 @@ class Flag(Option):
 
 
 def list_option(*flags: str, name: str = "", hidden: bool = False, help: str | None = None) -> Option:
-    """A list flag: may be repeated, and takes commas."""
+    """Return a list option: repeatable, and with comma-separated values."""
     return Option(*flags, name=name, kind=COMMA_LIST, multiple=True, hidden=hidden, help=help)
 
 
 class Command:
-    """What one command takes, and what its help says. The function of the same module that runs it takes what is named here."""
+    """The parameters and the help of one command. Its function, in the same module, takes what is named here."""
 
     __slots__ = ("arguments", "examples", "help", "name", "options", "takes")
 
@@ -203,7 +203,7 @@ class Command:
         self.examples = examples
 
     def defaults(self) -> dict[str, Any]:
-        """The value of every argument and option that is not typed."""
+        """Return the values of all arguments and options that are not typed."""
         found: dict[str, Any] = {one.name: one.default for one in self.arguments}
         for option in self.options:
             if found.get(option.name) is None:
@@ -212,10 +212,10 @@ class Command:
 
 
 class Group:
-    """Commands below a common word, each with the function that runs it.
+    """Commands below a common word, each with its function.
 
-    `alone` is what is typed without one of them, where that does something. `rewritten` turns other ways to type one of
-    them into the plain one.
+    `alone` is the command without a second word, if there is one. `rewritten` turns other spellings of a subcommand into the
+    plain one.
     """
 
     __slots__ = ("alone", "commands", "help", "name", "rewritten")

@@ -1,7 +1,6 @@
-"""The command table: every command's name, where it is, who it is for, and its one line of help.
+"""The command table: every command's name, module, audience, and its line of help.
 
-Static, so that `bd --help` and a mistyped command import nothing. A test holds it against the
-commands themselves.
+Static, so that `bd --help` and a mistyped command import nothing. A test compares it with the commands.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """`module` below bd.cli.commands; `run` in it runs the command that `SPEC` declares.
+    """`module` below bd.cli.commands; its function `run` runs the command that `SPEC` declares.
 
-    Where a module has several commands, `attribute` names another function, and its declaration in capitals.
-    `beside` names the command whose line in `bd --help` this one shares; `line` is the text of a shared line.
+    In a module with several commands, `attribute` names the function, and its declaration in capitals. `beside` names the command
+    whose line in `bd --help` this one shares; `line` is the text of a shared line.
     """
 
     module: str
@@ -27,7 +26,7 @@ class Row(NamedTuple):
     line: str = ""
 
 
-# What `--at` is for: these answer as of the past. Anything else is about now, or changes things.
+# The commands that `--at` applies to: they answer for the past. All others concern the present, or change things.
 PAST = frozenset(
     """
     agent attention audit blocked board children comments config context cost count dag dep dlq epic export friction history
@@ -36,7 +35,7 @@ PAST = frozenset(
     """.split()
 )
 
-# What these do, or what their exit code says, is not a write to the hub, and stands without a word of output.
+# Commands whose effect, or exit code, is not a write to the hub, and stands even if no output can be written.
 DEEDS = frozenset(
     (
         *"clone heartbeat init overseer poll progress serve setup wait work".split(),
@@ -47,12 +46,12 @@ _NO_DEED = frozenset(("--dry-run", "--help", "-h"))
 
 
 def is_deed(words: Sequence[str]) -> bool:
-    """Whether a command line that has ended well has done something, even where nobody can read what it says."""
+    """Return whether a command line that ended well has done something, even if nobody can read its output."""
     return not _NO_DEED.intersection(words) and not DEEDS.isdisjoint((" ".join(words[:1]), " ".join(words[:2])))
 
 
 SECTIONS = ("agents", "people", "overseers", "set-up", "clients")
-# `bd --help` leaves these out: nobody types them, existing clients do. `bd help --all` has them.
+# `bd --help` leaves these out: existing clients use them, people don't. `bd help --all` shows them.
 HIDDEN = "clients"
 
 COMMANDS: dict[str, Row] = {

@@ -1,4 +1,4 @@
-"""Checking what `bd close`, `bd handoff` and `bd update --status closed` are asked to close, before it counts."""
+"""Validation before `bd close`, `bd handoff` and `bd update --status closed`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def seals_of(app: App, typed: Sequence[str], output_of: Callable[[Bead], Any] = lambda _: None) -> dict[str, str]:
-    """The seals of the beads that ask for validation and passed, with the output that each is about to get. Raises NotValidated.
+    """Return the seals of the beads that ask for validation and passed, with their new output. Raises NotValidated.
 
-    One that somebody here holds and that does not pass is a failed attempt, and says so.
+    If one that is held here does not pass, its attempt is recorded as failed.
     """
     snapshot = app.snapshot()
     known = (ids.resolve(text, snapshot.starting, snapshot.exists) for text in typed if snapshot.starting(text))

@@ -1,4 +1,4 @@
-"""Typed texts as values: long texts from a file or stdin, lists, pairs, priorities, JSON. Loads no click."""
+"""Conversion of typed texts: long texts from a file or stdin, lists, pairs, priorities, JSON. Imports no click."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def text_argument(value: str | None, file: str | None, what: str) -> str | None:
-    """A long text: as given, from a file, or from stdin when either is `-`. Raises BadInput for an empty one."""
+    """Return a long text: as given, from a file, or from stdin if either is `-`. Raises BadInput if it is empty."""
     if file and file != "-":
         try:
             with open(file, encoding="utf-8") as stream:
@@ -34,17 +34,17 @@ def text_argument(value: str | None, file: str | None, what: str) -> str | None:
 
 
 def comma_list(text: str) -> list[str]:
-    """The entries of a list with commas."""
+    """Return the entries of a comma-separated list."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def flat(values: Iterable[list[str]] | None) -> list[str]:
-    """The entries of a repeated list, in order, once each."""
+    """Return the entries of a repeated list option, in order, once each."""
     return list(dict.fromkeys(entry for value in values or () for entry in value))
 
 
 def priority_of(text: str) -> int:
-    """0-4, from `0`-`4` or `P0`-`P4`. Raises BadInput."""
+    """Parse a priority, 0-4, from `0`-`4` or `P0`-`P4`. Raises BadInput."""
     number = text.strip().lower().removeprefix("p")
     if number not in ("0", "1", "2", "3", "4"):
         raise BadInput(f"{text!r} is no priority; write 0 (critical) to 4 (background), or P0 to P4")
@@ -52,7 +52,7 @@ def priority_of(text: str) -> int:
 
 
 def key_values(pairs: tuple[str, ...]) -> dict[str, str]:
-    """`k=v` pairs as a mapping; `k=` is an empty text. Raises BadInput."""
+    """Parse `k=v` pairs into a mapping; `k=` is an empty text. Raises BadInput."""
     found: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -63,7 +63,7 @@ def key_values(pairs: tuple[str, ...]) -> dict[str, str]:
 
 
 def metadata_of(text: str | None) -> dict[str, Any] | None:
-    """A `--metadata` value: a JSON object, or @FILE. Raises BadInput."""
+    """Parse a `--metadata` value: a JSON object, or @FILE. Raises BadInput."""
     if not text:
         return None
     if text.startswith("@"):

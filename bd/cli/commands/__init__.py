@@ -1,1 +1,1 @@
-"""One file a command (or a close family): parse, run one operation or query, hand the result to output."""
+"""One file per command (or family): each runs one operation or query, and passes the result to the output."""

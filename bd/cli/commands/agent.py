@@ -1,4 +1,4 @@
-"""bd agent: add, list, show, status, remove, rename, clear. What is shown stands in agent_view.py."""
+"""bd agent: add, list, show, status, remove, rename, clear. agent_view.py prints them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ ADD = Command(
 
 
 def add(app: App, name: str, **flags: Any) -> None:
-    """Add an agent, or change what is given of one."""
+    """Add an agent, or change the given fields of one."""
     lists = {flag: flat(value) if value else None for flag, value in flags.items() if isinstance(value, tuple)}
     given = {**flags, **lists}
     fields = {
@@ -112,7 +112,7 @@ STATUS = Command(
 
 
 def status(app: App, name: str | None) -> None:
-    """Show how agents are doing now: beads, last sign of life, next poll. Looks at the hub first."""
+    """Show how agents are doing now: beads, last heartbeat, next poll. Fetches first."""
     snapshot = app.snapshot(fetch=True)
     show_table(app, snapshot, [known_agent(name, snapshot)] if name else names_of(snapshot))
 
@@ -152,7 +152,7 @@ REMOVE = Command(
 
 
 def remove(app: App, name: str, release: bool) -> None:
-    """Take an agent out of the hub. What was routed to it is routed to nobody."""
+    """Remove an agent from the hub. Beads routed to it become unassigned."""
     outcome = app.publish(RemoveAgent(**app.asked(agent=name, release=release)))
     forget(app.hub, name)
     _tell_left(app, outcome, f"Removed agent {name}")
@@ -169,7 +169,7 @@ RENAME = Command(
 
 
 def rename(app: App, name: str, to: str, release: bool) -> None:
-    """Give an agent another name. What is routed to it follows."""
+    """Rename an agent. Beads routed to it follow."""
     outcome = app.publish(RenameAgent(**app.asked(agent=name, to=to, release=release)))
     forget(app.hub, name)
     _tell_left(app, outcome, f"Agent {name} is now {to}")

@@ -1,4 +1,4 @@
-"""What `bd agent list|status|show` print: tables that fit 80 columns, or JSON."""
+"""The output of `bd agent list|status|show`: tables that fit 80 columns, or JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLUMNS = ["agent", "role", "status", "beads", "heartbeat", "next poll"]
 
 
 def show_table(app: App, snapshot: Snapshot, names: list[str]) -> None:
-    """A row for each of these agents, and what holds for the fleet."""
+    """Print a row for each of these agents, and what applies to the fleet."""
     app.leave_out(SIGNS)
     records = records_of(snapshot, app.now, names)
     if app.out.is_json:
@@ -62,7 +62,7 @@ def _when(record: dict[str, Any], now: datetime) -> str:
 
 
 def show_one(app: App, snapshot: Snapshot, name: str) -> None:
-    """An agent's file with its presets, and its record."""
+    """Print an agent's file with its presets, and its record."""
     app.leave_out(SIGNS)
     described = description_of(name, snapshot)
     record = records_of(snapshot, app.now, [name])[0]

@@ -29,7 +29,7 @@ SPEC = Command(
 
 
 def run(app: App, older_than: str | None, dry_run: bool, limit: int) -> None:
-    """Move beads that were done long ago out of the way."""
+    """Archive beads that were done long ago."""
     older_than_s = duration_s(older_than) if older_than else None
     operation = Archive(**app.asked(older_than_s=older_than_s, limit=limit))
     if dry_run:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bd.report.attention import Attention
 
 
-# The heading of each section, with what to type.
+# The heading of each section, with the commands to use.
 HEADINGS = {
     "dead_letters": "Given up after their last attempt: `bd dlq show ID`, then `bd dlq retry ID` or `bd cancel ID`",
     "waiting": "Waiting for a person: `bd answer ID TEXT`",
@@ -67,7 +67,7 @@ def _show(app: App, found: Attention) -> None:
 
 
 def _words(kind: str, entry: dict[str, Any]) -> str:
-    """One entry as a line."""
+    """Format one entry."""
     get = entry.get
     age = age_text(get("age_s", 0))
     if kind == "dead_letters":

@@ -1,4 +1,4 @@
-"""What list, ready, search, children and blocked share: from filter flags to lines or JSON."""
+"""The common part of list, ready, search, children and blocked: from filter flags to lines or JSON."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ FILTERS = (
 
 
 def wanted_of(app: App, snapshot: Snapshot, **flags: Any) -> Wanted:
-    """The filters that the shared flags ask for."""
+    """Return the filters for the shared flags."""
     parent = flags.get("parent")
     times = {name: instant_back(flags[name], app.now) for name in _TIMES if flags.get(name)}
     lowest, highest = flags.get("priority_min"), flags.get("priority_max")
@@ -98,9 +98,9 @@ def show_list(
     footer: str = "",
     with_state: bool = False,
 ) -> None:
-    """Print a list: JSON whole unless limited, text cut at the default with what it left out.
+    """Print a list: JSON in full unless limited, text cut at the default with a note about the rest.
 
-    A line may have a `tail`, or be one `with_state`, as those of `bd list` are.
+    Lines may have a `tail`, or be `with_state`, like those of `bd list`.
     """
     total = len(beads)
     size = limit if limit is not None else (0 if app.out.is_json else default_limit)
@@ -121,7 +121,7 @@ def show_list(
 
 
 def _lines_with_state(app: App, beads: Lineup, size: int | None, readiness: Readiness) -> Iterator[str]:
-    """The lines of `bd list`: as text the store has most of them."""
+    """Yield the lines of `bd list`; the store has most of the plain ones."""
     if not app.out.is_plain:
         yield from (bead_lines.line_with_state(app.out, bead, readiness) for bead in islice(beads, size))
         return

@@ -42,20 +42,20 @@ def run(app: App, parent: str | None) -> None:
 
 
 def blocked_beads(app: App) -> list[Bead]:
-    """Every bead that waits for others, as lists have them."""
+    """Return every bead that waits for others, in list order."""
     snapshot, ranking = app.snapshot(), Ranking(app.snapshot(), app.now)
     waiting = [bead for bead in snapshot.live() if bead.status != "pinned" and ranking.readiness.blockers(bead)]
     return sorted(waiting, key=ranking.listed)
 
 
 def blocked_objects(app: App, waiting: list[Bead]) -> list[dict[str, Any]]:
-    """The JSON of beads that wait."""
+    """Return the JSON of waiting beads."""
     snapshot, ranking = app.snapshot(), Ranking(app.snapshot(), app.now)
     return [bead_json.blocked(snapshot.bead(bead.id) or bead, ranking) for bead in waiting]
 
 
 def show_blocked(app: App, waiting: list[Bead]) -> None:
-    """Print beads that wait, each with why."""
+    """Print waiting beads, each with the reasons."""
     readiness = Readiness(app.snapshot(), app.now)
     for bead in waiting:
         app.out.line(app.out.bead_line(bead, readiness))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bd.report.board.board import Board
 
 
-# A published board is no older than this before it is published anew.
+# A published board is refreshed if it is older than this.
 EVERY_S = 900.0
 
 
@@ -102,12 +102,12 @@ def _answer(app: App, path: str, why_not: str, *, published: bool) -> None:
 
 
 def _watch(app: App, *, refused: bool) -> None:
-    """The board anew with every tip."""
+    """Show the board again for every new tip."""
     if refused or app.flags.at or not sys.stdout.isatty():
         raise BadInput("--watch shows the board in a terminal", hint="`bd log --follow` prints what happens anywhere")
     gc.enable()
     commit = app.snapshot(fetch=True).commit
-    known = app.hub.published() or commit  # before the board is read: what comes meanwhile shows twice, never not at all
+    known = app.hub.published() or commit  # before the board is read: an event in between may show twice, but is never missed
     app.renew()
     with LivePage() as page:
         page.show(markdown.markdown(_board(app), time_text(app.now)))

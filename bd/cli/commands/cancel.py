@@ -24,6 +24,6 @@ SPEC = Command(
 
 
 def run(app: App, beads: tuple[str, ...], reason: str | None, cascade: bool, unblock: bool, force: bool) -> None:
-    """Call beads off. What waits for them keeps waiting, unless --cascade or --unblock decides."""
+    """Cancel beads. What waits for them keeps waiting, unless --cascade or --unblock decides."""
     asked = app.asked(beads, ids=list(beads), reason=reason, cascade=cascade, unblock=unblock, force=force)
     app.show_written(app.publish(Cancel(**asked)), "Cancelled")

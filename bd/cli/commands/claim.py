@@ -1,4 +1,4 @@
-"""bd claim, bd start. A claim starts the fetch before it imports anything that is not needed for it."""
+"""bd claim, bd start. A claim starts the fetch before it imports anything that can wait."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ SPEC = Command(
 
 
 def run(app: App, beads: Sequence[str], *, take_next: bool, count: int, reserve: bool, resume: bool, force: bool) -> None:
-    """Claim and answer. Raises BadInput, NoIdentity, and what the claim is refused with."""
+    """Claim, and print the result. Raises BadInput, NoIdentity, and the claim's refusals."""
     if bool(beads) == take_next and not (resume and not beads):
         words = "ids and --next together" if beads else "which bead?"
         raise BadInput(words, hint="give ids, or --next for the best one that fits, not both")
-    who = app.claimant()  # who may not claim does not fetch either
+    who = app.claimant()  # without the right to claim, nothing is fetched
     app.hub.try_write()
     asked = app.asked(agent=who.agent, host=os.uname().nodename if hasattr(os, "uname") else "", force=force)
     asked["by"] = who.by
@@ -76,13 +76,13 @@ START = Command(
 
 
 def start(app: App, beads: tuple[str, ...]) -> None:
-    """Begin the work on a reserved bead."""
+    """Start the work on a reserved bead."""
     outcome = app.publish(Start(**app.asked(beads, ids=list(beads))))
     app.show_written(outcome, "Started")
 
 
 def _refuse_ended(app: App, outcome: Outcome) -> None:
-    """Say so where a claim that was won has ended in the same push, by another command. Raises StaleToken where none is left."""
+    """Report won claims that another command ended in the same push. Raises StaleToken if none is left."""
     won = outcome.change.tokens if outcome.change else ()
     snapshot = app.hub.snapshot(outcome.commit)
     heads = {bead_id: snapshot.head(bead_id) for _, bead_id in won}
@@ -117,7 +117,7 @@ def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
 
 
 def _tell_shared(app: App, outcome: Outcome, bead: Bead) -> None:
-    """Say what an advisory claim has won, and who else is at the bead."""
+    """Report what an advisory claim has won, and who else works on the bead."""
     tokens = {token for token, bead_id in (outcome.change.tokens if outcome.change else ()) if bead_id == bead.id}
     own = next((claim for claim in bead.claims if claim.get("token") in tokens), {})
     others = advisory_claims.at_it(bead, app.now, but=own.get("agent"))

@@ -25,7 +25,7 @@ SPEC = Command(
 
 
 def run(app: App, url: str, folder: str | None, branch: str | None) -> None:
-    """Clone a hub. A large archive is not written out as files; every command reads it from git all the same."""
+    """Clone a hub. A large archive is not checked out; every command reads it from git anyway."""
     name = folder or url.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1].removesuffix(".git")
     where = os.path.abspath(os.path.join(app.flags.directory or "", name))
     hub, left_out = join_hub(url, where, branch, app.open_clone, progress_bar("cloning"))

@@ -50,7 +50,7 @@ def run(
     take_next: bool,
     force: bool,
 ) -> None:
-    """Close and answer. Raises BadInput, NotValidated, and what the close is refused with."""
+    """Close, and print the result. Raises BadInput, NotValidated, and the close's refusals."""
     reason = text_argument(reason, reason_file, "reason")
     extra: dict[str, Any] = {}
     made = None

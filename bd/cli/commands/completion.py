@@ -28,7 +28,7 @@ SPEC = Command(
 
 
 def run(app: App, shell: str, typed: tuple[str, ...]) -> None:
-    """Print the script that lets a shell complete what is typed."""
+    """Print the script that makes a shell complete command lines."""
     if shell != "words":
         if app.out.is_json:
             app.out.object({"shell": shell, "script": SHELLS[shell]})

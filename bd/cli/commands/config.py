@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bd.cli.app import App
 
 
-# The Go tool's names for settings that we have.
+# The Go tool's names for settings that exist here.
 _ALIASES = {
     "issue_prefix": "prefix",
     "issue-prefix": "prefix",
@@ -36,7 +36,7 @@ _DURATIONS = frozenset({"claim_ttl", "retry_time", "lock_timeout", "git_timeout"
 
 
 def _check(name: str, value: str) -> None:
-    """What a name made with this setting has to be. Raises BadInput."""
+    """Check what is made with this setting. Raises BadInput."""
     if value and name == "prefix":
         check_prefix(value)
     elif value and name == "agent":
@@ -64,7 +64,7 @@ SHOW = Command(
 
 
 def show(app: App) -> None:
-    """Show every setting, its value and where it comes from."""
+    """Show every setting, its value and its source."""
     settings = app.settings()
     rows = [[name, _text(_shown(name, getattr(settings, name))), settings.sources[name], key.help] for name, key in KEYS.items()]
     rows += [
@@ -144,12 +144,12 @@ UNSET = Command(
 
 
 def unset(app: App, key: str) -> None:
-    """Take a setting out of the hub's file, so that its default holds."""
+    """Remove a setting from the hub's file, so that its default applies."""
     set_value(app, key, value="", layer="hub")
 
 
 def _shown(name: str, value: Any) -> Any:
-    """A setting as a person would type it: durations with their unit."""
+    """Return a setting as a person would type it: durations with their unit."""
     return duration_text(value) if name in _DURATIONS and float(value).is_integer() else value
 
 

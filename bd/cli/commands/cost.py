@@ -42,7 +42,7 @@ SPEC = Command(
 
 
 def run(app: App, bead: str | None, by: str | None, since: str | None, **told: Any) -> None:
-    """Tell what an attempt cost while working, or show what was spent."""
+    """Report what an attempt has cost while working, or show what was spent."""
     if bead is None:
         if any(value is not None for value in told.values()):
             raise BadInput("which bead?", hint="bd cost ID --usd 0.42")

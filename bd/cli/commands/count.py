@@ -41,7 +41,7 @@ SPEC = Command(
 
 
 def run(app: App, ready: bool, group: str | None, **flags: Any) -> None:
-    """Count beads, also by group. Done ones count too, unless filtered."""
+    """Count beads, optionally by group. Done ones count, unless filtered out."""
     snapshot, now = app.snapshot(), app.now
     wanted = wanted_of(app, snapshot, **flags)
     if not wanted.statuses:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bd.cli.app import App
     from bd.store import Outcome
 
-# The Go tool's ways to hand over a long description or design.
+# The Go tool's options for a long description or design.
 LONG_TEXTS = (Flag("--stdin", hidden=True), Option("--design-file", hidden=True))
 
 SPEC = Command(
@@ -79,7 +79,7 @@ def run(
     force: bool,
     **flags: Any,
 ) -> None:
-    """Make a bead, or many from a file in one commit."""
+    """Create a bead, or many from a file in one commit."""
     title = title if title is not None else title_flag
     source = plan or graph
     if not source:
@@ -136,7 +136,7 @@ QUICK = Command(
 
 
 def quick(app: App, title: str, **flags: Any) -> None:
-    """Make a bead and print only its id."""
+    """Create a bead and print only its id."""
     outcome = app.publish(Create(**app.asked(beads=[spec_of(title, **flags)])))
     bead = app.written(outcome)[0]
     if app.out.is_json:
@@ -150,7 +150,7 @@ def _tell(app: App, outcome: Outcome, *, silent: bool) -> None:
     (made,) = outcome.change.touched if outcome.change else ("",)
     if silent or app.out.quiet:
         app.out.line(made)
-    elif not beads:  # it was made before with its idempotency key, and deleted: a note says so
+    elif not beads:  # it was made earlier with its idempotency key, and deleted: a note says so
         if app.out.is_json:
             app.out.object({"id": made, "deleted": True, "published": outcome.published})
         else:
@@ -164,7 +164,7 @@ def _tell(app: App, outcome: Outcome, *, silent: bool) -> None:
 
 
 def spec_of(title: str, **flags: Any) -> dict[str, Any]:
-    """The bead that the flags describe; unset ones are left out."""
+    """Return the bead's fields from the flags; unset ones are left out."""
     spec: dict[str, Any] = {
         "title": title,
         "type": flags.get("bead_type"),

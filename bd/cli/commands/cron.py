@@ -39,7 +39,7 @@ SHOW = Command(
 
 
 def show(app: App, words: tuple[str, ...], interval: str | None, systemd: bool, folder: str | None) -> None:
-    """Print what install would write; without CMD, what the crontab has for the agent."""
+    """Print what install would write; without CMD, the agent's lines in the crontab."""
     where = _station(app, words)
     if not words and not systemd:
         found = crontab.installed(where)
@@ -73,7 +73,7 @@ INSTALL = Command(
 
 
 def install(app: App, words: tuple[str, ...], interval: str | None, systemd: bool, folder: str | None) -> None:
-    """Write the agent's lines into the crontab, and set it online. Other lines stay as they are."""
+    """Write the agent's lines into the crontab, and set it online. Other lines are kept."""
     _check(words, "install")
     where = _station(app, words)
     times = _times(app, where.agent, interval)
@@ -98,7 +98,7 @@ REMOVE = Command(
 
 
 def remove(app: App, systemd: bool, folder: str | None) -> None:
-    """Take the agent's lines out of the crontab, and set it offline. Other lines stay as they are."""
+    """Remove the agent's lines from the crontab, and set it offline. Other lines are kept."""
     where = _station(app)
     files = systemd_units.units(where, folder)
     changed = systemd_units.remove(files) if systemd else crontab.remove(where.key)
@@ -120,7 +120,7 @@ def _station(app: App, words: tuple[str, ...] = ()) -> Station:
 
 
 def _times(app: App, agent: str, interval: str | None) -> Timetable:
-    """When: as asked, else as the agent's file or its role says. An interval that no lists can say is told."""
+    """Return the times: as requested, else from the agent's file or role. Reports an interval that a crontab can't express."""
     own_s = interval_of(app.snapshot().agent(agent) or {})
     times = timetable(agent, duration_s(interval) if interval else own_s)
     if times.is_rounded:
@@ -130,7 +130,7 @@ def _times(app: App, agent: str, interval: str | None) -> Timetable:
 
 
 def _finish(app: App, agent: str, duty: str, changed: bool, file: str, said: list[str]) -> None:
-    """Tell what was written here before the hub is told: it stays so if the hub refuses."""
+    """Report what was written here before publishing the duty: it stays even if the hub refuses."""
     if not app.out.is_json:
         app.out.said("\n".join(said))
     outcome = app.publish(SetDuty(agent=agent, duty=duty, **app.asked()))

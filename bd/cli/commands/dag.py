@@ -34,7 +34,7 @@ SHOW = Command(
 
 
 def show(app: App, root: str, form: str) -> None:
-    """Show a root with everything below it: states, longest way to go, how much is done, what it has cost."""
+    """Show a root with everything below it: states, critical path, progress, cost."""
     snapshot = app.snapshot()
     dag = dag_of(_root(root, snapshot), snapshot, app.now)
     settings = app.settings()
@@ -86,12 +86,12 @@ def _few(names: list[str]) -> str:
 
 
 def _ends(names: list[str]) -> list[str]:
-    """A long way by its ends."""
+    """Shorten a long path to its ends."""
     return names if len(names) <= _NAMED else [*names[: _NAMED // 2], "…", *names[-_NAMED // 2 :]]
 
 
 def _leads(members: list[Member]) -> list[tuple[Member, str]]:
-    """Each bead with the lines that lead to it: which of the depths above it go on below."""
+    """Return each bead with its tree lines: which of the levels above it continue below."""
     found: list[tuple[Member, str]] = []
     goes_on: list[bool] = []
     for member in reversed(members):
@@ -114,7 +114,7 @@ LIST_DAGS = Command(
 
 
 def list_dags(app: App, status: str | None, *, everything: bool) -> None:
-    """List the DAGs: every bead that is below nothing and has something below it."""
+    """List the DAGs: every bead that has something below it and nothing above."""
     found = Dags(app.snapshot(), app.now).every()
     hidden = () if everything or status else ("completed", "cancelled")
     shown = [dag for dag in found if dag.status not in hidden and status in (None, dag.status)]
@@ -142,7 +142,7 @@ CANCEL = Command(
 
 
 def cancel(app: App, roots: tuple[str, ...], reason: str | None, *, force: bool) -> None:
-    """Call a root off with everything below it that is not done, in one commit, or nothing."""
+    """Cancel a root with everything unfinished below it, in one commit, or nothing."""
     outcome = app.publish(Cancel(**app.asked(roots, ids=list(roots), reason=reason, force=force, tree=True)))
     app.show_written(outcome, "Cancelled")
 

@@ -48,7 +48,7 @@ SPEC = Command(
 
 
 def run(app: App, beads: int | None, seed: str | None, folder: str | None, *, factory: bool, keep: bool) -> None:
-    """Watch four agents race through a hub of their own."""
+    """Show four agents racing through their own hub."""
     place = None if folder is None else Path(folder)
     if factory:
         if beads is not None or seed is not None:
@@ -71,7 +71,7 @@ def run(app: App, beads: int | None, seed: str | None, folder: str | None, *, fa
 
 
 def _say(app: App, text: str) -> None:
-    """A line of the story, at once; --json and --quiet leave it out."""
+    """Print a line of the story at once, unless --json or --quiet."""
     if not app.out.is_json and not app.out.quiet:
         app.out.line(escaped(text))
         sys.stdout.flush()
@@ -84,7 +84,7 @@ def _view(app: App) -> View:
 
 
 def _tell(app: App, demo: Demo, board: Board, proof: Proof, seconds: float) -> None:
-    """How it ended, and what to type next."""
+    """Print how it ended, and what to type next."""
     if app.out.is_json:
         agents = {row.agent: {"done": row.done, "pushes": row.tries} for row in board.rows.values()}
         where = {"hub": str(demo.hub_path), "clone": str(demo.clone_path)} if demo.keep else {"hub": ""}

@@ -32,7 +32,7 @@ ADD = Command(
 
 
 def add(app: App, bead: str, target: str | None, kind: str, other: str | None) -> None:
-    """Make a bead wait for another, its child, or linked to it. Circles are refused."""
+    """Make a bead wait for another, its child, or linked to it. Cycles are refused."""
     target = target or other
     if not target:
         raise BadInput("which bead does it wait for?", hint="bd dep add B A")
@@ -50,7 +50,7 @@ REMOVE = Command(
 
 
 def remove(app: App, bead: str, target: str) -> None:
-    """Take the edges from one bead to another away."""
+    """Remove the edges from one bead to another."""
     _answer(app, app.publish(DepRemove(**app.asked(ids=[bead, target]))), "removed", None)
 
 
@@ -160,7 +160,7 @@ def tree(app: App, bead: str, direction: str, max_depth: int, status: str | None
 
 
 def _mermaid(nodes: list[dict[str, Any]]) -> list[str]:
-    """A flowchart: each bead once, an arrow to what it waits for."""
+    """Draw a flowchart: each bead once, with an arrow to what it waits for."""
     titles = {node["id"]: str(node.get("title", "")).replace('"', "'") for node in nodes}
     boxes = [f'  {bead_id}["{bead_id}: {escaped(title)}"]' for bead_id, title in titles.items()]
     arrows = [f"  {node['parent_id']} --> {node['id']}" for node in nodes if "parent_id" in node]
@@ -219,7 +219,7 @@ def cycles(app: App) -> None:
 
 
 def _blocking(words: list[str]) -> list[str]:
-    """`dep A --blocks B`, the Go tool's other way to say that B waits for A, as `dep add B A`."""
+    """Rewrite `dep A --blocks B`, the Go tool's other way to say that B waits for A, as `dep add B A`."""
     for flag in ("--blocks", "-b"):
         if flag in words[1:] and words[0] not in SPEC.commands:
             place = words.index(flag)

@@ -38,7 +38,7 @@ LIST_LETTERS = Command(
 
 
 def list_letters(app: App, unreviewed: bool) -> None:
-    """List the beads that were given up, the longest dead first."""
+    """List the beads that were given up, oldest first."""
     snapshot = app.snapshot()
     found = [bead for bead in dead_letters(snapshot) if not (unreviewed and bead.get("reviewed"))]
     if app.out.is_json:
@@ -63,7 +63,7 @@ def _row(app: App, bead: Bead) -> list[str]:
 
 
 def _cost(bead: Bead) -> float:
-    """What all its attempts cost; by its failures where nothing else says it."""
+    """Return the cost of all attempts, from the failures if nothing else has it."""
     told = sum(one.usd for one in entries(bead))
     return round(told or sum(amount_of(failure.get("cost_usd")) for failure in bead.get("failures", [])), 6)
 
@@ -127,7 +127,7 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
 
 
 def _state(bead: Bead) -> str:
-    """Whether somebody has looked at it, whether people were told, and what it cost."""
+    """Describe whether it was reviewed, whether people were notified, and what it cost."""
     known = notification.noted(bead)
     words = ["looked at" if bead.get("reviewed") else "not looked at yet"]
     if known.get("done"):
@@ -148,7 +148,7 @@ RETRY = Command(
 
 
 def retry(app: App, beads: tuple[str, ...], reason: str | None) -> None:
-    """Open dead letters again; their attempts count anew, their failures stay."""
+    """Reopen dead letters; their attempts count from zero, their failures stay."""
     outcome = app.publish(DlqRetry(**app.asked(beads, ids=list(beads), reason=reason)))
     app.show_written(outcome, "Open again:")
 
@@ -166,7 +166,7 @@ EDIT = Command(
 
 
 def edit(app: App, bead: str, reason: str | None) -> None:
-    """Edit a dead letter in your editor, and open it again."""
+    """Edit a dead letter in an editor, and reopen it."""
     if bead_of(bead, app.snapshot()).status != "dead_letter":
         raise WrongState(f"{bead} is not a dead letter", hint=f"`bd edit {bead}` edits any bead", id=bead)
     if edited(app, bead) is None:
@@ -190,7 +190,7 @@ CANCEL = Command(
 
 
 def cancel(app: App, beads: tuple[str, ...], **given: Any) -> None:
-    """Call dead letters off: nobody will try them again."""
+    """Cancel dead letters: nobody will try them again."""
     app.show_written(app.publish(Cancel(**app.asked(beads, ids=list(beads), resolution="cancel", **given))), "Cancelled")
 
 
@@ -205,7 +205,7 @@ REVIEW = Command(
 
 
 def review(app: App, beads: tuple[str, ...], note: str | None, undone: bool) -> None:
-    """Say that somebody has looked at dead letters, which stay where they are."""
+    """Mark dead letters as reviewed; they stay where they are."""
     outcome = app.publish(DlqReview(**app.asked(beads, ids=list(beads), note=note, undone=undone)))
     app.show_written(outcome, "Not looked at:" if undone else "Looked at:")
 

@@ -66,7 +66,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _fix(app: App, *, yes: bool) -> list[str]:
-    """Bring an older hub forward, and rewrite capacity files that do not repeat the claims; all else needs a person."""
+    """Upgrade an older hub, and rewrite capacity files that differ from the claims; everything else needs a person."""
     version = app.hub.snapshot().config().get("format", versions.FORMAT)
     mended = _written(app, {CONFIG_PATH: {"format": version}}, {CONFIG_PATH: {"format": versions.FORMAT}}, yes=yes)
     if version < versions.FORMAT and not mended:
@@ -80,7 +80,7 @@ def _fix(app: App, *, yes: bool) -> list[str]:
 
 
 def _written(app: App, old: Mapping[str, Any], new: Mapping[str, Any], *, yes: bool) -> list[str]:
-    """Show how files of the hub change, ask, and write them; which were written."""
+    """Show how files of the hub would change, ask, and write them. Return which were written."""
     if old == new or old.get(CONFIG_PATH, {}).get("format", 0) > versions.FORMAT:
         return []
     for path, fields in new.items():

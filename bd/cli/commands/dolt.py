@@ -1,4 +1,4 @@
-"""bd dolt: what the Go tool's scripts ask of its database, said in terms of the hub."""
+"""bd dolt: what the Go tool's scripts ask of its database, translated to the hub."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SPEC = Command(
 
 
 def run(app: App, words: tuple[str, ...]) -> None:
-    """Pull and push for the Go tool's scripts: `bd sync` does it."""
+    """Pull and push for the Go tool's scripts, by a sync."""
     if words[0] in ("pull", "push"):
         synchronise(app)
     elif words[0] in _MOOT:

@@ -63,7 +63,7 @@ OFFLINE = Command(
 
 
 def offline(app: App, agent: str) -> None:
-    """Say that an agent is not there."""
+    """Set an agent offline."""
     _set(app, agent, "offline")
 
 
@@ -76,5 +76,5 @@ ONLINE = Command(
 
 
 def online(app: App, agent: str) -> None:
-    """Say that an agent is there again."""
+    """Set an agent online."""
     _set(app, agent, "available", ends="offline")

@@ -32,7 +32,7 @@ SPEC = Command(
 
 
 def run(app: App, bead: str) -> None:
-    """Edit a bead's YAML in your editor, checked before it is published."""
+    """Edit a bead's YAML in an editor; the result is checked before it is published."""
     outcome = edited(app, bead)
     if outcome is not None:
         app.show_written(outcome, "Edited")
@@ -43,7 +43,7 @@ def run(app: App, bead: str) -> None:
 
 
 def edited(app: App, bead: str) -> Outcome | None:
-    """Let a person edit a bead, and publish that; None where nothing was changed."""
+    """Let a person edit a bead, and publish the result; None if nothing was changed."""
     snapshot = app.snapshot()
     found = bead_of(bead, snapshot)
     path = snapshot.path_of(found.id)
@@ -56,7 +56,7 @@ def edited(app: App, bead: str) -> Outcome | None:
 
 
 def _edited(before: bytes) -> bytes | None:
-    """What came back from the editor; None when it is the same. Raises BadInput where there is none."""
+    """Return the edited text; None if it is unchanged. Raises BadInput if there is no editor."""
     if not os.environ.get("EDITOR") and not os.environ.get("VISUAL") and not sys.stdin.isatty():
         raise BadInput("there is no terminal and no EDITOR", hint="use `bd update`, or edit the file and `bd sync`")
     descriptor, name = tempfile.mkstemp(prefix="bd-", suffix=".yaml")
@@ -70,7 +70,7 @@ def _edited(before: bytes) -> bytes | None:
 
 
 def _checked(path: str, text: bytes) -> Row:
-    """The edited text, read. Raises BadInput naming the file that keeps a text which can't be."""
+    """Parse the edited text. Raises BadInput, naming the file that keeps an unreadable text."""
     row = parse_file(path, "", text)
     if row.reason is None:
         return row

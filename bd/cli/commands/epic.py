@@ -21,7 +21,7 @@ STATUS = Command(
 
 
 def status(app: App, *, eligible_only: bool) -> None:
-    """List the open epics with their children done and in all."""
+    """List the open epics with the numbers of closed and of all children."""
     snapshot = app.snapshot()
     found = [entry for entry in bead_json.epics(snapshot, app.now) if entry["eligible_for_close"] or not eligible_only]
     if app.out.is_json:

@@ -43,7 +43,7 @@ def run(app: App, output: str | None, everything: bool, include_infra: bool) -> 
         app.out.object({"exported": len(records), "path": output}) if is_file else app.out.json(records)
     elif not is_file:
         sys.stdout.writelines(map(json_safe, lines_of(records)))
-        sys.stdout.flush()  # where nobody reads, nothing was exported
+        sys.stdout.flush()  # if nobody reads, nothing was exported
     words = f"Exported {len(records)} {'bead' if len(records) == 1 else 'beads'}" + (f" to {output}" if is_file else "")
     if left_out:
         words += f"; left out: {', '.join(f'{number} {kind}' for kind, number in sorted(left_out.items()))} (--all takes them)"

@@ -38,7 +38,7 @@ SPEC = Command(
 
 
 def run(app: App, beads: tuple[str, ...], kind: str, error: str | None, force: bool, **measured: float | None) -> None:
-    """Say that an attempt failed; it is tried again, or given up."""
+    """Record a failed attempt; the bead is tried again, or given up."""
     error = text_argument(error, None, "error")
     known = {key: value for key, value in measured.items() if value is not None}
     outcome = app.publish(Fail(**app.asked(beads, ids=list(beads), reason=kind, error=error, force=force, **known)))

@@ -40,7 +40,7 @@ SPEC = Command(
 
 
 def run(app: App, bead: str, target: str, title: str | None, bead_type: str | None, **flags: Any) -> None:
-    """Close a bead and hand what came of it to the next."""
+    """Close a bead and pass its results to the next."""
     note = (flags["note"] or "").strip()
     if not flags["artifacts"] and not note:
         raise BadInput("nothing is handed over", hint="--artifact REF, or --note TEXT; `bd close` only closes")
@@ -68,7 +68,7 @@ def _artifact(app: App, text: str) -> dict[str, str]:
 
 
 def _next(target: str, title: str | None, bead_type: str | None) -> tuple[list[str], dict[str, Any] | None]:
-    """The id of the next bead, or the fields of a new one."""
+    """Return the id of the next bead, or the fields of a new one."""
     kind, _, rest = target.partition(":")
     if kind not in ("new", "agent") or ":" not in target:
         if title or bead_type:

@@ -30,7 +30,7 @@ SPEC = Command(
 
 
 def run(app: App, one: str | None, bead: str | None, text: str | None) -> None:
-    """Give a sign of life for what an agent holds, without a commit."""
+    """Send heartbeats for what an agent holds, without a commit."""
     if one and bead and one != bead:
         raise BadInput(f"{one} or {bead}?", hint="name one bead, or none for all that the agent holds")
     agent = app.claimant().agent

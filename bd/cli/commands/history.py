@@ -63,13 +63,13 @@ def _tell(app: App, event: Event) -> None:
 
 
 def _known(typed: str, snapshot: Any) -> str:
-    """The bead's id; a deleted one has a history too, under its exact id."""
+    """Return the bead's id; a deleted bead has a history, too, under its exact id."""
     text = typed.strip()
     return ids.resolve(text, snapshot.starting, snapshot.exists) if snapshot.starting(text) else ids.check_bead_id(text)
 
 
 def _change(key: str, old: Any, new: Any) -> str:
-    """`key: old -> new` in one line, both cut to the same room."""
+    """Format `key: old -> new` on one line, with both cut to share the space."""
     room = _WIDTH - 4 - len(key) - len(":  -> ")
     texts = [_text(old), _text(new)]
     if sum(map(len, texts)) > room:

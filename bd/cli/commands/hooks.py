@@ -23,7 +23,7 @@ RUN = Command(
 
 
 def run(app: App, name: str, arguments: tuple[str, ...]) -> None:
-    """Let a hook that was installed for the Go tool go on: does nothing, says nothing."""
+    """Let a hook that was installed for the Go tool pass: does nothing, prints nothing."""
     if app.out.is_json:
         app.out.object({"hook": name, "done": True})
 

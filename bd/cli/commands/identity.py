@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _own(app: App) -> str:
-    """The name that whoever runs this signs under. Raises BadInput."""
+    """Return the name that the caller signs under. Raises BadInput."""
     who = app.identity if app.has_hub() else identify(app.flags.agent, {}, {}, "", actor=app.flags.actor)
     name = signers.name_of(who.by.split(":", 1)[-1])
     if not name:
@@ -33,7 +33,7 @@ def _own(app: App) -> str:
 
 
 def _shown(name: str, app: App) -> dict[str, Any]:
-    """A name with its key on this machine, what it says of itself, and whether this hub believes it and knows that."""
+    """Return a name's key on this machine, what it declares, and whether this hub trusts and knows it."""
     key, told = signing.public_key(name), agent_cards.read(name)
     own = {"key": key, "path": signing.path_of(name)} if key else {}
     found: dict[str, Any] = {"name": name, **own}
@@ -85,7 +85,7 @@ INIT = Command(
 
 
 def init(app: App, **said: Any) -> None:
-    """Make an SSH key for who you are; one that is there stays as it is."""
+    """Make an SSH key for the caller; an existing one is kept."""
     app.refuse_past()
     name = _own(app)
     is_new = signing.make(name)
@@ -101,7 +101,7 @@ def init(app: App, **said: Any) -> None:
 
 
 def _told(said: dict[str, Any]) -> dict[str, Any]:
-    """What was typed, by the keys of an agent file. Raises BadInput."""
+    """Return the typed declarations, by the keys of an agent file. Raises BadInput."""
     typed = {"version": said["version"], **{word: flat(said[word]) for word in ("models", "capabilities")}}
     return agent_cards.told_in(json.dumps({word: value for word, value in typed.items() if value}), "what was typed")
 
@@ -117,7 +117,7 @@ SHOW = Command(
 
 
 def show(app: App) -> None:
-    """Show your key, what you say of yourself, and whether this hub believes it."""
+    """Show the caller's key, what it declares, and whether this hub trusts it."""
     _say(app, _shown(_own(app), app))
 
 
@@ -129,7 +129,7 @@ LISTED = Command(
 
 
 def listed(app: App) -> None:
-    """List whose keys this hub believes, and since it stopped to."""
+    """List whose keys this hub trusts, and when others were revoked."""
     snapshot = app.snapshot()
     believed = {signer.line for signer in signers.read(snapshot.cache.standing().signers)}
     found = [
@@ -154,7 +154,7 @@ def listed(app: App) -> None:
 
 
 def _key(typed: str | None, name: str) -> tuple[str, dict[str, Any]]:
-    """A public key that was typed, stands in a file, or is this name's on this machine; and what comes with it.
+    """Return a public key that was typed, is in a file, or is this name's on this machine; and what it declares.
 
     Raises BadInput, NoKey.
     """
@@ -182,7 +182,7 @@ ALLOW = Command(
 
 
 def allow(app: App, name: str | None, key: str | None) -> None:
-    """Let somebody sign here: a public key, or a file that holds it. Without words: you."""
+    """Let somebody sign here, by a public key or a file with one. Without arguments: the caller."""
     app.refuse_past()
     own = _own(app)
     name = check_agent(name or own)
@@ -208,7 +208,7 @@ REVOKE = Command(
 
 
 def revoke(app: App, name: str) -> None:
-    """Let somebody sign no more. What was signed until now stays valid."""
+    """Revoke somebody's keys. What was signed until now stays valid."""
     app.publish(Revoke(**app.asked(agent=check_agent(name))))
     if app.out.is_json:
         app.out.object({"name": name, "revoked": True})

@@ -47,7 +47,7 @@ SPEC = Command(
 
 
 def run(app: App, source: str | None, given: str | None, dry_run: bool, dedup: bool, on_conflict: str) -> None:
-    """Bring in beads from JSONL or table dumps."""
+    """Import beads from JSONL or table dumps."""
     source = source or given or _default(app)
     progress = progress_of(app)
     batch = (table_dumps.read if os.path.isdir(source) else jsonl_import.read)(source, progress)
@@ -65,7 +65,7 @@ def run(app: App, source: str | None, given: str | None, dry_run: bool, dedup: b
 
 
 def progress_of(app: App) -> Callable[[int, int, str], None]:
-    """Shows the work of a large import on a terminal; the bar ends with the command."""
+    """Return a callback that shows the progress of a large import on a terminal; the bar ends with the command."""
 
     def show(done: int, of: int, words: str) -> None:
         if of > _SMALL and app.hub.on_progress:
@@ -75,10 +75,10 @@ def progress_of(app: App) -> Callable[[int, int, str], None]:
 
 
 def _default(app: App) -> str:
-    """The file that the Go tool reads when none is named."""
+    """Return the file that the Go tool reads if none is named."""
     for folder in (os.path.join(app.hub.repo.work_tree or "", ".beads"), app.hub.client_folder()):
         path = os.path.join(folder, "issues.jsonl")
-        if os.path.islink(folder) or os.path.islink(path):  # a hub could track one that leads anywhere
+        if os.path.islink(folder) or os.path.islink(path):  # a hub could contain one that leads anywhere
             raise BadInput(f"{path} is a symbolic link", hint="name the file that is meant: bd import FILE")
         if os.path.isfile(path):
             return path
@@ -86,7 +86,7 @@ def _default(app: App) -> str:
 
 
 def tell(app: App, batch: Batch, result: dict[str, list[Any]], *, dry_run: bool, published: bool) -> None:
-    """Say what came in, what did not, and why."""
+    """Report what was imported, what was not, and why."""
     skipped = [*batch.skipped, *({"id": entry["id"], "reason": entry["reason"]} for entry in result["skipped"])]
     lost = [*batch.lost_edges, *result["skipped_dependencies"]]
     is_plan = batch.unread and batch.source.endswith((".yaml", ".yml"))

@@ -1,4 +1,4 @@
-"""bd info, bd where, bd context, bd ping: where clients find themselves."""
+"""bd info, bd where, bd context, bd ping: where the hub is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bd.cli.app import App
 
 
-# The tables that a client of the database would ask for, as what stands for them here.
+# The tables that a client of the database would ask for, named after what replaces them here.
 _TABLES = ["issues", "dependencies", "labels", "comments", "config"]
 _SAMPLES = 3
 
@@ -81,7 +81,7 @@ CONTEXT = Command(
 
 
 def context(app: App, bead: str | None) -> None:
-    """Print what a bead starts from; without one, repository, branch and remote."""
+    """Print a bead's starting context; without a bead, repository, branch and remote."""
     if bead is not None:
         _context_of(app, bead)
         return
@@ -124,7 +124,7 @@ PING = Command(
 
 
 def ping(app: App) -> None:
-    """Say that the hub can be read, and how fast."""
+    """Report that the hub can be read, and how fast."""
     began = app.runtime.monotonic()
     commit = app.snapshot().commit
     took = round((app.runtime.monotonic() - began) * 1000, 1)

@@ -32,7 +32,7 @@ SPEC = Command(
 
 
 def run(app: App, folder: str | None, prefix: str | None, remote: str | None, branch: str | None, domain: str | None) -> None:
-    """Make a hub here, or join the one that is there. Doing it twice changes nothing."""
+    """Create a hub here, or join the existing one. Repeating it changes nothing."""
     where = os.path.abspath(os.path.join(app.flags.directory or "", folder or ""))
     if folder and folder.startswith("-"):
         raise BadInput(f"{folder!r} is no folder")

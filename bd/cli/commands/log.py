@@ -78,7 +78,7 @@ def run(app: App, follow: bool, since: str | None, limit: int | None) -> None:
 
 
 def _found(app: App, tip: str, since: str | None, limit: int | None) -> tuple[list[Transition], bool]:
-    """What is shown at first, and whether something earlier is left out."""
+    """Return what is shown first, and whether something earlier is left out."""
     repo = app.hub.repo
     most = limit if limit is not None else 0 if since or app.out.is_json else _SHOWN
     if most and not since:
@@ -90,7 +90,7 @@ def _found(app: App, tip: str, since: str | None, limit: int | None) -> tuple[li
 
 
 def _follow(app: App, tip: str) -> None:
-    """Each transition once: what a new tip has and the one before had not."""
+    """Print each transition once: those in a new tip that the previous one lacks."""
     sys.stdout.flush()
     for new in tips(app.hub, tip, on_trouble=app.out.note):
         _tell(app, read(app.hub.repo, new, f"^{tip}"))
@@ -109,7 +109,7 @@ def _tell(app: App, found: Iterable[Transition]) -> None:
 
 
 def _line(app: App, one: Transition) -> str:
-    """`TIME  WHAT  ID  WHO  TITLE: WORDS`, its end cut to the width."""
+    """Format `TIME  WHAT  ID  WHO  TITLE: WORDS`, cut to the width."""
     attempt = f" (attempt {one.attempt})" if one.attempt > 1 and one.what == "claimed" else ""
     who = one.agent or one.by
     by = f"{who} by {one.by}" if one.agent and one.by not in ("", one.agent) else who

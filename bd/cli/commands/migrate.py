@@ -56,7 +56,7 @@ def run(
     inspect: bool,
     yes: bool,
 ) -> None:
-    """Bring a workspace of the Go tool over: the hub, and every bead in it."""
+    """Migrate a workspace of the Go tool: the hub, and every bead in it."""
     where = os.path.abspath(app.flags.directory or os.getcwd())
     is_there = app.no_hub() is None
     if inspect:
@@ -102,7 +102,7 @@ def _inspect(app: App, place: str, *, is_there: bool) -> None:
 
 
 def _plan(app: App, found: Workspace) -> None:
-    """Say what would come into the hub that is there; nothing does."""
+    """Show what would be imported into the existing hub, without importing it."""
     fields = _own_words(app.settings(), found)
     words = [Write(**app.asked(records={CONFIG_PATH: fields}, words=" and ".join(fields)))] if fields else []
     change = app.preview(*words, Import(**app.asked(beads=found.batch.beads)))
@@ -111,7 +111,7 @@ def _plan(app: App, found: Workspace) -> None:
 
 
 def _plan_hub(app: App, found: Workspace, would: HubRehearsal, where: str, prefix: str) -> None:
-    """The same with the hub that would be made for it."""
+    """Show the same for the hub that would be created."""
     who = asked(app.runtime, would.by)
     fields = _own_words(would.settings(), found)
     if fields:
@@ -131,7 +131,7 @@ def _tell_plan(app: App, found: Workspace, result: dict[str, list[Any]]) -> None
 
 
 def _own_words(settings: Settings, found: Workspace) -> dict[str, Any]:
-    """The settings by which the hub knows the types and statuses that the workspace has beside the usual ones."""
+    """Return the settings that add the workspace's own types and statuses to the hub."""
     own = {"types": settings.types, "statuses": settings.statuses}
     wanted = {"types": found.types, "statuses": found.statuses}
     return {key: sorted({*own[key], *names}) for key, names in wanted.items() if names and not {*names} <= {*own[key]}}

@@ -30,7 +30,7 @@ SPEC = Command(
 
 
 def run(app: App, once: bool, interval: float) -> None:
-    """Free what has stalled and keep house, once or for ever."""
+    """Free stalled claims and run chores, once or for ever."""
     if app.out.is_json and not once:
         raise BadInput("--json is one document, and this would go on for ever", hint="add --once")
     gc.enable()

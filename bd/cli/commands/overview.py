@@ -1,4 +1,4 @@
-"""`bd` alone: where you are and what to do next."""
+"""`bd` without arguments: where you are, and what to do next."""
 
 from __future__ import annotations
 

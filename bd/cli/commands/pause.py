@@ -24,7 +24,7 @@ SPEC = Command(
 
 
 def run(app: App, reason: str | None) -> None:
-    """Let nobody claim until `bd resume`."""
+    """Stop all claims until `bd resume`."""
     outcome = app.publish(Pause(**app.asked(reason=(reason or "").strip() or None)))
     paused = outcome.change.result if outcome.change else {}
     if app.out.is_json:

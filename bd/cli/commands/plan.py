@@ -38,7 +38,7 @@ APPLY = Command(
 
 
 def apply(app: App, file: str, *, dry_run: bool, idempotency_key: str | None, parent: str | None, force: bool) -> None:
-    """Make everything a plan file says (- reads stdin) in one commit, or nothing."""
+    """Create everything in a plan file (- reads stdin) in one commit, or nothing."""
     app.refuse_past()
     specs = read_graph(file, DecisionContext(app.now, app.settings()))
     for key, value in (("idempotency_key", idempotency_key), ("parent", parent)):
@@ -63,7 +63,7 @@ def apply(app: App, file: str, *, dry_run: bool, idempotency_key: str | None, pa
 
 
 def _show_plan(app: App, operation: ApplyPlan) -> None:
-    """What the plan would make of the hub as this clone knows it; ids are minted when it is applied."""
+    """Show what the plan would create; ids are minted when it is applied."""
     change = app.preview(operation)
     specs = operation.args["beads"] if not change.is_empty else []
     if app.out.is_json:
@@ -86,7 +86,7 @@ EXPORT = Command(
 
 
 def export(app: App, root: str) -> None:
-    """Write a DAG as the plan file that makes it anew, without what became of it."""
+    """Write a DAG as a plan file that would create it again, without its results."""
     snapshot = app.snapshot()
     bead = bead_of(root, snapshot)
     plan = plan_of(bead, snapshot)

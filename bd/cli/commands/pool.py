@@ -71,7 +71,7 @@ STATUS = Command(
 
 
 def status(app: App) -> None:
-    """Show what each pool wants, and who of it runs on this host."""
+    """Show what each pool needs, and which members run on this host."""
     app.leave_out(SIGNS, "what runs on this host and what its checks said")
     pools = pools_of(app.snapshot()).values()
     if app.flags.at:
@@ -114,7 +114,7 @@ SCALE = Command(
 
 
 def scale(app: App, name: str, size: str) -> None:
-    """Ask for a size of a pool, which goes before its check; auto goes by the check again."""
+    """Request a size for a pool, which overrides its check; auto goes back to the check."""
     outcome = app.publish(ScalePool(**app.asked(pool=name, to=_size(app, name, size))))
     result = outcome.change.result if outcome.change else {}
     if app.out.is_json:
@@ -144,7 +144,7 @@ EVENTS = Command(
 
 
 def events(app: App, name: str | None) -> None:
-    """List what happened to the pools on this host, the latest last."""
+    """List the events of the pools on this host, the latest last."""
     found = [one for one in Quarters(app.hub).events() if name in (None, one.get("pool"))]
     if app.flags.at:
         found = [one for one in found if str(one.get("at")) <= time_text(app.now)]

@@ -24,7 +24,7 @@ SPEC = Command(
 
 
 def run(app: App) -> None:
-    """Print what an agent has to know: who it is, the loop, the rules."""
+    """Print what an agent needs to know: who it is, the loop, the rules."""
     if app.no_hub():
         if app.out.is_json:
             app.out.object({"text": ""})

@@ -1,4 +1,4 @@
-"""bd purge, bd repair-deps: upkeep of the Go tool's that has nothing, or little, to do here."""
+"""bd purge, bd repair-deps: upkeep commands of the Go tool that have little or nothing to do here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SPEC = Command(
 
 
 def run(app: App, dry_run: bool, force: bool, older_than: str | None) -> None:
-    """Remove what was made to be thrown away: there is nothing."""
+    """Report that there is nothing to purge."""
     app.snapshot()
     if app.out.is_json:
         app.out.object({"purged_count": 0, **({"dry_run": True} if dry_run else {})})

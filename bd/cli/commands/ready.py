@@ -90,7 +90,7 @@ def run(app: App, limit: int | None, sort: str, everybody: bool, explain: bool, 
 
 
 def _last_line(snapshot: Snapshot, found: int, others: int, name: str | None, idle: Reason | None) -> tuple[str, str]:
-    """What stands below the beads that were found, and instead of them where there are none. `name` is whom the list is for."""
+    """Return the line below the found beads, and the one printed if there are none. `name` is whom the list is for."""
     tip = f" · hub at {snapshot.commit[:7]}"
     if name and idle:
         more = f". Ready in all: {others} (`bd ready --all`)" if others else ""
@@ -101,7 +101,7 @@ def _last_line(snapshot: Snapshot, found: int, others: int, name: str | None, id
 
 
 def _claim_first(app: App, found: Lineup) -> None:
-    """The Go tool's `ready --claim`: the best of what was asked for that nobody takes meanwhile, or nothing."""
+    """Claim the best matching bead that is still free, or nothing: the Go tool's `ready --claim`."""
     from bd.cli.claim_attempts import claim_first  # noqa: PLC0415  only with --claim
 
     outcome = claim_first(app, list(found.ids())[:_TRIES])
@@ -114,7 +114,7 @@ def _claim_first(app: App, found: Lineup) -> None:
 
 
 def _explain(app: App, found: Lineup) -> None:
-    """What is ready and what waits, as one object."""
+    """Print what is ready and what waits, as one object."""
     from bd.cli.commands.blocked import blocked_beads, blocked_objects  # noqa: PLC0415  only with --explain
 
     snapshot = app.snapshot()

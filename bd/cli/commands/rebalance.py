@@ -42,7 +42,7 @@ def move_beads(app: App, dry_run: bool, loop: bool, interval: float) -> None:
         raise BadInput("--loop goes on for ever, and shows lines", hint="leave out --loop, or --dry-run and --json")
     if dry_run:
         snapshot = _looked_at(app)
-        if not app.flags.at:  # then it is a look at the past, and nothing that could be done
+        if not app.flags.at:  # a view of the past, not something that could be done
             app.preview(Rebalance(**app.asked()))
         _show_moves(app, cycle(snapshot, app.now), snapshot)
         return
@@ -101,7 +101,7 @@ STATUS = Command(
 
 
 def status(app: App) -> None:
-    """Show who would get what, and why others get and give nothing."""
+    """Show who would receive what, and why others neither receive nor give."""
     snapshot = _looked_at(app)
     found = cycle(snapshot, app.now)
     agents = [_agent(name, found) for name in sorted({*found.idle, *found.not_idle, *found.pending})]

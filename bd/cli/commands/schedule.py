@@ -67,7 +67,7 @@ def add(app: App, name: str, cron: str, tz: str, title: str, **flags: Any) -> No
 
 
 def _shown(schedule: dict[str, Any], app: App) -> dict[str, Any]:
-    """A schedule with when it is due next; what can't be read says why."""
+    """Return a schedule with its next tick, or the reason if it can't be read."""
     shown = {key: value for key, value in schedule.items() if key != "uid"}
     tick, why = schedules.next_or_why(schedule, app.now)
     return {**shown, "next_tick": time_text(tick)} if tick else {**shown, "error": why}

@@ -73,7 +73,7 @@ def run(app: App, host: str, port: int, token_file: str | None, names: tuple[str
 
 
 def _equip(site: Site, secrets_file: str | None, forwards: tuple[str, ...]) -> None:
-    """Give the site the secrets of webhooks, and gateways to tell what is ready."""
+    """Give the site the webhooks' secrets, and the gateways to notify."""
     site.secrets = {
         **webhook_secrets.from_environment(os.environ),
         **(webhook_secrets.of_file(secrets_file) if secrets_file else {}),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bd.cli.app import App
 
 
-# Which files a tool reads. AGENTS.md is what most read.
+# The files that each tool reads. Most read AGENTS.md.
 TOOLS = {
     "agents": ("AGENTS.md",),
     "claude": ("AGENTS.md", "CLAUDE.md"),
@@ -49,7 +49,7 @@ SPEC = Command(
 
 
 def run(app: App, tool: str | None, check: bool, remove: bool, list_tools: bool) -> None:
-    """Tell a coding agent of bd, in the files it reads."""
+    """Tell a coding agent about bd, in the files it reads."""
     if list_tools:
         _list(app)
         return
@@ -70,7 +70,7 @@ def run(app: App, tool: str | None, check: bool, remove: bool, list_tools: bool)
 
 
 def _done(path: str, name: str, *, check: bool, remove: bool) -> str:
-    """Bring one file's section in, out, or only look; how it then is."""
+    """Add, remove or check one file's section. Return its state afterwards."""
     text = managed_section.read(path)
     head = _HEADS.get(name, "")
     wanted = (

@@ -94,7 +94,7 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
 
 
 def _facts(app: App, bead: Bead, snapshot: Snapshot) -> list[str]:
-    """Who has it, what it is labelled, and how hot it is."""
+    """Return its holder, its labels, and its temperature."""
     facts: list[str] = []
     if bead.owner or bead.assignee:
         facts.append(f"owner {bead.owner}" if bead.owner else f"assignee {bead.assignee}")
@@ -111,7 +111,7 @@ def _facts(app: App, bead: Bead, snapshot: Snapshot) -> list[str]:
 
 
 def _when(app: App, bead: Bead) -> str:
-    """What happened to it when, and who made it and ended it."""
+    """Describe when it was created, updated and closed, and by whom."""
     by = {"created": bead.get("created_by"), "closed": bead.get("closed_by")}
     return ", ".join(
         f"{word} {app.out.age(bead.get(key), app.now)} ago{f' by {escaped(by[word])}' if by.get(word) else ''}"
@@ -121,7 +121,7 @@ def _when(app: App, bead: Bead) -> str:
 
 
 def _progress(app: App, bead: Bead, snapshot: Snapshot) -> None:
-    """The latest notes: beside the branch while somebody works, in the bead when the attempt has ended."""
+    """Print the latest notes: from side refs while somebody works, from the bead after the attempt."""
     said = (snapshot.capacity(bead.claim.agent) or {}).get("progress", []) if bead.claim else []
     notes = [note for note in said if note.get("bead") == bead.id] or bead.get("progress", [])
     for note in notes[-3:]:
@@ -135,7 +135,7 @@ def _in_words(value: Any) -> str:
 
 
 def _references(app: App, bead: Bead) -> None:
-    """What the bead starts from, and what came of it."""
+    """Print what the bead starts from, and its results."""
     spec, output = bead.get("spec") or {}, bead.get("output") or {}
     context, artifacts = spec.get("context_refs"), output.get("artifacts")
     groups = {

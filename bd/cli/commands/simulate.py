@@ -55,7 +55,7 @@ def run(app: App, push_limit: float | None, max_wait: float | None, sweep: Sweep
 
 
 def _sweep(app: App, scenario: Scenario, bounds: Bounds, sweep: Sweep) -> None:
-    """Run after run, with a bar on a terminal; then the table, and how far it holds."""
+    """Run the sweep, with a progress bar on a terminal; then print the table, and how far the bounds hold."""
     advance = progress_bar("simulating")
     runs = sweep.runs(scenario, bounds, lambda value: advance(0, 0, f"{sweep.name} {value:g}") if advance else None)
     if advance:

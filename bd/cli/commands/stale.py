@@ -31,7 +31,7 @@ SPEC = Command(
 
 
 def run(app: App, days: int, statuses: tuple[list[str], ...], limit: int | None) -> None:
-    """List beads that nobody has touched for long."""
+    """List beads that nobody has changed for long."""
     snapshot = app.snapshot()
     names = tuple(flat(statuses)) or ("open", "in_progress")
     wanted = Wanted(statuses=names, times={"updated_before": app.now - timedelta(days=days)})

@@ -86,7 +86,7 @@ def _words(entry: dict[str, Any]) -> str:
 
 
 def _refuse_living(wanted: set[str], found: list[Stall]) -> None:
-    """A bead that was named and is not stalled is not freed. Raises WrongState."""
+    """Refuse to free a named bead that has not stalled. Raises WrongState."""
     living = sorted(wanted - {stall.id for stall in found})
     if living:
         hint = f'`bd release {living[0]} --force --reason "why"` takes it from a holder who lives'

@@ -34,7 +34,7 @@ SPEC = Command(
 
 
 def run(app: App, list_kept: bool, dismissed: tuple[str, ...], accept_rewrite: bool, force: bool, reason: str | None) -> None:
-    """Publish what is local, bring in what is new."""
+    """Publish what is local, and fetch."""
     if list_kept or dismissed:
         _kept(app, dismissed)
     elif accept_rewrite:
@@ -44,7 +44,7 @@ def run(app: App, list_kept: bool, dismissed: tuple[str, ...], accept_rewrite: b
 
 
 def synchronise(app: App, *, force: bool = False, reason: str | None = None) -> None:
-    """Publish what is local, bring in what is new, and say how it went."""
+    """Publish what is local, fetch, and report the result."""
     outcome, edits = app.hub.sync(app.identity.by, force=force, reason=reason)
     refused = [{"uid": item.uid, "error": item.error.message, "code": item.error.code} for item in outcome.refused]
     if edits.damages:

@@ -127,7 +127,7 @@ RUN = Command(
 
 
 def run(app: App, names: tuple[str, ...]) -> None:
-    """Fire what waits for DAGs that have ended and for files that are there."""
+    """Fire the triggers for finished DAGs and for existing files."""
     app.refuse_past()
     app.snapshot(fetch=True)
     for name in names:

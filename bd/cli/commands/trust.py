@@ -35,7 +35,7 @@ def run(app: App, yes: bool, forget: bool) -> None:
     if not app.out.is_json:
         for one in asked:
             app.out.line(f"{'trusted' if one not in new else 'NOT trusted'}  {escaped(one.name)}  {one.pin[:12]}")
-            for line in one.text.split("\n"):  # none of them can stand where a name stands
+            for line in one.text.split("\n"):  # indented, so that no line can pass for a name
                 app.out.line(f"    {escaped(line)}")
         if not asked:
             app.out.line("This hub asks to run nothing.")

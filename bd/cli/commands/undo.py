@@ -22,7 +22,7 @@ SPEC = Command(
 
 
 def run(app: App) -> None:
-    """Take back this clone's last write."""
+    """Undo this clone's last write."""
     operation = undo_of_last(app.hub, app.asked)
     outcome = app.publish(operation)
     if app.out.is_json or app.out.quiet:

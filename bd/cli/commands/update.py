@@ -88,7 +88,7 @@ SPEC = Command(
 
 
 def run(app: App, beads: tuple[str, ...], claim: bool, **flags: Any) -> None:
-    """Change fields of beads. Two people changing different fields at once both succeed."""
+    """Change fields of beads. Two people who change different fields at once both succeed."""
     if not beads:
         last = last_write(app.hub) or {}
         beads = tuple((last.get("touched") or [])[-1:])
@@ -116,7 +116,7 @@ def run(app: App, beads: tuple[str, ...], claim: bool, **flags: Any) -> None:
 
 
 def changes_of(app: App, **flags: Any) -> dict[str, Any]:
-    """The operation's arguments that the flags ask for; empty when they ask for nothing."""
+    """Return the operation's arguments for the flags; empty if there are none."""
     given = "-" if flags.get("stdin") else flags.get("description")
     flags["description"] = text_argument(given, flags.get("body_file"), "description")
     flags["design"] = text_argument(flags.get("design"), flags.get("design_file"), "design")

@@ -43,7 +43,7 @@ def run(app: App, timeout: float | None, via: str | None, token_file: str | None
     agent = app.claimant().agent
     if token_file and not via:
         raise BadInput("--token-file is for --via", hint="--via URL")
-    gc.enable()  # it may take days
+    gc.enable()  # it may run for days
     found = wait(app.hub, agent, timeout, _server(via, token_file) if via else None, app.out.note)
     if app.out.is_json:
         app.out.object({"agent": agent, "ready": found})

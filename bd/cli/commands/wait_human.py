@@ -53,7 +53,7 @@ ANSWER = Command(
 
 
 def answer(app: App, bead: str, words: tuple[str, ...], file: str | None) -> None:
-    """Answer what a bead waits for, and open it again."""
+    """Answer a bead's question, and reopen it."""
     text = text_argument(" ".join(words), file, "answer")
     if not (text or "").strip():
         raise BadInput("an empty answer", hint=f'bd answer {bead} "what is to be done"')

@@ -81,7 +81,7 @@ def run(app: App, bead: str) -> None:
 
 
 def _tell_priority(app: App, bead: Bead, ranking: Ranking) -> None:
-    """The effective priority and what it is made of, where it is not the base alone and still orders anything."""
+    """Print the effective priority and its terms, if anything but the base matters."""
     parts = {name: round(points, 1) for name, points in ranking.parts(bead).items()}
     if bead.is_done or not any(points for name, points in parts.items() if name != "base"):
         return
@@ -90,7 +90,7 @@ def _tell_priority(app: App, bead: Bead, ranking: Ranking) -> None:
 
 
 def _said(bead: Bead, where: Standing, reasons: list[Reason]) -> tuple[str, *tuple[Reason, ...]]:
-    """The first line's words, and the reasons that still have to be told."""
+    """Return the words of the first line, and the reasons still to print."""
     first = where.reasons[0] if where.reasons else None
     if bead.is_done:
         ended = bead.get("close_reason")

@@ -1,4 +1,4 @@
-"""bd types, bd statuses: the words a bead may carry."""
+"""bd types, bd statuses: the types and statuses that a bead may have."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TYPES = {
     "story": "Something a user wants",
     "milestone": "A point to be reached",
 }
-# Name: the Go tool's category and icon, and what it means.
+# Name: the Go tool's category and icon, and the meaning.
 _STATUSES = {
     "open": ("active", "○", "Nobody works on it"),
     "in_progress": ("wip", "◐", "Somebody works on it"),

@@ -82,7 +82,7 @@ def run(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> None:
     ended: list[Ended] = []
 
     def on_ended(one: Ended) -> None:
-        if app.out.is_json or not ended:  # the rest is told and forgotten: a worker may go on for months
+        if app.out.is_json or not ended:  # others are printed and forgotten: a worker may run for months
             ended.append(one)
         _tell(app, one)
 
@@ -106,7 +106,7 @@ def run(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> None:
 
 
 def _tell(app: App, one: Ended) -> None:
-    """One attempt that ended, as a line; with --json all of them are told at the end."""
+    """Print an attempt that ended, as a line; with --json all are printed at the end."""
     if app.out.is_json:
         return
     verb = _MARKS.get(one.what, "? Unknown")
@@ -115,7 +115,7 @@ def _tell(app: App, one: Ended) -> None:
 
 
 def _warn_of_stranger(app: App, agent: str) -> None:
-    """Where agents have files, one without is perhaps mistyped: it would be offered everything."""
+    """Warn about an agent without a file where others have one: a mistyped name would be offered everything."""
     known = app.snapshot().records(AGENTS_DIR)
     if known and agent not in known:
         close = get_close_matches(agent, known, n=1)
@@ -139,14 +139,14 @@ def _plan(agent: str, words: tuple[str, ...], settings: Settings, flags: dict[st
 
 
 def _opener(app: App) -> Any:
-    """Opens the hub anew: a worker lives for long, and nothing it read may."""
+    """Return a function that opens the hub: a worker lives long, so nothing it has read is kept."""
     app.hub.close()
     directory = app.flags.directory
     return lambda: app.open_clone(locate(directory))
 
 
 def _stop_on_signals(worker: Worker) -> list[int]:
-    """TERM and INT stop the worker cleanly. Which came."""
+    """Let TERM and INT stop the worker cleanly. Return the list of those that came."""
     came: list[int] = []
 
     def stop(number: int, _frame: Any) -> None:
