@@ -1,4 +1,4 @@
-"""How each agent of the fleet is doing: its capacity record as of its last sign, with what is worked out now."""
+"""The state of each agent of the fleet: its last capacity record, with what is derived now."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
 
-# Kept in the tracked file alone: a sign of life repeats them as its sender last knew them.
+# Only the tracked file counts for these: a heartbeat repeats them as its sender last knew them.
 _TRACKED = ("recent", "failed_tasks", "overloaded_at")
 
 
 def names_of(snapshot: Snapshot) -> list[str]:
-    """Every agent: those with a file, and those that ever claimed or gave a sign of life."""
+    """Return every agent: those with a file, and those that ever claimed or sent a heartbeat."""
     return sorted({*snapshot.records(AGENTS_DIR), *snapshot.records(CAPACITY_DIR), *snapshot.heard})
 
 
 def records_of(snapshot: Snapshot, now: datetime, names: list[str]) -> list[dict[str, Any]]:
-    """A record for each of these agents, with status, beads and counts as they are now."""
+    """Return a record for each of these agents, with its current status, beads and counts."""
     waiting = queues(snapshot, now)
     return [_record(name, snapshot, now, len(waiting.get(name, ()))) for name in names]
 
@@ -57,7 +57,7 @@ def _record(name: str, snapshot: Snapshot, now: datetime, pending: int) -> dict[
 
 
 def description_of(name: str, snapshot: Snapshot) -> dict[str, Any]:
-    """An agent's file with its role's presets for what is unset; empty when it has no file."""
+    """Return an agent's file, with its role's presets for unset fields; empty if it has no file."""
     agent = snapshot.agent(name)
     if agent is None:
         return {}

@@ -1,4 +1,4 @@
-"""What needs a person: everything a fleet can't settle by itself, in one look. Changes nothing."""
+"""What needs a person: everything that a fleet can't settle by itself, on one page. Changes nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Attention(NamedTuple):
-    """What needs a person, by kind; each entry is a JSON object without nulls. The longest wait stands first."""
+    """What needs a person, by kind; each entry is a JSON object without nulls. The longest wait comes first."""
 
     dead_letters: list[dict[str, Any]]
     waiting: list[dict[str, Any]]
@@ -39,7 +39,7 @@ class Attention(NamedTuple):
 
 
 def gather(snapshot: Snapshot, stalls: Iterable[Stall], refused: Iterable[KeptCommit], now: datetime) -> Attention:
-    """Everything that needs a person: in the hub, in what a look at the fleet showed, and in what was refused and kept."""
+    """Collect everything that needs a person: in the hub, in an observation of the fleet, and among rejected changes."""
     live = sorted(snapshot.live(), key=lambda bead: (bead.priority, bead.id))
     return Attention(
         _oldest_first(_dead_letter(bead, now) for bead in dead_letters(snapshot) if not bead.get("reviewed")),
@@ -83,7 +83,7 @@ def _stalled(stall: Stall, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
 
 
 def _silent(snapshot: Snapshot, now: datetime) -> list[str]:
-    """The agents presumed offline; who was set so is known to whoever did it."""
+    """Return the agents presumed offline; those set offline are known to whoever did it."""
     names = {*snapshot.records(AGENTS_DIR), *snapshot.records(CAPACITY_DIR)}
     return [name for name in sorted(names) if duty_of(name, snapshot) != "offline" and is_presumed_offline(name, snapshot, now)]
 

@@ -1,6 +1,6 @@
-"""What a commit did to beads, in the fleet's words: created, claimed, closed, failed ... Pure.
+"""What a commit did to beads, as transitions: created, claimed, closed, failed ... Pure.
 
-Read from what changed, not from what the commit says, so that an edit made by hand shows as what it is.
+Derived from what changed, not from what the commit claims, so that hand edits show as what they are.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from bd.core.model import Bead
     from bd.report.commits import Commit
 
-# How a claim ended that did not end its bead, by the verb that ended it.
+# How a claim ended without ending its bead, by verb.
 _ENDS = {"fail": "failed", "reassign": "freed", "wait-human": "parked", "undo": "taken back", "delete": "deleted"}
-# What is left to say of a change that moved neither claims nor status.
+# The transition for a change of neither claims nor status.
 _CHANGES = {
     "comment": "commented",
     "notified": "people told",
@@ -31,17 +31,17 @@ _CHANGES = {
     "undo": "taken back",
 }
 _MOVES = {"closed": "closed", "cancelled": "cancelled", "dead_letter": "dead letter", "deferred": "deferred", "blocked": "parked"}
-# A sign of life moves nothing.
+# Heartbeats are no transitions.
 SILENT = frozenset({"heartbeat"})
 CLAIMING = frozenset({"claimed", "reserved"})
-# What ends an attempt.
+# Transitions that end an attempt.
 ENDING = frozenset({"closed", "cancelled", "failed", "freed", "released", "parked", "taken back", "deleted"})
 
 
 class Transition(NamedTuple):
-    """One thing that became of a bead, or of the hub where `bead` is empty. `tries` counts the pushes of its commit.
+    """One transition of a bead, or of the hub if `bead` is empty. `tries` counts the pushes of its commit.
 
-    `agent` is whose claim it is about, `token` which one; `before` and `after` are the bead (None: there is none).
+    `agent` and `token` are of the claim concerned; `before` and `after` are the bead (None: it does not exist).
     """
 
     what: str
@@ -64,7 +64,7 @@ class Transition(NamedTuple):
         return shown.title if shown else ""
 
     def as_json(self) -> dict[str, Any]:
-        """The object of `bd log --json`; what is unset is left out."""
+        """Return the object of `bd log --json`; unset keys are left out."""
         told = {
             "at": self.at,
             "commit": self.commit,
@@ -81,7 +81,7 @@ class Transition(NamedTuple):
 
 
 def of_hub(commit: Commit) -> Transition:
-    """A commit that touched no bead: the hub's settings, an agent, a merge."""
+    """Return the transition of a commit that touched no bead: settings, an agent, a merge."""
     verb, _, text = commit.subject.partition(": ")
     is_said = commit.verb != "" and text != ""
     what = commit.verb or ("merged" if commit.is_merge else BY_HAND)
@@ -89,7 +89,7 @@ def of_hub(commit: Commit) -> Transition:
 
 
 def of_bead(commit: Commit, bead_id: str, before: Bead | None, after: Bead | None) -> Iterator[Transition]:
-    """What a commit did to a bead, in the order in which it came to be."""
+    """Yield what a commit did to a bead, in order."""
 
     def made(what: str, claim: Mapping[str, Any] | None = None, text: str = "") -> Transition:
         told = _made(what, commit)._replace(bead=bead_id, before=before, after=after, text=text)
@@ -127,12 +127,12 @@ def _made(what: str, commit: Commit) -> Transition:
 
 
 def _is_same(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
-    """Whether a claim goes on under another token."""
+    """Return whether a claim goes on under another token."""
     return (new["agent"], new.get("attempt")) == (old["agent"], old.get("attempt"))
 
 
 def _ends(commit: Commit, after: Bead | None, gone: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """How each of these claims ended: what was done to the bead was done by one of them."""
+    """Yield how each of these claims ended: one of their holders did what was done to the bead."""
     for place, claim in enumerate(sorted(gone, key=lambda claim: claim["token"] not in commit.tokens)):
         if after is None:
             yield "deleted", claim
@@ -143,7 +143,7 @@ def _ends(commit: Commit, after: Bead | None, gone: Sequence[Mapping[str, Any]])
 
 
 def _moved(before: Bead | None, after: Bead | None) -> str:
-    """What became of a bead's status; empty where that is no news."""
+    """Return the transition of a bead's status; "" if there is none."""
     if after is None:
         return "deleted"
     if before is None or before.status == after.status:
@@ -155,7 +155,7 @@ def _moved(before: Bead | None, after: Bead | None) -> str:
 
 
 def _reason(what: str, before: Bead | None, after: Bead | None) -> str:
-    """The words that came with it."""
+    """Return the text that belongs to it."""
     if after is None:
         return ""
     if what in ("failed", "freed", "dead letter"):
@@ -169,7 +169,7 @@ def _reason(what: str, before: Bead | None, after: Bead | None) -> str:
 
 
 def failure_of(transition: Transition) -> str:
-    """The kind of failure that ended an attempt; empty where none did."""
+    """Return the kind of failure that ended an attempt; "" if none did."""
     after = transition.after
     failures = (after.get("failures") if after else None) or []
     return str(failures[-1].get("reason") or "") if failures and transition.what in ("failed", "freed") else ""

@@ -1,7 +1,7 @@
-"""The hub's commits as they lie in git, read once: who says it made each, what it says it did, and which files it changed.
+"""The hub's commits, read once: who claims to have made each, the operation it names, and the files it changed.
 
-Two processes list commits and files, the clone's object reader gives the contents. Belongs here: reading history for
-who looks back at it (audit, history). Does not belong here: judging it.
+Two processes list commits and files; the clone's object reader gets the contents. Used by everything that looks back (audit,
+history); judges nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _AT_ONCE = 500
 
 
 class File(NamedTuple):
-    """A file that a commit changed: its blob before and after, empty where there is none."""
+    """A file that a commit changed: its blob before and after, "" if there is none."""
 
     path: str
     old: str
@@ -35,15 +35,15 @@ class File(NamedTuple):
 
     @property
     def bead(self) -> str:
-        """The id of the bead that the file is of; empty for any other file."""
+        """The id of the file's bead; "" for any other file."""
         bead_id = bead_id_of(self.path) if self.path.startswith(BEADS_DIR) and self.path.endswith(".yaml") else None
         return bead_id or ""
 
 
 class Who(NamedTuple):
-    """Whose doing a commit is: the name, the kind before it (agent, human, hand ...), and whether a signature proves it.
+    """Who made a commit: the name, its kind (agent, human, hand ...), and whether a signature proves it.
 
-    `verified` is None as long as nobody looks at signatures: then it is what the commit says.
+    `verified` is None if signatures were not checked: then it is what the commit claims.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Who(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """One commit. `sides` holds, for each parent, the files that differ from it; `form` is the operation it says it is."""
+    """One commit. `sides` has, for each parent, the files that differ; `form` is the operation that it names."""
 
     name: str
     parents: tuple[str, ...]
@@ -65,7 +65,7 @@ class Commit(NamedTuple):
 
     @property
     def files(self) -> tuple[File, ...]:
-        """What differs from the first parent."""
+        """The files that differ from the first parent."""
         return self.sides[0]
 
     @property
@@ -78,7 +78,7 @@ class Commit(NamedTuple):
 
     @property
     def is_by_hand(self) -> bool:
-        """Whether plain git made it: it says nothing of an operation."""
+        """True if plain git made it: it names no operation."""
         return not self.form
 
     @property
@@ -108,7 +108,7 @@ class Commit(NamedTuple):
 
 
 def who(commit: Commit) -> Who:
-    """Whose doing a commit is, by what it says of itself. The one place that will know of signatures."""
+    """Return who made a commit, by its own words. The one place to add signatures."""
     if commit.is_by_hand:
         return Who(commit.author, "hand")
     kind, colon, name = str(commit.form.get("by") or "").rpartition(":")
@@ -119,7 +119,7 @@ def who(commit: Commit) -> Who:
 def read(
     repo: GitRepo, tip: str, *ranges: str, paths: Sequence[str] = (), on_progress: Progress | None = None
 ) -> Iterator[Commit]:
-    """The commits that a tip has, parents first. `ranges` bound them (`^COMMIT`), `paths` limit them and their files."""
+    """Yield the commits of a tip, parents first. `ranges` bound them (`^COMMIT`), `paths` limit them and their files."""
     limits = ["--", *paths] if paths else []
     _, out, _ = repo.run("rev-list", "--reverse", "--topo-order", "--full-history", "--parents", tip, *ranges, *limits)
     lines = [line.split(" ") for line in out.decode().splitlines()]
@@ -143,7 +143,7 @@ def _commit(name: str, parents: tuple[str, ...], data: bytes, sides: tuple[tuple
 
 
 def _sides(repo: GitRepo, lines: Sequence[Sequence[str]], limits: Sequence[str]) -> Iterator[tuple[File, ...]]:
-    """For each commit, for each of its parents in order (for none: once), the files that differ. One git process."""
+    """Yield, for each commit and each of its parents in order (once without parents), the files that differ. One git process."""
     pairs = [(words[0], parent) for words in lines for parent in words[1:] or [""]]
     data = "".join(f"{commit} {parent}".rstrip() + "\n" for commit, parent in pairs).encode()
     args = ("diff-tree", "--stdin", "--always", "-r", "-z", "--root", "--raw", "--no-renames", "--full-index", *limits)
@@ -162,7 +162,7 @@ def _sides(repo: GitRepo, lines: Sequence[Sequence[str]], limits: Sequence[str])
 
 
 def _files(repo: GitRepo, entries: Sequence[Entry]) -> tuple[File, ...]:
-    """The files that differ, as if each archived bead had one of its own."""
+    """Return the files that differ, with archived beads listed one by one."""
     return tuple(File(entry.path, entry.old or "", entry.oid or "") for entry in with_volumes(repo, entries))
 
 

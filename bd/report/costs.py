@@ -1,4 +1,4 @@
-"""What work has cost: by bead, agent, DAG or day. Pure."""
+"""Costs of work: by bead, agent, DAG or day. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GROUPS = ("bead", "agent", "dag", "day", "model")
 
 
 class Paid(NamedTuple):
-    """What one attempt on a bead cost; attempt 0 is what nobody told an attempt of."""
+    """The cost of one attempt on a bead; attempt 0 is for costs without one."""
 
     bead: Bead
     attempt: int
@@ -29,7 +29,7 @@ class Paid(NamedTuple):
 
 
 def paid(snapshot: Snapshot, since: str = "") -> Iterator[Paid]:
-    """Every attempt that cost something, from a time on."""
+    """Yield every attempt that cost something, from a time on."""
     for bead in snapshot.wholes(snapshot.costly()):
         for entry in entries(bead):
             if entry.at >= since:
@@ -37,7 +37,7 @@ def paid(snapshot: Snapshot, since: str = "") -> Iterator[Paid]:
 
 
 def entries(bead: Bead) -> list[Paid]:
-    """The attempts of one bead that cost something, the first ones first."""
+    """Return the attempts of one bead that cost something, in order."""
     cost = bead.get("cost")
     cost = cost if isinstance(cost, dict) else {}
     found = []
@@ -60,7 +60,7 @@ def _tokens(entry: dict[str, Any]) -> dict[str, int]:
 
 
 def sums(found: Iterator[Paid] | list[Paid], by: str, snapshot: Snapshot) -> list[dict[str, Any]]:
-    """The sums of a group, the most expensive first: its name, `usd`, `tokens`, and how many `attempts`."""
+    """Return the sums of a group, the most expensive first: its name, `usd`, `tokens`, and the number of `attempts`."""
     groups: dict[str, dict[str, Any]] = {}
     for one in found:
         name = _name(one, by, snapshot)

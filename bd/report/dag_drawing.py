@@ -1,4 +1,4 @@
-"""What a bead waits for and what waits for it, near and far, drawn: who waits stands to the right. Pure."""
+"""A drawing of what a bead waits for and what waits for it, directly or not; waiting beads are to the right. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
 
-# So many beads are drawn, the nearest; how large each is, and the room between them.
+# The number of beads drawn (the nearest), their size, and the space between them.
 MOST = 40
 _WIDTH, _HEIGHT, _BESIDE, _BELOW = 190, 46, 46, 14
 _TITLE = 24
@@ -24,7 +24,7 @@ _SWEEPS = 4
 
 
 class Graph(NamedTuple):
-    """`beads` by id; `edges` are (waited for, waits); `more` are how many beads are left out."""
+    """`beads` by id; `edges` are (waited for, waiting); `more` is the number of beads left out."""
 
     beads: Mapping[str, Bead]
     edges: tuple[tuple[str, str], ...]
@@ -32,7 +32,7 @@ class Graph(NamedTuple):
 
 
 def around(bead: Bead, snapshot: Snapshot) -> Graph:
-    """The bead, all it waits for, directly or not, and all that waits for it."""
+    """Return the bead, everything it waits for, and everything that waits for it, directly or not."""
     found: dict[str, Bead] = {bead.id: bead}
     missed: set[str] = set()
 
@@ -55,7 +55,7 @@ def around(bead: Bead, snapshot: Snapshot) -> Graph:
 
 
 def svg(graph: Graph, here: str, snapshot: Snapshot, now: datetime, href: Callable[[str], str]) -> Cell:
-    """The drawing; `here` is the bead it is about, `href` where a bead has its page."""
+    """Draw the graph; `here` is its bead, `href` returns the page of a bead."""
     columns = _columns(graph)
     places = {
         bead_id: (column * (_WIDTH + _BESIDE) + 1, row * (_HEIGHT + _BELOW) + 1)
@@ -72,9 +72,9 @@ def svg(graph: Graph, here: str, snapshot: Snapshot, now: datetime, href: Callab
 
 
 def _columns(graph: Graph) -> list[list[str]]:
-    """The beads in columns, each to the right of all it waits for, near what it is bound to."""
+    """Arrange the beads in columns, each to the right of all it waits for and near its neighbours."""
     depth = dict.fromkeys(graph.beads, 0)
-    for _ in graph.beads:  # no path is longer than there are beads, also where somebody typed a circle
+    for _ in graph.beads:  # no path is longer than the number of beads, even if somebody typed a cycle
         deeper = {after: depth[before] + 1 for before, after in graph.edges if depth[after] <= depth[before]}
         if not deeper:
             break
@@ -88,7 +88,7 @@ def _columns(graph: Graph) -> list[list[str]]:
 
 
 def _untangle(columns: Sequence[list[str]], edges: Iterable[tuple[str, str]]) -> None:
-    """Move each bead to the height of those it is bound to in the columns before."""
+    """Move each bead to the height of its neighbours in earlier columns."""
     bound: dict[str, list[str]] = {}
     for one, other in edges:
         bound.setdefault(one, []).append(other)

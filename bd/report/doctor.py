@@ -1,4 +1,4 @@
-"""What the doctor looks at: everything in the hub and in this clone. Changes nothing."""
+"""The doctor's checks of the hub and of this clone. Changes nothing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ACTIVE_FILES_ADVISED = 3000
 
 
 class Finding(NamedTuple):
-    """One thing the doctor says. `level`: damage (exit 7), warning, or note. `code` is snake_case."""
+    """One finding. `level`: damage (exit 7), warning, or note. `code` is snake_case."""
 
     level: str
     code: str
@@ -45,7 +45,7 @@ class Finding(NamedTuple):
 
 
 def examine(hub: Clone, snapshot: CachedSnapshot, now: datetime, *, remote: bool = True) -> list[Finding]:
-    """Every finding, the worst first."""
+    """Return every finding, the worst first."""
     found = [*_files(hub, snapshot), *_pools(snapshot), *_graph(snapshot), *_claims(snapshot, now), *_clone(hub, snapshot)]
     if remote and hub.remote_name:
         found += _remote(hub)
@@ -148,7 +148,7 @@ def _claims(snapshot: Snapshot, now: datetime) -> Iterator[Finding]:
 
 
 def stale_capacity(snapshot: Snapshot, now: datetime) -> dict[str, dict[str, Any]]:
-    """The capacity files that do not repeat the live claims: path -> what they should say (None: nothing)."""
+    """Return the capacity files that differ from the live claims: path -> the right content (None: no file)."""
     stale = {}
     for name, fields in snapshot.records(".agent-status/").items():
         wanted = capacity_of(name, snapshot, now, sign_of_life=False)

@@ -1,4 +1,4 @@
-"""A bead's past: who changed it, when, and which fields, read from the hub's commits; and claims in words."""
+"""A bead's history: who changed it, when, and which fields, read from the hub's commits; and its claims in words."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from bd.report.commits import Commit
     from bd.store.git.repository import GitRepo
 
-# Stamps that move with other fields and say nothing by themselves.
+# Times that change together with other fields, and say nothing alone.
 _QUIET = frozenset({"updated_at", "heated_at", "reopened_at"})
-# How a claim ended, by the verb that ended it.
+# How a claim ended, by verb.
 _ENDS = {
     "close": "closed",
     "handoff": "closed, and handed over",
@@ -33,9 +33,9 @@ _ENDS = {
 
 
 class Event(NamedTuple):
-    """One commit that changed a bead. `changes` maps a field to its (old, new) values; None where it was unset.
+    """One commit that changed a bead. `changes` maps a field to its (old, new) values; None if unset.
 
-    `kind` is that of `by`: agent, human, hand (plain git) ... `claims` says in words what became of the bead's claims.
+    `kind` is the kind of `by`: agent, human, hand (plain git) ... `claims` describes what happened to the bead's claims.
     """
 
     commit: str
@@ -57,9 +57,9 @@ def _pair(pair: tuple[Any, Any]) -> dict[str, Any]:
 
 
 def events(repo: GitRepo, bead_id: str, tip: str, since: str | None = None, *, path: str = "") -> list[Event]:
-    """The bead's events, oldest first, without those that `since` has; cut off where a shallow clone is.
+    """Return the bead's events, oldest first, without those that `since` contains; a shallow clone has fewer.
 
-    `path` is where its file lies at the tip. Moves to the archive and back are followed, and so is a file that got another id.
+    `path` is its file at the tip. Moves to the archive and back are followed, and so is a file that got another id.
     """
     ranges = (f"^{since}",) if since else ()
     paths = {bead_path(bead_id), volume_of(path) or path or bead_path(bead_id)}
@@ -77,12 +77,12 @@ def events(repo: GitRepo, bead_id: str, tip: str, since: str | None = None, *, p
 
 
 def _of_bead(commit: Commit, bead_id: str) -> Commit:
-    """The commit with none of its files but the bead's."""
+    """Return the commit with only the bead's files."""
     return commit._replace(sides=tuple(tuple(file for file in side if file.bead == bead_id) for side in commit.sides))
 
 
 def _elsewhere(repo: GitRepo, made: Sequence[Commit], bead_id: str) -> set[str]:
-    """Where the bead's file was besides: what comes or goes in a commit may have been moved in it."""
+    """Return other paths of the bead's file: if it appears or disappears in a commit, it may have been moved there."""
     names = [commit.name for commit in made if len(commit.files) == 1 and not (commit.files[0].old and commit.files[0].new)]
     if not names:
         return set()
@@ -91,7 +91,7 @@ def _elsewhere(repo: GitRepo, made: Sequence[Commit], bead_id: str) -> set[str]:
 
 
 def _event(repo: GitRepo, commit: Commit, bead_id: str) -> Event | None:
-    """What a commit did to the bead; None for nothing, and for a merge that only brings together."""
+    """Return what a commit did to the bead; None if nothing, or if a merge only combines."""
     files = list(commit.files)
     for side in commit.sides[1:]:
         paths = {file.path for file in side}
@@ -124,7 +124,7 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, t
 
 
 def _before_its_id(repo: GitRepo, first: Event, bead_id: str) -> list[Event]:
-    """The events of the file that became this bead's in its first commit: one with the same uid that vanished there."""
+    """Return the events of the file that became this bead's in its first commit: one with the same uid that disappeared."""
     uid = first.changes.get("uid", (None, None))[1]
     if not uid:
         return []

@@ -1,6 +1,6 @@
-"""Self-contained web pages: one file, no script, nothing loaded from anywhere; light and dark as the reader has it.
+"""Self-contained web pages: one file, no script, nothing loaded; light and dark as the reader prefers.
 
-Belongs here: the frame, the looks, and making any text harmless. Does not belong here: what a page shows.
+The frame, the style, and escaping; the callers fill in the content.
 """
 
 from __future__ import annotations
@@ -51,30 +51,30 @@ footer { color: var(--dim); font-size: .8rem; margin-top: 2rem; }
 
 
 class Cell(str):
-    """Markup that is made here and stays as it is; any other text is escaped."""
+    """Markup made here, which is not escaped; any other text is."""
 
     __slots__ = ()
 
 
 def text(value: str) -> Cell:
-    """A text of anywhere: no markup in it is markup, and characters that nobody sees are shown as a box."""
+    """Escape a text: markup becomes text, and invisible characters become a box."""
     if isinstance(value, Cell):
         return value
     return Cell(html.escape("".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in value)))
 
 
 def lines(value: str) -> Cell:
-    """The same for a text of several lines, which stay lines."""
+    """Escape a text of several lines, keeping the lines."""
     return Cell("\n".join(text(line) for line in value.replace("\r\n", "\n").split("\n")))
 
 
 def state(word: str, kind: str) -> Cell:
-    """A state in its colour."""
+    """Return a state in its colour."""
     return Cell(f'<span class="state {kind}">{text(word)}</span>')
 
 
 def table(columns: Iterable[tuple[str, str]], rows: Iterable[Iterable[str]], none: str) -> str:
-    """A table. `columns` are heads with the class of their cells; `none` stands there instead of no rows."""
+    """Return a table. `columns` are headings with the class of their cells; `none` replaces an empty table."""
     heads = list(columns)
     body = ["".join(_cell(*head, cell) for head, cell in zip(heads, row, strict=True)) for row in rows]
     if not body:
@@ -85,7 +85,7 @@ def table(columns: Iterable[tuple[str, str]], rows: Iterable[Iterable[str]], non
 
 
 def _cell(head: str, kind: str, cell: str) -> str:
-    """A number says what it is by itself where a narrow page has no room for heads."""
+    """Return a cell. Numbers carry their heading, for narrow pages without a head."""
     told = f' data-head="{text(head)}"' if kind == "number" and head else ""
     return f'<td class="{kind}"{told}>{text(cell)}</td>'
 
@@ -95,7 +95,7 @@ def section(title: str, body: str) -> str:
 
 
 def page(title: str, stamp: str, body: str) -> str:
-    """The whole document."""
+    """Return the whole document."""
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

@@ -1,4 +1,4 @@
-"""The transitions of a hub's history, read from its commits in their order."""
+"""The transitions of a hub's history, read from its commits in order."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _AT_ONCE = 500
 
 
 def read(repo: GitRepo, tip: str, *ranges: str, on_progress: Progress | None = None) -> Iterator[Transition]:
-    """What the commits that lead to a tip did, oldest first; `ranges` bound them (`^COMMIT`, `--max-count=N`).
+    """Yield what the commits that lead to a tip did, oldest first; `ranges` bound them (`^COMMIT`, `--max-count=N`).
 
-    Where a shallow clone is cut off, nothing is said of the first commit: what it did is not known here.
+    The first commit of a shallow clone is skipped: what it changed is unknown here.
     """
     contents, is_cut = _Contents(repo), is_shallow(repo)
     for chunk in _chunks(commits.read(repo, tip, *ranges, on_progress=on_progress)):
@@ -34,7 +34,7 @@ def read(repo: GitRepo, tip: str, *ranges: str, on_progress: Progress | None = N
 
 
 def last(repo: GitRepo, tip: str, size: int) -> tuple[list[Transition], bool]:
-    """The last transitions, oldest first, and whether there are earlier ones."""
+    """Return the last transitions, oldest first, and whether there are earlier ones."""
     count = size + 1
     while True:
         found = list(read(repo, tip, f"--max-count={count}"))
@@ -59,7 +59,7 @@ def _of(commit: Commit, contents: _Contents) -> Iterator[Transition]:
     for file in commit.files:
         if file.bead:
             beads.setdefault(file.bead, []).append(file)
-    if not beads or commit.is_merge:  # what a merge brings together is told where it was done
+    if not beads or commit.is_merge:  # the changes in a merge were reported where they were made
         if commit.verb not in SILENT:
             yield of_hub(commit)
         return
@@ -77,7 +77,7 @@ def _first(oids: Iterator[str]) -> str:
 
 
 class _Contents:
-    """Beads by blob: of each the newest content stays known, for it is what the next commit changes."""
+    """Beads by blob; the newest content of each is kept, because the next commit changes it."""
 
     def __init__(self, repo: GitRepo) -> None:
         self._repo = repo
@@ -85,7 +85,7 @@ class _Contents:
         self._newest: dict[str, tuple[str, str]] = {}
 
     def learn(self, files: Sequence[File]) -> None:
-        """Read what these files were and became, and forget what nobody asks for any more."""
+        """Read the old and new contents of these files, and drop those no longer needed."""
         kept = set(self._newest.values())
         self._known = {pair: bead for pair, bead in self._known.items() if pair in kept}
         wanted = list(dict.fromkeys((file.bead, oid) for file in files for oid in (file.old, file.new) if oid))
@@ -100,7 +100,7 @@ class _Contents:
                 self._newest.pop(file.bead, None)
 
     def bead(self, bead_id: str, oid: str) -> Bead | None:
-        """The bead that a content is; None for none, and for one that can't be read."""
+        """Return the bead in a content; None if there is none, or it can't be read."""
         return self._known.get((bead_id, oid))
 
 

@@ -1,4 +1,4 @@
-"""How a pool is doing: by what its host has noted of its members, or by what the hub's files tell."""
+"""The state of a pool: from its host's notes about members, or from the hub's files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def told_by_files(pool: Pool, snapshot: Snapshot, now: datetime) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, Any]]:
-    """Notes as a host has them, made of what the hub's files tell: who is there, and what the pool wants without its check."""
+    """Return notes like a host's, made from the hub's files: which members are online, and the size without the check."""
     there = [name for name in pool.members if snapshot.capacity(name) and not is_away(name, snapshot, now)]
     notes = [(name, {"pool": pool.name, "drained_at": duty_of(name, snapshot) == "draining"}) for name in there]
     wanted = pool.size if pool.size is not None or pool.check else demand(pool, snapshot, now)
@@ -25,7 +25,7 @@ def told_by_files(pool: Pool, snapshot: Snapshot, now: datetime) -> tuple[list[t
 
 
 def status_of(pool: Pool, members: Iterable[tuple[str, Mapping[str, Any]]], note: Mapping[str, Any]) -> dict[str, Any]:
-    """A pool's status, of the notes of members of any pool and of what is remembered of this one."""
+    """Return a pool's status from the notes of all members and the pool's own note."""
     ours = [(name, one) for name, one in members if one.get("pool") == pool.name]
     known = {key: note[key] for key in ("desired", "wanted", "last_check", "waits") if note.get(key) not in (None, "")}
     errors = [str(note[key]) for key in ("check_error", "trouble") if note.get(key)]

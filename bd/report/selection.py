@@ -1,6 +1,6 @@
-"""Which beads a list shows: filters and orders. Pure; the command line only fills in a `Wanted`.
+"""Which beads a list shows: filters and orders. Pure; the command line fills in a `Wanted`.
 
-Few lists need the hub's settings, so that they are handed over as a function.
+Few lists need the hub's settings, so they are passed as a function.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
     from bd.core.settings import Settings
 
-# Names that are worked out, beside the stored statuses.
+# Derived names, in addition to the stored statuses.
 DERIVED = ("ready", "pending", "retrying", "claimed", "running", "parked", "stalled", "hooked", "completed", "dead_lettered")
-# What asks for beads that are done, too.
+# Statuses that include beads that are done.
 _DONE = frozenset({"closed", "cancelled", "completed", "all"})
 # The derived statuses that are phases of live beads.
 _KEPT_PHASES = frozenset({"ready", "pending", "retrying", "claimed", "running", "parked", "dead_lettered"})
-# The orders that a store can answer in: that of lists, and for what is ready that of work.
+# The orders that a store supports: that of lists, and for ready beads that of work.
 _BY_PRIORITY, _BY_WORK = ("priority",), ("effective", "hybrid")
 SORTS = ("priority", "effective", "created", "updated", "closed", "status", "id", "title", "type", "assignee", "oldest", "hybrid")
 
 
 class Wanted(NamedTuple):
-    """The filters of a list; unset ones let everything through."""
+    """The filters of a list; unset ones match everything."""
 
     statuses: tuple[str, ...] = ()
     everything: bool = False
@@ -61,7 +61,7 @@ class Wanted(NamedTuple):
 
 
 def selected(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Callable[[], Settings]) -> list[Bead]:
-    """The beads that pass every filter, in no particular order. They may be heads, except with `metadata` and `texts`."""
+    """Return the beads that match every filter, unordered. They may be heads, except with `metadata` and `texts`."""
     passes = passing(snapshot, wanted, now, settings)
     everything = wanted.everything or wanted.ids or _names(wanted) & _DONE
     return [bead for bead in (snapshot.every() if everything else snapshot.live()) if passes(bead)]
@@ -76,9 +76,9 @@ def lineup(
     *,
     reverse: bool = False,
 ) -> Lineup:
-    """The beads that pass every filter, in an order by name. Raises BadInput for what can't be asked.
+    """Return the beads that match every filter, in a named order. Raises BadInput for invalid filters or orders.
 
-    In a store's own orders and by what it can find beads by, none is read before it is shown.
+    With a store's own orders and queries, beads are read only when they are shown.
     """
     ranking = Ranking(snapshot, now)
     sought = _sought(wanted) if sort in (*_BY_PRIORITY, *_BY_WORK) and not reverse else None
@@ -96,7 +96,7 @@ def lineup(
 
 
 def _sought(wanted: Wanted) -> Sought | None:
-    """The filters as what a store can find beads by; None where beads have to be looked at."""
+    """Translate the filters into a store's query; None if beads have to be examined."""
     others = wanted._replace(
         statuses=(), everything=False, types=(), types_not=(), priorities=(), assignee=None, unassigned=False
     )
@@ -123,7 +123,7 @@ def _names(wanted: Wanted) -> set[str]:
 
 
 def passing(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Callable[[], Settings]) -> Callable[[Bead], bool]:
-    """Whether a bead passes every filter. Raises BadInput for filters that can't be meant."""
+    """Return a function that tells whether a bead matches every filter. Raises BadInput for invalid filters."""
     _refuse_unknown_types(wanted, snapshot, settings)
     tests = [_status_test(wanted, snapshot, now, settings), *_tests(wanted, snapshot, now)]
     if wanted.metadata:
@@ -133,12 +133,12 @@ def passing(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Callabl
     return lambda bead: all(test(bead) for test in tests)
 
 
-# Types of existing clients' own, which they ask for in hubs that have none.
+# Types that existing clients ask for, even in hubs that have no such beads.
 _FOREIGN_TYPES = frozenset({"publish", "event", "convoy", "session", "spec", "convergence", "slot", "wisp"})
 
 
 def _refuse_unknown_types(wanted: Wanted, snapshot: Snapshot, settings: Callable[[], Settings]) -> None:
-    """Raise BadInput for a type that is neither known here nor that of any bead: most likely a slip of the finger."""
+    """Raise BadInput for a type that is neither known here nor used by any bead: most likely a typing error."""
     known = {*TYPES, *NOT_WORK, *_FOREIGN_TYPES}
     unknown = [name for name in wanted.types if name not in known]
     if unknown:
@@ -197,7 +197,7 @@ def _status_test(wanted: Wanted, snapshot: Snapshot, now: datetime, settings: Ca
 
 
 def dead_letters(snapshot: Snapshot) -> list[Bead]:
-    """The beads that were given up, whole, the longest dead first."""
+    """Return the beads that were given up, whole, oldest first."""
     found = snapshot.wholes([bead.id for bead in snapshot.live() if bead.status == "dead_letter"])
     return sorted(found, key=lambda bead: (bead.get("dead_lettered_at") or bead.updated_at, bead.id))
 
@@ -272,7 +272,7 @@ _SEARCHED = ("id", "title", "description", "design", "acceptance_criteria", "not
 
 
 def has_words(bead: Bead, words: Iterable[str]) -> bool:
-    """Whether every word, in lower case, is somewhere in a whole bead: id, title, texts, comments, labels."""
+    """Return whether every word, in lower case, occurs in a whole bead: id, title, texts, comments, labels."""
     texts = [str(bead.get(key, "")) for key in _SEARCHED]
     texts += [*bead.labels, *(comment.get("text", "") for comment in bead.comments)]
     text = "\n".join(texts).casefold()
@@ -280,7 +280,7 @@ def has_words(bead: Bead, words: Iterable[str]) -> bool:
 
 
 def ordered(beads: list[Bead], sort: str, ranking: Ranking, *, reverse: bool = False) -> list[Bead]:
-    """The beads in an order by name. Raises BadInput for an unknown one."""
+    """Sort the beads into a named order. Raises BadInput for an unknown one."""
     keys: dict[str, Callable[[Bead], Any]] = {
         "priority": ranking.listed,
         "hybrid": ranking.key,

@@ -1,7 +1,7 @@
-"""The audit: what a hub's history proves, by whom each claim was made, what was made by hand, and which rules were broken.
+"""The audit: what a hub's history proves, who made each claim, what was made by hand, and which rules were broken.
 
-`judge` is pure. `examine` reads a repository, a bare hub or any clone, from its commits alone: no note of a clone, no
-cache, no clock. `lineage` looks at what this clone saw earlier.
+`judge` is pure. `examine` reads a repository, a bare hub or any clone, from its commits alone: no notes, no cache, no clock.
+`lineage` uses what this clone saw earlier.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Violation(NamedTuple):
-    """A rule that a commit broke: a code of `rules.RULES`, where, by whom, and what was found, in words."""
+    """A rule that a commit broke: a code of `rules.RULES`, where, by whom, and a description."""
 
     code: str
     commit: str
@@ -39,7 +39,7 @@ class Violation(NamedTuple):
     is_by_hand: bool = False
 
     def todo(self) -> str:
-        """What to do about it."""
+        """Return what to do about it."""
         return rules.RULES[self.code].todo.format(commit=self.commit[:10], bead=self.bead)
 
     def as_json(self) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class Violation(NamedTuple):
 
 
 class HandMade(NamedTuple):
-    """A commit that plain git made, and that breaks no rule: `what` it did, a line for each file."""
+    """A hand-made commit that breaks no rule: `what` it did, a line for each file."""
 
     commit: str
     at: str
@@ -68,8 +68,8 @@ class HandMade(NamedTuple):
 class Audit(NamedTuple):
     """What a history shows. `pushes` counts the tries of the commits that began or ended a claim.
 
-    `agents` maps each agent to the claims it began. `start` is the first commit, or the one behind which the audit
-    began to look (not `is_whole`); `is_cut` says that this clone has no more.
+    `agents` maps each agent to the number of claims it made. `start` is the first commit, or the one after which the audit
+    started (not `is_whole`); `is_cut` means that this clone has no more.
     """
 
     tip: str
@@ -88,7 +88,7 @@ class Audit(NamedTuple):
         return not self.violations
 
     def as_json(self) -> dict[str, Any]:
-        """The document of `bd audit --json`."""
+        """Return the document of `bd audit --json`."""
         return {
             "commits": self.commits,
             "from": self.start,
@@ -154,7 +154,7 @@ class _Judge:
             self.violations.append(violation)
 
     def verdict(self, tip: str, start: str, *, is_whole: bool = True, is_cut: bool = False) -> Audit:
-        """What all the steps show together."""
+        """Return the result of all steps together."""
         self.tenures.compare()
         made = tuple(one for one in self.hand_made if one.commit not in self._guilty)
         agents = dict(sorted(self.tenures.claims.items(), key=lambda item: (-item[1], item[0])))
@@ -163,10 +163,10 @@ class _Judge:
 
 
 def _words(step: Step) -> Iterator[str]:
-    """What a commit made by hand did to the hub's files, a line for each."""
+    """Describe what a hand-made commit did to the hub's files, a line for each."""
     commit = step.commit
     own = {file.path: file.bead for file in commit.files}
-    for side in commit.sides[1:]:  # of a merge: what none of its sides has
+    for side in commit.sides[1:]:  # of a merge: only what differs from every parent
         paths = {file.path for file in side}
         own = {path: bead for path, bead in own.items() if path in paths}
     beads = {*own.values()}
@@ -201,7 +201,7 @@ def _change_words(change: rules.BeadChange) -> str:
 
 
 def judge(steps: Iterable[Step], tip: str = "") -> Audit:
-    """The verdict on a history. The steps come parents first."""
+    """Judge a history. The steps come parents first."""
     judging = _Judge()
     for step in steps:
         judging.take(step)
@@ -209,7 +209,7 @@ def judge(steps: Iterable[Step], tip: str = "") -> Audit:
 
 
 def examine(repo: GitRepo, tip: str, since: str | None = None, on_progress: Progress | None = None) -> Audit:
-    """Judge the history that a commit has; `since` leaves out what that commit has already."""
+    """Judge the history of a commit, without the commits that `since` already has."""
     judging, reading = _Judge(believed(repo, tip)), Reading(repo)
     begun = ""
     for step in reading.steps(tip, since, on_progress):
@@ -223,13 +223,13 @@ def examine(repo: GitRepo, tip: str, since: str | None = None, on_progress: Prog
 
 
 def start_of(hub: Clone, text: str, tip: str) -> str | None:
-    """The commit that `--since` means: a commit, a time, or a duration ago; None for before the hub's first commit.
+    """Return the commit that `--since` refers to: a commit, a time, or a duration ago; None if before the hub's first commit.
 
     Raises BadInput.
     """
     named = hub.repo.commit_of(text)
     if named is None:
-        with contextlib.suppress(NotFound):  # a time before there was a hub: the whole history
+        with contextlib.suppress(NotFound):  # a time before the hub existed: the whole history
             return hub.commit_at(text)
         return None
     if not hub.repo.is_ancestor(named, tip):
@@ -238,13 +238,13 @@ def start_of(hub: Clone, text: str, tip: str) -> str | None:
 
 
 def is_shallow(repo: GitRepo) -> bool:
-    """Whether a clone's history is cut off."""
+    """Return whether a clone's history is cut off."""
     _, out, _ = repo.run("rev-parse", "--is-shallow-repository")
     return out.strip() == b"true"
 
 
 def lineage(repo: GitRepo, tip: str, branch: str, remote: str | None) -> list[Violation]:
-    """What this clone saw on the hub earlier, and the hub no longer has: by git's reflog, and by rewrites accepted here."""
+    """Find commits that this clone saw on the hub and the hub no longer has, by git's reflog and the rewrites accepted here."""
     watched = f"refs/remotes/{remote}/{branch.removeprefix('refs/heads/')}" if remote else branch
     _, out, _ = repo.run("log", "-g", "--format=%H", watched, "--", check=False)
     newest = _newest(repo, tip, repo.ref(watched))
@@ -254,12 +254,12 @@ def lineage(repo: GitRepo, tip: str, branch: str, remote: str | None) -> list[Vi
 
 
 def _newest(repo: GitRepo, tip: str, tracked: str | None) -> str:
-    """The tip, or what plain git has fetched since: either may be behind the other."""
+    """Return the tip, or what plain git has fetched since: either may be behind the other."""
     return tracked if tracked and not repo.is_ancestor(tracked, tip) else tip
 
 
 def _outside(repo: GitRepo, commits: list[str], tip: str) -> list[str]:
-    """Those of the commits that a tip does not have."""
+    """Return those of the commits that a tip does not contain."""
     data = "".join(f"{oid}\n" for oid in [*commits, f"^{tip}"]).encode()
     code, out, _ = repo.run("rev-list", "--ignore-missing", "--stdin", data=data, check=False)
     missing = {*out.decode().split()} if code == 0 else set()

@@ -1,4 +1,4 @@
-"""What a bead's file says at some commit, of the fields that an audit looks at; each content is parsed once."""
+"""Versions of beads at commits, with the fields that an audit needs; each content is parsed once."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from bd.store.git.repository import GitRepo
 
-# A file without it holds no claim, and need not be parsed to know that.
+# A file that does not match holds no claim, and need not be parsed to know that.
 _CLAIM_KEY = re.compile(rb"claims?[\"']?\s*:")
 _AT_ONCE = 500
 
 
 class Version(NamedTuple):
-    """A bead as a commit has it. `claims` are the maps of its claims: one, if it is exclusive and all is well."""
+    """A bead as a commit has it. `claims` are the maps of its claims: at most one if it is exclusive and intact."""
 
     bead: str
     uid: str
@@ -41,12 +41,12 @@ class Version(NamedTuple):
 
     @property
     def claim(self) -> Mapping[str, Any] | None:
-        """The claim of a bead that only one may hold."""
+        """The claim of an exclusive bead."""
         return self.claims[0] if self.claims and not self.is_advisory else None
 
 
 def version_of(fields: Mapping[str, Any]) -> Version:
-    """A version from a bead's fields."""
+    """Make a version from a bead's fields."""
     claims = [fields.get("claim"), *fields.get("claims", [])]
     return Version(
         fields["id"],
@@ -64,12 +64,12 @@ def version_of(fields: Mapping[str, Any]) -> Version:
 
 
 def _name_of(comment: Mapping[str, Any]) -> str:
-    """What a comment is known by: its id, or for one that was typed without, what it says."""
+    """Return what identifies a comment: its id, or its content if it was typed without one."""
     return str(comment.get("id") or (comment.get("author"), comment.get("at"), comment.get("text")))
 
 
 class Versions:
-    """The versions by (bead, blob). A file that can't be read says what it said before it was broken."""
+    """The versions by (bead, blob). For an unreadable file, the last readable version counts."""
 
     def __init__(self, repo: GitRepo) -> None:
         self._repo = repo
@@ -77,7 +77,7 @@ class Versions:
         self.unreadable: set[tuple[str, str]] = set()
 
     def learn(self, blobs: Iterable[tuple[str, str]]) -> None:
-        """Read these contents, as far as they are not known."""
+        """Read these contents, unless they are known."""
         wanted = list(dict.fromkeys(pair for pair in blobs if pair[1] and pair not in self._known))
         contents = self._repo.objects.read_many([oid for _, oid in wanted], at_most=FILE_LIMIT + 1)
         for pair, data in zip(wanted, contents, strict=True):
@@ -91,7 +91,7 @@ class Versions:
             return None
 
     def get(self, bead: str, oid: str) -> Version | None:
-        """What a content says of its bead; None where there is none, or what it says was never readable."""
+        """Return the version in a content; None if there is none that was ever readable."""
         if not oid:
             return None
         if (bead, oid) not in self._known:
@@ -99,7 +99,7 @@ class Versions:
         return self._known[bead, oid]
 
     def follow(self, bead: str, old: str, new: str) -> tuple[Version | None, Version | None]:
-        """A bead before and after a change of its file."""
+        """Return a bead before and after a change of its file."""
         before, after = self.get(bead, old), self.get(bead, new)
         if after is None and (bead, new) in self.unreadable:
             after = self._known[bead, new] = before

@@ -1,7 +1,7 @@
-"""Claims over time: each is followed from the commit that begins it to the commits that end it. Pure.
+"""Claims over time, each followed from the commit that begins it to the commits that end it. Pure.
 
-A history with merges is followed too: of two claims on a bead, one must have ended in the history of the commit in
-which the other begins.
+Histories with merges are followed, too: of two claims on a bead, one must have ended in the history of the commit in which the
+other begins.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Held(NamedTuple):
-    """A claim that only one may have; `exclusive` is the bead's exclusive name."""
+    """An exclusive claim; `exclusive` is the bead's exclusive name."""
 
     agent: str
     token: str
@@ -29,14 +29,14 @@ class Held(NamedTuple):
 
 
 def held(version: Version | None) -> tuple[Held, ...]:
-    """The claims of a bead that is not shared: one, if all is well."""
+    """Return the claims of a bead that is not advisory: at most one, if it is intact."""
     if version is None or version.is_advisory:
         return ()
     return tuple(Held(str(claim.get("agent", "")), str(claim["token"]), version.exclusive) for claim in version.claims)
 
 
 class _Interval:
-    """A claim's life: where it begins, and each place where it ends (more than one only beside merges)."""
+    """A claim's lifetime: where it begins, and each place where it ends (several only in parallel branches)."""
 
     __slots__ = ("ends", "held", "start")
 
@@ -47,7 +47,7 @@ class _Interval:
 
 
 class Tenures:
-    """Walks the commits, parents first; a commit's place in that order stands for it. `blame` hears what is wrong."""
+    """Walks the commits, parents first, and refers to them by their position in that order. `blame` is called with violations."""
 
     def __init__(self, blame: Blame) -> None:
         self._blame = blame
@@ -61,11 +61,11 @@ class Tenures:
         self._has_merges = False
 
     def knows(self, commit: str) -> bool:
-        """Whether a commit was taken, or found."""
+        """Return whether a commit was taken, or found."""
         return commit in self._place or commit in self._outside
 
     def find(self, commit: str, versions: Iterable[Version]) -> None:
-        """Take the claims at a commit before the checked ones as they are."""
+        """Accept the claims at a commit before the audited range as they are."""
         found = [version for version in versions if version.claims]
         self._outside[commit] = {version.bead: held(version) for version in found if held(version)}
         self.tokens.update(token for version in found for token in version.tokens)
@@ -74,7 +74,7 @@ class Tenures:
             self._intervals.setdefault(bead, []).extend(_Interval(claim, -1) for claim in claims if claim.token not in known)
 
     def take(self, commit: Commit, changed: Mapping[str, Version | None], before: Mapping[str, Version | None]) -> bool:
-        """Follow the claims through one more commit; whether it begins or ends one."""
+        """Follow the claims through one more commit. Return whether it begins or ends one."""
         here = len(self._commits)
         self._has_merges = self._has_merges or commit.is_merge
         pasts = [self._state_of(parent) for parent in commit.parents]
@@ -100,7 +100,7 @@ class Tenures:
         return {bead: claims for bead, claims in {**before, **now}.items() if claims}
 
     def _follow(self, commit: Commit, here: int, bead: str, pasts: list[State]) -> bool:
-        """What the commit does to one bead's claims; whether it begins or ends one."""
+        """Follow one bead's claims through a commit. Return whether it begins or ends one."""
         now = self._states[here].get(bead, ())
         known = {claim.token: claim for past in pasts for claim in past.get(bead, ())}
         kept = {claim.token for claim in now}
@@ -123,7 +123,7 @@ class Tenures:
         return bool(begun or ended)
 
     def _share(self, commit: Commit, bead: str, before: Version | None, after: Version | None) -> bool:
-        """The same for claims that others may have beside: their tokens are fresh and announced."""
+        """Follow advisory claims: their tokens must be fresh and announced. Return whether one begins or ends."""
         if commit.is_merge or after is None or not after.is_advisory:
             return bool(before and before.is_advisory and before.claims and not commit.is_merge)
         known = before.tokens if before else frozenset()
@@ -158,7 +158,7 @@ class Tenures:
             self._blame("taken_away", commit, bead, words)
 
     def _ended_before(self, bead: str, token: str, commit: Commit) -> bool:
-        """Whether a merge only brings in an end that the other side had made."""
+        """Return whether a merge only brings in an end that was made on the other side."""
         if not commit.is_merge:
             return False
         ends = [end for interval in self._intervals.get(bead, []) if interval.held.token == token for end in interval.ends]
@@ -166,7 +166,7 @@ class Tenures:
         return any(self._is_before(end, parent) for end in ends for parent in parents)
 
     def _is_before(self, older: int, newer: int) -> bool:
-        """Whether a commit is the other or in its history."""
+        """Return whether one commit is the other or in its history."""
         if not self._has_merges or older >= newer:
             return older <= newer
         waiting, seen = [newer], {newer}
@@ -182,7 +182,7 @@ class Tenures:
         return False
 
     def compare(self) -> None:
-        """Of any two claims on a bead, the earlier must have ended in the history of the later."""
+        """Check that of any two claims on a bead, the earlier ended in the history of the later."""
         for bead, intervals in self._intervals.items():
             for place, later in enumerate(intervals):
                 for earlier in intervals[:place] if self._has_merges else intervals[max(0, place - 1) : place]:
@@ -192,7 +192,7 @@ class Tenures:
 
 
 def _is_own(commit: Commit, claim: Held, heir: Held) -> bool:
-    """Whether a claim goes on under another token: its own agent resumes it, under whichever of its names, or takes that back."""
+    """Return whether a claim goes on under another token: its agent resumes it, under any of its names, or undoes that."""
     if commit.verb == "undo":
         return claim.token in commit.tokens and claim.agent == heir.agent
     if not rules.is_resume(commit):

@@ -1,7 +1,6 @@
-"""What went wrong in a hub's history and what became of it: one of each kind, read from the commits. Pure.
+"""Incidents in a hub's history and how they ended: the first of each kind, read from the commits. Pure.
 
-Belongs here: the five kinds that the factory demo ends with. Does not belong here: counting failures (metrics.py), and
-whether rules were broken (audit.py).
+The five kinds that the factory demo ends with. metrics.py counts failures, audit.py checks rules.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ KINDS = {
 
 
 class Mishap(NamedTuple):
-    """One thing that went wrong: its kind, the bead, how it went on in words, and the commits that say so, oldest first."""
+    """One incident: its kind, the bead, a description of how it went on, and the commits that show it, oldest first."""
 
     kind: str
     bead: str
@@ -40,7 +39,7 @@ class Mishap(NamedTuple):
 
 
 def mishaps(history: Iterable[Transition]) -> dict[str, Mishap]:
-    """The first mishap of each kind that a whole history shows, with its end, by kind. One that has not ended is not shown."""
+    """Return the first incident of each kind in a history, by kind. One that has not ended is left out."""
     found: dict[str, Mishap] = {}
     seen = list(history)
     for place, one in enumerate(seen):
@@ -88,7 +87,7 @@ def _poisoned(one: Transition, after: Bead, later: list[Transition]) -> Mishap:
 
 
 def _waited(one: Transition, after: Bead, earlier: list[Transition], later: list[Transition]) -> Iterable[Mishap]:
-    """A bead that was given back until what was made below it by the same commit is closed, and then went on."""
+    """Return a bead that was given back until a subtask, created in the same commit, was closed, and then went on."""
     made = (step for step in (*earlier, *later) if step.commit == one.commit and step.what == "created")
     subtask = next((step for step in made if step.after and is_spawned(step.after, after)), None)
     done = _next(later, subtask.bead, "closed") if subtask else None
@@ -107,7 +106,7 @@ def _has_more(before: Bead, after: Bead) -> bool:
 
 
 def _refused(one: Transition, root: Bead, earlier: list[Transition], later: list[Transition]) -> Iterable[Mishap]:
-    """A bead that the ceiling of its root held up, as the beads were then, until it was raised."""
+    """Return a bead that was held up by its root's ceiling, as the beads were then, until the ceiling was raised."""
     beads = {step.bead: step.after for step in earlier if step.after is not None}
     below = [bead for bead in beads.values() if _is_under(bead, root.id, beads)]
     spent = round(sum((bead.get("cost") or {}).get("usd") or 0.0 for bead in below), 6)

@@ -1,4 +1,4 @@
-"""What a finished piece of work proves about itself: the audit of its hub, and how much of it is done. The demo ends with it."""
+"""What finished work proves about itself: the audit of its hub, and how much is done. The demo ends with it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Proof(NamedTuple):
-    """The audit of a hub, and what its tip holds: `beads`, and how many of them are `done`."""
+    """The audit of a hub, and the content of its tip: `beads`, and how many of them are `done`."""
 
     audit: Audit
     beads: int
@@ -33,7 +33,7 @@ class Proof(NamedTuple):
         return round(self.audit.pushes / self.audit.claims, 2) if self.audit.claims else 0.0
 
     def lines(self) -> list[str]:
-        """The proof in sentences, the violations one by one."""
+        """Return the proof in sentences, with the violations one by one."""
         audit = self.audit
         broken = {violation.bead for violation in audit.violations}
         owners = "no bead had two owners" if self.holds else f"{len(broken)} with a violation"
@@ -61,7 +61,7 @@ class Proof(NamedTuple):
 
 
 def prove(repo: GitRepo, branch: str) -> Proof:
-    """Read the branch's whole history and judge it. Raises NoHub when there is no such branch."""
+    """Read and judge the branch's whole history. Raises NoHub if there is no such branch."""
     tip = repo.ref(branch)
     if tip is None:
         raise NoHub(f"there is no branch {branch.removeprefix('refs/heads/')} here")
@@ -71,7 +71,7 @@ def prove(repo: GitRepo, branch: str) -> Proof:
 
 
 def _statuses(repo: GitRepo, tip: str) -> dict[str, str]:
-    """The status of every bead at a commit; one whose file can't be read is not done."""
+    """Return the status of every bead at a commit; one with an unreadable file is not done."""
     files = [(bead_id_of(entry.path), entry.oid or "") for entry in entries_of(repo, None, tip, BEADS_DIR)]
     known = [(bead_id, oid) for bead_id, oid in files if bead_id]
     contents = repo.objects.read_many([oid for _, oid in known])

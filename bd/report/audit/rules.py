@@ -1,7 +1,7 @@
-"""The rules that every commit of a hub keeps, as far as one commit and one bead show them. Pure.
+"""The rules for every commit of a hub, as far as they concern one commit and one bead. Pure.
 
-Belongs here: what a commit may do to a bead, judged from the bead before and after. Does not belong here: claims over
-time (claim_periods.py), reading git (steps.py), and putting it together (audit.py).
+They judge a commit by the bead before and after it. Claims over time are in claim_periods.py, reading git in steps.py, the
+combination in audit.py.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from bd.report.audit.bead_versions import Version
     from bd.report.commits import Commit
 
-    Fault = tuple[str, str]  # a code of `RULES`, and what was found
+    Fault = tuple[str, str]  # a code of `RULES`, and the finding
 
 
 class Rule(NamedTuple):
-    """A rule in words, and what to do about a commit that breaks it; `{commit}` and `{bead}` stand for where."""
+    """A rule in words, and what to do about a commit that breaks it; `{commit}` and `{bead}` are filled in."""
 
     words: str
     todo: str
@@ -59,17 +59,17 @@ RULES = {
     ),
 }
 
-# What belongs to whoever holds the claim; attempts and claims have rules of their own.
+# Fields that belong to the claim's holder; attempts and claims have their own rules.
 _GUARDED = ("status", "owner", "assignee", "output")
-# These end or change others' claims openly: what they do is their name.
+# Operations whose purpose is to end or change others' claims.
 OPEN_VERBS = frozenset({"agent-remove", "agent-rename"})
 DELETING = frozenset({"delete", "undo", "edit"})
-# Taking a write back takes its comments along; a person who edits a file may mend them; an import brings newer ones.
+# An undone write takes its comments along; a person may edit comments in a file; an import brings newer ones.
 _REWORDING = frozenset({"undo", "edit", "import"})
 
 
 class BeadChange(NamedTuple):
-    """What a commit did to one bead: before, after, and for a moved file its paths and whether its bytes are the same."""
+    """What a commit did to one bead: before, after, and for a moved file its paths and whether its bytes are equal."""
 
     bead: str
     before: Version | None
@@ -79,32 +79,32 @@ class BeadChange(NamedTuple):
 
 
 def is_forced(commit: Commit) -> bool:
-    """Whether it says that it went over somebody's head, and why."""
+    """Return whether a commit declares that it overrode somebody, and why."""
     args = commit.args
     reason = args.get("reason") or args.get("note")
     return bool(args.get("force")) and isinstance(reason, str) and bool(reason.strip())
 
 
 def may_touch(commit: Commit, tokens: frozenset[str]) -> bool:
-    """Whether a commit may change what the claims of these tokens guard: it names one, or says openly that it does not."""
+    """Return whether a commit may change what these claims guard: it names a token, or openly declares that it does not."""
     if commit.tokens & tokens or commit.verb in OPEN_VERBS or is_forced(commit):
         return True
     if commit.verb != "reassign":
         return False
     stalls = commit.args.get("stalls")
-    if stalls is None:  # left out of a form that would have been too long
+    if stalls is None:  # left out because the form would have been too long
         return bool(commit.form.get("by_difference"))
     named = stalls if isinstance(stalls, list) else []
     return any(isinstance(stall, dict) and str(stall.get("token")) in tokens for stall in named)
 
 
 def is_resume(commit: Commit) -> bool:
-    """Whether an agent takes over its own claim."""
+    """Return whether an agent takes over its own claim."""
     return commit.verb == "claim" and bool(commit.args.get("resume"))
 
 
 def faults(change: BeadChange, commit: Commit) -> Iterator[Fault]:
-    """Every rule that a commit breaks on one bead."""
+    """Yield every rule that a commit breaks on one bead."""
     before, after = change.before, change.after
     if before is None:
         return
@@ -118,7 +118,7 @@ def faults(change: BeadChange, commit: Commit) -> Iterator[Fault]:
     yield from _comments(before, after, commit)
     begun = [claim for claim in after.claims if claim["token"] not in before.tokens]
     if commit.verb not in status_changes.RESTORING and any(claim["token"] not in commit.tokens for claim in begun):
-        return  # a claim that nobody announced is told by who follows claims, and all that came with it
+        return  # claim_periods.py reports an unannounced claim, and everything that came with it
     yield from _attempts(before, after, commit)
     yield from _owner(before, after, commit)
     found = _guarded(before, after, commit)
@@ -139,7 +139,7 @@ def _comments(before: Version, after: Version, commit: Commit) -> Iterator[Fault
 
 
 def fresh_claims(before: Version, after: Version, commit: Commit) -> list[Mapping[str, Any]]:
-    """The claims that begin a new attempt: not a resumed one, nor an advisory one that was renewed."""
+    """Return the claims that begin a new attempt: not resumed ones, nor renewed advisory ones."""
     if is_resume(commit):
         return []
     gone = [(claim.get("agent"), claim.get("attempt")) for claim in before.claims if claim["token"] not in after.tokens]
@@ -165,7 +165,7 @@ def _attempts(before: Version, after: Version, commit: Commit) -> Iterator[Fault
 
 
 def _owner(before: Version, after: Version, commit: Commit) -> Iterator[Fault]:
-    """A claim that begins, and an owner who is somebody else."""
+    """Check that the owner of a new claim is its agent."""
     claim = after.claim
     if claim is None or claim["token"] in before.tokens or not after.owner or commit.verb in status_changes.RESTORING:
         return
@@ -175,7 +175,7 @@ def _owner(before: Version, after: Version, commit: Commit) -> Iterator[Fault]:
 
 
 def _guarded(before: Version, after: Version, commit: Commit) -> Fault | None:
-    """What was changed of a bead in another's hands."""
+    """Check what was changed on a bead that somebody else holds."""
     if not before.claims:
         return None
     if before.is_advisory:
@@ -183,13 +183,13 @@ def _guarded(before: Version, after: Version, commit: Commit) -> Fault | None:
     old = before.claims[0]
     new = next((claim for claim in after.claims if claim["token"] == old["token"]), None)
     if new is None or new.get("agent") != old.get("agent") or may_touch(commit, before.tokens):
-        return None  # ends of claims are told by who follows them
+        return None  # claim_periods.py reports the ends of claims
     changed = _changed(before, after) + (["claim"] if new != old else [])
     return _untold(changed, str(old.get("agent")), commit) if changed else None
 
 
 def _shared(before: Version, after: Version, commit: Commit) -> Fault | None:
-    """The same where several may be at it: a claim that no longer counts guards nothing and may go."""
+    """Check the same for advisory claims: an expired one guards nothing, and may be removed."""
     at = _asked_at(commit)
     counting = [claim for claim in before.claims if advisory_claims.is_live(dict(claim), at)]
     if not counting or may_touch(commit, frozenset(claim["token"] for claim in counting)):
@@ -207,7 +207,7 @@ def _shared(before: Version, after: Version, commit: Commit) -> Fault | None:
 
 
 def _asked_at(commit: Commit) -> datetime:
-    """When an operation was asked for: what it judged claims by. Anything may stand there in a commit that was typed."""
+    """Return when an operation was made, by which it judged claims. Tolerates anything, since commits can be typed."""
     try:
         return instant_of(canonical_time(str(commit.form.get("at") or commit.at)))
     except ValueError:
@@ -256,7 +256,7 @@ def _archive(change: BeadChange, commit: Commit) -> Iterator[Fault]:
 
 
 def dropped(base: Version | None, sides: tuple[Version | None, Version | None], after: Version | None) -> Iterator[str]:
-    """What a merge left out of what either side did since `base`, in words."""
+    """Describe what a merge left out of what either side did since `base`."""
     one, other = sides
     if after is None:
         left = [side for side in sides if side is not None]

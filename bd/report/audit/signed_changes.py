@@ -1,4 +1,4 @@
-"""What signatures say of a hub's history, for the audit: the changes that nobody who may has signed."""
+"""Signatures in a hub's history, for the audit: the changes without a trusted signature."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 class Unsigned(NamedTuple):
-    """What a commit changed that nobody who may has signed: a bead (or nothing, for the hub's own files), and why."""
+    """A change without a trusted signature: its bead ("" for the hub's own files), and the reason."""
 
     bead: str
     text: str
 
 
 class Believed:
-    """The steps of a history as they are believed: what a commit may not have done is left out, and told in `faults`."""
+    """The steps of a history as they are believed: unauthorised changes are left out, and listed in `faults`."""
 
     def __init__(self, judged: Iterable[Judged] = ()) -> None:
         self.faults: dict[str, list[Unsigned]] = {}
         self._signed: set[str] = set()
-        # What a bead was before a change that is not believed: what the next change that is began with.
+        # The bead before a change that is not believed: the next believed change is compared with it.
         self._had: dict[str, Version | None] = {}
         for one in judged:
             if faults := list(_of(one)):
@@ -39,7 +39,7 @@ class Believed:
                 self._signed.add(one.name)
 
     def changes(self, step: Step) -> list[BeadChange]:
-        """What a step's commit did to beads, as far as it is believed. Steps come parents first."""
+        """Return the believed changes of a step's commit. Steps come parents first."""
         name = step.commit.name
         false = {fault.bead for fault in self.faults.get(name, ())}
         kept: list[BeadChange] = []
@@ -54,7 +54,7 @@ class Believed:
 
 
 def believed(repo: GitRepo, tip: str) -> Believed:
-    """What is believed of a tip's history: from the first allowed signer on, and of beads where signatures are required."""
+    """Return what is believed of a tip's history, from the first allowed signer on."""
     return Believed(walk(repo, tip, None, NOBODY))
 
 

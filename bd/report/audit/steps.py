@@ -1,4 +1,4 @@
-"""A hub's history as the steps that are judged: each commit with what it did to beads. Reads git; judges nothing."""
+"""A hub's history as steps to judge: each commit with its changes of beads. Reads git; judges nothing."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _AT_ONCE = 500
 
 
 class Step(NamedTuple):
-    """One commit and what it did to beads, against its first parent.
+    """One commit and its changes of beads, against its first parent.
 
-    `is_found` says that nothing before it is known: its beads are taken as they are. `lost` is what a merge dropped,
-    each a bead and words.
+    `is_found`: nothing before it is known, so its beads are accepted as they are. `lost` is what a merge dropped: beads and
+    descriptions.
     """
 
     commit: Commit
@@ -35,7 +35,7 @@ class Step(NamedTuple):
 
 
 class Reading:
-    """Steps of one repository. `versions` is kept, so that a content is parsed once."""
+    """The steps of one repository. `versions` is kept, so that each content is parsed once."""
 
     def __init__(self, repo: GitRepo) -> None:
         self.repo = repo
@@ -43,7 +43,7 @@ class Reading:
         self._archived = Archived(repo)
 
     def steps(self, tip: str, start: str | None, on_progress: Progress | None = None) -> Iterator[Step]:
-        """The steps that lead to a tip, parents first, without those that lead to `start`."""
+        """Yield the steps that lead to a tip, parents first, without those that lead to `start`."""
         ranges = (f"^{start}",) if start else ()
         chunk: list[Commit] = []
         for commit in commits.read(self.repo, tip, *ranges, on_progress=on_progress):
@@ -72,12 +72,12 @@ class Reading:
         old, new = _first(file for file in files if file.old), _first(file for file in files if file.new)
         before, after = self.versions.follow(bead, old.old if old else "", new.new if new else "")
         if new is None and commit.verb not in rules.DELETING:
-            after = self._at(commit.name, bead)  # it had two files, and has one of them still
+            after = self._at(commit.name, bead)  # it had two files, and one of them is left
         moved = (old.path, new.path) if old and new and old.path != new.path else None
         return BeadChange(bead, before, after, moved, bool(old and new and old.old == new.new))
 
     def _lost(self, commit: Commit) -> Iterator[tuple[str, str]]:
-        """What a merge of two left out. Of more than two parents the first two are compared."""
+        """Find what a merge of two left out. Of more than two parents the first two are compared."""
         one, other = (dict(_by_bead(side)) for side in commit.sides[:2])
         beads = sorted({*one, *other})
         if not beads:
@@ -94,19 +94,19 @@ class Reading:
                 yield bead, words
 
     def _side(self, bead: str, files: Sequence[File] | None, commit: str) -> tuple[Version | None, Version | None]:
-        """A bead as a parent had it, and as the merge has it."""
+        """Return a bead as a parent had it, and as the merge has it."""
         old = _first(file for file in files or () if file.old)
         new = _first(file for file in files or () if file.new)
         return self.versions.follow(bead, old.old if old else "", new.new if new else "")
 
     def _at(self, commit: str, bead: str) -> Version | None:
-        """A bead at some commit."""
+        """Return a bead at a commit."""
         entries = self._archived.all_of(bead, commit)
         return self.versions.get(bead, entries[0].oid or "") if entries else None
 
 
 def _by_bead(files: Iterable[File]) -> list[tuple[str, list[File]]]:
-    """The bead files among some, by bead: two where one was moved."""
+    """Group bead files by bead; a moved bead has two."""
     found: dict[str, list[File]] = {}
     for file in files:
         if file.bead:
@@ -115,5 +115,5 @@ def _by_bead(files: Iterable[File]) -> list[tuple[str, list[File]]]:
 
 
 def _first(files: Iterable[File]) -> File | None:
-    """Of a bead's files the one that counts: an active file wins over an archived one."""
+    """Return the file of a bead that counts: an active file wins over an archived one."""
     return min(files, key=lambda file: len(file.path), default=None)

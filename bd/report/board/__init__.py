@@ -1,1 +1,1 @@
-"""The fleet on one page. board.py works it out as a value; markdown.py and board_page.py show it."""
+"""The fleet on one page. board.py computes it as a value; markdown.py and board_page.py show it."""

@@ -1,6 +1,6 @@
-"""The board: what the whole fleet is at, in one value. Pure; how it looks is said in markdown.py and board_page.py.
+"""The board: the state of the whole fleet in one value. Pure; markdown.py and board_page.py show it.
 
-Nothing in it moves with the clock alone except what the clock decides: a quiet day's boards are all the same.
+Nothing in it changes with time alone except what the clock decides: the boards of a quiet day are all equal.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from bd.core.settings import Settings
     from bd.report.metrics.flow import Flow
 
-# So many of each kind are shown; how many more there are is told.
+# How many of each kind are shown; the number of further ones is given.
 SHOWN = 12
 LATELY = 10
 _FLOW_S = 7 * 86400
 
 
 class Entry(NamedTuple):
-    """A bead on the board. `crew` is who has it, `since` since when it is as it is, `text` why or how."""
+    """A bead on the board. `crew` is its holder, `since` since when it is in this state, `text` why or how."""
 
     id: str
     title: str
@@ -46,7 +46,7 @@ class Entry(NamedTuple):
 
 
 class Crew(NamedTuple):
-    """An agent: its status, what it holds, and how many it may hold (None: any number)."""
+    """An agent: its status, its beads, and how many it may hold (None: no limit)."""
 
     name: str
     status: str
@@ -56,7 +56,7 @@ class Crew(NamedTuple):
 
 
 class Board(NamedTuple):
-    """`ready` is by tier, the most urgent first; `flow` are the metrics of the week up to the last thing that happened."""
+    """The board. `ready` is by tier, the most urgent first; `flow` are the metrics of the week up to the last event."""
 
     name: str
     paused: str
@@ -70,7 +70,7 @@ class Board(NamedTuple):
     flow: dict[str, Any]
 
     def as_json(self) -> dict[str, Any]:
-        """The object of `bd board --json`."""
+        """Return the object of `bd board --json`."""
         lists = {key: list(map(_set, getattr(self, key))) for key in ("flying", "blocked", "waiting", "dead", "finished")}
         agents = [_set(crew) | {"beads": list(crew.beads)} for crew in self.agents]
         ready = {tier: list(map(_set, entries)) for tier, entries in self.ready.items()}
@@ -83,7 +83,7 @@ def _set(entry: Entry | Crew) -> dict[str, Any]:
 
 
 def gather(snapshot: Snapshot, flow: Flow, settings: Settings, now: datetime) -> Board:
-    """The board of a snapshot."""
+    """Compute the board of a snapshot."""
     by_phase: dict[str, list[Bead]] = {phase: [] for phase in PHASES}
     readiness = Readiness(snapshot, now)
     for bead in snapshot.live():
@@ -134,7 +134,7 @@ def _flying(bead: Bead, readiness: Readiness, settings: Settings) -> Entry:
 
 
 def _why(bead: Bead, readiness: Readiness) -> str:
-    """What it waits for, without how long that may take."""
+    """Describe what a bead waits for, without durations."""
     if bead.get("retry_at") and readiness.phase(bead) == "retrying":
         return f"is tried again at {bead.get('retry_at')}"
     reasons = [_without_age(reason.text) for reason in readiness.standing(bead).reasons]
@@ -142,7 +142,7 @@ def _why(bead: Bead, readiness: Readiness) -> str:
 
 
 def _without_age(text: str) -> str:
-    """`waits on hub-a (in progress, ann, 2m)`, without the age, which moves by itself."""
+    """Return `waits on hub-a (in progress, ann, 2m)` without the age, which changes with time."""
     head, bracket, rest = text.partition(" (")
     if not bracket or not rest.endswith(")"):
         return text
@@ -163,7 +163,7 @@ def _dead(bead: Bead) -> Entry:
 
 
 def _finished(snapshot: Snapshot) -> list[Entry]:
-    """The beads that were done last, newest first."""
+    """Return the beads that were done last, newest first."""
     done = sorted(snapshot.ended(), key=lambda bead: (bead.get("closed_at") or bead.updated_at, bead.id), reverse=True)
     return [
         _entry(
@@ -178,13 +178,13 @@ def _finished(snapshot: Snapshot) -> list[Entry]:
 
 
 def _whole(beads: list[Bead], snapshot: Snapshot) -> list[Bead]:
-    """The same beads with their long fields, in the same order."""
+    """Return the same beads with their long fields, in the same order."""
     found = {bead.id: bead for bead in snapshot.wholes([bead.id for bead in beads])}
     return [found[bead.id] for bead in beads if bead.id in found]
 
 
 def _flow(flow: Flow, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
-    """The numbers of the week that ended when something last happened: they stay the same until something does."""
+    """Return the numbers of the week that ended with the last event: they change only with the next one."""
     last_s = max((row.at_s for row in flow.rows), default=int(now.timestamp()))
     until, since = (instant_of(time_of_seconds(at_s)) for at_s in (last_s, max(0, last_s - _FLOW_S)))
     numbers = measure(flow, snapshot, until, since)
@@ -192,6 +192,6 @@ def _flow(flow: Flow, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
 
 
 def shown(entries: Iterable[Entry], most: int = SHOWN) -> tuple[list[Entry], int]:
-    """The first of a list, and how many more there are."""
+    """Return the first entries of a list, and the number of the others."""
     found = list(entries)
     return found[:most], max(0, len(found) - most)

@@ -1,4 +1,4 @@
-"""The board as Markdown. Pure. Its first line is a comment that says as of when; that alone is no news."""
+"""The board as Markdown. Pure. Its first line is a comment with the time of the board, which alone is no news."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _STAMP = re.compile(r"<!-- as of ([0-9T:.Z-]+) -->")
-# What Markdown, or the HTML in it, would take for markup.
+# Characters that Markdown, or HTML in it, would take as markup.
 _MARKUP = re.compile(r"([\\`*_\[\]<>|#~&!])")
 
 
 def markdown(board: Board, at: str) -> str:
-    """The page. Times are absolute, so that it says the same as long as nothing happens."""
+    """Return the page. Times are absolute, so that it stays the same while nothing happens."""
     return "\n".join([stamp(at), "", *_lines(board)]) + "\n"
 
 
 def stamp(at: str) -> str:
-    """The line that says as of when a board was made."""
+    """Return the line with the time of a board."""
     return f"<!-- as of {at} -->"
 
 
 def is_news(old: str | None, new: str) -> bool:
-    """Whether a board says anything else than the one before, beside its stamp."""
+    """Return whether a board differs from the one before in more than its stamp."""
     return old is None or _STAMP.sub("", old) != _STAMP.sub("", new)
 
 
 def age_s(text: str | None, now: datetime) -> float | None:
-    """How old a published board is by its stamp; None for none, or for a stamp of the future or of nobody knows when."""
+    """Return a published board's age by its stamp; None if it has none, or one that is in the future or unreadable."""
     found = _STAMP.search(text or "")
     try:
         seconds = (now - instant_of(found[1])).total_seconds() if found else -1.0
@@ -44,7 +44,7 @@ def age_s(text: str | None, now: datetime) -> float | None:
 
 
 def escaped(text: str) -> str:
-    """A text of a bead as plain text in Markdown, in one line."""
+    """Escape a bead's text as plain Markdown text on one line."""
     one_line = "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in text)
     return _MARKUP.sub(r"\\\1", one_line)
 
@@ -116,7 +116,7 @@ def _flow(board: Board) -> Iterator[str]:
 
 
 def flow_words(board: Board) -> list[tuple[str, str]]:
-    """The flow in a few words."""
+    """Describe the flow in a few words."""
     flow = board.flow
     contention, attempts = flow["contention"], flow["attempts"]
     return [

@@ -1,4 +1,4 @@
-"""Metrics drawn: as lines of bars for a terminal, and as a page. Pure."""
+"""Charts of metrics: as lines of bars for a terminal, and as a page. Pure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def bar(share: float, width: int) -> str:
-    """A bar of up to `width` characters, in eighths of one."""
+    """Return a bar of up to `width` characters, in eighths of one."""
     eighths = round(max(0.0, min(1.0, share)) * width * 8)
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
 
 
 def lines(numbers: Mapping[str, Any], width: int) -> Iterator[str]:
-    """The numbers as bars: what was closed when, the waits, how busy each agent was."""
+    """Yield the numbers as bars: closed beads over time, the waits, how busy each agent was."""
     room = max(10, min(60, width - 32))
     closed = numbers["throughput"]["bars"]
     most = max((entry["closed"] for entry in closed), default=0)
@@ -41,17 +41,17 @@ def lines(numbers: Mapping[str, Any], width: int) -> Iterator[str]:
 
 
 def share_text(share: float | None) -> str:
-    """A share for people: `71%`; a dash for none."""
+    """Format a share, such as `71%`; a dash for None."""
     return "-" if share is None else f"{share * 100:.0f}%"
 
 
 def html(numbers: Mapping[str, Any], name: str) -> str:
-    """The numbers as a page."""
+    """Return the numbers as a page."""
     return html_page.page(f"{name} metrics", f"{numbers['since']} to {numbers['until']}", sections(numbers))
 
 
 def sections(numbers: Mapping[str, Any]) -> str:
-    """The numbers, drawn."""
+    """Return the sections of the page, with charts."""
     closed = numbers["throughput"]["bars"]
     most = max((entry["closed"] for entry in closed), default=0)
     below = scale(numbers["since"], numbers["until"], f"at most {most} at a time")
@@ -66,13 +66,13 @@ def sections(numbers: Mapping[str, Any]) -> str:
 
 
 def scale(since: str, until: str, most: str = "") -> str:
-    """What stands below a chart: from when to when, and how much the highest column is."""
+    """Return the line below a chart: the period, and the value of the highest column."""
     start, end = (at[:16].replace("T", " ") for at in (since, until))
     return f'<p class="scale">{"".join(f"<span>{html_page.text(words)}</span>" for words in (start, most, end))}</p>\n'
 
 
 def summary(numbers: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The numbers of the whole fleet, each with its words."""
+    """Return the numbers of the whole fleet, each with its label."""
     made, contention, attempts = numbers["throughput"], numbers["contention"], numbers["attempts"]
     conflicts = f"{share_text(contention['conflict_rate'])}, {contention['lost']} of {contention['pushes']} pushes"
     return [
@@ -89,7 +89,7 @@ def summary(numbers: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def spread_text(spread: Mapping[str, Any]) -> str:
-    """Quantiles for people."""
+    """Format quantiles."""
     if not spread["count"]:
         return "-"
     return ", ".join(f"{key} {age_text(spread[key])}" for key in ("p50", "p95", "p99"))

@@ -1,4 +1,4 @@
-"""The flow of work in a hub's history, as short rows that are kept beside the cache: only what is new is read again."""
+"""The flow of work in a hub's history, as short rows that are kept next to the cache: only new commits are read."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _NOTE = "flow.json"
 _FORMAT = 1
 _SHAPE = {"format": int, "tip": str, "rows": [list], "begun": {...: list}, "opened": {...: int}, "ended": {...: int}}
 _ROW = (int, str, str, str, str, int, int, int, str, bool)
-# What is neither the begin nor the end of an attempt, and counts.
+# Transitions that neither begin nor end an attempt, but are counted.
 _COUNTED = frozenset({"created", "dead letter", "reopened"})
 
 
 class Row(NamedTuple):
-    """A transition that counts: when (Unix seconds), what, which bead of which type, whose claim.
+    """A counted transition: when (Unix seconds), what, which bead of which type, whose claim.
 
-    `tries` is how often its commit was pushed, told by the first row of a commit that began or ended claims, 0 by others.
-    `wait_s` is how long a claimed bead had been ready, `work_s` how long an attempt that ended took; -1 where unknown.
+    `tries` is how often its commit was pushed, in the first row of a commit that began or ended claims, else 0. `wait_s` is how
+    long a claimed bead had been ready, `work_s` how long an ended attempt took; -1 if unknown.
     """
 
     at_s: int
@@ -48,7 +48,7 @@ class Row(NamedTuple):
 
 
 class Flow:
-    """Takes transitions in their order. `begun` maps the claims that go on by token to agent and second."""
+    """Follows transitions in order. `begun` maps the tokens of open claims to agent and second."""
 
     def __init__(self, kept: Any = None) -> None:
         self.rows: list[Row] = [Row(*row) for row in kept["rows"]] if kept else []
@@ -61,7 +61,7 @@ class Flow:
         return {"rows": list(map(list, self.rows)), "begun": self.begun, "opened": self._opened, "ended": self._ended}
 
     def take(self, found: Iterable[Transition]) -> None:
-        """Follow the work through these transitions, which come after all that were taken."""
+        """Add these transitions, which come after all earlier ones."""
         for one in found:
             if one.bead:
                 self._take(one, int(instant_of(one.at).timestamp()))
@@ -90,14 +90,14 @@ class Flow:
         return one.tries
 
     def _resume(self, one: Transition) -> None:
-        """The claim goes on under another token."""
+        """Carry on the claim under its new token."""
         was = [claim["token"] for claim in (one.before.claims if one.before else []) if claim["agent"] == one.agent]
         found = [self.begun.pop(token) for token in was if token in self.begun]
         if found:
             self.begun[one.token] = found[0]
 
     def _follow(self, one: Transition, at_s: int) -> None:
-        """Since when the bead is open, or done: what others that wait for it will have to know."""
+        """Record since when the bead is open, or done: beads that wait for it need that."""
         if one.after is None:
             self._opened.pop(one.bead, None)
         elif one.after.is_done:
@@ -109,7 +109,7 @@ class Flow:
                 self._opened[one.bead] = at_s
 
     def _wait_s(self, one: Transition, at_s: int) -> int:
-        """How long the bead had been ready: since it was opened, its last dependency ended, its pause was over."""
+        """Return how long the bead had been ready: since it was opened, its last dependency ended, or its pause was over."""
         bead, since_s = one.before, self._opened.get(one.bead)
         if bead is None or since_s is None:
             return -1
@@ -122,23 +122,23 @@ def _pauses(bead: Bead) -> list[int]:
 
 
 def _is_row(values: list[Any]) -> bool:
-    """Whether a kept row has a value of the right type in each place, and a time that is one."""
+    """Return whether a kept row has values of the right types, and a valid time."""
     is_whole = len(values) == len(_ROW) and all(fits(value, kind) for value, kind in zip(values, _ROW, strict=True))
     return is_whole and 0 <= values[0] <= LATEST_S
 
 
 def flow_of(hub: Clone, tip: str, on_progress: Progress | None = None, *, keeps: bool = True) -> Flow:
-    """The flow up to a commit. What was read is kept in this clone, unless it is only about the past (`keeps`)."""
+    """Return the flow up to a commit. The rows are kept in this clone, unless this is a view of the past (`keeps`)."""
     noted = hub.noted_json(_NOTE, _SHAPE)
     kept = noted if noted and noted["format"] == _FORMAT and all(_is_row(row) for row in noted["rows"]) else {}
     start = kept.get("tip") or ""
     if start and (hub.repo.commit_of(start) is None or not hub.repo.is_ancestor(start, tip)):
-        start = ""  # another history, or a look at the past
+        start = ""  # another history, or a view of the past
     flow = Flow(kept if start else None)
     if start != tip:
         ranges = (f"^{start}",) if start else ()
         flow.take(log.read(hub.repo, tip, *ranges, on_progress=on_progress))
         if keeps:
-            with suppress(OSError):  # a clone that can't be written reads it all again
+            with suppress(OSError):  # a read-only clone reads it all again
                 hub.note_json(_NOTE, {"format": _FORMAT, "tip": tip, **flow.as_json()})
     return flow

@@ -1,4 +1,4 @@
-"""How a fleet is doing in numbers: queue, waits, throughput, conflicts, agents. Pure: a flow and a snapshot in, values out."""
+"""A fleet's performance in numbers: queue, waits, throughput, conflicts, agents. Pure: a flow and a snapshot in, values out."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 QUANTILES = (50, 95, 99)
 _FAILED = frozenset({"failed", "freed"})
-# So many bars at most: days, or hours of the last two days.
+# The most bars: days, or hours of the last two days.
 BARS = 48
 
 
 class Window(NamedTuple):
-    """The stretch of time that is looked at, in Unix seconds."""
+    """The period examined, in Unix seconds."""
 
     start_s: int
     end_s: int
@@ -39,7 +39,7 @@ class Window(NamedTuple):
 
 
 def measure(flow: Flow, snapshot: Snapshot, now: datetime, since: datetime | None = None) -> dict[str, Any]:
-    """The numbers of a stretch of time that ends now; without `since` it begins with the hub's first work."""
+    """Return the numbers of a period that ends now; without `since` it starts with the hub's first work."""
     end_s = int(now.timestamp())
     first_s = int(since.timestamp()) if since else min((row.at_s for row in flow.rows), default=end_s)
     window = Window(min(first_s, end_s), end_s)
@@ -64,7 +64,7 @@ def measure(flow: Flow, snapshot: Snapshot, now: datetime, since: datetime | Non
 
 
 def queue(snapshot: Snapshot, now: datetime) -> list[dict[str, Any]]:
-    """How many beads that are not done are in each phase and tier."""
+    """Return how many unfinished beads are in each phase and tier."""
     found: Counter[tuple[str, str]] = Counter()
     readiness = Readiness(snapshot, now)
     for bead in snapshot.live():
@@ -75,7 +75,7 @@ def queue(snapshot: Snapshot, now: datetime) -> list[dict[str, Any]]:
 
 
 def spread(values: Sequence[int]) -> dict[str, Any]:
-    """How many, their mean, and the quantiles: each is one of the values, the smallest that so many in a hundred reach."""
+    """Return the count, the mean, and the quantiles: each the smallest value that this percentage does not exceed."""
     if not values:
         return {"count": 0}
     ordered = sorted(values)
@@ -96,7 +96,7 @@ def _throughput(rows: Iterable[Row], window: Window) -> dict[str, Any]:
 
 
 def bars(instants: Iterable[int], window: Window) -> list[dict[str, Any]]:
-    """How many fall into each part of the window: minutes, hours, days or weeks, so that there are not too many bars."""
+    """Count events per part of the window: minutes, hours, days or weeks, so that there are not too many bars."""
     size = size_of(window)
     found = Counter(at_s // size for at_s in instants)
     first, last = window.start_s // size, window.end_s // size
@@ -104,12 +104,12 @@ def bars(instants: Iterable[int], window: Window) -> list[dict[str, Any]]:
 
 
 def size_of(window: Window) -> int:
-    """The length of a part in seconds."""
+    """Return the length of a part, in seconds."""
     return next((size for size in (60, 600, 3600, 86400, 604800) if window.length_s / size <= BARS), 604800 * 4)
 
 
 def contention(rows: Iterable[Row]) -> dict[str, Any]:
-    """How often pushes for claims and their ends were lost to others, as the commits tell it."""
+    """Return how often pushes for claims and their ends were lost to others, from the counts in the commits."""
     pushed = [row.tries for row in rows if row.tries]
     claims = sum(row.what in CLAIMING for row in rows)
     pushes, lost = sum(pushed), sum(pushed) - len(pushed)
@@ -134,7 +134,7 @@ def _attempts(rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def _cost(spent: Sequence[costs.Paid], now: datetime) -> dict[str, Any]:
-    """What attempts cost, in all, today, and by type, agent and model."""
+    """Return the cost of attempts: in total, today, and by type, agent and model."""
     groups: dict[tuple[str, str, str], float] = {}
     for one in spent:
         key = one.bead.type, one.agent, one.model
@@ -160,7 +160,7 @@ def _budget(name: str, spent: Iterable[costs.Paid], snapshot: Snapshot, now: dat
 
 
 def spans(flow: Flow, window: Window) -> dict[str, list[tuple[int, int]]]:
-    """From when to when each agent had a bead in hand, by agent; what goes on goes on to the end."""
+    """Return from when to when each agent held a bead, by agent; current claims last to the end of the window."""
     found: dict[str, list[tuple[int, int]]] = {}
     for row in flow.rows:
         if row.work_s >= 0 and row.at_s >= window.start_s:
@@ -171,7 +171,7 @@ def spans(flow: Flow, window: Window) -> dict[str, list[tuple[int, int]]]:
 
 
 def _agents(flow: Flow, rows: Sequence[Row], window: Window, snapshot: Snapshot) -> list[dict[str, Any]]:
-    """Each agent that had work: how much, how well, and for how much of the time it had some in hand."""
+    """Return each agent that had work: how much, how well, and for which part of the time."""
     in_hand = spans(flow, window)
     own: dict[str, list[Row]] = {}
     for row in rows:
@@ -198,7 +198,7 @@ def _agent(
 
 
 def _covered_s(spans: Iterable[tuple[int, int]], window: Window) -> int:
-    """How much of the window these spans cover, where they overlap counted once."""
+    """Return how much of the window these spans cover, counting overlaps once."""
     covered, reached = 0, window.start_s
     for start, end in sorted(spans):
         length = min(end, window.end_s) - max(start, reached)

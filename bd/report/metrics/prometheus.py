@@ -14,7 +14,7 @@ _QUANTILES = {"p50": "0.5", "p95": "0.95", "p99": "0.99"}
 
 
 def text(numbers: Mapping[str, Any]) -> str:
-    """The whole history's numbers as samples, each metric with its type and a line of help."""
+    """Return the whole history's numbers as samples, each metric with its type and a line of help."""
     return "".join(
         [
             *_metric("task_queue_depth", "gauge", "Beads that are not done.", _depths(numbers["queue"])),
@@ -79,6 +79,6 @@ def _number(value: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A label's value: what the format escapes, and nothing that moves a cursor."""
+    """Escape a label's value as the format requires, without control characters."""
     plain = "".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text)
     return plain.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,4 +1,4 @@
-"""How the flow of work went over a stretch of time: waits, and what each agent had in hand. Pure."""
+"""The flow of work over a period: waits, and what each agent held. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def waits(flow: Flow, window: Window) -> list[dict[str, Any]]:
-    """How long claimed beads had been ready, for each part of the window: `at`, and what `metrics.spread` tells."""
+    """Return how long claimed beads had been ready, for each part of the window: `at`, and the values of `metrics.spread`."""
     size = size_of(window)
     found: dict[int, list[int]] = {}
     for row in flow.rows:
@@ -28,7 +28,7 @@ def waits(flow: Flow, window: Window) -> list[dict[str, Any]]:
 
 
 def in_hand(held: Iterable[tuple[int, int]], window: Window) -> list[tuple[float, int]]:
-    """How many of these stretches of time went on at once, as steps: (share of the window that is over, number)."""
+    """Return how many of these spans overlapped, as steps: (elapsed share of the window, number)."""
     moves: dict[int, int] = {window.start_s: 0}
     for start, end in held:
         if end > window.start_s and start < window.end_s:

@@ -1,4 +1,4 @@
-"""Charts as SVG: attributes and classes only, so that a page may forbid every style and script in its text. Pure."""
+"""Charts as SVG, using attributes and classes only, so that a page can forbid inline styles and scripts. Pure."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from bd.report.html_page import Cell
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# A chart is drawn this large and stretched to its place.
+# The drawing's size; it is stretched to its place.
 WIDTH, HEIGHT = 960, 120
 _GAP = 2.0
 _LEAST = 1.5
 
 
 def columns(values: Sequence[tuple[str, float]], inner: Sequence[float] = ()) -> Cell:
-    """Columns side by side, each with its words; `inner` are smaller columns in front of them."""
+    """Draw columns, each with a label; `inner` are smaller columns in front of them."""
     most = max((value for _, value in values), default=0) or 1
     width = WIDTH / max(1, len(values))
     made = [_column(place * width, width, value / most, "one", words) for place, (words, value) in enumerate(values)]
@@ -26,7 +26,7 @@ def columns(values: Sequence[tuple[str, float]], inner: Sequence[float] = ()) ->
 
 
 def steps(points: Sequence[tuple[float, int]], limit: int | None, words: str, kind: str = "") -> Cell:
-    """A number over time as an area with steps: `points` are (share of the time, number), in order; `limit` is a line."""
+    """Draw a number over time as steps: `points` are (share of the time, number), in order; `limit` is a line."""
     most = max([1, limit or 0, *(number for _, number in points)])
     made = []
     for place, (start, number) in enumerate(points):
@@ -39,14 +39,14 @@ def steps(points: Sequence[tuple[float, int]], limit: int | None, words: str, ki
 
 
 def share(part: float) -> Cell:
-    """A bar of a share."""
+    """Draw a share as a bar."""
     width = round(100 * max(0.0, min(1.0, part)), 1)
     bar = f'<rect class="one" width="{max(1.0, width)}" height="10"/>'
     return Cell(f'<svg class="share" viewBox="0 0 100 10" preserveAspectRatio="none">{bar}</svg>')
 
 
 def chart(shapes: Iterable[str], kind: str = "") -> Cell:
-    """Shapes in the frame of a chart, of a further class where the page has one."""
+    """Put shapes into the frame of a chart, with a further class if the page has one."""
     frame = f'<svg class="{f"chart {kind}".strip()}" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img">'
     return Cell(f"{frame}{''.join(shapes)}</svg>\n")
 
